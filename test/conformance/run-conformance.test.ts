@@ -2,7 +2,9 @@ import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type ConformanceOptions, type Result, runConformance } from "@a2a-connect/conformance";
+import { serve } from "@a2a-connect/node";
 import { createReferenceAgent, profileOptions } from "@a2a-connect/reference-agent";
+import { createMemoryTaskStore, type TurnAgent } from "@a2a-connect/server";
 import { type AgentHarness, startAgentHarness } from "@a2a-connect/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { cardPath, startAlteringProxy } from "./altering-proxy.ts";
@@ -145,6 +147,35 @@ describe("a conformance run", () => {
     const cut = await examine(odd.url, { only: ["A"], scenarioTimeoutMs: 200, runTimeoutMs: 100 });
     expect(only(cut, "not-run").length).toBeGreaterThan(50);
     expect(only(cut, "failed").concat(only(cut, "passed"))).toEqual([]);
+  });
+
+  it("sends no message to the agent when it is to be quiet", async () => {
+    let messages = 0;
+    const agent = createReferenceAgent("full");
+    const execute: TurnAgent["execute"] = (turn) => {
+      messages += 1;
+      return agent.execute?.(turn) ?? [];
+    };
+    await using harness = await startAgentHarness({
+      ...profileOptions("full"),
+      agent: { ...agent, execute },
+    });
+    const results = await examine(harness.url, { agent: "any", quiet: true });
+    expect(messages).toBe(0);
+    expect(only(results, "failed")).toEqual([]);
+    expect(new Set(only(results, "passed").map(({ place }) => place)).size).toBe(6);
+    expect(only(results, "passed").length).toBeGreaterThan(150);
+  });
+
+  it("examines by a card that it is given, and names the tenants of its interfaces", async () => {
+    const agent = { agent: createReferenceAgent("full"), store: createMemoryTaskStore() };
+    await using served = await serve({ one: agent, two: { ...agent, store: createMemoryTaskStore() } });
+    const { url } = served.agents.one;
+    const card = await (await fetch(`${url}/.well-known/agent-card.json`)).json();
+    const options: ConformanceOptions = { agent: "any", card, only: ["A-30", "J"], quiet: true };
+    const results = await examine(url, options);
+    expect(only(results, "failed")).toEqual([]);
+    expect(new Set(only(results, "passed").map(({ place }) => place)).size).toBe(6);
   });
 
   it("ends when it is told to", async () => {

@@ -7,6 +7,8 @@ export interface Defect {
   readonly path: string;
   /** For example `is no member of Message`. */
   readonly problem: string;
+  /** Whether it is a member too much, a member too few, or a value that is not of its type. */
+  readonly kind: "unknown" | "missing" | "value";
 }
 
 /**
@@ -14,21 +16,25 @@ export interface Defect {
  * lowerCamelCase, enums as names, times in UTC, standard base64, all REQUIRED members.
  */
 export function findDefects(desc: DescMessage, value: unknown, path = ""): Defect[] {
-  if (!isObject(value)) return [{ path, problem: `is no ${desc.name}, but ${kindOf(value)}` }];
+  if (!isObject(value)) return [wrong(path, `is no ${desc.name}, but ${kindOf(value)}`)];
   const byName = new Map(desc.fields.map((field) => [field.jsonName, field]));
   const at = (name: string) => (path === "" ? name : `${path}.${name}`);
   const missing = desc.fields
     .filter((field) => isRequiredField(field) && !(field.jsonName in value))
-    .map(({ jsonName }) => ({ path: at(jsonName), problem: "is REQUIRED and not there" }));
+    .map(({ jsonName }) => ({
+      path: at(jsonName),
+      kind: "missing" as const,
+      problem: "is REQUIRED and not there",
+    }));
   const doubled = desc.oneofs.flatMap(({ fields }) => {
     const there = fields.filter(({ jsonName, proto }) => !proto.proto3Optional && jsonName in value);
     const names = there.map(({ jsonName }) => jsonName).join(" and ");
-    return there.length > 1 ? [{ path, problem: `has ${names}, of which only one is allowed` }] : [];
+    return there.length > 1 ? [wrong(path, `has ${names}, of which only one is allowed`)] : [];
   });
   const members = Object.entries(value).flatMap(([name, member]) => {
     const field = byName.get(name);
     return field === undefined
-      ? [{ path: at(name), problem: `is no member of ${desc.name}` }]
+      ? [{ path: at(name), kind: "unknown" as const, problem: `is no member of ${desc.name}` }]
       : findFieldDefects(field, member, at(name));
   });
   return [...missing, ...doubled, ...members];
@@ -39,13 +45,13 @@ function findFieldDefects(field: DescField, value: unknown, path: string): Defec
     case "list":
       return Array.isArray(value)
         ? value.flatMap((element, index) => findValueDefects(field, element, `${path}[${index}]`))
-        : [{ path, problem: `is no array, but ${kindOf(value)}` }];
+        : [wrong(path, `is no array, but ${kindOf(value)}`)];
     case "map":
       return isObject(value)
         ? Object.entries(value).flatMap(([key, element]) =>
             findValueDefects(field, element, `${path}.${key}`),
           )
-        : [{ path, problem: `is no object, but ${kindOf(value)}` }];
+        : [wrong(path, `is no object, but ${kindOf(value)}`)];
     default:
       return findValueDefects(field, value, path);
   }
@@ -59,12 +65,10 @@ function findValueDefects(
   if (message !== undefined) return findMessageDefects(message, value, path);
   if (names !== undefined) {
     const known = names.values.some(({ name }) => name === value);
-    return known ? [] : [{ path, problem: `is ${JSON.stringify(value)}, which is no name of ${names.name}` }];
+    return known ? [] : [wrong(path, `is ${JSON.stringify(value)}, which is no name of ${names.name}`)];
   }
   const fits = scalarTests[scalar ?? ScalarType.STRING] ?? isText;
-  return fits(value)
-    ? []
-    : [{ path, problem: `is ${JSON.stringify(value)}, not ${ScalarType[scalar ?? 9]}` }];
+  return fits(value) ? [] : [wrong(path, `is ${JSON.stringify(value)}, not ${ScalarType[scalar ?? 9]}`)];
 }
 
 function findMessageDefects(desc: DescMessage, value: unknown, path: string): Defect[] {
@@ -72,11 +76,11 @@ function findMessageDefects(desc: DescMessage, value: unknown, path: string): De
     case "google.protobuf.Value":
       return [];
     case "google.protobuf.Struct":
-      return isObject(value) ? [] : [{ path, problem: `is no object, but ${kindOf(value)}` }];
+      return isObject(value) ? [] : [wrong(path, `is no object, but ${kindOf(value)}`)];
     case "google.protobuf.Timestamp":
       return typeof value === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/.test(value)
         ? []
-        : [{ path, problem: `is ${JSON.stringify(value)}, not a time such as 2026-01-31T12:00:00.000Z` }];
+        : [wrong(path, `is ${JSON.stringify(value)}, not a time such as 2026-01-31T12:00:00.000Z`)];
     default:
       return findDefects(desc, value, path);
   }
@@ -92,6 +96,10 @@ const scalarTests: Readonly<Partial<Record<ScalarType, (value: unknown) => boole
   [ScalarType.BYTES]: (value) =>
     typeof value === "string" && /^([A-Za-z\d+/]{4})*([A-Za-z\d+/]{2}==|[A-Za-z\d+/]{3}=)?$/.test(value),
 };
+
+function wrong(path: string, problem: string): Defect {
+  return { path, problem, kind: "value" };
+}
 
 function kindOf(value: unknown): string {
   return value === null ? "null" : Array.isArray(value) ? "an array" : typeof value;

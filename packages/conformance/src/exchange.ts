@@ -32,9 +32,22 @@ export interface Trace {
   record(exchange: Exchange): void;
 }
 
-/** Traces into `exchanges`. @param signal ends everything that goes through it */
-export function createTrace(exchanges: Exchange[], signal: AbortSignal | undefined): Trace {
-  const record = (exchange: Exchange): void => {
+/** What everything goes through, beside the trace. */
+export interface TraceOptions {
+  readonly fetch: typeof globalThis.fetch;
+  /** Ends everything. */
+  readonly signal: AbortSignal | undefined;
+  /** Called before a message is sent to an agent, which is then not sent when this throws. */
+  readonly beforeMessage: (() => void) | undefined;
+}
+
+/** Traces into `exchanges`. */
+export function createTrace(
+  exchanges: Exchange[],
+  { fetch: send, signal, beforeMessage }: TraceOptions,
+): Trace {
+  const record = (exchange: Exchange, body: string | undefined = ""): void => {
+    if (beforeMessage !== undefined && mayBeMessage(exchange, body)) beforeMessage();
     exchanges.push(exchange);
     if (exchanges.length > maxExchanges) exchanges.shift();
   };
@@ -53,9 +66,9 @@ export function createTrace(exchanges: Exchange[], signal: AbortSignal | undefin
         answer: "",
         command: body === undefined ? undefined : curlCommand(method, url, headers, body),
       };
-      record(exchange);
+      record(exchange, body);
       const limit = within(init?.signal);
-      const response = await globalThis.fetch(input, {
+      const response = await send(input, {
         ...init,
         ...(limit === undefined ? {} : { signal: limit }),
       });
@@ -103,6 +116,11 @@ export function createTrace(exchanges: Exchange[], signal: AbortSignal | undefin
       }
     },
   };
+}
+
+/** Whether a request may be SendMessage or SendStreamingMessage: one that cannot be read may. */
+function mayBeMessage({ call }: Exchange, body: string | undefined): boolean {
+  return body === undefined || /send_?(streaming_?)?message|message(:|%3a)(send|stream)/i.test(call + body);
 }
 
 const tooLong = `the server has sent more than ${maxAnswerBytes / 1024 / 1024} MiB to one request`;

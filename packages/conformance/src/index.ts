@@ -57,10 +57,12 @@ export { allScenarios } from "./scenarios/index.ts";
 export { puppetText, requiredExtension, type ServerName } from "./server-name.ts";
 export {
   CannotExamine,
+  type CardJson,
   type FindOptions,
   type FoundServer,
   findServer,
   type Target,
+  type TlsSettings,
   type Wire,
   wires,
 } from "./target.ts";

@@ -5,3 +5,8 @@
 export class NotApplicable extends Error {
   override readonly name = "NotApplicable";
 }
+
+/** Takes the place of a message that is not to be sent. @throws NotApplicable */
+export function refuseMessage(): never {
+  throw new NotApplicable("it sends a message to the agent, and none was to be sent");
+}

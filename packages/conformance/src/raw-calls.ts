@@ -1,3 +1,4 @@
+import { isObject } from "@a2a-connect/core/internal";
 import { expect } from "./expect.ts";
 import type { Stage } from "./scenario.ts";
 import type { A2AClient, CallOptions, Target } from "./target.ts";
@@ -106,7 +107,9 @@ export function callRpc(
   params: unknown,
   headers?: Record<string, string>,
 ): Promise<RawAnswer> {
-  return postRpc(target, { jsonrpc: "2.0", id: 1, method, params }, headers);
+  const tenant = target.tenant("jsonrpc");
+  const named = tenant !== "" && isObject(params) ? { tenant, ...params } : params;
+  return postRpc(target, { jsonrpc: "2.0", id: 1, method, params: named }, headers);
 }
 
 /** A request to the HTTP+JSON wire; `path` begins with a slash. */

@@ -1,6 +1,8 @@
 import { once } from "node:events";
 import { connect, type IncomingHttpHeaders } from "node:http2";
-import { readAtMost } from "@a2a-connect/core/internal";
+import { encodeMessage, readAtMost } from "@a2a-connect/core/internal";
+import { GetTaskRequestSchema } from "@a2a-connect/proto";
+import { create } from "@bufbuild/protobuf";
 import { type Exchange, maxAnswerBytes } from "./exchange.ts";
 import type { Target } from "./target.ts";
 
@@ -31,7 +33,7 @@ export async function callGrpc(
     answer: "",
   };
   target.record(exchange);
-  const session = connect(address);
+  const session = connect(address, target.tls);
   const stop = (): void => session.destroy();
   target.signal?.addEventListener("abort", stop);
   try {
@@ -50,7 +52,7 @@ export async function callGrpc(
       trailers = fields;
     });
     const response = once(stream, "response", target.signal === undefined ? {} : { signal: target.signal });
-    stream.end(frame(message));
+    stream.end(frame(Buffer.concat([message, tenantField(target.tenant("grpc"))])));
     const [headers] = await response;
     const body = await readAtMost(stream, maxAnswerBytes);
     if (body === undefined) throw new Error("the server has sent too much to one request");
@@ -61,6 +63,11 @@ export async function callGrpc(
     target.signal?.removeEventListener("abort", stop);
     session.destroy();
   }
+}
+
+/** The field of a request that names its tenant: what is joined to a message of protobuf is part of it. */
+function tenantField(tenant: string): Uint8Array {
+  return encodeMessage(GetTaskRequestSchema, create(GetTaskRequestSchema, { tenant }));
 }
 
 /** A message without compression: one byte of flags, four of length. */

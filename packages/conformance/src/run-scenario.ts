@@ -1,4 +1,5 @@
 import type { Exchange } from "./exchange.ts";
+import { refuseMessage } from "./not-applicable.ts";
 import type { Puppet } from "./puppet.ts";
 import type { Place, SpecVersion } from "./requirements.ts";
 import type { Scenario } from "./scenario.ts";
@@ -14,6 +15,8 @@ export interface RunOptions {
   readonly spec?: SpecVersion;
   /** Ends everything that is said to the server. */
   readonly signal?: AbortSignal;
+  /** Sends no message to the agent: a scenario that would does not apply. Default false. */
+  readonly quiet?: boolean;
   /** Gets sentences for the server's owner (`Stage.note`). */
   readonly notes?: string[];
 }
@@ -28,12 +31,17 @@ export async function runScenario(
   scenario: Scenario,
   place: Place,
   server: FoundServer,
-  { puppet, exchanges, notes, spec, signal }: RunOptions = {},
+  { puppet, exchanges, notes, spec, signal, quiet = false }: RunOptions = {},
 ): Promise<void> {
   // The card has no wire of its own; what it says is tried over JSON-RPC, or over what there is.
   const wire = place === "card" ? (server.addresses.has("jsonrpc") ? "jsonrpc" : firstWire(server)) : place;
-  const target = server.target({ exchanges, signal });
-  await scenario.run({
+  let isRefused = false;
+  const beforeMessage = (): void => {
+    isRefused = true;
+    refuseMessage();
+  };
+  const target = server.target({ exchanges, signal, ...(quiet ? { beforeMessage } : {}) });
+  const running = scenario.run({
     wire,
     client: target.client(wire),
     target,
@@ -46,6 +54,10 @@ export async function runScenario(
     },
     note: (sentence) => void notes?.push(sentence),
   });
+  const [outcome] = await Promise.allSettled([running]);
+  // Also when the scenario has taken the refusal for an answer.
+  if (isRefused) refuseMessage();
+  if (outcome.status === "rejected") throw outcome.reason;
 }
 
 function firstWire({ addresses }: FoundServer): Exclude<Place, "card"> {

@@ -19,6 +19,7 @@ import {
   createGrpcWebTransport,
   Http2SessionManager,
 } from "@connectrpc/connect-node";
+import { listOf } from "./card-facts.ts";
 import { createTrace, type Exchange, maxAnswerBytes, type Trace } from "./exchange.ts";
 import { explainFailure } from "./explain.ts";
 
@@ -61,8 +62,12 @@ export interface Target {
   fetchOn(wire: Wire, path: string, init?: RequestInit): Promise<Response>;
   /** The same for a URL that the card names. */
   fetchFrom(url: string, init?: RequestInit): Promise<Response>;
-  /** Keeps an exchange that went past `client` and `fetch`. */
+  /** Keeps an exchange that goes past `client` and `fetch`, before it begins. */
   record(exchange: Exchange): void;
+  /** The tenant of the wire's interface; empty when it has none. `client` and the address of HTTP+JSON have it already. */
+  tenant(wire: Wire): string;
+  /** For connections that go past `client` and `fetch`. */
+  readonly tls: TlsSettings;
   /** Go with every call, such as credentials, and not with requests for the card. What a call says itself counts. */
   readonly headers: Readonly<Record<string, string>>;
   /** Aborted when the scenario has had its time. */
@@ -71,8 +76,16 @@ export interface Target {
   asStranger(): Target;
 }
 
+/** How the certificates of servers are verified. */
+export interface TlsSettings {
+  /** Default true. */
+  readonly rejectUnauthorized?: boolean;
+}
+
 /** How a scenario is connected to its server. */
 export interface TargetOptions {
+  /** Called before a message is sent to the agent, which is then not sent when this throws. */
+  readonly beforeMessage?: (() => void) | undefined;
   /** Gets what is said to the server. */
   readonly exchanges?: Exchange[] | undefined;
   /** Ends all that is said to it. */
@@ -89,6 +102,12 @@ export interface FindOptions {
     | Readonly<Record<string, string>>
     | ((card: CardJson) => Readonly<Record<string, string>>);
   readonly signal?: AbortSignal | undefined;
+  /** For callers who have read the card already, or have it from elsewhere. Default: it is fetched. */
+  readonly card?: CardJson;
+  /** For the card and the two JSON wires, in place of the platform's. */
+  readonly fetch?: typeof globalThis.fetch;
+  /** For the other wires. */
+  readonly tls?: TlsSettings;
 }
 
 /** Why a server cannot be examined at all. */
@@ -141,12 +160,12 @@ const maxCardBytes = 1024 * 1024;
  */
 export async function findServer(
   url: string,
-  { headers: given = {}, signal }: FindOptions = {},
+  { headers: given = {}, signal, card: known, fetch = globalThis.fetch, tls = {} }: FindOptions = {},
 ): Promise<FoundServer> {
   const { origin, pathname } = new URL(url);
   const base = origin + pathname.replace(cardPath, "").replace(/\/+$/, "");
-  const card = await readCard(base + cardPath, signal);
-  const addresses = findAddresses(card, origin);
+  const card = known ?? (await readCard(base + cardPath, fetch, signal));
+  const { addresses, tenants } = findInterfaces(card, origin);
   if (addresses.size === 0) {
     throw new CannotExamine(
       "invalid-card",
@@ -156,20 +175,25 @@ export async function findServer(
   const headers = typeof given === "function" ? given(card) : given;
   let session: Http2SessionManager | undefined;
   const openSession = (address: string): Http2SessionManager => {
-    session ??= new Http2SessionManager(address);
+    session ??= new Http2SessionManager(address, undefined, tls);
     return session;
   };
+  const reached: Reached = { url: base, card, addresses, headers, tenants, fetch, tls, openSession };
   return {
     url: base,
     card,
     addresses,
     headers,
-    target: (options = {}) => createTarget({ url: base, card, addresses, headers, openSession }, options),
+    target: (options = {}) => createTarget(reached, options),
     [Symbol.dispose]: () => session?.abort(),
   };
 }
 
-async function readCard(url: string, signal: AbortSignal | undefined): Promise<CardJson> {
+async function readCard(
+  url: string,
+  fetch: typeof globalThis.fetch,
+  signal: AbortSignal | undefined,
+): Promise<CardJson> {
   const limit = AbortSignal.timeout(cardTimeoutMs);
   let bytes: Uint8Array | undefined;
   try {
@@ -196,32 +220,44 @@ async function readCard(url: string, signal: AbortSignal | undefined): Promise<C
   return card.value;
 }
 
-function findAddresses(card: CardJson, origin: string): Map<Wire, string> {
-  const { supportedInterfaces } = card;
+/** The first interface of each wire: its address and its tenant. */
+function findInterfaces(
+  { supportedInterfaces }: CardJson,
+  origin: string,
+): { readonly addresses: Map<Wire, string>; readonly tenants: Map<Wire, string> } {
   const addresses = new Map<Wire, string>();
-  for (const declared of Array.isArray(supportedInterfaces) ? supportedInterfaces : []) {
-    if (!isObject(declared)) continue;
-    const { url, protocolBinding, protocolVersion: version } = declared;
+  const tenants = new Map<Wire, string>();
+  for (const { url, protocolBinding, protocolVersion: version, tenant } of listOf(supportedInterfaces)) {
     const wire = wiresByBinding.get(protocolBinding);
     if (wire === undefined || version !== protocolVersion || typeof url !== "string") continue;
+    if (addresses.has(wire)) continue;
     // The address of a gRPC interface is a bare host and port (J-2): it is reached as its card is.
     const address = url.includes("://")
       ? url.replace(/^grpc(s?):/, "http$1:")
       : `${new URL(origin).protocol}//${url}`;
-    if (!addresses.has(wire)) addresses.set(wire, address.replace(/\/$/, ""));
+    const named = typeof tenant === "string" ? tenant : "";
+    // Over HTTP+JSON the tenant is the first segment of the path (P-3).
+    const below = wire === "http-json" && named !== "" ? `/${encodeURIComponent(named)}` : "";
+    addresses.set(wire, address.replace(/\/$/, "") + below);
+    if (below === "") tenants.set(wire, named);
   }
-  return addresses;
+  return { addresses, tenants };
 }
 
 /** What all scenarios of a server have in common. */
 interface Reached extends Pick<FoundServer, "url" | "card" | "addresses" | "headers"> {
+  /** Of the wires whose address does not name it. */
+  readonly tenants: ReadonlyMap<Wire, string>;
+  readonly fetch: typeof globalThis.fetch;
+  readonly tls: TlsSettings;
   /** The connection of gRPC, for all of them. */
   readonly openSession: (address: string) => Http2SessionManager;
 }
 
-function createTarget(reached: Reached, { exchanges = [], signal }: TargetOptions): Target {
-  const { url, card, addresses, headers, openSession } = reached;
-  const trace = createTrace(exchanges, signal);
+function createTarget(reached: Reached, { exchanges = [], signal, beforeMessage }: TargetOptions): Target {
+  const { url, card, addresses, headers, tenants, fetch, tls, openSession } = reached;
+  const trace = createTrace(exchanges, { fetch, signal, beforeMessage });
+  const tenant = (wire: Wire): string => tenants.get(wire) ?? "";
   const address = (wire: Wire): string => {
     const found = addresses.get(wire);
     if (found === undefined) throw new Error(`the card declares no interface for ${wire}`);
@@ -233,9 +269,13 @@ function createTarget(reached: Reached, { exchanges = [], signal }: TargetOption
     wires: [...addresses.keys()],
     headers,
     signal,
+    tls,
     address,
-    client: (wire, options = {}) =>
-      createClient(A2AService, openTransport(wire, address(wire), { trace, openSession, headers }, options)),
+    tenant,
+    client: (wire, options = {}) => {
+      const opened = { trace, openSession, headers, tls, tenant: tenant(wire) };
+      return createClient(A2AService, openTransport(wire, address(wire), opened, options));
+    },
     fetch: (path, init) => trace.fetch(url + path, init),
     fetchFrom: (named, init) => trace.fetch(named, init),
     fetchOn(wire, path, init) {
@@ -244,29 +284,35 @@ function createTarget(reached: Reached, { exchanges = [], signal }: TargetOption
       return trace.fetch(address(wire) + path, { ...init, headers: all });
     },
     record: trace.record,
-    asStranger: () => createTarget({ ...reached, headers: {} }, { exchanges, signal }),
+    asStranger: () => createTarget({ ...reached, headers: {} }, { exchanges, signal, beforeMessage }),
   };
+}
+
+/** What a client is made of, beside the options of its caller. */
+interface Opened extends Pick<Reached, "openSession" | "headers" | "tls"> {
+  readonly trace: Trace;
+  readonly tenant: string;
 }
 
 function openTransport(
   wire: Wire,
   baseUrl: string,
-  { trace, openSession, headers }: Pick<Reached, "openSession" | "headers"> & { readonly trace: Trace },
+  { trace, openSession, headers, tls, tenant }: Opened,
   options: CallOptions,
 ): Transport {
-  const presented = presentAs(options, headers);
+  const presented = [presentAs(options, headers), ...(tenant === "" ? [] : [nameTenant(tenant)])];
   switch (wire) {
     case "grpc":
     case "grpc-web":
     case "connect": {
       const common = {
         baseUrl,
-        interceptors: [presented, trace.interceptor(wire, baseUrl)],
+        interceptors: [...presented, trace.interceptor(wire, baseUrl)],
         readMaxBytes: maxAnswerBytes,
       };
       if (wire === "grpc") return createGrpcTransport({ ...common, sessionManager: openSession(baseUrl) });
       const create = wire === "grpc-web" ? createGrpcWebTransport : createConnectTransport;
-      return create({ ...common, httpVersion: "1.1" });
+      return create({ ...common, httpVersion: "1.1", nodeOptions: tls });
     }
     case "jsonrpc":
     case "http-json": {
@@ -279,12 +325,28 @@ function openTransport(
         options.onResponse(make());
         return make();
       };
-      const common = { interceptors: [presented], fetch };
+      const common = { interceptors: presented, fetch };
       return wire === "jsonrpc"
         ? createJsonRpcTransport({ ...common, url: baseUrl })
         : createHttpJsonTransport({ ...common, baseUrl });
     }
   }
+}
+
+/** Names the tenant in requests that name none (P-1). */
+function nameTenant(tenant: string): Interceptor {
+  const add = <Message extends object>(message: Message): Message =>
+    "tenant" in message && message.tenant === "" ? { ...message, tenant } : message;
+  return (next) => (request) =>
+    next(
+      request.stream
+        ? { ...request, message: mapEach(request.message, add) }
+        : { ...request, message: add(request.message) },
+    );
+}
+
+async function* mapEach<Item>(items: AsyncIterable<Item>, map: (item: Item) => Item): AsyncGenerator<Item> {
+  for await (const item of items) yield map(item);
 }
 
 function presentAs(

@@ -1,7 +1,7 @@
 import { untilAborted } from "@a2a-connect/core/internal";
 import type { Exchange } from "../exchange.ts";
 import { explainFailure } from "../explain.ts";
-import { NotApplicable } from "../not-applicable.ts";
+import { NotApplicable, refuseMessage } from "../not-applicable.ts";
 import type { Place, SpecVersion } from "../requirements.ts";
 import { runScenario } from "../run-scenario.ts";
 import { allScenarios } from "../scenarios/index.ts";
@@ -12,7 +12,7 @@ import { type Dialect, findDialect } from "./dialect.ts";
 import type { Outcome, Result } from "./result.ts";
 
 /** How a server is examined. */
-export interface ConformanceOptions {
+export interface ConformanceOptions extends FindOptions {
   /** Default `any`: only what every agent has to do is tried. */
   readonly agent?: KnownAgent;
   /** Wires, and `card`. Default: all that the card declares, and the card. */
@@ -21,8 +21,8 @@ export interface ConformanceOptions {
   readonly only?: readonly string[];
   /** The text of A2A 1.0 to measure by, where they differ. Default: either will do, and notes say which it is. */
   readonly spec?: SpecVersion;
-  /** As for `findServer`. */
-  readonly headers?: FindOptions["headers"];
+  /** Sends no message to the agent: what needs one does not apply. Default false. */
+  readonly quiet?: boolean;
   /** Scenarios at a time. Default 4. */
   readonly concurrency?: number;
   /** For each scenario, in milliseconds. Default 10 000. One that takes longer has failed. */
@@ -30,7 +30,7 @@ export interface ConformanceOptions {
   /** For all together, in milliseconds. Default 60 000. What has not ended by then is `not-run`. */
   readonly runTimeoutMs?: number;
   /** Ends the run: its results end with the signal's reason. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A run that has begun. Iterate over it once, to its end, and dispose of it. */
@@ -60,13 +60,14 @@ const shownExchanges = 3;
  * @throws CannotExamine when there is no card, when it declares no wire that can be examined, or when what is asked for is not there
  */
 export async function runConformance(url: string, options: ConformanceOptions = {}): Promise<ConformanceRun> {
-  const { agent = "any", only = [], headers, scenarioTimeoutMs = defaultScenarioTimeoutMs, signal } = options;
+  const { agent = "any", only = [], scenarioTimeoutMs = defaultScenarioTimeoutMs, signal } = options;
   const isChosen = chooseScenarios(only);
-  const server = await findServer(url, { ...(headers === undefined ? {} : { headers }), signal });
+  const server = await findServer(url, options);
   try {
     const places = choosePlaces(server, options.places);
     using limit = startLimit(scenarioTimeoutMs);
-    const target = server.target({ signal: within(signal, limit.signal) });
+    const beforeMessage = options.quiet === true ? refuseMessage : undefined;
+    const target = server.target({ signal: within(signal, limit.signal), beforeMessage });
     const dialect = await findDialect(target, options.spec);
     signal?.throwIfAborted();
     const plan = Object.values(allScenarios).flatMap(({ title, scenarios }) =>
@@ -118,6 +119,7 @@ async function* runPlan(
     concurrency = 4,
     scenarioTimeoutMs = defaultScenarioTimeoutMs,
     runTimeoutMs = 60_000,
+    quiet = false,
     signal,
   }: ConformanceOptions,
 ): AsyncGenerator<Result, void> {
@@ -140,7 +142,7 @@ async function* runPlan(
         next += 1;
         const one = ended.aborted
           ? Promise.resolve(toResult(planned, "not-run", outOfTime(runTimeoutMs)))
-          : runOne(planned, run, { ended, scenarioTimeoutMs, runTimeoutMs });
+          : runOne(planned, run, { ended, scenarioTimeoutMs, runTimeoutMs, quiet });
         running.set(planned, one);
         continue;
       }
@@ -179,18 +181,19 @@ const isOf = (result: Result, { scenario, place }: Planned): boolean =>
 const outOfTime = (runTimeoutMs: number): string =>
   `The ${runTimeoutMs / 1000} s of the whole run were over.`;
 
-/** When a scenario has to end. */
+/** When a scenario has to end, and what it may not do. */
 interface Limits {
   /** Aborted when the whole run is over. */
   readonly ended: AbortSignal;
   readonly scenarioTimeoutMs: number;
   readonly runTimeoutMs: number;
+  readonly quiet: boolean;
 }
 
 async function runOne(
   planned: Planned,
   { server, dialect }: Pick<ConformanceRun, "server" | "dialect">,
-  { ended, scenarioTimeoutMs, runTimeoutMs }: Limits,
+  { ended, scenarioTimeoutMs, runTimeoutMs, quiet }: Limits,
 ): Promise<Result> {
   const { scenario, place } = planned;
   const exchanges: Exchange[] = [];
@@ -210,6 +213,7 @@ async function runOne(
       notes,
       signal,
       ...(dialect.isGiven ? { spec: dialect.spec } : {}),
+      quiet,
     });
     await untilAborted(scenarioRun, signal);
     return conclude("passed");

@@ -1,6 +1,7 @@
 import type { ScenarioGroup } from "../scenario.ts";
 import { agentCard } from "./agent-card.ts";
 import { answerShapes } from "./answer-shapes.ts";
+import { capabilities } from "./capabilities.ts";
 import { cardSigning } from "./card-signing.ts";
 import { credentials } from "./credentials.ts";
 import { errorTable } from "./error-table.ts";
@@ -36,6 +37,7 @@ export const allScenarios: Readonly<Record<string, ScenarioGroup>> = {
   "list-tasks": listTasks,
   "push-configs": pushConfigs,
   "extended-card": extendedCard,
+  capabilities: capabilities,
   "task-states": taskStates,
   history: history,
   ids: ids,
