@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { isObject, parseJson } from "../src/json.ts";
 
 /** A server with whatever is wrong with it. */
 export async function startSick(
@@ -94,7 +95,9 @@ export function jsonRpcAgent(
     });
     request.on("end", () => {
       if (request.method !== "POST") return send("", {}, 405)(response);
-      const { id, method, params } = JSON.parse(body) as { id: string; method: string; params: unknown }; // our own client's
+      const call = parseJson(body);
+      if (!isObject(call)) return send("", {}, 400)(response); // the kit sends such
+      const { id, method, params } = call as { id: string; method: string; params: unknown }; // JSON-RPC
       const members = answer({ id, method, params, request }, response);
       if (members !== undefined) send(JSON.stringify({ jsonrpc: "2.0", id, ...members }))(response);
     });

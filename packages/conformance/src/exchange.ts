@@ -46,7 +46,7 @@ export function createTrace(
   exchanges: Exchange[],
   { fetch: send, signal, beforeMessage }: TraceOptions,
 ): Trace {
-  const record = (exchange: Exchange, body: string | undefined = ""): void => {
+  const record = (exchange: Exchange, body: string | undefined): void => {
     if (beforeMessage !== undefined && mayBeMessage(exchange, body)) beforeMessage();
     exchanges.push(exchange);
     if (exchanges.length > maxExchanges) exchanges.shift();
@@ -54,7 +54,7 @@ export function createTrace(
   const within = (own: AbortSignal | null | undefined): AbortSignal | undefined =>
     own == null || signal === undefined ? (own ?? signal) : AbortSignal.any([own, signal]);
   return {
-    record,
+    record: (exchange) => record(exchange, ""),
     async fetch(input, init) {
       const url = String(input);
       const method = init?.method ?? "GET";
@@ -84,7 +84,7 @@ export function createTrace(
         request: formatHeaders(request.header),
         answer: "",
       };
-      record(exchange);
+      record(exchange, "");
       let received = 0;
       const asked = (message: unknown) => {
         const json = formatJson(input, message);

@@ -1,4 +1,5 @@
 export { type CardFact, findCardFacts } from "./card-facts.ts";
+export { type Defect, findDefects } from "./closed-schema.ts";
 export { type Exchange, formatExchanges } from "./exchange.ts";
 export { NotApplicable } from "./not-applicable.ts";
 export { createPuppet, type Puppet, type PuppetTurn } from "./puppet.ts";

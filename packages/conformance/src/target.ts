@@ -175,7 +175,7 @@ export async function findServer(
   const headers = typeof given === "function" ? given(card) : given;
   let session: Http2SessionManager | undefined;
   const openSession = (address: string): Http2SessionManager => {
-    session ??= new Http2SessionManager(address, undefined, tls);
+    session ??= new CalmSessionManager(address, undefined, tls);
     return session;
   };
   const reached: Reached = { url: base, card, addresses, headers, tenants, fetch, tls, openSession };
@@ -188,6 +188,19 @@ export async function findServer(
     [Symbol.dispose]: () => session?.abort(),
   };
 }
+
+/** Connect stops listening to a session that has failed. A later error of it, such as that of HTTP/1.1, would end the process. */
+class CalmSessionManager extends Http2SessionManager {
+  override async request(
+    ...call: Parameters<Http2SessionManager["request"]>
+  ): ReturnType<Http2SessionManager["request"]> {
+    const stream = await super.request(...call);
+    if (stream.session?.listenerCount("error", ignore) === 0) stream.session.on("error", ignore);
+    return stream;
+  }
+}
+
+function ignore(): void {}
 
 async function readCard(
   url: string,

@@ -1,4 +1,5 @@
-import type { AgentCard } from "@a2a-connect/proto";
+import { parseMessage } from "@a2a-connect/core/internal";
+import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import type { Interceptor } from "@connectrpc/connect";
 import { CliError, usageError } from "../cli-error.ts";
 
@@ -126,6 +127,25 @@ function credentialsMissing(card: AgentCard, ways: readonly (readonly Demand[])[
     `${card.name || "the agent"} requires ${wanted.join(", or ")}; you gave none of these`,
     { hint: [...hints].join("; ") || undefined },
   );
+}
+
+/** What was given as headers for the conformance kit, where the card's JSON wants them; without any that fit, none. */
+export function findCallHeaders(
+  card: Readonly<Record<string, unknown>>,
+  given: GivenCredentials,
+): Readonly<Record<string, string>> {
+  const headers = new Headers(given.serviceParameters);
+  try {
+    for (const { location, name, value } of planCredentials(parseMessage(AgentCardSchema, card), given)
+      .places) {
+      if (location === "header") headers.set(name, value);
+      if (location === "cookie") headers.append("cookie", `${name}=${encodeURIComponent(value)}`);
+    }
+  } catch {
+    // A card with faults is what this is about; what it wants then, a token is the best guess at.
+    if (given.bearer !== undefined) headers.set("authorization", `Bearer ${given.bearer}`);
+  }
+  return Object.fromEntries(headers);
 }
 
 /** What calls carry beside the protocol's own headers, and the card's requests never do. */

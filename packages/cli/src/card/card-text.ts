@@ -1,5 +1,5 @@
+import { shownText } from "@a2a-connect/core/internal";
 import { addressesOf, readOutline, type Scheme } from "@a2a-connect/signing/internal";
-import { quote } from "../doctor/finding.ts";
 import { isObject, type LooseObject, objectOf, readObject } from "../json.ts";
 
 /** What a signature's protected header says; undefined where it says nothing, or no text. */
@@ -157,7 +157,7 @@ function join(path: string, name: string, isIndex: boolean): string {
 
 /** Words of a card where a sentence of ours goes on behind them: short, on one line, and one sees where they end. */
 export function quoted(text: string): string {
-  return JSON.stringify(quote(text));
+  return JSON.stringify(shownText(text));
 }
 
 /** Several of them: `"a", "b" and 3 more`. */

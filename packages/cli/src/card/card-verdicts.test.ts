@@ -252,7 +252,7 @@ describe("a key set that cannot be had", () => {
     await writeFile(join(cwd, "far.json"), text);
     const { stdout, stderr } = await verify("far.json", "--jwks-host", `localhost:${port}`, "--insecure");
     server.close();
-    expect(field(stdout, "Because")).toContain("has a certificate that nobody but itself vouches for");
+    expect(field(stdout, "Because")).toContain("The certificate is signed by itself alone");
     expect(field(stdout, "Next")).toContain("NODE_EXTRA_CA_CERTS");
     expect(stderr).toContain("--insecure applies to the card only");
   });

@@ -1,11 +1,12 @@
 import { readVerificationKeys, type VerificationKey } from "@a2a-connect/signing";
-import { explainNetworkFailure, type NetworkFailure } from "../doctor/network-failure.ts";
+import type { Finding } from "../doctor/findings.ts";
+import { findFailure } from "../doctor/network.ts";
 import { recordBody } from "../wire-log/observe-body.ts";
 
 /** A key set that could not be reached, and why. */
 export interface LostKeySet {
   readonly url: string;
-  readonly failure: NetworkFailure;
+  readonly failure: Finding;
 }
 
 /** Watches key sets being asked for: what they said, and why they could not be had. */
@@ -27,7 +28,7 @@ export class KeySetLog {
         if (response.status !== 200) return response;
         return recordBody(response, (bytes) => this.#texts.set(url, bytes.toString("utf8")));
       } catch (error) {
-        if (init?.signal?.aborted !== true) this.#lost.push({ url, failure: explainNetworkFailure(error) });
+        if (init?.signal?.aborted !== true) this.#lost.push({ url, failure: findFailure(error, url) });
         throw error;
       }
     };

@@ -1,6 +1,6 @@
+import { shownText } from "@a2a-connect/core/internal";
 import type { AgentCard, AgentSkill, SecurityRequirement, SecurityScheme } from "@a2a-connect/proto";
 import type { CardVerdict } from "@a2a-connect/signing";
-import { quote } from "../doctor/finding.ts";
 import type { Output } from "../output.ts";
 
 /**
@@ -62,7 +62,7 @@ function describeSignatures({ signatures }: AgentCard, verification: CardVerdict
   const { verified, reason, message, kid, alg, profile, uncovered } = verification;
   if (!verified) return `${signatures.length}, NOT VERIFIED (${reason}): ${message}`;
   const gaps = uncovered.length === 0 ? "" : `, but ${uncovered.length} field(s) are not protected`;
-  return `${signatures.length}, verified: ${quote(`key ${kid}`)}, ${alg}, ${profile}${gaps}`;
+  return `${signatures.length}, verified: ${shownText(`key ${kid}`)}, ${alg}, ${profile}${gaps}`;
 }
 
 async function renderSkill(output: Output, skill: AgentSkill): Promise<void> {

@@ -1,5 +1,5 @@
+import { isLoopbackHost } from "@a2a-connect/core/internal";
 import type { CardFault } from "@a2a-connect/signing/internal";
-import { isLocalHost } from "../doctor/target.ts";
 import type { Output } from "../output.ts";
 import { quote as shellQuote } from "../task/hints.ts";
 import { type CardClaims, hostOf, quoted, quotedList, readClaims, readSubject } from "./card-text.ts";
@@ -69,7 +69,7 @@ export function describeTrust(report: VerdictReport): string | undefined {
     }
     case "own-origin": {
       const { protocol = "", hostname = "" } = URL.parse(source.url ?? "") ?? {};
-      const isExposed = protocol === "http:" && !isLocalHost(hostname);
+      const isExposed = protocol === "http:" && !isLoopbackHost(hostname);
       const others = isExposed ? ", or an attacker on the network (there is no TLS)," : "";
       return `the key is from the card's own origin, so this proves only that the operator of ${origin}${others} signed the card; to pin the signer, give its key with --key`;
     }

@@ -7,7 +7,6 @@ import { readCardFile } from "../agent/reference.ts";
 import { CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import type { CommandContext } from "../context.ts";
-import { walkCard } from "../doctor/card-walk.ts";
 import { defined, readObject } from "../json.ts";
 import { refusedAsUsage } from "../keys/key-file.ts";
 import { openSigningKey } from "../keys/signing-key.ts";
@@ -58,7 +57,7 @@ export async function signCard(context: CommandContext, file: string, flags: Sig
       onWarning: (warning) => void warnings.push(warning),
     }),
   );
-  for (const warning of [...warnUnknown(signed), ...warnings]) await output.warn(warning);
+  for (const warning of [...(await warnUnknown(signed)), ...warnings]) await output.warn(warning);
   const signatures = readSignatureHeaders(signed);
   const others = signatures.flatMap(({ kid: id }) =>
     id === undefined || id === signer.kid ? [] : JSON.stringify(id),
@@ -111,8 +110,12 @@ async function checkFlags(
 }
 
 /** Typos are signed like everything else, and nobody reads them. */
-function warnUnknown(signed: string): readonly string[] {
-  const { unknown } = walkCard(AgentCardSchema, JSON.parse(signed));
+async function warnUnknown(signed: string): Promise<readonly string[]> {
+  const { findDefects } = await import("@a2a-connect/conformance");
+  const defects = findDefects(AgentCardSchema, JSON.parse(signed));
+  const unknown = defects
+    .flatMap(({ kind, path }) => (kind === "unknown" ? [path.slice(0, 120)] : []))
+    .slice(0, 20);
   return unknown.length === 0
     ? []
     : [`A2A 1.0 has no ${unknown.join(", ")}: signed anyway, but few clients read it`];

@@ -156,8 +156,7 @@ export function tellStory({ verification, fits, lostKeySets }: VerdictReport): s
   }
   const lost = reason === "jwks-unavailable" ? lostKeySets[0] : undefined;
   if (lost === undefined) return message;
-  const { what, code } = lost.failure;
-  return `${message} The server of the key set ${what}${code === undefined ? "" : ` (${code})`}.`;
+  return `${message} ${lost.failure.what} (${lost.failure.evidence ?? lost.url})`;
 }
 
 /** Something that a person should look at: the library's own alarms, and those that only the command knows. */

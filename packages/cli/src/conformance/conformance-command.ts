@@ -7,10 +7,7 @@ import type {
   Tally,
   Weight,
 } from "@a2a-connect/conformance";
-import { parseMessage } from "@a2a-connect/core/internal";
-import { AgentCardSchema } from "@a2a-connect/proto";
-import type { AgentSettings } from "../agent/agent-settings.ts";
-import { planCredentials } from "../agent/call-credentials.ts";
+import { findCallHeaders } from "../agent/call-credentials.ts";
 import { resolveCardReference } from "../agent/reference.ts";
 import { CliError, usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
@@ -67,7 +64,7 @@ export async function runConformanceCommand(
     ...(places === undefined ? {} : { places }),
     ...(only === undefined ? {} : { only }),
     ...(spec === undefined ? {} : { spec }),
-    headers: (card) => findHeaders(card, agentSettings),
+    headers: (card) => findCallHeaders(card, agentSettings),
     concurrency: flags.concurrency,
     scenarioTimeoutMs: flags.scenarioTimeout,
     runTimeoutMs: flags.runTimeout,
@@ -117,25 +114,6 @@ export async function runConformanceCommand(
     const { results: all, ...rest } = kit.reportToJson(report, strict);
     await output.document(output.streaming ? { report: rest } : { ...rest, results: all });
   }
-}
-
-/** The user's credentials as headers, where the card wants them. Without any that fit, the server is called without. */
-function findHeaders(
-  card: Readonly<Record<string, unknown>>,
-  given: AgentSettings,
-): Readonly<Record<string, string>> {
-  const headers = new Headers(given.serviceParameters);
-  try {
-    for (const { location, name, value } of planCredentials(parseMessage(AgentCardSchema, card), given)
-      .places) {
-      if (location === "header") headers.set(name, value);
-      if (location === "cookie") headers.append("cookie", `${name}=${encodeURIComponent(value)}`);
-    }
-  } catch {
-    // A card with faults is what this is about; what it wants then, a token is the best guess at.
-    if (given.bearer !== undefined) headers.set("authorization", `Bearer ${given.bearer}`);
-  }
-  return Object.fromEntries(headers);
 }
 
 const codes = {

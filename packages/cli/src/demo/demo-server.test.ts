@@ -4,7 +4,7 @@ import { createMemoryTaskStore } from "@a2a-connect/server";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { field, shellWords } from "../../test-support/fields.ts";
 import { runCommand, spawnCommand } from "../../test-support/run-command.ts";
-import type { ChecklistItem } from "../doctor/checklist/checklist.ts";
+import type { ChecklistItem } from "../doctor/checklist.ts";
 import { demoAgent, demoSkills, sampleCsv, samplePng } from "./demo-agent.ts";
 
 const cardUrl = /Agent Card: (http:\S+)\/\.well-known\/agent-card\.json/;

@@ -1,44 +1,21 @@
-import type { BindingTransport } from "@a2a-connect/client/internal";
-import type { AgentCard, AgentInterface } from "@a2a-connect/proto";
+import type { ConformanceOptions, FindOptions, Result } from "@a2a-connect/conformance";
+import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import type { CardTrust, OwnOriginTrust } from "../agent/trust.ts";
-import type { Examination, Probe } from "./examination.ts";
-import { type Finding, mergeFindings } from "./finding.ts";
-import { createHttpClient, type HttpClient } from "./http-client.ts";
-import type { Authentication } from "./interface-calls.ts";
-import { browserProbe } from "./probes/browsers.ts";
-import { capabilityProbe } from "./probes/capabilities.ts";
-import { probeCardCaching } from "./probes/card-caching.ts";
-import { probeCardFields } from "./probes/card-fields.ts";
-import { type FoundCard, probeCardLocation } from "./probes/card-location.ts";
-import { probeDeclarations } from "./probes/declarations.ts";
-import { errorProbe } from "./probes/errors.ts";
-import { probeInterfaces } from "./probes/interfaces.ts";
-import { probeNetwork } from "./probes/network.ts";
-import { securityProbe } from "./probes/security.ts";
-import { probeSignatures, sayUnverified } from "./probes/signatures.ts";
-import { probeSkills } from "./probes/skills.ts";
-import { versionProbe } from "./probes/versions.ts";
-import type { Target } from "./target.ts";
+import { judgeDeclarations, judgeSignatures, readFields } from "./card.ts";
+import { cardPath, type FoundCard, type LocateOptions, locateCard } from "./card-location.ts";
+import { type Finding, find, findUnmet, mergeFindings } from "./findings.ts";
+import { type TriedInterfaces, tryInterfaces } from "./interfaces.ts";
+import { findNetwork } from "./network.ts";
 
 /** What an agent is examined with. */
-export interface ExamineOptions {
-  readonly fetch: typeof globalThis.fetch;
-  /** The wires that can be called. */
-  readonly transports: readonly BindingTransport[];
+export interface ExamineOptions extends LocateOptions {
   /** The user's credentials, once the card has said where they go. */
-  readonly credentials: (card: AgentCard, served: AgentInterface) => Authentication;
-  /** Sent with the requests for the card. */
-  readonly cardHeaders: Readonly<Record<string, string>>;
-  /** For each single request. */
-  readonly timeoutMs: number;
-  /** Whether to go on with servers whose certificate is not trusted; `fetch` and `transports` have to, too. */
-  readonly insecure: boolean;
+  readonly headers: NonNullable<FindOptions["headers"]>;
   /** The keys that should have signed the card. Default: none is known. */
   readonly trust?: CardTrust | undefined;
-  /** What the key set of the card's own origin has to say about it, where no key is known. Default: nobody asks it. */
+  /** What the key set of the card's own origin says about it, where no key is known. Default: it is not asked. */
   readonly ownOrigin?: OwnOriginTrust | undefined;
-  readonly signal: AbortSignal;
-  /** Told each finding as soon as it is there, in the order of the examination. */
+  /** Told each finding, in the order of the examination. */
   readonly onFinding?: (finding: Finding) => Promise<void>;
 }
 
@@ -49,127 +26,136 @@ export interface Diagnosis {
   readonly cardUrl: string | undefined;
   /** The card, where it can be read. */
   readonly card: AgentCard | undefined;
+  /** What the conformance kit has tried. */
+  readonly results: readonly Result[];
 }
 
-/** Bytes of a card that clients accept. */
-const maxCardBytes = 1024 * 1024;
-
-const probes: readonly Probe[] = [errorProbe, versionProbe, capabilityProbe, securityProbe, browserProbe];
-
 /**
- * Examines an agent from the network up to its capabilities. Only asks: for its card, and for tasks that do not exist.
+ * Examines an agent: the network, the card and each interface first, then what the conformance kit can try without a message to the
+ * agent. The servers of a card that is not verified, although a key is known, are not asked: the card may have been changed to name
+ * them, and they would be told credentials.
  *
+ * @param target where the agent is, or its card
  * @throws the signal's reason when it is aborted
  */
-export async function examine(target: Target, options: ExamineOptions): Promise<Diagnosis> {
-  const { fetch, timeoutMs, signal } = options;
-  const log = new FindingLog(options.onFinding);
-  const network = await probeNetwork(target.url, options);
-  await log.add(network.findings);
-  if (!network.reachable) return log.close();
-  const http = createHttpClient({ fetch, timeoutMs, maxBytes: maxCardBytes, signal });
-  const location = await probeCardLocation(target, withHeaders(http, options.cardHeaders));
-  await log.add(location.findings);
-  if (location.card === undefined) return log.close();
-  await log.add(await probeCardCaching(location.card, withHeaders(http, options.cardHeaders)));
-  return await examineCard(location.card, location.card, { ...options, http, log });
-}
-
-/**
- * Examines a card that is at hand, and the servers that it names. Those of a card that is not verified, although a key is known,
- * get no question: whoever changed the card may have chosen them, and they would be told credentials.
- */
-export async function examineCardText(given: CardText, options: ExamineOptions): Promise<Diagnosis> {
-  const { fetch, timeoutMs, signal } = options;
-  const http = createHttpClient({ fetch, timeoutMs, maxBytes: maxCardBytes, signal });
-  return await examineCard(given, undefined, { ...options, http, log: new FindingLog(options.onFinding) });
-}
-
-/** A card as text, and what that is as JSON. */
-export type CardText = Pick<FoundCard, "text" | "json">;
-
-async function examineCard(
-  { text, json }: CardText,
-  found: FoundCard | undefined,
-  options: ExamineOptions & { readonly http: HttpClient; readonly log: FindingLog },
-): Promise<Diagnosis> {
-  const { log, http } = options;
-  const fields = probeCardFields(json);
-  await log.add(fields.findings);
-  const { card } = fields;
-  if (card === undefined) return log.close(found);
-  const verification = await options.trust?.verify(text);
-  const signed = { card, text, url: found?.url };
-  await log.add([
-    ...probeDeclarations(card),
-    ...(await probeSignatures(signed, verification, options.ownOrigin)),
-    ...probeSkills(card),
-  ]);
-  if (verification?.verified === false) {
-    await log.add([sayUnverified()]);
-    return log.close(found, card);
-  }
-  const cardUrl = found === undefined ? undefined : new URL(found.url);
-  const interfaces = await probeInterfaces(card, cardUrl, {
-    ...options,
-    credentials: (served) => options.credentials(card, served),
-  });
-  try {
-    await log.add(interfaces.findings);
-    const { live } = interfaces;
-    for (const probe of live.length === 0 ? [] : probes) {
-      await log.add(await run(probe, { card, http, live }, options.signal));
+export async function examine(target: URL | FoundCard, options: ExamineOptions): Promise<Diagnosis> {
+  const findings: Finding[] = [];
+  const add = async (found: readonly Finding[]): Promise<void> => {
+    for (const finding of mergeFindings(found)) {
+      findings.push(finding);
+      await options.onFinding?.(finding);
     }
-  } finally {
-    for (const { calls } of interfaces.live) calls[Symbol.dispose]();
-  }
-  return log.close(found, card);
-}
-
-/** A probe that fails is our fault, and must not hide what the others find. */
-async function run(probe: Probe, examination: Examination, signal: AbortSignal): Promise<readonly Finding[]> {
-  try {
-    return await probe.run(examination);
-  } catch (error) {
-    signal.throwIfAborted();
-    return [
-      {
-        id: `${probe.id}.unfinished`,
-        severity: "warning",
-        what: "This could not be examined to the end.",
-        evidence: error instanceof Error ? error.message : String(error),
-      },
-    ];
-  }
-}
-
-class FindingLog {
-  readonly #findings: Finding[] = [];
-  readonly #onFinding: ((finding: Finding) => Promise<void>) | undefined;
-
-  constructor(onFinding: ((finding: Finding) => Promise<void>) | undefined) {
-    this.#onFinding = onFinding;
-  }
-
-  async add(findings: readonly Finding[]): Promise<void> {
-    for (const finding of mergeFindings(findings)) {
-      this.#findings.push(finding);
-      await this.#onFinding?.(finding);
-    }
-  }
-
-  close(found?: FoundCard, card?: AgentCard): Diagnosis {
-    return { findings: this.#findings, cardUrl: found?.url, card };
-  }
-}
-
-function withHeaders(http: HttpClient, added: Readonly<Record<string, string>>): HttpClient {
-  return {
-    ...http,
-    request: (url, init = {}) => {
-      const headers = new Headers(init.headers);
-      for (const [name, value] of Object.entries(added)) headers.set(name, value);
-      return http.request(url, { ...init, headers });
-    },
   };
+  let found: FoundCard | undefined;
+  const close = (card?: AgentCard, results: readonly Result[] = []): Diagnosis => ({
+    ...{ findings, cardUrl: found?.url, card, results },
+  });
+  if (target instanceof URL) {
+    const network = await findNetwork(target, options);
+    await add(network);
+    if (!network.some(({ id }) => id === "network.reached")) return close();
+    const located = await locateCard(target, options);
+    await add(located.findings);
+    found = located.card;
+  } else found = target;
+  if (found === undefined) return close();
+  const kit = await import("@a2a-connect/conformance");
+  const fields = readFields(found, kit.findDefects(AgentCardSchema, found.json));
+  await add(fields.findings);
+  const { card } = fields;
+  if (card === undefined) return close();
+  const verification = await options.trust?.verify(found.text);
+  await add([
+    await judgeSignatures(found, card, verification, options.ownOrigin),
+    ...judgeDeclarations(card),
+    ...(verification?.verified === false ? [find("card.not-asked")] : []),
+  ]);
+  if (verification?.verified === false) return close(card);
+  const cardUrl = found.url === undefined ? undefined : new URL(found.url);
+  const common: FindOptions = {
+    ...{ headers: options.headers, signal: options.signal, card: found.json, fetch: options.fetch },
+    tls: { rejectUnauthorized: !options.insecure },
+  };
+  const { findServer } = kit;
+  const tried = await tryInterfaces(card, found.json, cardUrl, { ...options, findServer, find: common });
+  await add(tried.findings);
+  const results = await runKit(kit, card, cardUrl, tried, { ...common, ...limitsOf(options) });
+  await add(judgeResults(kit, results, tried));
+  return close(card, results);
+}
+
+type Kit = typeof import("@a2a-connect/conformance");
+
+function limitsOf({ timeoutMs }: ExamineOptions): ConformanceOptions {
+  return { scenarioTimeoutMs: Math.max(timeoutMs, 10_000) };
+}
+
+/** What can be tried over the interfaces that answer, and of the card where it is where it belongs. */
+async function runKit(
+  kit: Kit,
+  { supportedInterfaces }: AgentCard,
+  cardUrl: URL | undefined,
+  { live }: TriedInterfaces,
+  options: ConformanceOptions,
+): Promise<readonly Result[]> {
+  const isInPlace = cardUrl?.pathname.endsWith(cardPath) === true;
+  const places = [...(isInPlace ? (["card"] as const) : []), ...live.keys()];
+  if (places.length === 0) return [];
+  const first = supportedInterfaces.map(({ url }) => URL.parse(url)?.href).find((url) => url !== undefined);
+  try {
+    using run = await kit.runConformance(cardUrl?.href ?? first ?? "http://localhost", {
+      ...options,
+      ...{ places, quiet: true },
+    });
+    return await Array.fromAsync(run.results());
+  } catch (error) {
+    if (error instanceof kit.CannotExamine) return []; // it knows none of the interfaces, which was said
+    throw error;
+  }
+}
+
+/** Of a card these were looked at before, with more to say about them. */
+const saidBefore: ReadonlySet<string> = new Set(["L-1", "L-9"]);
+
+const gravity = ["problem", "warning", "note", "ok"] as const;
+
+/** What the results of the kit come to, the most important first. */
+function judgeResults(kit: Kit, results: readonly Result[], { live }: TriedInterfaces): Finding[] {
+  const labels = new Map<string, string>(live);
+  const told = results.filter(
+    ({ scenario, place }) => place !== "card" || !scenario.ids.some((id) => saidBefore.has(id)),
+  );
+  const atOf = ({ place }: Result) => [labels.get(place) ?? "card"];
+  const failed = told.flatMap((result) => {
+    const { scenario, outcome, sentence } = result;
+    const [id = ""] = scenario.ids;
+    if (outcome === "not-run") return [find("conformance.unfinished", sentence)];
+    if (outcome !== "failed") return [];
+    const { sentence: demand, source } = kit.getRequirement(id);
+    const isMust = kit.weightOfScenario(scenario) === "must";
+    return [
+      findUnmet(
+        { id, isMust, sentence: demand, sections: source },
+        `${scenario.title}: ${sentence}`,
+        atOf(result),
+      ),
+    ];
+  });
+  const passed = told.filter(({ outcome }) => outcome === "passed");
+  const notes = passed.flatMap((result): Finding[] =>
+    result.notes.map((what) => ({
+      id: result.scenario.ids[0] ?? "",
+      severity: "note",
+      what,
+      at: atOf(result),
+    })),
+  );
+  const groups = Map.groupBy(passed, ({ scenario }) => scenario.ids[0]?.replace(/-.*/, "") ?? "");
+  const fine = [...groups].map(([letter, each]): Finding => {
+    const what = `${kit.requirementGroups[letter] ?? letter}: ${each.length} checks passed.`;
+    return { id: letter, severity: "ok", what, at: [...new Set(each.flatMap(atOf))] };
+  });
+  return mergeFindings([...failed, ...notes, ...fine]).toSorted(
+    (one, other) => gravity.indexOf(one.severity) - gravity.indexOf(other.severity),
+  );
 }

@@ -10,8 +10,8 @@ import { describe, expect, it } from "vitest";
 import { fieldsOf, linesOf } from "../../test-support/fields.ts";
 import { runCommand } from "../../test-support/run-command.ts";
 import { at, card, cardPath, jsonRpcAgent, send, startSick } from "../../test-support/sick-server.ts";
-import type { ChecklistItem } from "./checklist/checklist.ts";
-import type { Finding } from "./finding.ts";
+import type { ChecklistItem } from "./checklist.ts";
+import type { Finding } from "./findings.ts";
 
 const skill = (id: string, example: string) => ({
   id,
@@ -60,7 +60,7 @@ describe("a2a doctor", () => {
     const { report, exitCode } = await doctor(served.agents.well.url);
     const problems = report.findings.filter(({ severity }) => severity === "problem");
     expect({ problems, exitCode }).toEqual({ problems: [], exitCode: 0 });
-    const reached = report.findings.find(({ id }) => id === "interface.health");
+    const reached = report.findings.find(({ id }) => id === "interface.answers");
     expect(reached?.at).toHaveLength(5);
   });
 
@@ -105,7 +105,7 @@ describe("a2a doctor", () => {
       const { report, exitCode } = await doctor(path);
       expect(exitCode).toBe(0);
       expect(report.findings).toContainEqual(
-        expect.objectContaining({ id: "interface.health", severity: "ok" }),
+        expect.objectContaining({ id: "interface.answers", severity: "ok" }),
       );
     } finally {
       await rm(directory, { recursive: true });
@@ -122,20 +122,20 @@ describe("a2a doctor", () => {
     expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
   });
 
-  it("goes on after a certificate that nobody vouches for with --insecure, and says so", async () => {
+  it("goes on after a certificate that is not trusted with --insecure, and says so", async () => {
     const store = createMemoryTaskStore();
     await using served = await serve(wellBehaved, { store, tls: createSelfSignedCertificate() });
     const { report, exitCode } = await doctor(served.url, "--insecure");
     expect(report.findings).toContainEqual(
       expect.objectContaining({
-        id: "network.tls",
+        id: "tls.self-signed",
         severity: "problem",
-        evidence: "DEPTH_ZERO_SELF_SIGNED_CERT",
+        evidence: expect.stringContaining("DEPTH_ZERO_SELF_SIGNED_CERT"),
       }),
     );
     expect(report.findings).toContainEqual(
       expect.objectContaining({
-        id: "interface.health",
+        id: "interface.answers",
         severity: "ok",
         at: expect.arrayContaining(["JSONRPC", "GRPC"]),
       }),

@@ -1,26 +1,16 @@
-import { webTransports } from "@a2a-connect/client/internal";
-import { parseJsonText } from "@a2a-connect/core/internal";
 import { nodePlatform } from "@a2a-connect/node/client";
-import type { AgentCard, AgentInterface } from "@a2a-connect/proto";
-import type { AgentSettings } from "../agent/agent-settings.ts";
-import {
-  type CallHeaders,
-  createCallHeaders,
-  type GivenCredentials,
-  planCredentials,
-} from "../agent/call-credentials.ts";
+import { findCallHeaders } from "../agent/call-credentials.ts";
 import { type CardReference, readCardFile, resolveCardReference } from "../agent/reference.ts";
 import { findCardTrust, verifyByOwnOrigin } from "../agent/trust.ts";
-import { CliError } from "../cli-error.ts";
+import { CliError, usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
+import { isObject, parseJson } from "../json.ts";
+import type { Output } from "../output.ts";
 import { formatDuration } from "../settings/values.ts";
-import { runExample } from "../smoke/run-example.ts";
-import { type ChecklistItem, scoreOf } from "./checklist/checklist.ts";
-import { runChecklist } from "./checklist/run-checklist.ts";
-import { type CardText, type Diagnosis, type ExamineOptions, examine, examineCardText } from "./examine.ts";
-import { countFindings } from "./finding.ts";
-import { printChecklistItem, printFinding } from "./print-diagnosis.ts";
-import { parseTarget } from "./target.ts";
+import type { FoundCard } from "./card-location.ts";
+import { type ChecklistItem, runChecklist } from "./checklist.ts";
+import { type Diagnosis, examine } from "./examine.ts";
+import { countFindings, type Finding } from "./findings.ts";
 
 /** The options that `doctor` has beside those of every command that talks to an agent. */
 export interface DoctorFlags {
@@ -29,9 +19,6 @@ export interface DoctorFlags {
   /** For each single request, in milliseconds. */
   readonly requestTimeout: number;
 }
-
-/** How long an example of the checklist may take. */
-const exampleTimeoutMs = 60_000;
 
 /**
  * Examines an agent and says in plain words what is wrong with it; exits with 1 when there is a problem.
@@ -43,141 +30,100 @@ export async function runDoctor(
   given: string | undefined,
   flags: DoctorFlags,
 ): Promise<void> {
-  const { output, settings, io } = context;
+  const { output } = context;
   context.needReader();
   if (flags.restartCommand !== undefined && flags.checklist !== true) {
-    throw new CliError("A2ACLI_ERR_USAGE", "--restart-command is for --checklist");
+    throw usageError("--restart-command is for --checklist", "--checklist, too");
   }
-  const name = given ?? settings.agentCard;
-  const reference = await resolveCardReference(name, io);
-  const agentSettings = await context.permittedSettings(reference, given);
-  const diagnosis = await diagnose(context, reference, agentSettings, flags);
+  const diagnosis = await diagnose(context, given, flags);
+  const { findings, card } = diagnosis;
   const checklist =
-    flags.checklist === true ? await check(context, given, diagnosis, flags.restartCommand) : undefined;
-  const count = countFindings(diagnosis.findings);
+    flags.checklist === true
+      ? await runChecklist(context, given, diagnosis, flags.restartCommand, (item) => printItem(output, item))
+      : undefined;
+  const count = countFindings(findings);
   if (count.problem > 0) context.exitWith(1);
-  const score = checklist === undefined ? undefined : scoreOf(checklist);
+  const points = checklist?.filter(({ verdict }) => verdict === "yes").length;
   const result = {
-    card:
-      diagnosis.card === undefined ? null : { name: diagnosis.card.name, version: diagnosis.card.version },
+    card: card === undefined ? null : { name: card.name, version: card.version },
     cardUrl: diagnosis.cardUrl ?? null,
     count,
-    ...(score === undefined ? {} : { score }),
+    ...(checklist === undefined ? {} : { score: { points, of: checklist.length } }),
   };
-  const { findings } = diagnosis;
   await output.document(
     output.streaming
       ? { result }
       : { ...result, findings, ...(checklist === undefined ? {} : { checklist }) },
   );
+  const counted = (number: number, what: string) => `${number} ${what}${number === 1 ? "" : "s"}`;
+  const { problem, warning, note, ok } = count;
   await output.field(
     "Summary",
-    `${counted(count.problem, "problem")}, ${counted(count.warning, "warning")}, ${counted(count.note, "note")}, ${count.ok} ok`,
+    `${counted(problem, "problem")}, ${counted(warning, "warning")}, ${counted(note, "note")}, ${ok} ok`,
   );
-  if (score !== undefined) await output.field("Score", `${score.points} of ${score.of}`);
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
+  if (checklist !== undefined) await output.field("Score", `${points} of ${checklist.length}`);
 }
 
 async function diagnose(
   context: CommandContext,
-  reference: CardReference,
-  settings: AgentSettings,
-  flags: DoctorFlags,
+  given: string | undefined,
+  { requestTimeout }: DoctorFlags,
 ): Promise<Diagnosis> {
   const { io, output, signal } = context;
-  const target = reference.kind === "url" ? parseTarget(reference.url) : undefined;
+  const reference = await resolveCardReference(given ?? context.settings.agentCard, io);
+  const settings = await context.permittedSettings(reference, given);
+  const { insecure, serviceParameters } = settings;
+  const target = reference.kind === "url" ? new URL(reference.url) : await readFile(reference);
   const platform = nodePlatform({
-    connectTimeoutMs: flags.requestTimeout,
-    tls: settings.insecure ? { insecure: true } : {},
-    ...(target === undefined ? {} : { cardUrl: target.url }),
+    connectTimeoutMs: requestTimeout,
+    tls: insecure ? { insecure } : {},
+    ...(target instanceof URL ? { cardUrl: target } : {}),
   });
-  const options: ExamineOptions = {
-    fetch: platform.fetch ?? globalThis.fetch,
-    transports: [...(platform.transports ?? []), ...webTransports],
-    credentials: (card, served) => authenticate(card, served, settings),
-    cardHeaders: settings.serviceParameters,
-    timeoutMs: flags.requestTimeout,
-    insecure: settings.insecure,
-    trust: await findCardTrust(settings, io),
-    ownOrigin: (text, url) => verifyByOwnOrigin(text, url, signal),
-    signal,
-    onFinding: (finding) => printFinding(output, finding),
-  };
   try {
-    if (target !== undefined) {
-      const limit = formatDuration(flags.requestTimeout);
+    if (target instanceof URL) {
+      const limit = formatDuration(requestTimeout);
       await output.note(
-        `Asking ${target.url.origin} for its card; each request may take ${limit} (--request-timeout).`,
+        `Asking ${target.origin} for its card; each request may take ${limit} (--request-timeout).`,
       );
-      return await examine(target, options);
     }
-    return await examineCardText(await readText(reference), options);
+    return await examine(target, {
+      ...{ fetch: platform.fetch ?? globalThis.fetch, timeoutMs: requestTimeout, insecure, signal },
+      cardHeaders: serviceParameters,
+      headers: (card) => findCallHeaders(card, settings),
+      trust: await findCardTrust(settings, io),
+      ownOrigin: (text, url) => verifyByOwnOrigin(text, url, signal),
+      onFinding: (finding) => printFinding(output, finding),
+    });
   } finally {
-    await platform.close?.();
+    await platform.close();
   }
 }
 
-/** Without credentials that fit, callers are strangers: that, too, is worth examining. */
-function authenticate(
-  card: AgentCard,
-  { protocolBinding }: AgentInterface,
-  given: GivenCredentials,
-): CallHeaders {
-  const headers = createCallHeaders(given.serviceParameters);
-  try {
-    headers.use(planCredentials(card, given), () => protocolBinding);
-  } catch (error) {
-    if (!(error instanceof CliError)) throw error;
-  }
-  return headers;
-}
-
-async function readText(reference: CardReference): Promise<CardText> {
-  const path = reference.kind === "file" ? reference.path : "";
+async function readFile({ path }: Extract<CardReference, { kind: "file" }>): Promise<FoundCard> {
   const text = await readCardFile(path);
-  const json = parseJsonText(new TextEncoder().encode(text));
-  if (json.ok) return { text, json: json.value };
-  throw new CliError("A2ACLI_ERR_CARD_INVALID", `${path} is no card: it is not JSON`);
+  const json = parseJson(text);
+  if (isObject(json)) return { url: undefined, text, json };
+  throw new CliError("A2ACLI_ERR_CARD_INVALID", `${path} is no card: it is not a JSON object`);
 }
 
-async function check(
-  context: CommandContext,
-  reference: string | undefined,
-  { card, findings }: Diagnosis,
-  restartCommand: string | undefined,
-): Promise<readonly ChecklistItem[] | undefined> {
-  const { output, signal } = context;
-  if (card === undefined) {
-    await output.note("The checklist needs a card that can be read.");
-    return undefined;
+const labels = { ok: "OK", note: "Note", warning: "Warning", problem: "Problem" } as const;
+
+/** What it is, then what was seen and what to do, where that matters. */
+async function printFinding(output: Output, finding: Finding): Promise<void> {
+  const { severity, what, evidence, fix, at } = finding;
+  if (output.format === "json") return output.streaming ? await output.document(finding) : undefined;
+  await output.field(labels[severity], `${what}${at === undefined ? "" : ` (${at.join(", ")})`}`);
+  if (severity !== "ok" || output.verbose) {
+    await output.field("Evidence", evidence);
+    await output.field("Fix", fix);
   }
-  const agent = await open(context, reference);
-  if (agent === undefined) return undefined;
-  const tried = card.skills.filter(({ examples: [example] }) => example !== undefined);
-  await output.note(
-    `The checklist sends to the agent: ${tried.map(({ id, examples: [example] }) => `${id}: "${example ?? ""}"`).join(", ") || "nothing"}.`,
-  );
-  const runs = [];
-  for (const skill of card.skills) {
-    runs.push(await runExample(agent, skill, { timeoutMs: exampleTimeoutMs, signal }));
-  }
-  const facts = { card, findings, runs, agent, signal, timeoutMs: exampleTimeoutMs };
-  return await runChecklist(facts, { restartCommand, onItem: (item) => printChecklistItem(output, item) });
 }
 
-async function open(
-  context: CommandContext,
-  reference: string | undefined,
-): Promise<Awaited<ReturnType<CommandContext["openAgent"]>> | undefined> {
-  try {
-    return await context.openAgent({ reference });
-  } catch (error) {
-    context.signal.throwIfAborted();
-    const why = error instanceof Error ? error.message : String(error);
-    await context.output.note(`The checklist needs an agent that can be called: ${why}`);
-    return undefined;
-  }
+const verdicts = { yes: "yes", no: "NO", unproven: "not proved" } as const;
+
+async function printItem(output: Output, item: ChecklistItem): Promise<void> {
+  if (output.format === "json") return output.streaming ? await output.document(item) : undefined;
+  await output.field("Check", `${item.title}: ${verdicts[item.verdict]}`);
+  await output.field("Evidence", item.evidence);
+  await output.field("Fix", item.fix);
 }

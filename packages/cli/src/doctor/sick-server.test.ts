@@ -2,9 +2,8 @@ import type { RequestListener } from "node:http";
 import { describe, expect, it } from "vitest";
 import { diagnose } from "../../test-support/diagnose.ts";
 import { jsonRpcAgent, send, startSick } from "../../test-support/sick-server.ts";
-import { createCallHeaders } from "../agent/call-credentials.ts";
 import type { ExamineOptions } from "./examine.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding } from "./findings.ts";
 
 const notFound = { error: { code: -32001, message: "no such task" } };
 const errorInfo = {
@@ -22,19 +21,19 @@ describe("a sick server", () => {
     [
       "errors without ErrorInfo",
       jsonRpcAgent({}, () => notFound),
-      { id: "errors.form", severity: "warning", evidence: expect.stringContaining("ErrorInfo") },
+      { id: "E-2", severity: "note", what: expect.stringContaining("ErrorInfo") },
     ],
     [
       "every version served",
       jsonRpcAgent({}, () => notFound),
-      { id: "version.unknown", severity: "warning", what: expect.stringContaining("99.0") },
+      { id: "F-5", severity: "warning", evidence: expect.stringContaining("99.0") },
     ],
     [
       "a task for every id",
       jsonRpcAgent({}, () => ({
         result: { id: "t", contextId: "c", status: { state: "TASK_STATE_COMPLETED" } },
       })),
-      { id: "interface.health", severity: "problem", what: expect.stringContaining("answered with a task") },
+      { id: "interface.any-task", severity: "problem" },
     ],
     [
       "streaming only on paper",
@@ -42,9 +41,9 @@ describe("a sick server", () => {
         method === "GetTask" ? notFound : { error: { code: -32601, message: "unknown" } },
       ),
       {
-        id: "capability.streaming",
+        id: "A-34",
         severity: "problem",
-        what: "The card says streaming, and it does not work.",
+        what: "The card declares streaming, and it does not work.",
       },
     ],
     [
@@ -56,38 +55,33 @@ describe("a sick server", () => {
         return void send(`data: ${event}\n\n`, { "content-type": "text/event-stream" })(response);
       }),
       {
-        id: "capability.streaming",
+        id: "A-35",
         severity: "warning",
-        what: "The card says streaming, and it works, but a task that does not exist is not refused.",
       },
     ],
-    [
-      "a capability that is not declared",
-      jsonRpcAgent({}, () => notFound),
-      { id: "capability.push", severity: "note" },
-    ],
+    ["a capability that is not declared", jsonRpcAgent({}, () => notFound), { id: "A-50", severity: "note" }],
     [
       "anonymous callers let in",
       jsonRpcAgent(bearerCard, () => notFound),
-      { id: "security.anonymous", severity: "problem" },
+      { id: "O-2", severity: "problem" },
     ],
     [
       "credentials nobody was told about",
       jsonRpcAgent({}, (_call, response) => void send("{}", {}, 401)(response)),
-      { id: "interface.health", severity: "problem", what: expect.stringContaining("card does not say so") },
+      { id: "interface.undeclared-credentials", severity: "problem" },
     ],
     [
       "credentials as the card says",
       jsonRpcAgent(bearerCard, (_call, response) => void send("{}", {}, 401)(response)),
-      { id: "interface.health", severity: "note", fix: expect.stringContaining("--bearer") },
+      { id: "interface.credentials", severity: "note", fix: expect.stringContaining("--bearer") },
     ],
     [
       "credentials, and the caller has them",
       jsonRpcAgent(bearerCard, ({ request }, response) =>
         request.headers.authorization === "Bearer s" ? notFound : void send("{}", {}, 401)(response),
       ),
-      { id: "security.anonymous", severity: "ok" },
-      { credentials: () => createCallHeaders({ authorization: "Bearer s" }) },
+      { id: "O", severity: "ok" },
+      { headers: { authorization: "Bearer s" } },
     ],
     [
       "a web page at the interface",
@@ -95,42 +89,42 @@ describe("a sick server", () => {
         {},
         (_call, response) => void send("<html>", { "content-type": "text/html" }, 404)(response),
       ),
-      { id: "interface.health", severity: "problem", what: "There is nothing at the interface's URL." },
+      { id: "interface.nothing", severity: "problem" },
     ],
     [
       "methods of 0.3",
       jsonRpcAgent({}, () => ({ error: { code: -32601, message: "Method not found" } })),
-      { id: "interface.health", severity: "problem", what: "The interface does not know GetTask." },
+      { id: "interface.no-method", severity: "problem" },
     ],
     [
       "the card's version refused",
       jsonRpcAgent({}, () => ({ error: { code: -32009, message: "no" } })),
-      { id: "interface.health", severity: "problem", what: expect.stringContaining("refuses it") },
+      { id: "interface.version-refused", severity: "problem" },
     ],
     [
       "calls never answered",
       jsonRpcAgent({}, () => undefined),
-      { id: "interface.health", severity: "problem", what: expect.stringContaining("in time") },
+      { id: "interface.timeout", severity: "problem" },
       { timeoutMs: 1_000 },
     ],
     [
       "nonsense",
       jsonRpcAgent({}, (_call, response) => void send("null")(response)),
-      { id: "interface.health", severity: "problem" },
+      { id: "interface.nonsense", severity: "problem" },
     ],
     [
       "the wrong reason in ErrorInfo",
       jsonRpcAgent({}, () => ({
         error: { ...notFound.error, data: [{ ...errorInfo, reason: "NO_SUCH_TASK" }] },
       })),
-      { id: "errors.form", severity: "warning" },
+      { id: "E-2", severity: "warning" },
     ],
     [
       "nothing, of errors that are as they should be",
       jsonRpcAgent({}, () => ({ error: { ...notFound.error, data: [errorInfo] } })),
-      { id: "errors.form", severity: "ok" },
+      { id: "E", severity: "ok" },
     ],
-    ["no preflight", jsonRpcAgent({}, () => notFound), { id: "browsers.cors", severity: "note" }],
+    ["no preflight", jsonRpcAgent({}, () => notFound), { id: "browsers.refused", severity: "note" }],
   ];
   it.for(cases)("is told: %s", async ([, listener, expected, options = {}]) => {
     await using server = await startSick(listener);
@@ -147,11 +141,7 @@ describe("a sick server", () => {
       }),
     );
     await diagnose(server.url);
-    expect([...methods].sort()).toEqual([
-      "GetExtendedAgentCard",
-      "GetTask",
-      "ListTaskPushNotificationConfigs",
-      "SubscribeToTask",
-    ]);
+    expect(methods).toContain("SubscribeToTask");
+    expect([...methods].filter((method) => /^send/i.test(method))).toEqual([]);
   });
 });

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runCommand } from "../../test-support/run-command.ts";
 import { cardPath, startSick } from "../../test-support/sick-server.ts";
 import { createSigner, type Signer, signedCard, tampered } from "../../test-support/signer.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding } from "./findings.ts";
 
 let cwd: string;
 let signer: Signer;
@@ -75,7 +75,7 @@ describe("a2a doctor, where a key is known and the card is not verified by it", 
       expect(exitCode).toBe(1);
       const findings: readonly Finding[] = JSON.parse(stdout).findings;
       expect(findings.at(-1)).toMatchObject({
-        id: "card.unverified",
+        id: "card.not-asked",
         severity: "note",
         what: expect.stringContaining("Nothing else was asked"),
       });

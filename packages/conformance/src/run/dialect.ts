@@ -3,7 +3,7 @@ import { untilAborted } from "@a2a-connect/core/internal";
 import { TaskState } from "@a2a-connect/proto";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { newId, toRequest } from "../calls.ts";
-import type { SpecVersion } from "../requirements.ts";
+import type { Place, SpecVersion } from "../requirements.ts";
 import type { Target } from "../target.ts";
 
 /** Something that the texts differ in, as one server does it. */
@@ -30,10 +30,14 @@ export interface Dialect {
  * Looks at what the texts differ in: asks for a version that does not exist, for what the card does not declare, for a list,
  * and for the cancellation of a task that has ended, which it makes. A server that mixes them counts as one of 1.0.1.
  */
-export async function findDialect(target: Target, given: SpecVersion | undefined): Promise<Dialect> {
+export async function findDialect(
+  target: Target,
+  places: ReadonlySet<Place>,
+  given: SpecVersion | undefined,
+): Promise<Dialect> {
   const found = await Promise.all(
     probes
-      .filter(({ wire }) => target.wires.includes(wire))
+      .filter(({ wire }) => places.has(wire) && target.wires.includes(wire))
       .map(({ look }) => untilAborted(look(target), target.signal).catch(() => undefined)),
   );
   const signs = found.filter((sign) => sign !== undefined);

@@ -68,7 +68,7 @@ export async function runConformance(url: string, options: ConformanceOptions = 
     using limit = startLimit(scenarioTimeoutMs);
     const beforeMessage = options.quiet === true ? refuseMessage : undefined;
     const target = server.target({ signal: within(signal, limit.signal), beforeMessage });
-    const dialect = await findDialect(target, options.spec);
+    const dialect = await findDialect(target, places, options.spec);
     signal?.throwIfAborted();
     const plan = Object.values(allScenarios).flatMap(({ title, scenarios }) =>
       scenarios

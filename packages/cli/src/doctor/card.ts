@@ -1,0 +1,161 @@
+import type { Defect } from "@a2a-connect/conformance";
+import { findFieldViolations } from "@a2a-connect/core";
+import { findMissingFields, parseMediaType, parseMessage } from "@a2a-connect/core/internal";
+import { type AgentCard, AgentCardSchema, type AgentSkill } from "@a2a-connect/proto";
+import type { CardVerdict } from "@a2a-connect/signing";
+import type { OwnOriginTrust } from "../agent/trust.ts";
+import { findOlderCard, olderMembers } from "../card/older-card.ts";
+import type { FoundCard } from "./card-location.ts";
+import { type Finding, type FindingId, find } from "./findings.ts";
+
+/**
+ * What a card lacks, and what it has that no card of 1.0 has (spec §4.4), and the card as far as it can be read.
+ *
+ * @param defects of its JSON by the closed schema
+ */
+export function readFields(
+  { json }: FoundCard,
+  defects: readonly Defect[],
+): { readonly findings: readonly Finding[]; readonly card?: AgentCard } {
+  const older = findOlderCard(json);
+  if (older !== undefined) {
+    const version = older.version === "" ? [] : [`version ${older.version}`];
+    return { findings: [find("card.older", [...older.members, ...version].join(", "))] };
+  }
+  const pathsOf = (kind: Defect["kind"]) =>
+    defects.filter((each) => each.kind === kind).map(({ path }) => path);
+  const missing = pathsOf("missing");
+  const unknown = pathsOf("unknown");
+  const wrong = defects.flatMap(({ kind, path, problem }) =>
+    kind === "value" ? [`${path} ${problem}`] : [],
+  );
+  const say = ({ field, description }: { readonly field: string; readonly description: string }) =>
+    missing.includes(field) ? [] : [`${field} ${description}`];
+  let card: AgentCard | undefined;
+  try {
+    card = parseMessage(AgentCardSchema, json);
+    wrong.push(...findMissingFields(AgentCardSchema, card).flatMap(say));
+  } catch (error) {
+    if (wrong.length === 0) wrong.push(...findFieldViolations(error).flatMap(say));
+  }
+  const isOlder = unknown.some((path) => olderMembers.has(path));
+  const findings = [
+    ...listed(isOlder ? "card.older-members" : "card.unknown-members", unknown),
+    ...listed("card.required", missing),
+    ...listed("card.values", wrong),
+    ...(missing.length + wrong.length === 0 ? [find("card.whole")] : []),
+  ];
+  return { findings, ...(card === undefined ? {} : { card }) };
+}
+
+/** What a card says that cannot be tried: for whom it is, and whether people and models can choose the agent by it. */
+export function judgeDeclarations(card: AgentCard): Finding[] {
+  const { version, skills, securitySchemes, securityRequirements, supportedInterfaces } = card;
+  const declared = Object.keys(securitySchemes);
+  const required = [securityRequirements, ...skills.map((skill) => skill.securityRequirements)].flat();
+  const schemes = new Set(required.flatMap((each) => Object.keys(each.schemes)));
+  const { defaultInputModes, defaultOutputModes } = card;
+  const own = skills.flatMap(({ inputModes, outputModes }) => [...inputModes, ...outputModes]);
+  const modes = new Set([...defaultInputModes, ...defaultOutputModes, ...own]);
+  const wrong = [...modes].filter((mode) => parseMediaType(mode) === undefined);
+  const isOlder = wrong.every((mode) => ["text", "file", "data"].includes(mode));
+  const takesAnything =
+    defaultInputModes.length > 0 || skills.every(({ inputModes }) => inputModes.length > 0);
+  const flaws = [
+    ...(isPinnable(version) ? [] : [find("card.version", version)]),
+    ...listed(
+      "security.undeclared",
+      [...schemes].filter((name) => !declared.includes(name)),
+    ),
+    ...listed("security.unused", required.length === 0 ? declared : []),
+    ...judgeOpenness(card),
+    ...listed(
+      "card.repeated-interface",
+      repeated(
+        supportedInterfaces.map(
+          (each) => `${each.protocolBinding} ${each.protocolVersion} ${each.url} ${each.tenant}`,
+        ),
+      ),
+    ),
+    ...listed(isOlder ? "card.older-modes" : "card.modes", wrong),
+    ...(takesAnything ? [] : [find("card.no-modes", "defaultInputModes")]),
+  ];
+  const vague = [
+    ...(skills.length === 0 ? [find("skills.none")] : []),
+    ...listed("skills.ids", repeated(skills.map(({ id }) => id))),
+    ...(isVague(card) ? [find("card.description", card.description)] : []),
+    ...listed("skills.description", idsOf(skills.filter(isVague))),
+    ...listed("skills.examples", idsOf(skills.filter(({ examples }) => examples.length === 0))),
+    ...listed("skills.tags", idsOf(skills.filter(({ tags }) => tags.length === 0))),
+  ];
+  return [...flaws, ...(vague.length > 0 ? vague : [find("skills.described", idsOf(skills).join(", "))])];
+}
+
+/** Whether callers can pin a version by a range. */
+export function isPinnable(version: string): boolean {
+  return /^v?\d+\.\d+(\.\d+)?([-+].*)?$/.test(version) && !/^v?0\.0\.0/.test(version);
+}
+
+/** Shortest description that tells a model when to choose a skill, in characters. */
+const shortestDescription = 40;
+
+/** Whether a description says hardly more than the name. */
+function isVague({ description, name }: Pick<AgentSkill, "description" | "name">): boolean {
+  return description.trim().length < shortestDescription || description.trim() === name.trim();
+}
+
+function judgeOpenness({ securityRequirements }: AgentCard): Finding[] {
+  if (securityRequirements.length === 0) return [find("security.open")];
+  const isOptional = securityRequirements.some(({ schemes }) => Object.keys(schemes).length === 0);
+  return isOptional ? [find("security.optional")] : [];
+}
+
+function idsOf(skills: readonly AgentSkill[]): string[] {
+  return skills.map(({ id }) => id);
+}
+
+function repeated(keys: readonly string[]): string[] {
+  return [...new Set(keys.filter((key, index) => keys.indexOf(key) !== index))];
+}
+
+/** The finding with these as its evidence, if there are any. */
+function listed(id: FindingId, evidence: readonly string[]): Finding[] {
+  return evidence.length === 0 ? [] : [find(id, evidence.join(", "))];
+}
+
+/**
+ * Whether the card is signed, and by the right key. A card without signatures is in order (spec §8.4), unless a key is known.
+ *
+ * @param verification what came of the key that is known; undefined: none is
+ * @param ownOrigin asked where none is known
+ */
+export async function judgeSignatures(
+  { text, url }: FoundCard,
+  { signatures: { length } }: AgentCard,
+  verification: CardVerdict | undefined,
+  ownOrigin: OwnOriginTrust | undefined,
+): Promise<Finding> {
+  const count = `${length} signature${length === 1 ? "" : "s"}`;
+  const by = ({ alg, kid, profile }: CardVerdict) => `${count}; ${alg} by ${kid}, ${profile}`;
+  const why = ({ reason, message }: CardVerdict) => `${reason}: ${message}`;
+  if (verification !== undefined) {
+    const { verified, uncovered } = verification;
+    if (!verified) return find("card.unverified", why(verification));
+    return uncovered.length === 0
+      ? find("card.signed", by(verification))
+      : find("card.signed-in-part", `${by(verification)}; unprotected: ${uncovered.join(", ")}`);
+  }
+  if (length === 0) return find("card.unsigned");
+  const verdict = url === undefined ? undefined : await ownOrigin?.(text, url);
+  if (verdict?.verified === true) return find("card.signed-by-origin", by(verdict));
+  return verdict === undefined || withoutKey.has(verdict.reason)
+    ? find("card.signer-unknown", `${count}, not verified`)
+    : find("card.bad-signature", why(verdict));
+}
+
+/** Faults that say nothing about the signature, but that there is no key to try it with. */
+const withoutKey: ReadonlySet<string | undefined> = new Set([
+  "key-unknown",
+  "jku-not-allowed",
+  "jwks-unavailable",
+]);

@@ -1,0 +1,95 @@
+import { defined } from "../json.ts";
+import rows from "./findings.json" with { type: "json" };
+
+/** How bad it is: `problem` keeps callers out, `warning` some of them or some day, `note` is worth knowing. */
+export type Severity = "ok" | "note" | "warning" | "problem";
+
+/** One thing that was looked at, in words for people. */
+export interface Finding {
+  /** A key of the table below, an id of a requirement, or the letter of a group of them; stable, for programs. */
+  readonly id: string;
+  readonly severity: Severity;
+  /** One sentence. */
+  readonly what: string;
+  /** What was seen. May quote a server: to be stripped before a terminal gets it. */
+  readonly evidence?: string;
+  /** What to do about it. */
+  readonly fix?: string;
+  /** The interfaces that it is true for, when it is about some of them. */
+  readonly at?: readonly string[];
+}
+
+type Row = Pick<Finding, "severity" | "what" | "fix">;
+
+/** What there is a row for: how bad it is, what it is, and what to do about it. */
+export type FindingId = keyof typeof rows;
+
+const table = rows as Readonly<Record<FindingId, Row>>; // in JSON a severity is any string
+
+/** @param at the interfaces that it is about */
+export function find(id: FindingId, evidence?: string, at?: readonly string[]): Finding {
+  return toFinding(id, table[id], evidence, at);
+}
+
+/** A requirement that is not met. */
+export interface Unmet {
+  readonly id: string;
+  /** Whether the specification demands it. */
+  readonly isMust: boolean;
+  readonly sentence: string;
+  readonly sections: readonly string[];
+}
+
+/** The finding about a requirement that is not met. Where the table has nothing about it, a MUST is a warning, and all else a note. */
+export function findUnmet(
+  { id, isMust, sentence, sections }: Unmet,
+  evidence: string,
+  at: readonly string[],
+): Finding {
+  const where = sections.length === 0 ? "" : `See ${sections.join(", ")} of the specification. `;
+  const row: Row = isKnown(id)
+    ? table[id]
+    : {
+        severity: isMust ? "warning" : "note",
+        what: `This is not so: ${sentence}`,
+        fix: `${where}a2a conformance --only ${id} --verbose shows what was said.`,
+      };
+  return toFinding(id, row, evidence, at);
+}
+
+function isKnown(id: string): id is FindingId {
+  return Object.hasOwn(rows, id);
+}
+
+function toFinding(id: string, row: Row, evidence?: string, at?: readonly string[]): Finding {
+  return { id, ...row, ...defined({ evidence: evidence === undefined ? undefined : quote(evidence), at }) };
+}
+
+/** How many findings there are of each severity. */
+export function countFindings(findings: readonly Finding[]): Readonly<Record<Severity, number>> {
+  const count = { ok: 0, note: 0, warning: 0, problem: 0 };
+  for (const { severity } of findings) count[severity]++;
+  return count;
+}
+
+/** Makes one of findings that differ only in the interface that they are about, with the evidence of the first. */
+export function mergeFindings(findings: readonly Finding[]): Finding[] {
+  const merged = Map.groupBy(findings, ({ id, what }) => `${id} ${what}`);
+  return [...merged.values()].flatMap(([first, ...more]) => {
+    if (first === undefined) return [];
+    const at = [first, ...more].flatMap((each) => each.at ?? []);
+    return [at.length === 0 ? first : { ...first, at: [...new Set(at)] }];
+  });
+}
+
+/** UTF-16 units of a quotation. */
+const maxQuoteLength = 300;
+
+/** A server's text as evidence: on one line, and not too long. */
+function quote(text: string): string {
+  const line = text
+    .slice(0, 4 * maxQuoteLength)
+    .replaceAll(/\s+/g, " ")
+    .trim();
+  return line.length > maxQuoteLength ? `${line.slice(0, maxQuoteLength)}…` : line;
+}

@@ -1,0 +1,241 @@
+import type { CardJson, FindOptions, FoundServer, Wire } from "@a2a-connect/conformance";
+import { findA2AError } from "@a2a-connect/core";
+import { isLoopbackHost } from "@a2a-connect/core/internal";
+import { A2AService, type AgentCard, type AgentInterface } from "@a2a-connect/proto";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { readObject } from "../json.ts";
+import { cardPath } from "./card-location.ts";
+import { type Finding, type FindingId, find } from "./findings.ts";
+import { type AskOptions, ask, codeOf, findFailure } from "./network.ts";
+
+/** What interfaces are tried with. */
+export interface TryOptions extends AskOptions {
+  /** Finds the server of a card with one interface. @throws Error when it has none that can be called */
+  readonly findServer: (url: string, options: FindOptions) => Promise<FoundServer>;
+  /** For `findServer`. */
+  readonly find: FindOptions;
+}
+
+/** Which interfaces of a card answer. */
+export interface TriedInterfaces {
+  readonly findings: readonly Finding[];
+  /** What people call the first interface of each wire that answers. */
+  readonly live: ReadonlyMap<Wire, string>;
+}
+
+/** Asks every interface for a task that does not exist: TASK_NOT_FOUND is the answer of a healthy server. */
+export async function tryInterfaces(
+  card: AgentCard,
+  json: CardJson,
+  cardUrl: URL | undefined,
+  options: TryOptions,
+): Promise<TriedInterfaces> {
+  const declared: readonly unknown[] = Array.isArray(json["supportedInterfaces"])
+    ? json["supportedInterfaces"]
+    : [];
+  const tried = await Promise.all(
+    card.supportedInterfaces.map(async (served, index) => {
+      const at = [labelOf(served)];
+      const address = judgeAddress(served, cardUrl).map((id) => find(id, served.url, at));
+      if (address.some(({ id }) => id === "interface.url")) return { findings: address };
+      const one = { ...json, supportedInterfaces: [declared[index]] };
+      const { findings, wire } = await tryInterface(served, one, cardUrl, { ...options, card, at });
+      return { findings: [...address, ...findings], wire, label: at[0] };
+    }),
+  );
+  const live = new Map<Wire, string>();
+  const dead = new Set<Wire>();
+  for (const { wire, label } of tried) {
+    if (wire === undefined || live.has(wire.name) || dead.has(wire.name)) continue;
+    if (wire.isAlive) live.set(wire.name, label ?? wire.name);
+    else dead.add(wire.name); // the kit would take this one
+  }
+  const none = tried.some(({ wire }) => wire?.isAlive === true) ? [] : [find("interface.none")];
+  return { findings: [...tried.flatMap(({ findings }) => findings), ...none], live };
+}
+
+/** What an interface is called in findings; two of one binding differ by their version. */
+function labelOf({ protocolBinding, protocolVersion }: AgentInterface): string {
+  const name =
+    /^urn:a2a-connect:binding:([a-z-]+):v1$/.exec(protocolBinding)?.[1] ?? protocolBinding.slice(0, 100);
+  return protocolVersion === "1.0" ? name : `${name} ${protocolVersion.slice(0, 20)}`;
+}
+
+/** What the interface's address gives away. */
+export function judgeAddress(
+  { url, protocolBinding }: Pick<AgentInterface, "url" | "protocolBinding">,
+  cardUrl: URL | undefined,
+): FindingId[] {
+  const isBare = protocolBinding === "GRPC" && !url.includes("://");
+  const { hostname, protocol } = URL.parse(isBare ? `http://${url}` : url) ?? { hostname: "", protocol: "" };
+  if (hostname === "" && ["GRPC", "JSONRPC", "HTTP+JSON"].includes(protocolBinding)) return ["interface.url"];
+  if (hostname === "" || cardUrl === undefined || isLoopbackHost(cardUrl.hostname)) return [];
+  if (isLoopbackHost(hostname)) return ["interface.own-machine"];
+  return cardUrl.protocol === "https:" && protocol === "http:" && !isBare ? ["interface.cleartext"] : [];
+}
+
+interface Tried {
+  readonly findings: readonly Finding[];
+  readonly wire?: { readonly name: Wire; readonly isAlive: boolean };
+}
+
+async function tryInterface(
+  { url, protocolBinding, protocolVersion }: AgentInterface,
+  json: CardJson,
+  cardUrl: URL | undefined,
+  options: TryOptions & { readonly card: AgentCard; readonly at: readonly string[] },
+): Promise<Tried> {
+  const { findServer, at, card, signal, timeoutMs } = options;
+  const base = cardUrl?.href ?? URL.parse(url)?.href ?? "http://localhost/";
+  let server: FoundServer;
+  try {
+    server = await findServer(base, { ...options.find, card: json });
+  } catch {
+    signal.throwIfAborted();
+    return { findings: [find("interface.untried", `${protocolBinding} ${protocolVersion}`, at)] };
+  }
+  using found = server;
+  for (const [name, address] of found.addresses) {
+    const health = await askForNothing(
+      found,
+      name,
+      AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+    );
+    signal.throwIfAborted();
+    const finding = judgeHealth(health, card, at);
+    const isAlive = aliveIds.has(finding.id);
+    const browsers = isAlive && name !== "grpc" ? [await askAsPage(name, address, options)] : [];
+    const other = await findOtherAgent(address, card, cardUrl, options);
+    return { findings: [finding, ...other, ...browsers], wire: { name, isAlive } };
+  }
+  return { findings: [] };
+}
+
+/** Findings after which it makes sense to go on with an interface. */
+const aliveIds: ReadonlySet<string> = new Set<FindingId>([
+  "interface.answers",
+  "interface.slow",
+  "interface.any-task",
+  "interface.unnamed-errors",
+]);
+
+/** What came of a GetTask of a task that does not exist. */
+interface Health {
+  readonly error: ConnectError | undefined;
+  /** Of the two JSON wires, where the server has answered. */
+  readonly response: { readonly status: number; readonly body: string } | undefined;
+  readonly isLate: boolean;
+  readonly ms: number;
+}
+
+async function askForNothing(server: FoundServer, wire: Wire, signal: AbortSignal): Promise<Health> {
+  let seen: Response | undefined;
+  const onResponse = (response: Response): void => {
+    seen = response;
+  };
+  const client = server.target({ signal }).client(wire, { onResponse });
+  const startedAt = performance.now();
+  const error = await client.getTask({ id: `a2a-doctor-${crypto.randomUUID()}` }, { signal }).then(
+    () => undefined,
+    (thrown: unknown) => ConnectError.from(thrown),
+  );
+  const ms = Math.round(performance.now() - startedAt);
+  const response = seen === undefined ? undefined : { status: seen.status, body: await seen.text() };
+  return { error, response, isLate: signal.aborted, ms };
+}
+
+const slowAnswerMs = 2_000;
+
+function judgeHealth(
+  { error, response, isLate, ms }: Health,
+  card: AgentCard,
+  at: readonly string[],
+): Finding {
+  const reason = findA2AError(error)?.reason;
+  const http = response === undefined ? "" : `HTTP ${response.status}, `;
+  const said =
+    error === undefined ? "an answer without error" : `${reason ?? "no reason"}: ${error.rawMessage}`;
+  const evidence = `${http}${said.slice(0, 160)}`;
+  const quoting = response === undefined ? evidence : `${evidence} (${response.body.slice(0, 120)})`;
+  if (isLate) return find("interface.timeout", `${ms} ms`, at);
+  if (error === undefined) return find("interface.any-task", evidence, at);
+  switch (reason) {
+    case "TASK_NOT_FOUND":
+      return ms > slowAnswerMs
+        ? find("interface.slow", `${ms} ms`, at)
+        : find("interface.answers", undefined, at);
+    case "VERSION_NOT_SUPPORTED":
+      return find("interface.version-refused", evidence, at);
+    case "EXTENSION_SUPPORT_REQUIRED":
+      return find("interface.extension", evidence, at);
+    default:
+  }
+  switch (error.code) {
+    case Code.Unauthenticated:
+    case Code.PermissionDenied:
+      return card.securityRequirements.length > 0
+        ? find("interface.credentials", evidence, at)
+        : find("interface.undeclared-credentials", evidence, at);
+    case Code.NotFound:
+      // Without its name the error may as well be a URL that leads nowhere.
+      return response === undefined || /^\s*\{/.test(response.body)
+        ? find("interface.unnamed-errors", quoting, at)
+        : find("interface.nothing", evidence, at);
+    case Code.Unimplemented:
+      return find("interface.no-method", evidence, at);
+    default:
+  }
+  if (response === undefined && codeOf(error) !== undefined) return findFailure(error, error.rawMessage, at);
+  return find(error.code === Code.Unavailable ? "interface.unavailable" : "interface.nonsense", quoting, at);
+}
+
+/** The card at the host of an interface that is not the card's own. A host of several agents may have none. */
+async function findOtherAgent(
+  address: string,
+  { name }: AgentCard,
+  cardUrl: URL | undefined,
+  options: TryOptions & { readonly at: readonly string[] },
+): Promise<Finding[]> {
+  const origin = URL.parse(address)?.origin;
+  if (origin === undefined || cardUrl === undefined || origin === cardUrl.origin) return [];
+  const there = await ask(origin + cardPath, options).catch(() => undefined);
+  options.signal.throwIfAborted();
+  const other = there?.status === 200 ? readObject(there.text)["name"] : undefined;
+  return typeof other !== "string" || other === name
+    ? []
+    : [find("interface.other-agent", `${origin}${cardPath} is the card of ${other}`, options.at)];
+}
+
+/** A page that no server can know: what it may, all pages may. */
+const strangersOrigin = "https://a2a-doctor.invalid";
+
+/** Whether pages of other origins may call (CORS). Not every agent is for browsers: at worst a note. */
+async function askAsPage(
+  wire: Exclude<Wire, "grpc">,
+  address: string,
+  options: AskOptions & { readonly at: readonly string[] },
+): Promise<Finding> {
+  const paths = { jsonrpc: "", "http-json": "/message:send" } as const;
+  const path =
+    wire === "jsonrpc" || wire === "http-json" ? paths[wire] : `/${A2AService.typeName}/SendMessage`;
+  const preflight = {
+    origin: strangersOrigin,
+    "access-control-request-method": "POST",
+    "access-control-request-headers": "content-type,a2a-version",
+  };
+  const answer = await ask(address + path, options, { method: "OPTIONS", headers: preflight }).catch(
+    () => undefined,
+  );
+  options.signal.throwIfAborted();
+  const allowed = (what: string) =>
+    answer?.headers.get(`access-control-allow-${what}`)?.toLowerCase() ?? "none";
+  const [origin, headers] = [allowed("origin"), allowed("headers")];
+  const evidence = `preflight: HTTP ${answer?.status ?? "none"}, allow-origin ${origin}, allow-headers ${headers}`;
+  const isRefused = answer === undefined || answer.status >= 300 || !["*", strangersOrigin].includes(origin);
+  if (isRefused) return find("browsers.refused", evidence, options.at);
+  if (origin === strangersOrigin && allowed("credentials") === "true") {
+    return find("browsers.cookies", evidence, options.at);
+  }
+  const isHeard = headers.includes("*") || headers.includes("a2a-version");
+  return find(isHeard ? "browsers.allowed" : "browsers.version", evidence, options.at);
+}
