@@ -47,7 +47,7 @@ describe("a2a demo-server", () => {
   it("passes its own tools: smoke, and the checklist of doctor", { timeout: 60_000 }, async () => {
     await using served = await serve(demoAgent, { store: createMemoryTaskStore() });
     const smoke = await runCommand(["smoke", served.url]);
-    expect(smoke.stdout).toContain("9 ok, 0 skipped, 0 failed");
+    expect(smoke.stdout).toContain("10 ok, 0 skipped, 0 failed");
     expect(smoke.exitCode).toBe(0);
     const doctor = await runCommand(["doctor", "--checklist", served.url, "-o", "json"]);
     const { checklist } = JSON.parse(doctor.stdout) as { checklist: ChecklistItem[] }; // our own

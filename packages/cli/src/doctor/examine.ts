@@ -133,13 +133,8 @@ function judgeResults(kit: Kit, results: readonly Result[], { live }: TriedInter
     if (outcome !== "failed") return [];
     const { sentence: demand, source } = kit.getRequirement(id);
     const isMust = kit.weightOfScenario(scenario) === "must";
-    return [
-      findUnmet(
-        { id, isMust, sentence: demand, sections: source },
-        `${scenario.title}: ${sentence}`,
-        atOf(result),
-      ),
-    ];
+    const unmet = { id, title: scenario.title, isMust, sentence: demand, sections: source };
+    return [findUnmet(unmet, sentence, atOf(result))];
   });
   const passed = told.filter(({ outcome }) => outcome === "passed");
   const notes = passed.flatMap((result): Finding[] =>
@@ -150,10 +145,13 @@ function judgeResults(kit: Kit, results: readonly Result[], { live }: TriedInter
       at: atOf(result),
     })),
   );
-  const groups = Map.groupBy(passed, ({ scenario }) => scenario.ids[0]?.replace(/-.*/, "") ?? "");
-  const fine = [...groups].map(([letter, each]): Finding => {
-    const what = `${kit.requirementGroups[letter] ?? letter}: ${each.length} checks passed.`;
-    return { id: letter, severity: "ok", what, at: [...new Set(each.flatMap(atOf))] };
+  const letterOf = ({ scenario: { ids } }: Result) => ids[0]?.replace(/-.*/, "") ?? "";
+  const flawed = new Set(told.filter(({ outcome }) => outcome === "failed").map(letterOf));
+  const fine = [...Map.groupBy(passed, letterOf)].flatMap(([letter, each]): Finding[] => {
+    const what = `${kit.requirementGroups[letter] ?? letter}: all that was tried is in order.`;
+    const places = new Set(each.flatMap(atOf));
+    const at = [...labels.values(), "card"].filter((label) => places.has(label));
+    return flawed.has(letter) ? [] : [{ id: letter, severity: "ok", what, at }];
   });
   return mergeFindings([...failed, ...notes, ...fine]).toSorted(
     (one, other) => gravity.indexOf(one.severity) - gravity.indexOf(other.severity),

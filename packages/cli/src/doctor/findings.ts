@@ -34,6 +34,8 @@ export function find(id: FindingId, evidence?: string, at?: readonly string[]): 
 /** A requirement that is not met. */
 export interface Unmet {
   readonly id: string;
+  /** Of the scenario that shows it. There may be a row for it, because a requirement can demand several things. */
+  readonly title: string;
   /** Whether the specification demands it. */
   readonly isMust: boolean;
   readonly sentence: string;
@@ -42,19 +44,21 @@ export interface Unmet {
 
 /** The finding about a requirement that is not met. Where the table has nothing about it, a MUST is a warning, and all else a note. */
 export function findUnmet(
-  { id, isMust, sentence, sections }: Unmet,
-  evidence: string,
+  { id, title, isMust, sentence, sections }: Unmet,
+  seen: string,
   at: readonly string[],
 ): Finding {
   const where = sections.length === 0 ? "" : `See ${sections.join(", ")} of the specification. `;
-  const row: Row = isKnown(id)
-    ? table[id]
-    : {
-        severity: isMust ? "warning" : "note",
-        what: `This is not so: ${sentence}`,
-        fix: `${where}a2a conformance --only ${id} --verbose shows what was said.`,
-      };
-  return toFinding(id, row, evidence, at);
+  const known = [`${id} ${title}`, id].find(isKnown);
+  const row: Row =
+    known === undefined
+      ? {
+          severity: isMust ? "warning" : "note",
+          what: `This is not so: ${sentence}`,
+          fix: `${where}a2a conformance --only ${id} --verbose shows what was said.`,
+        }
+      : table[known];
+  return toFinding(id, row, `${title}: ${seen}`, at);
 }
 
 function isKnown(id: string): id is FindingId {

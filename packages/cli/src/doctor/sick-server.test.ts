@@ -78,7 +78,9 @@ describe("a sick server", () => {
     [
       "credentials, and the caller has them",
       jsonRpcAgent(bearerCard, ({ request }, response) =>
-        request.headers.authorization === "Bearer s" ? notFound : void send("{}", {}, 401)(response),
+        request.headers.authorization === "Bearer s"
+          ? notFound
+          : void send("{}", { "www-authenticate": "Bearer" }, 401)(response),
       ),
       { id: "O", severity: "ok" },
       { headers: { authorization: "Bearer s" } },
@@ -120,9 +122,12 @@ describe("a sick server", () => {
       { id: "E-2", severity: "warning" },
     ],
     [
-      "nothing, of errors that are as they should be",
-      jsonRpcAgent({}, () => ({ error: { ...notFound.error, data: [errorInfo] } })),
-      { id: "E", severity: "ok" },
+      "no challenge",
+      jsonRpcAgent(bearerCard, ({ request }, response) =>
+        request.headers.authorization === "Bearer s" ? notFound : void send("{}", {}, 401)(response),
+      ),
+      { id: "O-2", severity: "note" },
+      { headers: { authorization: "Bearer s" } },
     ],
     ["no preflight", jsonRpcAgent({}, () => notFound), { id: "browsers.refused", severity: "note" }],
   ];
@@ -130,6 +135,15 @@ describe("a sick server", () => {
     await using server = await startSick(listener);
     const { findings } = await diagnose(server.url, options);
     expect(findings).toContainEqual(expect.objectContaining(expected));
+  });
+
+  it("is told nothing of names of errors that are as they should be", async () => {
+    await using server = await startSick(
+      jsonRpcAgent({}, () => ({ error: { ...notFound.error, data: [errorInfo] } })),
+    );
+    const { findings } = await diagnose(server.url);
+    expect(findings.map(({ id }) => id)).toContain("F-5");
+    expect(findings.map(({ id }) => id)).not.toContain("E-2");
   });
 
   it("gets nothing for its skills", async () => {

@@ -77,29 +77,24 @@ export async function runExample(
   skill: AgentSkill,
   { timeoutMs, signal }: RunExampleOptions,
 ): Promise<ExampleRun> {
-  const [example] = skill.examples;
-  if (example === undefined || example === "") {
-    const sentence = "it has no example to send";
-    return {
-      skill: skill.id,
-      example: undefined,
-      outcome: "skipped",
-      sentence,
-      reason: undefined,
-      task: undefined,
-      canceled: undefined,
-      ms: 0,
-    };
+  const [example = ""] = skill.examples;
+  if (example === "") {
+    const skipped = ended("skipped", "it has no example to send");
+    return { skill: skill.id, example: undefined, ...skipped, canceled: undefined, ms: 0 };
   }
   const startedAt = performance.now();
-  const ended = await tryExample(agent, skill.id, example, { timeoutMs, signal });
+  const end = await tryExample(agent, skill.id, example, { timeoutMs, signal });
   const ms = Math.round(performance.now() - startedAt);
-  const waits = ended.outcome === "asks" || ended.outcome === "wants-auth";
-  const canceled = waits ? await cancelQuietly(agent, ended.task, signal) : undefined;
-  return { skill: skill.id, example, ...ended, canceled, ms };
+  const waits = end.outcome === "asks" || end.outcome === "wants-auth";
+  const canceled = waits ? await cancelQuietly(agent, end.task, signal) : undefined;
+  return { skill: skill.id, example, ...end, canceled, ms };
 }
 
 type Ended = Pick<ExampleRun, "outcome" | "sentence" | "reason" | "task">;
+
+function ended(outcome: ExampleOutcome, sentence: string | undefined, task?: Task, reason?: string): Ended {
+  return { outcome, sentence, reason, task };
+}
 
 async function tryExample(
   agent: AgentClient,
@@ -108,43 +103,34 @@ async function tryExample(
   { timeoutMs, signal }: RunExampleOptions,
 ): Promise<Ended> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs + lastWordsMs)]);
+  const late = (task?: Task) => ended("timeout", `no result within ${timeoutMs} ms`, task);
   try {
     const { task, message } = await agent.run(example, { skill, deadlineMs: timeoutMs, signal: limit });
     const sentence = message === undefined ? undefined : partText(message);
-    return { outcome: task === undefined ? "answered" : "completed", sentence, reason: undefined, task };
+    return ended(task === undefined ? "answered" : "completed", sentence, task);
   } catch (error) {
     signal.throwIfAborted();
-    if (limit.aborted) return timedOut(timeoutMs, undefined);
-    return await classify(error, timeoutMs);
+    if (limit.aborted) return late();
+    if (error instanceof RunTimeoutError) return late(error.task);
+    if (error instanceof InputModeError) return ended("skipped", error.message);
+    if (error instanceof TaskError) {
+      const { reason, task, statusMessage } = error;
+      const said = statusMessage === undefined ? "" : partText(statusMessage);
+      const [, outcome] = outcomes.find(([type]) => error instanceof type) ?? [TaskError, "error" as const];
+      return ended(outcome, said === "" ? error.message : said, task, reason);
+    }
+    const { code, message } = await describeFailure(error, { hasCredentials: true });
+    return ended("error", message, undefined, code);
   }
 }
 
-async function classify(error: unknown, timeoutMs: number): Promise<Ended> {
-  if (error instanceof RunTimeoutError) return timedOut(timeoutMs, error.task);
-  if (error instanceof InputModeError) {
-    return { outcome: "skipped", sentence: error.message, reason: undefined, task: undefined };
-  }
-  if (error instanceof TaskError) {
-    const { reason, task, statusMessage } = error;
-    const said = statusMessage === undefined ? "" : partText(statusMessage);
-    return { outcome: outcomeOf(error), sentence: said === "" ? error.message : said, reason, task };
-  }
-  const { code, message } = await describeFailure(error, { hasCredentials: true });
-  return { outcome: "error", sentence: message, reason: code, task: undefined };
-}
-
-function outcomeOf(error: TaskError): ExampleOutcome {
-  if (error instanceof InputRequiredError) return "asks";
-  if (error instanceof AuthRequiredError) return "wants-auth";
-  if (error instanceof TaskFailedError) return "failed";
-  if (error instanceof TaskRejectedError) return "rejected";
-  if (error instanceof TaskCanceledError) return "canceled";
-  return "error";
-}
-
-function timedOut(timeoutMs: number, task: Task | undefined): Ended {
-  return { outcome: "timeout", sentence: `no result within ${timeoutMs} ms`, reason: undefined, task };
-}
+const outcomes = [
+  [InputRequiredError, "asks"],
+  [AuthRequiredError, "wants-auth"],
+  [TaskFailedError, "failed"],
+  [TaskRejectedError, "rejected"],
+  [TaskCanceledError, "canceled"],
+] as const;
 
 async function cancelQuietly(
   agent: AgentClient,

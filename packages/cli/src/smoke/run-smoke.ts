@@ -1,8 +1,13 @@
-import { CliError } from "../cli-error.ts";
+import type { AgentClient } from "@a2a-connect/client";
+import { untilAborted } from "@a2a-connect/core/internal";
+import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
+import { describeFailure } from "../failures.ts";
 import type { Output } from "../output.ts";
+import { expectedFailureTag } from "./expected-failure.ts";
 import { readTargets } from "./read-targets.ts";
-import { type SmokeResult, smokeAgents } from "./smoke-agents.ts";
+import { type ExampleRun, isAlive, isRefusal, runExample } from "./run-example.ts";
+import { findBrokenOperation } from "./try-operations.ts";
 
 /** The options that `smoke` has beside those of every command that talks to an agent. */
 export interface SmokeFlags {
@@ -12,46 +17,119 @@ export interface SmokeFlags {
   readonly skillTimeout: number;
 }
 
-/** Tries all skills of all agents, a line each, and exits with 1 when one of them does not work. */
+/** One line of the report: a skill that was tried, the operations of an agent, or an agent that could not be opened. */
+export interface SmokeResult extends Omit<ExampleRun, "skill" | "outcome" | "task" | "canceled"> {
+  /** The agent, as it was given. */
+  readonly agent: string;
+  /** Undefined for what is about the agent as a whole. */
+  readonly skill: string | undefined;
+  /** `operations`: get, list, cancel and subscribe do what they should. */
+  readonly outcome: ExampleRun["outcome"] | "operations";
+  readonly taskId: string | undefined;
+  readonly ok: boolean;
+}
+
+/** Tries all skills of all agents, and their operations, a line each, and exits with 1 when one of them does not work. */
 export async function runSmoke(
   context: CommandContext,
   given: readonly string[],
-  flags: SmokeFlags,
+  { concurrency, skillTimeout: timeoutMs }: SmokeFlags,
 ): Promise<void> {
   const { output, settings, io, signal } = context;
   context.needReader();
   const own = given.length === 0 && settings.agentCard !== undefined ? [settings.agentCard] : given;
   const targets = await readTargets(own, io);
   if (targets.length > 1 && (settings.bearer !== undefined || settings.apiKey !== undefined)) {
-    throw new CliError("A2ACLI_ERR_USAGE", "one credential is not sent to several agents", {
-      hint: "Name them in a2a.config.yaml, each with auth of its own; unset A2ACLI_BEARER and A2ACLI_API_KEY.",
-    });
+    throw usageError(
+      "one credential is not sent to several agents",
+      "name them in a2a.config.yaml, each with auth of its own; unset A2ACLI_BEARER and A2ACLI_API_KEY",
+    );
   }
+  const open = (reference: string): Promise<AgentClient> => {
+    const isTyped = given.includes(reference);
+    const isOwn = reference === settings.agentCard && !isTyped;
+    return context.openAgent(isOwn ? {} : { reference, isListed: !isTyped });
+  };
   const results: SmokeResult[] = [];
-  await smokeAgents(targets, {
-    open: (reference) =>
-      context.openAgent(
-        reference === settings.agentCard && !given.includes(reference)
-          ? {}
-          : { reference, isListed: !given.includes(reference) },
-      ),
-    concurrency: flags.concurrency,
-    timeoutMs: flags.skillTimeout,
-    signal,
-    async onResult(result) {
-      results.push(result);
-      await printResult(output, result);
-    },
-  });
+  const tell = async (result: SmokeResult): Promise<void> => {
+    results.push(result);
+    await printResult(output, result);
+  };
+  const smokeAgent = async (reference: string, addFirst: (more: readonly Work[]) => void): Promise<void> => {
+    const startedAt = performance.now();
+    const tellAll = (outcome: SmokeResult["outcome"], sentence?: string, reason?: string): Promise<void> => {
+      const ms = Math.round(performance.now() - startedAt);
+      const rest = { skill: undefined, example: undefined, taskId: undefined, ms };
+      return tell({ agent: reference, ...rest, outcome, sentence, reason, ok: outcome !== "error" });
+    };
+    let agent: AgentClient;
+    try {
+      agent = await open(reference);
+    } catch (error) {
+      signal.throwIfAborted();
+      const { code, message } = await describeFailure(error, { hasCredentials: false });
+      return await tellAll("error", message, code);
+    }
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const broken = await untilAborted(findBrokenOperation(agent), limit).catch(() => {
+      signal.throwIfAborted();
+      return `get, list, cancel and subscribe took longer than ${timeoutMs} ms`;
+    });
+    await tellAll(broken === undefined ? "operations" : "error", broken);
+    const { skills } = agent.card;
+    if (skills.length === 0) return await tellAll("skipped", "its card lists no skills");
+    // Before further agents: results come early, and few connections are open at a time.
+    addFirst(
+      skills.map((skill) => async () => {
+        const run = await runExample(agent, skill, { timeoutMs, signal });
+        await tell(judge(reference, run, skill.tags.includes(expectedFailureTag)));
+      }),
+    );
+  };
+  await runAll(
+    targets.map((reference) => (addFirst) => smokeAgent(reference, addFirst)),
+    { concurrency, signal },
+  );
   if (results.some(({ ok }) => !ok)) context.exitWith(1);
   await printSummary(output, results);
 }
 
-async function printResult(output: Output, result: SmokeResult): Promise<void> {
-  if (output.format === "json") {
-    if (output.streaming) await output.document(result);
-    return;
+/** @param isAnnounced that it fails */
+function judge(agent: string, { task, canceled: _, ...run }: ExampleRun, isAnnounced: boolean): SmokeResult {
+  const { outcome, sentence } = run;
+  const isUnexpected = isAnnounced && isAlive(outcome);
+  return {
+    ...{ agent, ...run, taskId: task?.id },
+    sentence: isUnexpected ? `its tag ${expectedFailureTag} announces a failure` : sentence,
+    ok: outcome === "skipped" || (isAnnounced ? isRefusal(outcome) : isAlive(outcome)),
+  };
+}
+
+/** A piece of work, which may add more that is taken before all that waits. */
+type Work = (addFirst: (more: readonly Work[]) => void) => Promise<void>;
+
+/** Runs all work, so many at a time; the first that rejects ends it. @throws the signal's reason */
+async function runAll(
+  work: readonly Work[],
+  { concurrency, signal }: { readonly concurrency: number; readonly signal: AbortSignal },
+): Promise<void> {
+  const waiting = [...work];
+  const running = new Set<Promise<void>>();
+  while (waiting.length + running.size > 0) {
+    signal.throwIfAborted();
+    const next = running.size < concurrency ? waiting.shift() : undefined;
+    if (next === undefined) {
+      await Promise.race(running);
+      continue;
+    }
+    const one = next((more) => waiting.unshift(...more)).finally(() => running.delete(one));
+    one.catch(() => {}); // the race tells of it
+    running.add(one);
   }
+}
+
+async function printResult(output: Output, result: SmokeResult): Promise<void> {
+  if (output.format === "json") return output.streaming ? await output.document(result) : undefined;
   const { ok, agent, skill, outcome, ms, reason, sentence } = result;
   const label = ok ? (outcome === "skipped" ? "Skipped" : "OK") : "Failed";
   const why =
@@ -64,8 +142,6 @@ async function printSummary(output: Output, results: readonly SmokeResult[]): Pr
   const failed = results.filter(({ ok }) => !ok).length;
   const skipped = results.filter(({ outcome }) => outcome === "skipped").length;
   const summary = { ok: results.length - failed - skipped, skipped, failed };
-  if (output.format === "json") {
-    return await output.document(output.streaming ? { summary } : { results, summary });
-  }
+  await output.document(output.streaming ? { summary } : { results, summary });
   await output.field("Summary", `${summary.ok} ok, ${skipped} skipped, ${failed} failed`);
 }

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { linesOf } from "../../test-support/fields.ts";
 import { runCommand, startCommand } from "../../test-support/run-command.ts";
 import { readTargets } from "./read-targets.ts";
-import type { SmokeResult } from "./smoke-agents.ts";
+import type { SmokeResult } from "./run-smoke.ts";
 
 const examples = ["work", "reply", "ask", "auth", "fail", "reject", "hang", ""];
 
@@ -95,12 +95,13 @@ describe("a2a smoke", () => {
       reject: "rejected false",
       hang: expect.stringMatching(/^(timeout|canceled) false$/),
       silent: "skipped true",
+      undefined: "operations true",
     });
     expect(results.find(({ skill }) => skill === "fail")).toMatchObject({
       reason: "on-purpose",
       sentence: "It broke.",
     });
-    expect(summary).toEqual({ ok: 4, skipped: 1, failed: 3 });
+    expect(summary).toEqual({ ok: 5, skipped: 1, failed: 3 });
     expect(exitCode).toBe(1);
   });
 
@@ -110,7 +111,7 @@ describe("a2a smoke", () => {
     await using served = await serve(asks, { store: createMemoryTaskStore() });
     const { stdout } = await runCommand(["smoke", served.url, "-o", "json"]);
     const { results } = JSON.parse(stdout) as { results: SmokeResult[] }; // our own
-    const taskId = results[0]?.taskId ?? "";
+    const taskId = results.find(({ skill }) => skill === "ask")?.taskId ?? "";
     const task = await runCommand(["task", "get", taskId, "-a", served.url, "-o", "json"]);
     expect(JSON.parse(task.stdout)).toMatchObject({ status: { state: "TASK_STATE_CANCELED" } });
   });
@@ -118,7 +119,7 @@ describe("a2a smoke", () => {
   it("prints a line a skill, and exits with 0 when all work", async () => {
     const { stdout, exitCode } = await runCommand(["smoke", good.url]);
     expect(stdout).toMatch(
-      /^OK: http:\/\/localhost:\d+ {2}work {2}completed {2}\d+ms\nSummary: 1 ok, 0 skipped, 0 failed\n$/,
+      /^OK: http:\/\/localhost:\d+ {2}- {2}operations {2}\d+ms\nOK: http:\/\/localhost:\d+ {2}work {2}completed {2}\d+ms\nSummary: 2 ok, 0 skipped, 0 failed\n$/,
     );
     expect(exitCode).toBe(0);
   });
@@ -141,7 +142,7 @@ describe("a2a smoke", () => {
       }),
     );
     expect(lines).toContainEqual(expect.objectContaining({ agent: good.url, skill: "work", ok: true }));
-    expect(lines.at(-1)).toEqual({ summary: { ok: 1, skipped: 0, failed: 1 } });
+    expect(lines.at(-1)).toEqual({ summary: { ok: 2, skipped: 0, failed: 1 } });
     expect(exitCode).toBe(1);
   });
 
@@ -153,7 +154,7 @@ describe("a2a smoke", () => {
     const { stdout } = await runCommand(["smoke"], { cwd: directory });
     expect(stdout).toMatch(/first {2}work/);
     expect(stdout).toMatch(/second {2}work/);
-    expect(stdout).toContain("2 ok");
+    expect(stdout).toContain("4 ok");
   });
 
   it("sends one credential to one agent only", async () => {
