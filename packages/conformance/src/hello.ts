@@ -64,10 +64,18 @@ export async function helloTask(stage: Hailed, init: MessageInit = {}): Promise<
   return payload.value;
 }
 
-/** The same once it has ended or asks for something. @throws NotApplicable when there is none, or it goes on for long */
+/**
+ * The same once it has ended or asks for something.
+ *
+ * @throws NotApplicable when there is none, or it goes on for long
+ * @throws Error when it has no state
+ */
 export async function settledTask(stage: Hailed, init: MessageInit = {}): Promise<Task> {
   const task = await helloTask(stage, init);
-  if (isSettled(task.status?.state ?? TaskState.UNSPECIFIED)) return task;
+  if (task.status === undefined || task.status.state === TaskState.UNSPECIFIED) {
+    throw new Error("the task of a hello has no state, or one that the protocol does not know");
+  }
+  if (isSettled(task.status.state)) return task;
   return untilSeen(stage.client, task.id, ({ status }) =>
     isSettled(status?.state ?? TaskState.UNSPECIFIED),
   ).catch((error: unknown) => {

@@ -11,7 +11,7 @@ export interface GrpcAnswer {
   readonly headers: IncomingHttpHeaders & { readonly ":status"?: number };
   /** The messages, without their frames. */
   readonly messages: readonly Uint8Array[];
-  /** What came after the messages, or, when there are none, with the headers. */
+  /** What came after the messages, or with the headers where there are no messages; empty when neither has a status. */
   readonly trailers: IncomingHttpHeaders;
 }
 
@@ -58,7 +58,7 @@ export async function callGrpc(
     if (body === undefined) throw new Error("the server has sent too much to one request");
     const messages = unframe(Buffer.from(body));
     exchange.answer = `${JSON.stringify(headers)}\n(${messages.length} messages)\n${JSON.stringify(trailers ?? {})}`;
-    return { headers, messages, trailers: trailers ?? headers };
+    return { headers, messages, trailers: trailers ?? (messages.length === 0 ? headers : {}) };
   } finally {
     target.signal?.removeEventListener("abort", stop);
     session.destroy();

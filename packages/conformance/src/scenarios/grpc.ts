@@ -100,6 +100,32 @@ export const grpc: ScenarioGroup = scenarios("J gRPC", (verifies) => {
   );
 
   verifies(
+    "J-4",
+    "encodes the sentence of an error with percent signs",
+    async ({ target }) => {
+      const answers = [
+        await callGrpc(target, `${service}/ListTasks`, nothing, { "a2a-version": "9%41" }),
+        await callGrpc(
+          target,
+          `${service}/GetTask`,
+          toBinary(GetTaskRequestSchema, create(GetTaskRequestSchema, { id: "ü%41" })),
+        ),
+      ];
+      const sentences = answers.map((answer) => [
+        String(answer.trailers["grpc-message"] ?? ""),
+        detailsOf(answer).message,
+      ]);
+      // Only what is not plain ASCII, and the percent sign, is encoded.
+      const special = sentences.filter(([, sentence = ""]) => /[^ -~]|%/.test(sentence));
+      if (special.length === 0) throw new NotApplicable("no error has a sentence that needs it");
+      for (const [encoded = "", sentence] of special) {
+        expect(decodeURIComponent(encoded), `grpc-message: ${encoded}`).toBe(sentence);
+      }
+    },
+    { needs: "any" },
+  );
+
+  verifies(
     "J-5",
     "streams the answer to a hello as messages, and ends with OK",
     async (stage) => {
