@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { methodByName, type RpcMethod } from "@a2a-connect/core";
-import { findMissingFields, parseMessage } from "@a2a-connect/core/internal";
+import { defaultMaxDepth, findMissingFields, parseMessage } from "@a2a-connect/core/internal";
 import { type DescMessage, fromBinary, type Message } from "@bufbuild/protobuf";
 import { readFrames } from "../bad-input/framing.ts";
 import type { RawAnswer } from "../bad-input/raw-call.ts";
@@ -107,27 +107,25 @@ function checkProto(entry: Entry, { body }: RawAnswer): void {
 }
 
 function checkJson(entry: Entry, answer: RawAnswer): void {
-  const protocol = jsonProtocolOf(entry);
   const json: Record<string, unknown> = JSON.parse(
     new TextDecoder("utf-8", { fatal: true }).decode(answer.body),
   );
+  const protocol = jsonProtocolOf(entry);
   if (protocol === "jsonrpc") {
     checkJsonRpc(entry, answer, json);
-  } else if (answer.status === 404) {
-    // At a path of no wire, the request's header says whose error it is.
-    checkRefusal("error" in json ? "http-json" : "connect", answer);
   } else if (answer.status !== 200) {
-    checkRefusal(protocol, answer);
+    checkRefusal(protocol ?? ("error" in json ? "http-json" : "connect"), answer);
   } else {
     const output = methodOf(entry)?.desc.output;
-    if (output !== undefined) expectWhole(output, parseMessage<DescMessage>(output, json));
+    if (output !== undefined) expectWhole(output, readAnswer(output, json));
   }
 }
 
-/** Where no wire is, errors are those of HTTP+JSON. */
-function jsonProtocolOf({ target }: Entry): Protocol {
-  if (/^\/rpc(\?|$)/.test(target)) return "jsonrpc";
-  return target.startsWith("/lf.a2a.v1.A2AService/") ? "connect" : "http-json";
+/** Undefined where no wire is: there the request's header says whose error it is. */
+function jsonProtocolOf({ target }: Entry): Protocol | undefined {
+  if (/^\/rpc\/?(\?|$)/.test(target)) return "jsonrpc";
+  if (/^\/lf\.a2a\.v1\.A2AService\/\w+(\?|$)/.test(target)) return "connect";
+  return target.startsWith("/rest/") ? "http-json" : undefined;
 }
 
 function checkJsonRpc(entry: Entry, answer: RawAnswer, json: Record<string, unknown>): void {
@@ -148,7 +146,7 @@ function checkResult(json: Record<string, unknown>, id: unknown, output: DescMes
     throw new Error("not a JSON-RPC response to this request");
   }
   if (output === undefined) throw new Error("a result of no method");
-  expectWhole(output, parseMessage<DescMessage>(output, json["result"]));
+  expectWhole(output, readAnswer(output, json["result"]));
 }
 
 function checkEvents(entry: Entry, { body }: RawAnswer): void {
@@ -161,13 +159,20 @@ function checkEvents(entry: Entry, { body }: RawAnswer): void {
     const json: Record<string, unknown> = JSON.parse(line.slice(5));
     if (call !== undefined && !("error" in json)) checkResult(json, call.id, call.method?.desc.output);
     else if (!("error" in json) && output !== undefined) {
-      expectWhole(output, parseMessage<DescMessage>(output, json));
+      expectWhole(output, readAnswer(output, json));
     }
   }
 }
 
+/** An answer may be nested deeper than any request: it repeats a request's message within a task. */
+const maxDepth = defaultMaxDepth + 10;
+
+function readAnswer(output: DescMessage, json: unknown): Message {
+  return parseMessage(output, json, { maxDepth });
+}
+
 function expectWhole(output: DescMessage, message: Message): void {
-  const missing = findMissingFields(output, message);
+  const missing = findMissingFields(output, message, "", maxDepth);
   if (missing.length > 0) throw new Error(`the answer lacks ${missing.map(({ field }) => field).join(", ")}`);
 }
 

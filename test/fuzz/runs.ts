@@ -6,13 +6,13 @@ const isLong = process.env["A2A_LONG"] === "1";
 const seed = Number(process.env["A2A_SEED"] ?? (isLong ? Date.now() % 2 ** 31 : 20_261_123));
 
 /** How many times as many runs as a short version makes. */
-const longer = 50;
+const longer = 20;
 
 /** Says what a run was of, in a line that can be a line of the corpus. */
 type Format<Value> = (value: Value) => string;
 
 /**
- * Tries a property with so many values (`A2A_RUNS` overrides it, `A2A_LONG=1` makes it fifty times as many), and prints seed, runs
+ * Tries a property with so many values (`A2A_RUNS` overrides it, `A2A_LONG=1` makes it twenty times as many), and prints seed, runs
  * and how many of them there were in a second.
  *
  * @throws Error that names the smallest value for which it fails, as one line, and how to repeat it
