@@ -36,7 +36,7 @@ export const capabilities: ScenarioGroup = scenarios("A Capabilities of the card
       const listed = client.listTaskPushNotificationConfigs({ taskId: newId() });
       expectKnown(await failureOfEither(listed));
     },
-    { needs: "any", when: ["push"] },
+    { needs: "any", when: ["push"], server: "push" },
   );
 });
 
