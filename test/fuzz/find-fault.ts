@@ -41,6 +41,8 @@ function checkAnswer(entry: Entry, answer: RawAnswer): void {
     checkProto(entry, plain);
   } else if (/^application\/(a2a\+)?json/.test(type)) {
     checkJson(entry, plain);
+  } else if (entry.verb === "GET" && type.startsWith("text/html")) {
+    return; // a path with ".." may lead to the front page
   } else if (plain.body.length > 0 || !wirelessStatuses.includes(plain.status)) {
     throw new Error("the answer is of no wire");
   }

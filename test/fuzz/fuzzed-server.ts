@@ -14,7 +14,7 @@ export interface FuzzedServer extends AsyncDisposable {
   call(entry: Entry): Promise<string | undefined>;
   /** Sends a good message over one wire after the other. @returns why its answer is no success */
   echo(): Promise<string | undefined>;
-  /** What the server does although nobody waits for it, and what it told its operator. Empty when all is well. */
+  /** What the server does although no call waits for it, and what it told its operator. Empty when all is well. */
   findLeft(): Promise<readonly string[]>;
 }
 

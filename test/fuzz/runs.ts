@@ -2,7 +2,7 @@ import fc from "fast-check";
 
 const isLong = process.env["A2A_LONG"] === "1";
 
-/** Fixed, so that a failure is one for everybody; the long version, or `A2A_SEED`, picks another. */
+/** Fixed, so that a failure is the same on every machine; the long version, or `A2A_SEED`, picks another. */
 const seed = Number(process.env["A2A_SEED"] ?? (isLong ? Date.now() % 2 ** 31 : 20_261_123));
 
 /** How many times as many runs as a short version makes. */
