@@ -24,7 +24,7 @@ export interface Mutant extends Fault {
   readonly says: RegExp;
   /** How the server is set up. Default `push`. */
   readonly server?: ServerName;
-  /** Set where the specification is silent, so that only our own agent is held to it. */
+  /** Set where no other agent shows it, or where the specification is silent, so that only our own is held to it. */
   readonly agent?: "reference";
   /** How many scenarios may fail at most, where it is more than usual. */
   readonly most?: number;
