@@ -47,6 +47,8 @@ export async function callGrpc(
       ...target.headers,
       ...metadata,
     });
+    // What waits for the stream gets its error. When the call is given up, nothing waits any more.
+    stream.on("error", () => {});
     let trailers: IncomingHttpHeaders | undefined;
     stream.on("trailers", (fields) => {
       trailers = fields;
