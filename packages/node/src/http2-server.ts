@@ -30,6 +30,7 @@ const connectionWindowBytes = 4 * 1024 * 1024;
 /** Node's HTTP/2 server without a port: it serves the connections that `adopt` hands over, within `limits`. */
 export function createHttp2Server(context: ExchangeContext, limits: ListenLimits): Http2Sessions {
   const sessions = new Set<ServerHttp2Session>();
+  const keepHandle = createHandleKeeper();
   const tooMany = new Error("too many streams");
   const streams = new SharedBudget({ max: limits.maxStreams, maxShare: 7 / 8, refuse: () => tooMany });
   // No request handler: Node would install its compatibility layer, and both would answer every stream.
@@ -43,6 +44,7 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
   server.on("session", (session) => {
     sessions.add(session);
     session.once("close", () => sessions.delete(session));
+    keepHandle(session);
     session.setLocalWindowSize(connectionWindowBytes);
     const hasStreams = countStreams(session);
     closeWhenIdle(session, limits.idleSessionTimeoutMs, hasStreams);
@@ -72,6 +74,23 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
     goAway() {
       for (const session of sessions) session.close();
     },
+  };
+}
+
+/**
+ * Keeps what is native of a session from the garbage collector until the turn after it has closed. When Node closes a session
+ * itself, a request whose fields have not all arrived is freed only at the end of that turn. If the session were collected before
+ * it, Node would end the process ("Assertion failed: (current_nghttp2_memory_) == (0)").
+ */
+function createHandleKeeper(): (session: ServerHttp2Session) => void {
+  const handles = new Set<unknown>();
+  return (session) => {
+    const name = Object.getOwnPropertySymbols(session).find(({ description }) => description === "kHandle");
+    if (name === undefined) return; // another runtime than Node
+    const handle: unknown = Reflect.get(session, name);
+    handles.add(handle);
+    // The first of two turns may be the rest of the one in which it closed.
+    session.once("close", () => setImmediate(() => setImmediate(() => handles.delete(handle))));
   };
 }
 
