@@ -63,6 +63,8 @@ export function createHttp1Server(
   );
   const pipelines = new WeakMap<Duplex, Pipeline>();
   server.on("request", (message, response) => pipelines.get(message.socket)?.add(message, response));
+  // Node itself would answer 417 at once, however many such requests are pipelined. No expectation but 100-continue has a meaning.
+  server.on("checkExpectation", (message, response) => server.emit("request", message, response));
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === "HPE_CLOSED_CONNECTION") return; // what comes after the last request is not read, and no error
     const code = refusalOf(error.code);
@@ -78,7 +80,7 @@ export function createHttp1Server(
       const pipeline = new Pipeline(socket, (message, response) => serveHttp1(context, message, response));
       pipelines.set(socket, pipeline);
       for (const listener of own) listener.call(server, socket);
-      pipeline.keepListeners();
+      pipeline.begin();
     },
   };
 }

@@ -59,9 +59,7 @@ export class Pipeline {
       await nextTurn();
       const next = this.#waiting.shift();
       if (next === undefined || this.#socket.destroyed) return;
-      const served = this.#serve(...next);
-      if (this.#waiting.length > 0) this.#socket.pause(); // reading a body makes Node resume the socket
-      await served;
+      await this.#serve(...next);
     }
   }
 
@@ -77,9 +75,14 @@ export class Pipeline {
     this.#refuseWhenAnswered();
   }
 
-  /** Call it when Node has taken the connection. */
-  keepListeners(): void {
+  /** Call it when Node has taken the connection: what it listens to comes first. */
+  begin(): void {
     const socket = this.#socket;
+    // Node reads on when the body of a request was read, or an answer was written. Then a packet of requests would come for each
+    // answer, and as fast as a caller sends them they would all be in memory.
+    socket.on("resume", () => {
+      if (this.#waiting.length > 0) socket.pause();
+    });
     const kept = ["drain", "close", "error"].map((event) => [event, socket.listeners(event)] as const);
     this.#restoreListeners = () => {
       for (const [event, listeners] of kept) {

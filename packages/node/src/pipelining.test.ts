@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { expect, it } from "vitest";
 import { aborted, createGate } from "../test-support/handlers.ts";
 import { openRawConnection } from "../test-support/raw-connection.ts";
@@ -55,3 +56,39 @@ it("requests that wait behind others are not begun once their caller has gone", 
   expect((await fetch(`${listener.url}/other`)).status).toBe(200);
   expect(begun).toEqual([..."01234567"].map((at) => `/${at}`).concat("/other"));
 });
+
+it.each(["", "expect: the unexpected\r\n"])(
+  "requests are not read while others of their connection wait, with fields %j",
+  async (fields) => {
+    let served = 0;
+    const last = createGate();
+    const counted = createGate();
+    await using listener = await listen(async ({ url }) => {
+      served += 1;
+      if (url.endsWith("/last")) last.open();
+      return { status: 200, body: "answer" };
+    });
+    const arrived = countArrivals(() => served, counted.opened);
+    using connection = await openRawConnection(listener.port);
+    const packet = `GET / HTTP/1.1\r\nhost: localhost\r\n${fields}\r\n`.repeat(1_000);
+    for (let at = 0; at < 40; at += 1) await connection.write(packet);
+    await connection.write("GET /last HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    await last.opened;
+    counted.open();
+    expect(await arrived).toBeLessThan(6_000); // a packet has some 64 KiB, or twice as much on loopback
+  },
+);
+
+/** How many requests have been read at most that were not served yet, until `end`. */
+async function countArrivals(served: () => number, end: Promise<void>): Promise<number> {
+  let read = 0;
+  let most = 0;
+  const count = (): void => {
+    read += 1;
+    most = Math.max(most, read - served());
+  };
+  subscribe("http.server.request.start", count);
+  await end;
+  unsubscribe("http.server.request.start", count);
+  return most;
+}
