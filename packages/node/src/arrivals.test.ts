@@ -1,5 +1,6 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { EventEmitter, once } from "node:events";
+import { Agent, type IncomingMessage, request } from "node:http";
 import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
 import { formatFrame, frameTypes, requestFrame } from "../test-support/http2-frames.ts";
@@ -23,6 +24,11 @@ interface Flood {
   readonly formatRequest: (at: number) => Buffer;
 }
 
+const http2Preface = Buffer.concat([
+  Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+  formatFrame({ type: frameTypes.settings, flags: 0, streamId: 0, payload: Buffer.alloc(0) }),
+]);
+
 const floods: readonly Flood[] = [
   {
     version: "HTTP/1.1",
@@ -35,10 +41,7 @@ const floods: readonly Flood[] = [
     version: "HTTP/2",
     alpn: "h2",
     channel: "http2.server.stream.created",
-    preface: Buffer.concat([
-      Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
-      formatFrame({ type: frameTypes.settings, flags: 0, streamId: 0, payload: Buffer.alloc(0) }),
-    ]),
+    preface: http2Preface,
     formatRequest: (at) => requestFrame(2 * at + 1),
   },
 ];
@@ -93,6 +96,92 @@ describe("in a turn of the event loop few requests arrive", () => {
   }
 });
 
+const pieces = 3_000;
+
+const bodies = [
+  {
+    version: "HTTP/1.1",
+    head: Buffer.from("POST / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n"),
+    piece: Buffer.from("1\r\nx\r\n"),
+  },
+  {
+    version: "HTTP/2",
+    head: Buffer.concat([http2Preface, requestWithBody()]),
+    piece: formatFrame({ type: 0, flags: 0, streamId: 1, payload: Buffer.from("x") }),
+  },
+];
+
+describe.each(bodies)("pieces of bodies of any number of $version connections", ({ head, piece }) => {
+  it("arrive few in a turn of the event loop", async () => {
+    await using flood = await openFlood(head);
+    await flood.send(piece);
+    expect(flood.arrivals.mostInATurn).toBeLessThanOrEqual(1_024 + pieces);
+  });
+
+  it("keep no other caller waiting on a connection that it has", async () => {
+    await using flood = await openFlood(head);
+    using agent = Object.assign(new Agent({ keepAlive: true }), {
+      [Symbol.dispose]: () => agent.destroy(),
+    });
+    const ask = async (): Promise<number> => {
+      const address = { host: "127.0.0.1", port: flood.port, localAddress: "127.0.0.2" };
+      const [response] = (await once(request({ ...address, agent }).end(), "response")) as [IncomingMessage];
+      for await (const _ of response);
+      return flood.arrivals.total;
+    };
+    await ask();
+    const sent = flood.send(piece);
+    for (let turn = 1; turn <= 3; turn += 1) {
+      expect(await ask()).toBeLessThanOrEqual(4 * turn * (1_024 + pieces)); // each answer takes a few turns
+    }
+    await sent;
+  });
+});
+
+/** A listener, and connections that have begun requests with a body. */
+async function openFlood(head: Buffer) {
+  const arrivals = createCount();
+  const { served, handler } = createServed();
+  const piecesCame = Promise.withResolvers<void>();
+  const listener = await listen(async ({ method, body }) => {
+    if (method === "GET") return { status: 200 };
+    await handler();
+    for await (const _ of body) {
+      arrivals.count();
+      if (arrivals.total === connections * pieces) piecesCame.resolve();
+    }
+    return { status: 200 };
+  });
+  const open = async () => {
+    const connection = await openRawConnection(listener.port);
+    await connection.write(head);
+    return connection;
+  };
+  const all = await Promise.all(Array.from({ length: connections }, open));
+  await served(connections);
+  return {
+    arrivals,
+    port: listener.port,
+    async send(piece: Buffer): Promise<void> {
+      const packet = Buffer.concat(Array.from({ length: pieces }, () => piece));
+      for (const connection of all) void connection.write(packet);
+      await piecesCame.promise;
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      for (const { socket } of all) socket.destroy();
+      await listener.close();
+    },
+  };
+}
+
+/** `POST /` on stream 1, whose body follows. */
+function requestWithBody(): Buffer {
+  const frame = requestFrame(1);
+  frame.writeUInt8(0x4, 4); // END_HEADERS
+  frame.writeUInt8(0x83, 9); // :method POST
+  return frame;
+}
+
 /** A handler, and when it has been called so many times. */
 function createServed() {
   let count = 0;
@@ -109,19 +198,30 @@ function createServed() {
   };
 }
 
-function countArrivals(channel: string) {
+/** Counts what happens, and how much of it happens in one turn of the event loop. */
+function createCount() {
   let inTurn = 0;
-  const arrivals = { total: 0, mostInATurn: 0, [Symbol.dispose]: () => void unsubscribe(channel, count) };
-  function count(): void {
-    if (inTurn === 0) {
-      setImmediate(() => {
-        inTurn = 0;
-      });
-    }
-    inTurn += 1;
-    arrivals.total += 1;
-    arrivals.mostInATurn = Math.max(arrivals.mostInATurn, inTurn);
-  }
-  subscribe(channel, count);
-  return arrivals;
+  const counted = {
+    total: 0,
+    mostInATurn: 0,
+    count(): void {
+      if (inTurn === 0) {
+        setImmediate(() => {
+          inTurn = 0;
+        });
+      }
+      inTurn += 1;
+      counted.total += 1;
+      counted.mostInATurn = Math.max(counted.mostInATurn, inTurn);
+    },
+  };
+  return counted;
+}
+
+function countArrivals(channel: string) {
+  const arrivals = createCount();
+  subscribe(channel, arrivals.count);
+  return Object.assign(arrivals, {
+    [Symbol.dispose]: () => void unsubscribe(channel, arrivals.count),
+  });
 }

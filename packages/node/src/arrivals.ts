@@ -5,6 +5,9 @@ interface ReadSocket extends Socket {
   readonly _handle?: { readonly reading?: boolean; readStart(): void; readStop(): void } | null;
 }
 
+/** What a piece of a request's body costs of what may arrive; a request costs 1. */
+const pieceCost = 1 / 8;
+
 /** The connections of one caller. */
 class CallerConnections {
   readonly sockets = new Set<ReadSocket>();
@@ -26,6 +29,11 @@ class CallerConnections {
     this.waiting.shift()?.();
   }
 
+  /** Its connections are read in the turn after the next. */
+  sitOut(): void {
+    this.arrived = 0;
+  }
+
   #read(): void {
     if (!this.stopped) return;
     this.stopped = false;
@@ -38,10 +46,10 @@ class CallerConnections {
 /**
  * Reads the connections of a port so that few requests arrive in one turn of the event loop. Node makes objects of all
  * requests that wait in all connections, before anything else has its turn: thousands of connections may have sent
- * thousands of requests each.
+ * thousands of requests each, or bodies in frames or chunks of one byte.
  *
  * When half of what may arrive in a turn has come from one caller, its connections are not read until the next turn; when all
- * of it has, no connection is. The packet at work is read to its end, 64 KiB at most.
+ * of it has, no connection is, and after that those first that brought nothing. The packet at work is read to its end, 64 KiB at most.
  */
 export class Arrivals {
   readonly #maxInATurn: number;
@@ -76,13 +84,25 @@ export class Arrivals {
   }
 
   /** A request of this caller has arrived. */
-  count(caller: object): void {
+  countRequest(caller: object): void {
+    this.#count(caller, 1);
+  }
+
+  /** A frame or a chunk of a body, or a packet with a part of one, has arrived. */
+  countPiece(caller: object): void {
+    this.#count(caller, pieceCost);
+  }
+
+  #count(caller: object, cost: number): void {
     this.#schedule();
-    this.#arrived += 1;
-    if (this.#arrived === this.#maxInATurn) for (const each of this.#callers.values()) each.stop();
+    const hadRoom = this.#arrived < this.#maxInATurn;
+    this.#arrived += cost;
+    if (hadRoom && this.#arrived >= this.#maxInATurn) {
+      for (const each of this.#callers.values()) each.stop();
+    }
     const connections = this.#callers.get(caller);
     if (connections === undefined) return;
-    connections.arrived += 1;
+    connections.arrived += cost;
     if (connections.arrived >= this.#maxInATurn / 2) connections.stop();
   }
 
@@ -93,11 +113,15 @@ export class Arrivals {
   }
 
   #nextTurn(): void {
+    // The system tells in a fixed order which connections have something to read. So when the first of them bring all that may
+    // arrive in a turn, the others are read alone in the next one.
+    const wasFull = this.#arrived >= this.#maxInATurn;
     this.#arrived = 0;
     this.#isScheduled = false;
     for (const each of this.#callers.values()) {
-      each.nextTurn();
-      if (each.waiting.length > 0) this.#schedule();
+      if (wasFull && each.arrived > 0) each.sitOut();
+      else each.nextTurn();
+      if (each.stopped || each.waiting.length > 0) this.#schedule();
     }
   }
 }

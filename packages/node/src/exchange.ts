@@ -56,6 +56,7 @@ export async function serveExchange(
     budget,
     account,
     turns,
+    arrivals: context.arrivals,
     cut,
   });
   sink.writable.on("error", () => undefined); // a broken socket, or a reset by the peer; "close" follows with the result

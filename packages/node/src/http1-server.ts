@@ -59,7 +59,7 @@ export function createHttp1Server(
   const own = server.listeners(event);
   for (const listener of own) server.off(event, listener as (socket: Socket) => void); // what Node registered for this event
   server.on("request", ({ socket }) =>
-    context.arrivals.count(context.bodies.accountOf(socket, () => socket.remoteAddress).caller),
+    context.arrivals.countRequest(context.bodies.accountOf(socket, () => socket.remoteAddress).caller),
   );
   const pipelines = new WeakMap<Duplex, Pipeline>();
   server.on("request", (message, response) => pipelines.get(message.socket)?.add(message, response));

@@ -55,7 +55,7 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
     session.on("stream", async (stream, headers, _flags, rawHeaders) => {
       // First of all: when a bad frame has ended the session, its streams fail before their requests begin.
       stream.on("error", () => undefined);
-      context.arrivals.count(account.caller);
+      context.arrivals.countRequest(account.caller);
       if (!takePlace(streams, account.caller.address, stream)) return refuse(stream);
       try {
         const turn = starts.turn(account);

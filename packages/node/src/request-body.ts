@@ -2,6 +2,7 @@ import type { Readable } from "node:stream";
 import type { HttpBody } from "@a2a-connect/bindings";
 import { bodyTooLarge } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
+import type { Arrivals } from "./arrivals.ts";
 import type { BodyAccount, BodyBudget, BudgetedBody } from "./body-budget.ts";
 import { type BodyTurns, type Turn, takeTurn } from "./turns.ts";
 
@@ -15,6 +16,8 @@ export interface RequestBodyOptions {
   /** The connection's part of the budget. */
   readonly account: BodyAccount;
   readonly turns: BodyTurns;
+  /** Counts its pieces, whether they are wanted or not. */
+  readonly arrivals: Arrivals;
   /** Ends the stream or connection of a caller that sends on and on what is not wanted. */
   readonly cut: () => void;
 }
@@ -171,6 +174,8 @@ export class RequestBody implements HttpBody, BudgetedBody {
   }
 
   #take(chunk: Buffer): void {
+    const { budget, account, arrivals } = this.#options;
+    arrivals.countPiece(account.caller);
     if (this.#discarded !== undefined) {
       this.#discarded += chunk.length;
       if (this.#discarded > maxDiscardedBytes) this.#options.cut();
@@ -181,7 +186,6 @@ export class RequestBody implements HttpBody, BudgetedBody {
       this.refuse(bodyTooLarge(this.#maxBytes));
       return;
     }
-    const { budget, account } = this.#options;
     const cost = chunk.length + (this.#chunks === undefined ? 0 : chunkOverheadBytes);
     this.held += cost;
     budget.add(account, this, cost);
