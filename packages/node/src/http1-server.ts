@@ -63,7 +63,7 @@ export function createHttp1Server(
   );
   const pipelines = new WeakMap<Duplex, Pipeline>();
   server.on("request", (message, response) => pipelines.get(message.socket)?.add(message, response));
-  // Node itself would answer 417 at once, however many such requests are pipelined. No expectation but 100-continue has a meaning.
+  // Node itself would answer at once, however many such requests are pipelined.
   server.on("checkExpectation", (message, response) => server.emit("request", message, response));
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === "HPE_CLOSED_CONNECTION") return; // what comes after the last request is not read, and no error
@@ -77,7 +77,12 @@ export function createHttp1Server(
     server,
     adopt(socket) {
       cutAfterHalfClose(socket, limits.halfCloseTimeoutMs);
-      const pipeline = new Pipeline(socket, (message, response) => serveHttp1(context, message, response));
+      const pipeline = new Pipeline(socket, async (message, response) => {
+        const { expect = "100-continue" } = message.headers;
+        if (/^\s*100-continue\s*$/i.test(expect)) return serveHttp1(context, message, response);
+        response.writeHead(417, { "content-length": 0 }).end(); // RFC 9110 §10.1.1: no other expectation has a meaning
+        message.resume();
+      });
       pipelines.set(socket, pipeline);
       for (const listener of own) listener.call(server, socket);
       pipeline.begin();

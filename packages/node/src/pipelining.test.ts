@@ -60,15 +60,13 @@ it("requests that wait behind others are not begun once their caller has gone", 
 it.each(["", "expect: the unexpected\r\n"])(
   "requests are not read while others of their connection wait, with fields %j",
   async (fields) => {
-    let served = 0;
     const last = createGate();
     const counted = createGate();
     await using listener = await listen(async ({ url }) => {
-      served += 1;
       if (url.endsWith("/last")) last.open();
       return { status: 200, body: "answer" };
     });
-    const arrived = countArrivals(() => served, counted.opened);
+    const arrived = countUnanswered(counted.opened);
     using connection = await openRawConnection(listener.port);
     const packet = `GET / HTTP/1.1\r\nhost: localhost\r\n${fields}\r\n`.repeat(1_000);
     for (let at = 0; at < 40; at += 1) await connection.write(packet);
@@ -79,16 +77,21 @@ it.each(["", "expect: the unexpected\r\n"])(
   },
 );
 
-/** How many requests have been read at most that were not served yet, until `end`. */
-async function countArrivals(served: () => number, end: Promise<void>): Promise<number> {
-  let read = 0;
+/** How many requests have been read at most that were not answered yet, until `end`. */
+async function countUnanswered(end: Promise<void>): Promise<number> {
+  let unanswered = 0;
   let most = 0;
-  const count = (): void => {
-    read += 1;
-    most = Math.max(most, read - served());
+  const begin = (): void => {
+    unanswered += 1;
+    most = Math.max(most, unanswered);
   };
-  subscribe("http.server.request.start", count);
+  const finish = (): void => {
+    unanswered -= 1;
+  };
+  subscribe("http.server.request.start", begin);
+  subscribe("http.server.response.finish", finish);
   await end;
-  unsubscribe("http.server.request.start", count);
+  unsubscribe("http.server.request.start", begin);
+  unsubscribe("http.server.response.finish", finish);
   return most;
 }
