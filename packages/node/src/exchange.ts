@@ -6,9 +6,10 @@ import type { BodyBudget } from "./body-budget.ts";
 import { CallSignal, type Incoming, NodeRequest, type RequestContext } from "./node-request.ts";
 import { plainError } from "./plain-error.ts";
 import { RequestBody } from "./request-body.ts";
-import { type ResponseSink, sendResponse } from "./send-response.ts";
+import { type Patience, type ResponseSink, sendResponse } from "./send-response.ts";
 import type { Starts } from "./starts.ts";
 import type { BodyTurns } from "./turns.ts";
+import type { WriteBuffers } from "./write-buffers.ts";
 
 /** What all requests of one port share. */
 export interface ExchangeContext extends RequestContext {
@@ -31,6 +32,8 @@ export interface ExchangeContext extends RequestContext {
   readonly onError: ((error: unknown, request: HttpRequest) => void) | undefined;
   /** The memory of answers that their callers have not read. */
   readonly unread: SharedBudget;
+  /** The memory of what was written and not read. */
+  readonly buffers: WriteBuffers;
   /** The calls without a complete response. */
   readonly inFlight: Set<CallSignal>;
   /** Set once, when the port stops accepting. */
@@ -47,9 +50,13 @@ export async function serveExchange(
   sink: ResponseSink,
 ): Promise<void> {
   const { url, source, declaredLength, bodyTimeoutMs, connection, socket, cut } = incoming;
-  const { bodies: budget, turns, stalledReaderTimeoutMs } = context;
+  const { bodies: budget, turns, buffers } = context;
   const call = new CallSignal();
   const account = budget.accountOf(connection, () => socket?.remoteAddress);
+  const patience: Patience = {
+    stalledTimeoutMs: context.stalledReaderTimeoutMs,
+    hold: (bytes, stop) => buffers.hold(account.caller, bytes, stop),
+  };
   const body = new RequestBody(source, {
     declaredLength,
     timeoutMs: bodyTimeoutMs,
@@ -67,7 +74,7 @@ export async function serveExchange(
     body.refuse(gone);
   });
   if (typeof url === "number") {
-    await sendResponse(plainError(url), "GET", sink, stalledReaderTimeoutMs);
+    await sendResponse(plainError(url), "GET", sink, patience);
   } else {
     const held = context.unread.open(account.caller.address);
     const request = new NodeRequest(context, incoming, { url, body, call, held });
@@ -75,7 +82,7 @@ export async function serveExchange(
     try {
       const turn = context.starts.turn(account);
       if (turn !== undefined) await turn;
-      if (turn === undefined || !sink.gone) await answer(context, request, sink, cut);
+      if (turn === undefined || !sink.gone) await answer(context, request, sink, patience, cut);
     } finally {
       context.inFlight.delete(call);
       held.end();
@@ -88,10 +95,11 @@ async function answer(
   context: ExchangeContext,
   request: HttpRequest,
   sink: ResponseSink,
+  patience: Patience,
   cut: () => void,
 ): Promise<void> {
   const send = (response: HttpResponse): Promise<void> =>
-    sendResponse(response, request.method, sink, context.stalledReaderTimeoutMs);
+    sendResponse(response, request.method, sink, patience);
   try {
     const response = await respond(context, request, sink);
     await send(response);

@@ -157,6 +157,10 @@ class Http1Sink implements ResponseSink {
     return this.writable.destroyed || this.#socket.destroyed;
   }
 
+  get isQueued(): boolean {
+    return this.writable.socket === null;
+  }
+
   get headSent(): boolean {
     return this.writable.headersSent;
   }

@@ -235,6 +235,7 @@ function headerBytes(rawHeaders: readonly string[]): number {
 
 class Http2Sink implements ResponseSink {
   readonly writable: ServerHttp2Stream;
+  readonly isQueued = false;
   /** Not `writableEnded`: Node ends the stream of a caller that resets it, too. */
   #complete = false;
 

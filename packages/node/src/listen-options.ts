@@ -59,6 +59,9 @@ export interface ListenOptions {
   /**
    * Stored bytes of all answers of the port that callers have not read. The server refuses a further answer with
    * CAPACITY until callers have read some, or they were cut. Answers up to 64 KiB are not counted. Default 256 MiB.
+   *
+   * The same limit holds for what waits in the buffers of connections and streams, small answers included. Beyond it the server
+   * cuts answers off: of the address that has most, those that have waited longest.
    */
   readonly maxUnreadBytes?: number;
   /**

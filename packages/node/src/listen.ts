@@ -15,6 +15,7 @@ import { type Protocol, sniffProtocol } from "./protocol-sniffer.ts";
 import { Starts } from "./starts.ts";
 import { Turns } from "./turns.ts";
 import { createUnreadAnswers } from "./unread-answers.ts";
+import { WriteBuffers } from "./write-buffers.ts";
 
 /** Bytes of bodies that are made into messages in one turn of the event loop; a longer one takes several. */
 const smallBodyBytes = 64 * 1024;
@@ -69,6 +70,7 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
     readCallerNetwork: createCallerNetworkReader(trustedProxies),
     onError,
     unread: createUnreadAnswers(limits.maxUnreadBytes),
+    buffers: new WriteBuffers(limits.maxUnreadBytes),
     inFlight: new Set(),
     draining: false,
   };

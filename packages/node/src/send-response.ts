@@ -22,6 +22,8 @@ export interface ResponseSink {
   /** The caller closed the stream or the connection. */
   readonly gone: boolean;
   readonly headSent: boolean;
+  /** Other answers of the connection are sent first. */
+  readonly isQueued: boolean;
   /** `end` was called: later failures do not change the call's result. */
   readonly complete: boolean;
   sendHead(head: ResponseHead): void;
@@ -29,6 +31,19 @@ export interface ResponseSink {
   end(last: string | Uint8Array | undefined, trailer: Headers | undefined): void;
   /** Breaks the response off, so that the caller notices. */
   reset(): void;
+}
+
+/** How long, and with how much in memory, the server waits for a reader. */
+export interface Patience {
+  /** How long one write may wait before the response is broken off. */
+  readonly stalledTimeoutMs: number;
+  /**
+   * Counts bytes that wait.
+   *
+   * @param cut breaks the response off when there are too many
+   * @returns call it when they do not wait any more
+   */
+  hold(bytes: number, cut: () => void): () => void;
 }
 
 /** A body of up to this size is one write. A longer one goes out in several, so that a stalled reader is detected. */
@@ -39,15 +54,13 @@ const sliceBytes = 64 * 1024;
  *
  * The head of an iterable body is sent with its first chunk, because Connect's handlers may set header fields until
  * then, unless the response has `headAtOnce`. Every later chunk is a write of its own. When the caller disconnects, the
- * iterator's `return` is called at once.
- *
- * @param stalledTimeoutMs how long one write may wait for the reader before the response is broken off
+ * iterator's `return` is called at once. Resolves when the reader, or the system, has taken everything.
  */
 export async function sendResponse(
   response: HttpResponse,
   method: string,
   sink: ResponseSink,
-  stalledTimeoutMs: number,
+  patience: Patience,
 ): Promise<void> {
   const { status, header, trailer, headAtOnce: atOnce = false } = response;
   const body = inPieces(response.body);
@@ -57,20 +70,22 @@ export async function sendResponse(
     const contentLength = isKnown ? lengthOf(body) : undefined;
     sink.sendHead({ status, header, contentLength, bodiless: true, atOnce: false, trailer: undefined });
     sink.end(undefined, undefined);
-    return abandon(body);
+    abandon(body);
+    return written(sink, patience);
   }
   if (isIterable(body)) {
     const sendHead = (): void =>
       sink.sendHead({ status, header, contentLength: undefined, bodiless: false, atOnce, trailer });
-    await writeChunks(body, atOnce, sendHead, sink, stalledTimeoutMs);
+    await writeChunks(body, atOnce, sendHead, sink, patience);
     if (!sink.gone) sink.end(undefined, trailer);
-    return;
+    return written(sink, patience);
   }
   const contentLength = trailer === undefined ? lengthOf(body) : undefined;
   sink.sendHead({ status, header, contentLength, bodiless: contentLength === 0, atOnce: false, trailer });
   if (body instanceof Uint8Array && body.length > sliceBytes)
-    await writeSlices(body, trailer, sink, stalledTimeoutMs);
+    await writeSlices(body, trailer, sink, patience);
   else sink.end(body, trailer);
+  return written(sink, patience);
 }
 
 /**
@@ -94,7 +109,7 @@ async function writeChunks(
   headAtOnce: boolean,
   sendHead: () => void,
   sink: ResponseSink,
-  stalledTimeoutMs: number,
+  patience: Patience,
 ): Promise<void> {
   const iterator = body[Symbol.asyncIterator]();
   const onClose = (): void => letGo(iterator);
@@ -107,7 +122,7 @@ async function writeChunks(
     let written = 0;
     for (; !next.done; next = await iterator.next()) {
       if (sink.gone) return;
-      await writeChunk(next.value, sink, stalledTimeoutMs);
+      await writeChunk(next.value, sink, patience);
       written += next.value.length;
       if (written >= sliceBytes) {
         written = 0;
@@ -126,35 +141,51 @@ async function writeSlices(
   body: Uint8Array,
   trailer: Headers | undefined,
   sink: ResponseSink,
-  stalledTimeoutMs: number,
+  patience: Patience,
 ): Promise<void> {
   const last = body.length - (body.length % sliceBytes || sliceBytes);
-  await writeChunk(body.subarray(0, last), sink, stalledTimeoutMs);
+  await writeChunk(body.subarray(0, last), sink, patience);
   if (!sink.gone) sink.end(body.subarray(last), trailer);
 }
 
 /** Writes a chunk in parts, so that a stalled reader is detected and no more than one part is buffered. */
-async function writeChunk(chunk: Uint8Array, sink: ResponseSink, stalledTimeoutMs: number): Promise<void> {
+async function writeChunk(chunk: Uint8Array, sink: ResponseSink, patience: Patience): Promise<void> {
   for (let at = 0; at < chunk.length && !sink.gone; at += sliceBytes) {
     const slice = chunk.length > sliceBytes ? chunk.subarray(at, at + sliceBytes) : chunk;
-    if (!sink.writable.write(slice)) await drained(sink, stalledTimeoutMs);
+    if (!sink.writable.write(slice)) await drained(sink, patience);
   }
 }
 
 /** Resolves when the sink can take more bytes, or never will. */
-function drained(sink: ResponseSink, stalledTimeoutMs: number): Promise<void> {
-  if (sink.gone) return Promise.resolve();
+function drained(sink: ResponseSink, patience: Patience): Promise<void> {
+  return sink.gone ? Promise.resolve() : happened("drain", sink, patience);
+}
+
+/** Resolves when everything was taken, or never will be. */
+function written(sink: ResponseSink, patience: Patience): Promise<void> {
+  return sink.gone || sink.writable.writableFinished ? Promise.resolve() : happened("finish", sink, patience);
+}
+
+function happened(event: "drain" | "finish", sink: ResponseSink, patience: Patience): Promise<void> {
+  const { writable } = sink;
   const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(() => {
-    sink.reset();
-    settle();
-  }, stalledTimeoutMs).unref();
+  const stalled = (): void => {
+    if (sink.isQueued) timer.refresh();
+    else cut();
+  };
+  const timer = setTimeout(stalled, patience.stalledTimeoutMs).unref();
   const settle = (): void => {
     clearTimeout(timer);
-    sink.writable.off("drain", settle).off("close", settle);
+    free();
+    writable.off(event, settle).off("close", settle);
     resolve();
   };
-  sink.writable.on("drain", settle).on("close", settle);
+  const cut = (): void => {
+    sink.reset();
+    settle();
+  };
+  writable.on(event, settle).on("close", settle);
+  const free = patience.hold(writable.writableLength, cut);
   return promise;
 }
 

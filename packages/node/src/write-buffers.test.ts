@@ -1,0 +1,78 @@
+import { once } from "node:events";
+import { expect, it } from "vitest";
+import {
+  formatFrame,
+  frameTypes,
+  type Http2Frame,
+  parseFrames,
+  requestFrame,
+} from "../test-support/http2-frames.ts";
+import { openRawConnection, type RawConnection } from "../test-support/raw-connection.ts";
+import { listen } from "./listen.ts";
+
+const body = "x".repeat(60_000);
+
+it("of pipelined requests whose answers are not read, a few are served", async () => {
+  const requests = 600; // 36 MB of answers: far above what two kernel buffers hold
+  let served = 0;
+  await using listener = await listen(async () => {
+    served += 1;
+    return { status: 200, body };
+  });
+  using connection = await openRawConnection(listener.port);
+  connection.socket.pause();
+  await connection.write("GET / HTTP/1.1\r\nhost: localhost\r\n\r\n".repeat(requests));
+  for (let [still, last] = [0, -1]; still < 200; last = served) {
+    await new Promise(setImmediate);
+    still = served === last ? still + 1 : 0;
+  }
+  expect(served).toBeLessThan(400);
+  connection.socket.resume();
+  while (served < requests) await once(connection.socket, "data");
+});
+
+it("a small answer that is not read is cut off like a large one", async () => {
+  await using listener = await listen(async () => ({ status: 200, body }), { stalledReaderTimeoutMs: 30 });
+  using connection = await openWithoutWindow(listener.port);
+  await connection.write(requestFrame(1));
+  expect(await resets(connection, 1)).toEqual([1]);
+});
+
+it("when small answers that are not read take too much memory, the oldest of them are cut off", async () => {
+  const allServed = Promise.withResolvers<void>();
+  let served = 0;
+  await using listener = await listen(
+    async () => {
+      served += 1;
+      if (served === 20) allServed.resolve();
+      return { status: 200, body };
+    },
+    { maxUnreadBytes: 2_000_000 },
+  );
+  using connection = await openWithoutWindow(listener.port);
+  const streams = Array.from({ length: 20 }, (_, at) => 2 * at + 1);
+  await connection.write(Buffer.concat(streams.map(requestFrame)));
+  await allServed.promise;
+  expect(await resets(connection, 4)).toEqual([1, 3, 5, 7]); // the others have 960,000 bytes, in twice as much memory
+});
+
+/** An HTTP/2 client that lets streams send nothing but their fields. */
+async function openWithoutWindow(port: number): Promise<RawConnection> {
+  const connection = await openRawConnection(port);
+  const noWindow = Buffer.from([0, 4, 0, 0, 0, 0]);
+  await connection.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+  await connection.write(
+    formatFrame({ type: frameTypes.settings, flags: 0, streamId: 0, payload: noWindow }),
+  );
+  return connection;
+}
+
+/** The streams that the server has reset, as soon as they are so many. */
+async function resets(connection: RawConnection, count: number): Promise<number[]> {
+  const isReset = ({ type }: Http2Frame): boolean => type === 3;
+  for (let received = ""; ; await once(connection.socket, "data")) {
+    received = await connection.until("");
+    const reset = parseFrames(received).filter(isReset);
+    if (reset.length >= count) return reset.map(({ streamId }) => streamId);
+  }
+}
