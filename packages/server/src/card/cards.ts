@@ -15,7 +15,7 @@ import { RecentMap } from "./recent-map.ts";
 import { renderCard, type ServerFacts, unannouncedChanges } from "./render-card.ts";
 import { createDocument, type Document } from "./serve-document.ts";
 import { type CardSigning, openSigningKeys } from "./signing-keys.ts";
-import { SigningQueue } from "./signing-queue.ts";
+import { SigningQueue, within } from "./signing-queue.ts";
 
 /** The cards of an agent while it is served. */
 export interface AgentCards {
@@ -64,24 +64,21 @@ export interface CardOptions {
   readonly log: (record: LogRecord) => void;
 }
 
-/** The public card at one base URL. */
-interface Place {
+/** The public card at one base URL. Each form of it knows the change of the cards that it was made after. */
+interface PublicCard {
   readonly baseUrl: string;
-  /** The card without signatures, and the change of the cards that it was rendered after. */
+  /** Without signatures. */
   rendered?: { readonly revision: number; readonly card: AgentCard };
-  /** The last card that was made ready. */
+  /** The last one that was made ready. */
   served?: { readonly revision: number; readonly document: Document };
-  /** The card that is being made ready, for all who ask meanwhile; since when, in ticks of the clock. */
+  /** The one that is being made ready, for all who ask meanwhile. `soon` fails when that takes longer than `patienceMs`. */
   pending?:
-    | { readonly revision: number; readonly since: number; readonly done: Promise<Document> }
+    | { readonly revision: number; readonly done: Promise<Document>; readonly soon: Promise<Document> }
     | undefined;
 }
 
 /** How long a card that is being signed is waited for where an older one is there, in milliseconds. */
 const patienceMs = 1_000;
-
-/** How many signed extended cards are kept: those asked for last. */
-const maxExtendedCards = 64;
 
 /**
  * The cards of one server as callers get them: canonical bytes, signed where signing is configured; made again only when
@@ -90,10 +87,9 @@ const maxExtendedCards = 64;
  */
 export class Cards implements AgentCards {
   readonly #options: CardOptions;
-  readonly #elsewhere: RecentMap<string, Place>;
-  readonly #extended = new RecentMap<string, Promise<AgentCard>>(maxExtendedCards);
+  readonly #elsewhere: RecentMap<string, PublicCard>;
   #agent: AgentDefinition;
-  #own: Place;
+  #own: PublicCard;
   /** Raised by every change. */
   #revision = 0;
   /** Undefined: cards are not signed. Other keys have another. */
@@ -161,7 +157,7 @@ export class Cards implements AgentCards {
 
   /** The public card, without signatures, for a caller who has reached the server by that URL. */
   cardFor(forwardedUrl: string | undefined): AgentCard {
-    return this.#render(this.#placeFor(forwardedUrl)).card;
+    return this.#render(this.#cardAt(forwardedUrl)).card;
   }
 
   /**
@@ -171,17 +167,17 @@ export class Cards implements AgentCards {
    * @throws ConnectError Unavailable when it has to be signed and cannot be
    */
   async findDocument(forwardedUrl: string | undefined, signal?: AbortSignal): Promise<Document> {
-    const place = this.#placeFor(forwardedUrl);
-    const { served } = place;
+    const known = this.#cardAt(forwardedUrl);
+    const { served } = known;
     if (served?.revision === this.#revision) {
       return served.document;
     }
-    const { done, since } = place.pending?.revision === this.#revision ? place.pending : this.#publish(place);
-    const limitMs = served === undefined ? undefined : since + patienceMs - this.#options.clock.ticks();
+    const { done, soon } = known.pending?.revision === this.#revision ? known.pending : this.#publish(known);
+    const document = served === undefined ? done : soon;
     try {
-      return await (this.#signer?.wait(done, signal, limitMs) ?? done);
+      return await (this.#signer?.wait(document, signal) ?? document);
     } catch (error) {
-      const last = this.#placeFor(forwardedUrl).served; // other keys may sign by now
+      const last = this.#cardAt(forwardedUrl).served; // other keys may sign by now
       if (last === undefined) {
         throw error;
       }
@@ -207,98 +203,78 @@ export class Cards implements AgentCards {
     const baseUrl = this.#options.baseUrls.find(forwardedUrl, this.signed);
     const card = renderCard(this.#agent, this.#facts, baseUrl, definition);
     const signer = this.#signer;
-    return signer === undefined ? card : signer.wait(this.#signExtended(card, baseUrl, signer), signal);
+    if (signer === undefined) {
+      return card;
+    }
+    return signer.wait(signer.signOnce(card, baseUrl, "an extended agent card could not be signed"), signal);
   }
 
   async #rotate(signing: CardSigning): Promise<void> {
-    const { baseUrls, clock, facts } = this.#options;
+    const { clock, facts } = this.#options;
     const keys = await openSigningKeys(signing, facts.place?.path ?? "");
     keys.keySetAt(clock.now()); // throws where keys do not fit together
     const signer = new SigningQueue(keys, this.#options);
-    const place = this.#placeAt(baseUrls.own);
-    const { revision, card } = this.#render(place);
-    const document = await this.#createDocument(await signer.signNow(card, place.baseUrl), place);
+    const known = this.#cardAt(undefined);
+    const { revision, card } = this.#render(known);
+    const document = await this.#createDocument(await signer.signNow(card, known.baseUrl), known);
     this.#signer = signer;
     // What other keys have signed is not served any more, nor what they are signing now.
-    this.#extended.clear();
     this.#elsewhere.clear();
-    this.#own = { baseUrl: place.baseUrl, rendered: { revision, card }, served: { revision, document } };
+    this.#own = { baseUrl: known.baseUrl, rendered: { revision, card }, served: { revision, document } };
   }
 
   get #facts(): ServerFacts {
     return { ...this.#options.facts, disabledSkills: this.#options.skills.disabled };
   }
 
-  #placeFor(forwardedUrl: string | undefined): Place {
-    return this.#placeAt(this.#options.baseUrls.find(forwardedUrl, this.signed));
-  }
-
-  #placeAt(baseUrl: string): Place {
-    if (baseUrl === this.#options.baseUrls.own) {
-      if (baseUrl !== this.#own.baseUrl) {
-        this.#own = { baseUrl };
-      }
+  #cardAt(forwardedUrl: string | undefined): PublicCard {
+    const { baseUrls } = this.#options;
+    const baseUrl = baseUrls.find(forwardedUrl, this.signed);
+    if (baseUrl === baseUrls.own) {
+      this.#own = baseUrl === this.#own.baseUrl ? this.#own : { baseUrl };
       return this.#own;
     }
-    const place = this.#elsewhere.get(baseUrl) ?? { baseUrl };
-    this.#elsewhere.set(baseUrl, place);
-    return place;
+    const known = this.#elsewhere.get(baseUrl) ?? { baseUrl };
+    this.#elsewhere.set(baseUrl, known);
+    return known;
   }
 
-  #render(place: Place): NonNullable<Place["rendered"]> {
-    if (place.rendered?.revision !== this.#revision) {
-      const card = renderCard(this.#agent, this.#facts, place.baseUrl);
-      place.rendered = { revision: this.#revision, card };
+  #render(known: PublicCard): NonNullable<PublicCard["rendered"]> {
+    if (known.rendered?.revision !== this.#revision) {
+      const card = renderCard(this.#agent, this.#facts, known.baseUrl);
+      known.rendered = { revision: this.#revision, card };
     }
-    return place.rendered;
+    return known.rendered;
   }
 
-  /** Makes the card of a place ready. Afterwards it is `served`, or has failed and is tried again by the next who asks. */
-  #publish(place: Place): NonNullable<Place["pending"]> {
-    const { revision, card } = this.#render(place);
-    const signer = this.#signer;
+  /** Makes a card ready. Afterwards it is `served`, or has failed and is tried again by the next who asks. */
+  #publish(known: PublicCard): NonNullable<PublicCard["pending"]> {
+    const { revision, card } = this.#render(known);
+    const stays = known.served === undefined ? "there is none until it can be" : "the last signed one stays";
+    const failure = `the agent card could not be signed; ${stays}`;
     const make = async (): Promise<Document> => {
-      const stays =
-        place.served === undefined ? "there is none until it can be" : "the last signed one stays";
-      const failure = `the agent card could not be signed; ${stays}`;
-      const signed = signer === undefined ? card : await signer.sign(card, place.baseUrl, failure);
-      const document = await this.#createDocument(signed, place);
+      const signed = (await this.#signer?.sign(card, known.baseUrl, failure)) ?? card;
+      const document = await this.#createDocument(signed, known);
       // Something newer may have been quicker.
-      if ((place.served?.revision ?? 0) <= revision) {
-        place.served = { revision, document };
+      if ((known.served?.revision ?? 0) <= revision) {
+        known.served = { revision, document };
       }
       return document;
     };
     const done = make().finally(() => {
-      if (place.pending === pending) {
-        place.pending = undefined;
+      if (known.pending === pending) {
+        known.pending = undefined;
       }
     });
-    const pending = { revision, since: this.#options.clock.ticks(), done };
-    place.pending = pending;
+    const soon = within(this.#options.clock, patienceMs, done, new Error("signing takes its time"));
+    soon.catch(() => {}); // where there is no older card, all wait for `done`
+    const pending = { revision, done, soon };
+    known.pending = pending;
     return pending;
   }
 
-  #createDocument(card: AgentCard, { served }: Place): Promise<Document> {
+  #createDocument(card: AgentCard, { served }: PublicCard): Promise<Document> {
     const now = this.#options.clock.now();
     return createDocument(canonicalSignedCard(card), "application/json", now, served?.document);
-  }
-
-  /** Callers who see the same get the same signatures. */
-  #signExtended(card: AgentCard, baseUrl: string, signer: SigningQueue): Promise<AgentCard> {
-    const id = JSON.stringify([baseUrl, canonicalCard(card)]);
-    const known = this.#extended.get(id);
-    if (known !== undefined) {
-      return known;
-    }
-    const signed = signer.sign(card, baseUrl, "an extended agent card could not be signed");
-    this.#extended.set(id, signed);
-    signed.catch(() => {
-      // It may have been asked for again since, with other keys.
-      if (this.#extended.get(id) === signed) {
-        this.#extended.delete(id);
-      }
-    });
-    return signed;
   }
 }

@@ -1,8 +1,10 @@
 import { untilAborted } from "@a2a-connect/core/internal";
 import type { AgentCard } from "@a2a-connect/proto";
+import { canonicalCard } from "@a2a-connect/signing";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../engine/clock.ts";
 import type { LogRecord } from "../engine/engine-context.ts";
+import { RecentMap } from "./recent-map.ts";
 import type { SigningKeys } from "./signing-keys.ts";
 
 /** How many cards are signed at a time: callers choose the hosts where a pattern allows many. */
@@ -18,6 +20,9 @@ const signTimeoutMs = 10_000;
 const firstPauseMs = 5_000;
 const longestPauseMs = 60_000;
 
+/** How many signatures are kept for `signOnce`: those asked for last. */
+const maxKept = 64;
+
 /** What a queue works with. */
 export interface SigningQueueOptions {
   readonly clock: Pick<Clock, "ticks" | "schedule">;
@@ -30,6 +35,7 @@ export class SigningQueue {
   readonly #options: SigningQueueOptions;
   /** Begins those that wait, oldest first. */
   readonly #waiting: (() => void)[] = [];
+  readonly #kept = new RecentMap<string, Promise<AgentCard>>(maxKept);
   #signings = 0;
   /** The time after the last failure, in ticks of the clock, in which signing is not tried. Undefined when the last one succeeded. */
   #pause: { readonly since: number; readonly ms: number } | undefined;
@@ -64,21 +70,32 @@ export class SigningQueue {
     }
   }
 
+  /** As `sign`; the same card gets the same signatures for as long as they are kept. */
+  signOnce(card: AgentCard, baseUrl: string, failure: string): Promise<AgentCard> {
+    const id = JSON.stringify([baseUrl, canonicalCard(card)]);
+    const known = this.#kept.get(id);
+    if (known !== undefined) {
+      return known;
+    }
+    const signed = this.sign(card, baseUrl, failure);
+    this.#kept.set(id, signed);
+    signed.catch(() => this.#kept.delete(id));
+    return signed;
+  }
+
   /** The card, signed without waiting for others, as a trial. @throws Error (as a rejection) saying why not */
   signNow(card: AgentCard, baseUrl: string): Promise<AgentCard> {
     const late = new Error(`signing a card took longer than ${signTimeoutMs} ms`);
-    return this.#within(signTimeoutMs, this.keys.sign(card, baseUrl), undefined, late);
+    return within(this.#options.clock, signTimeoutMs, this.keys.sign(card, baseUrl), late);
   }
 
-  /**
-   * What a signing that is under way comes to. It goes on when the caller does not wait for it.
-   *
-   * @param signal aborts when the caller is gone
-   * @param limitMs how long the caller waits; 0 or less: it has to be there already. Undefined: without end
-   * @throws ConnectError Unavailable (as a rejection) when the caller waits no longer, or the signing fails
-   */
-  wait<T>(signing: Promise<T>, signal?: AbortSignal, limitMs?: number): Promise<T> {
-    return this.#within(limitMs, signing, signal, this.#unavailable());
+  /** What is being signed. @throws ConnectError Unavailable (as a rejection) when the caller is gone */
+  async wait<T>(signing: Promise<T>, signal?: AbortSignal): Promise<T> {
+    try {
+      return await untilAborted(signing, signal);
+    } catch (error) {
+      throw signal?.aborted === true ? this.#unavailable() : error;
+    }
   }
 
   async #try(card: AgentCard, baseUrl: string, failure: string): Promise<AgentCard> {
@@ -99,27 +116,6 @@ export class SigningQueue {
     }
   }
 
-  /** @param late what is thrown when it takes too long, or the caller is gone */
-  async #within<T>(
-    limitMs: number | undefined,
-    work: Promise<T>,
-    signal: AbortSignal | undefined,
-    late: Error,
-  ): Promise<T> {
-    const over = new AbortController();
-    const giveUp = () => over.abort(late);
-    if (signal?.aborted === true || (limitMs !== undefined && limitMs <= 0)) giveUp();
-    signal?.addEventListener("abort", giveUp, { once: true });
-    const schedule = (ms: number) => this.#options.clock.schedule(ms, giveUp, { background: true });
-    const cancel = limitMs === undefined ? undefined : schedule(limitMs);
-    try {
-      return await untilAborted(work, over.signal);
-    } finally {
-      cancel?.();
-      signal?.removeEventListener("abort", giveUp);
-    }
-  }
-
   #assertTried(): void {
     if (this.#pause !== undefined && this.#options.clock.ticks() < this.#pause.since + this.#pause.ms) {
       throw this.#unavailable();
@@ -133,5 +129,21 @@ export class SigningQueue {
     const seconds = Math.max(1, Math.ceil((since + ms - now) / 1_000));
     const message = "the agent card cannot be signed at the moment; try again later";
     return new ConnectError(message, Code.Unavailable, { "retry-after": String(seconds) });
+  }
+}
+
+/** What the work gives. @throws `late` (as a rejection) when it takes longer than that; it goes on */
+export async function within<T>(
+  clock: Pick<Clock, "schedule">,
+  limitMs: number,
+  work: Promise<T>,
+  late: Error,
+): Promise<T> {
+  const over = Promise.withResolvers<never>();
+  const cancel = clock.schedule(limitMs, () => over.reject(late), { background: true });
+  try {
+    return await Promise.race([work, over.promise]);
+  } finally {
+    cancel();
   }
 }
