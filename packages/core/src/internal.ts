@@ -57,6 +57,7 @@ export { findMemberInSteps, findMemberText } from "./member-text.ts";
 export { formatAnswer, formatOnce } from "./message-pieces.ts";
 export { isLarge } from "./message-weight.ts";
 export { findWrongFields, parseMessage } from "./parse-json.ts";
+export { RecentMap } from "./recent-map.ts";
 export { findMissingFields, isRequiredField } from "./required-fields.ts";
 export { createRouteTable, isReservedTenant, type RouteMatch } from "./route-table.ts";
 export { type JsonDefect, scanJson } from "./scan-json.ts";

@@ -25,13 +25,16 @@ export {
 } from "./profiles/profile-card.ts";
 export { findLegacyWarnings } from "./sign/sign-card.ts";
 export type { CardSignerOptions, SignatureOptions, SignCardOptions } from "./sign/sign-options.ts";
-export type { CardMemoryLimits } from "./trust/card-memory.ts";
-export { createTrim } from "./trust/memory-card-memory.ts";
-export { cardMemoryKey } from "./trust/memory-key.ts";
+export { cardMemoryKey, createTrim } from "./trust/card-memory.ts";
 export { addressesOf, readOutline } from "./trust/outline.ts";
 export type { Scheme } from "./trust/scheme.ts";
 export type { CardToTrust } from "./trust/trust-cards.ts";
-export type { JkuPolicy, MinimumSecurity, TrustCardsOptions } from "./trust/trust-policy.ts";
+export type {
+  CardMemoryLimits,
+  JkuPolicy,
+  MinimumSecurity,
+  TrustCardsOptions,
+} from "./trust/trust-policy.ts";
 export type { CardAlarm, CardFault, SignatureCheck, SignatureFault } from "./verify/verdict.ts";
 export type { CardVerifier } from "./verify/verify-card.ts";
 export type { VerificationContext, VerifyCardOptions } from "./verify/verify-options.ts";

@@ -3,12 +3,9 @@
 import * as signing from "@a2a-connect/signing";
 import type { JsonValue } from "@bufbuild/protobuf";
 import { beforeAll, describe, expect, it } from "vitest";
-import { findMissingSecurity } from "./trust/minimum-security.ts";
 
 /** The package without its types. */
-const untyped = { ...signing, findMissingSecurity } as unknown as Readonly<
-  Record<string, (...args: readonly unknown[]) => unknown>
->;
+const untyped = signing as unknown as Readonly<Record<string, (...args: readonly unknown[]) => unknown>>;
 
 const cardText = JSON.stringify({
   name: "Agent",
@@ -70,7 +67,6 @@ describe("a policy that stands in the wrong place", () => {
     ["trustCards", [{ minSigner: 2 }], '"minSigner" is no member of '],
     ["trustCards", [{}, { minSigners: 2 }], '"minSigners" belongs in trustPolicy'],
     ["trustCards", [{}, { onAlarms: () => {} }], '"onAlarms" is no member of '],
-    ["findMissingSecurity", [{}, { requirement: true }], '"requirement" is no member of '],
     ["createCardMemory", [{ maxCard: 1 }], '"maxCard" is no member of '],
     ["signCardText", [cardText, { jkuUrl: "" }], '"jkuUrl" is no member of '],
     [

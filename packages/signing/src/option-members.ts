@@ -6,8 +6,13 @@ import type {
 } from "./keys/key-types.ts";
 import type { CardSignerOptions, SignatureOptions, SignCardOptions } from "./sign/sign-options.ts";
 import { SigningError } from "./signing-error.ts";
-import type { CardMemoryLimits } from "./trust/card-memory.ts";
-import type { JkuPolicy, MinimumSecurity, TrustCardsOptions, TrustPolicy } from "./trust/trust-policy.ts";
+import type {
+  CardMemoryLimits,
+  JkuPolicy,
+  MinimumSecurity,
+  TrustCardsOptions,
+  TrustPolicy,
+} from "./trust/trust-policy.ts";
 import type { VerificationContext, VerifyCardOptions } from "./verify/verify-options.ts";
 
 type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text;

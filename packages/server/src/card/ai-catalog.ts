@@ -1,8 +1,8 @@
 import type { HttpHandler } from "@a2a-connect/bindings";
+import { RecentMap } from "@a2a-connect/core/internal";
 import type { AgentCard } from "@a2a-connect/proto";
 import type { Clock } from "../engine/clock.ts";
 import type { BaseUrls } from "../reach/base-urls.ts";
-import { RecentMap } from "./recent-map.ts";
 import { createDocument, type Document, serveDocument } from "./serve-document.ts";
 
 /** Where a catalog is by the draft, below the origin that it lists. */

@@ -1,4 +1,5 @@
 import type { Principal } from "@a2a-connect/core";
+import { RecentMap } from "@a2a-connect/core/internal";
 import { type AgentCapabilities, AgentCapabilitiesSchema, type AgentCard } from "@a2a-connect/proto";
 import { canonicalCard, canonicalSignedCard } from "@a2a-connect/signing";
 import type { PublishedKeySet } from "@a2a-connect/signing/internal";
@@ -11,7 +12,6 @@ import type { Clock } from "../engine/clock.ts";
 import type { LogRecord } from "../engine/engine-context.ts";
 import type { TaskEngine } from "../engine/task-engine.ts";
 import type { BaseUrls } from "../reach/base-urls.ts";
-import { RecentMap } from "./recent-map.ts";
 import { renderCard, type ServerFacts, unannouncedChanges } from "./render-card.ts";
 import { createDocument, type Document } from "./serve-document.ts";
 import { type CardSigning, openSigningKeys } from "./signing-keys.ts";

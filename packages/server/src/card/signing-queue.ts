@@ -1,10 +1,9 @@
-import { untilAborted } from "@a2a-connect/core/internal";
+import { RecentMap, untilAborted } from "@a2a-connect/core/internal";
 import type { AgentCard } from "@a2a-connect/proto";
 import { canonicalCard } from "@a2a-connect/signing";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../engine/clock.ts";
 import type { LogRecord } from "../engine/engine-context.ts";
-import { RecentMap } from "./recent-map.ts";
 import type { SigningKeys } from "./signing-keys.ts";
 
 /** How many cards are signed at a time: callers choose the hosts where a pattern allows many. */

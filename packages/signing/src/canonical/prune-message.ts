@@ -7,7 +7,7 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
-import { setMember } from "./json-members.ts";
+import { setMember } from "./json.ts";
 import { CardTextError } from "./read-card-text.ts";
 
 /** Who is told what on the way. Paths are to be read at once. */

@@ -1,6 +1,6 @@
 import { isObject } from "@a2a-connect/core/internal";
 import type { JsonObject } from "@bufbuild/protobuf";
-import { readStrictJson } from "./strict-json.ts";
+import { readStrictJson } from "./json.ts";
 
 /** What is wrong with a text, so that it has no one meaning, and so no canonical form. */
 export type CardTextFault =

@@ -1,6 +1,6 @@
 import { isObject } from "@a2a-connect/core/internal";
 import type { JsonObject } from "@bufbuild/protobuf";
-import { readStrictJson } from "../canonical/strict-json.ts";
+import { readStrictJson } from "../canonical/json.ts";
 import { decodeBase64url } from "./base64url.ts";
 
 /** Longest protected header that is read, in characters of its base64url. */

@@ -1,6 +1,5 @@
 import { chunksOf, readAtMost, untilAborted } from "@a2a-connect/core/internal";
-import { objectOf } from "../canonical/json-members.ts";
-import { readStrictJson } from "../canonical/strict-json.ts";
+import { objectOf, readStrictJson } from "../canonical/json.ts";
 import type { JkuPolicy } from "../trust/trust-policy.ts";
 
 /** How a key set is asked for. */

@@ -1,6 +1,5 @@
-import { isLoopbackHost, shownText, shownUrl } from "@a2a-connect/core/internal";
+import { isLoopbackHost, parseHttpUrl, shownText, shownUrl } from "@a2a-connect/core/internal";
 import { SigningError } from "../signing-error.ts";
-import { isWebUrl } from "../trust/memory-key.ts";
 import type { JkuPolicy } from "../trust/trust-policy.ts";
 
 /** Hosts with their ports, as `URL.host` has them; undefined: none is named, so the card's own origin it is. */
@@ -74,7 +73,7 @@ export function checkJku(jku: unknown, hosts: KeySetHosts, cardUrl: URL | undefi
   if (hosts !== undefined && !hosts.has(url.host)) {
     return `${named} is on a host that is none that the policy allows`;
   }
-  const cardOrigin = cardUrl !== undefined && isWebUrl(cardUrl) ? cardUrl.origin : undefined;
+  const cardOrigin = parseHttpUrl(cardUrl?.href ?? "")?.origin; // "blob:" has an origin, too, that says nothing
   if (hosts === undefined && url.origin !== cardOrigin) {
     const own =
       cardUrl === undefined

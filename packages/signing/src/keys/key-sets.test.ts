@@ -13,7 +13,7 @@ describe("asking for a key set", () => {
     const wanted = key("a", { exp: 1, nbf: 2, revoked: { at: 3 } });
     await using server = await startKeyServer(sending(set(key("b"), wanted)));
     const found = await createKeySets({}).find(new URL(`${server.origin}/keys?v=1`), "a", { now: start });
-    expect(found).toEqual({ ok: true, keys: [wanted] });
+    expect(found).toEqual({ keys: [wanted] });
     expect(server.requests.map(({ method, url }) => [method, url])).toEqual([["GET", "/keys?v=1"]]);
     expect(server.requests[0]?.headers.accept).toBe("application/jwk-set+json, application/json");
   });
@@ -22,22 +22,22 @@ describe("asking for a key set", () => {
     const keys = [1, 2, 3, 4, 5].map((n) => key("a", { n }));
     await using server = await startKeyServer(sending(set(...keys)));
     const found = await find(createKeySets({}), server.origin, "a");
-    expect(found).toEqual({ ok: true, keys: keys.slice(0, 4) });
+    expect(found).toEqual({ keys: keys.slice(0, 4) });
   });
 
   it("passes over what is no key, or has no id", async () => {
     await using server = await startKeyServer(
       sending(set(null, 7, [], { kid: "a" }, { kty: "RSA" }, key("", {}), { ...key("a"), kid: 7 }, key("a"))),
     );
-    expect(await find(createKeySets({}), server.origin, "a")).toEqual({ ok: true, keys: [key("a")] });
+    expect(await find(createKeySets({}), server.origin, "a")).toEqual({ keys: [key("a")] });
   });
 
   it("uses a hundred keys of a set", async () => {
     const keys = Array.from({ length: 101 }, (_, index) => key(`k${index}`));
     await using server = await startKeyServer(sending(set(...keys)));
     const source = createKeySets({});
-    expect(await find(source, server.origin, "k99")).toMatchObject({ ok: true });
-    expect(await find(source, server.origin, "k100")).toMatchObject({ ok: false, fault: "key-unknown" });
+    expect(await find(source, server.origin, "k99")).toHaveProperty("keys");
+    expect(await find(source, server.origin, "k100")).toMatchObject({ fault: "key-unknown" });
   });
 
   for (const [what, bad] of [
@@ -49,7 +49,6 @@ describe("asking for a key set", () => {
     it(`does not use ${what}, and says so`, async () => {
       await using server = await startKeyServer(sending(set(bad)));
       expect(await find(createKeySets({}), server.origin, "a")).toMatchObject({
-        ok: false,
         fault: "key-unknown",
         problem: expect.stringContaining("has the key with its secret part"),
       });
@@ -84,7 +83,6 @@ describe("asking for a key set", () => {
       await using server = await startKeyServer(answer);
       const found = await find(createKeySets(policy), server.origin, "a");
       expect(found).toEqual({
-        ok: false,
         fault: "jwks-unavailable",
         problem: `the key set ${server.origin}/keys ${problem}`,
       });
@@ -133,7 +131,7 @@ describe("keeping a key set", () => {
       const source = createKeySets({});
       const first = await find(source, server.origin, "a");
       const second = await find(source, server.origin, "a", start + freshMs - 1);
-      expect(first.ok && second.ok && first.keys[0] === second.keys[0]).toBe(true);
+      expect("keys" in first && "keys" in second && first.keys[0] === second.keys[0]).toBe(true);
       expect(server.requests).toHaveLength(1);
       await find(source, server.origin, "a", start + freshMs);
       expect(server.requests).toHaveLength(2);
@@ -150,9 +148,9 @@ describe("keeping a key set", () => {
     it(`uses it once with ${control}`, async () => {
       await using server = await startKeyServer(sending(set(key("a")), { "cache-control": control }));
       const source = createKeySets({});
-      expect(await find(source, server.origin, "a")).toMatchObject({ ok: true });
-      expect(await find(source, server.origin, "b")).toMatchObject({ ok: false });
-      expect(await find(source, server.origin, "a")).toMatchObject({ ok: true });
+      expect(await find(source, server.origin, "a")).toHaveProperty("keys");
+      expect(await find(source, server.origin, "b")).toHaveProperty("fault");
+      expect(await find(source, server.origin, "a")).toHaveProperty("keys");
       expect(server.requests).toHaveLength(3);
     });
   }
@@ -191,7 +189,6 @@ describe("a key that a set does not have", () => {
     const source = createKeySets({});
     await find(source, server.origin, "a");
     const unknown = {
-      ok: false,
       fault: "key-unknown",
       problem: `the key set ${server.origin}/keys has no key with this id`,
     };
@@ -200,9 +197,9 @@ describe("a key that a set does not have", () => {
     server.answer = sending(set(key("a"), key("b")));
     expect(await find(source, server.origin, "b", start + 30_000)).toEqual(unknown);
     expect(await find(source, server.origin, "c", start + 30_000)).toEqual(unknown);
-    expect(await find(source, server.origin, "a", start + 30_000)).toMatchObject({ ok: true });
+    expect(await find(source, server.origin, "a", start + 30_000)).toHaveProperty("keys");
     expect(server.requests).toHaveLength(2);
-    expect(await find(source, server.origin, "b", start + 30_001)).toMatchObject({ ok: true });
+    expect(await find(source, server.origin, "b", start + 30_001)).toHaveProperty("keys");
     expect(server.requests).toHaveLength(3);
   });
 
@@ -222,7 +219,7 @@ describe("a key that a set does not have", () => {
     for (let time = start; time < start + 10; time += 1) await find(source, server.origin, "b", time);
     expect(server.requests).toHaveLength(1);
     expect(await find(source, server.origin, "b", start + 10)).toMatchObject({ fault: "key-unknown" });
-    expect(await find(source, server.origin, "a", start + 10)).toMatchObject({ ok: true });
+    expect(await find(source, server.origin, "a", start + 10)).toHaveProperty("keys");
     expect(server.requests).toHaveLength(2);
     await find(source, server.origin, "b", start + 30_000);
     expect(server.requests).toHaveLength(3);
@@ -235,7 +232,7 @@ describe("a key that a set does not have", () => {
     server.answer = sending("no", {}, 503);
     expect(await find(source, server.origin, "b")).toMatchObject({ fault: "jwks-unavailable" });
     expect(await find(source, server.origin, "b")).toMatchObject({ fault: "jwks-unavailable" });
-    expect(await find(source, server.origin, "a")).toMatchObject({ ok: true });
+    expect(await find(source, server.origin, "a")).toHaveProperty("keys");
     expect(server.requests).toHaveLength(2);
   });
 });
@@ -248,7 +245,7 @@ describe("a key set that fails", () => {
     server.answer = sending(set(key("a")));
     expect(await find(source, server.origin, "a", start + 29_999)).toEqual(first);
     expect(server.requests).toHaveLength(1);
-    expect(await find(source, server.origin, "a", start + 30_000)).toMatchObject({ ok: true });
+    expect(await find(source, server.origin, "a", start + 30_000)).toHaveProperty("keys");
     expect(await find(source, server.origin, "b", start + 30_000)).toMatchObject({ fault: "key-unknown" });
   });
 });
@@ -259,7 +256,7 @@ describe("several callers", () => {
     const source = createKeySets({});
     const kids = ["a", "b", "a", "c"];
     const found = await Promise.all(kids.map((kid) => find(source, server.origin, kid)));
-    expect(found.map(({ ok }) => ok)).toEqual([true, true, true, false]);
+    expect(found.map(({ fault }) => fault === undefined)).toEqual([true, true, true, false]);
     expect(server.requests).toHaveLength(1);
   });
 
@@ -276,7 +273,7 @@ describe("several callers", () => {
     stop.abort(new Error("enough"));
     await expect(stopped).rejects.toThrow("enough");
     answerNow();
-    expect(await other).toMatchObject({ ok: true });
+    expect(await other).toHaveProperty("keys");
     expect(server.requests).toHaveLength(1);
   });
 
@@ -293,7 +290,7 @@ describe("several callers", () => {
     await expect(stopped).rejects.toThrow("enough");
     await closed;
     server.answer = sending(set(key("a")));
-    expect(await find(source, server.origin, "a")).toMatchObject({ ok: true });
+    expect(await find(source, server.origin, "a")).toHaveProperty("keys");
   });
 
   it("do not ask at all when the signal is aborted already", async () => {

@@ -1,12 +1,13 @@
-import { SharedRequest, shownUrl } from "@a2a-connect/core/internal";
+import { RecentMap, SharedRequest, shownUrl } from "@a2a-connect/core/internal";
 import type { JkuPolicy } from "../trust/trust-policy.ts";
+import type { Refusal } from "../verify/verdict.ts";
 import { type FetchedKeySet, fetchKeySet } from "./fetch-key-set.ts";
 import type { VerificationKey } from "./key-types.ts";
 
-/** The keys with an id, at least one; or why there are none, in a sentence without a full stop. */
+/** The keys with an id, at least one; or why there are none. */
 export type KeyLookup =
-  | { readonly ok: true; readonly keys: readonly VerificationKey[] }
-  | { readonly ok: false; readonly fault: "key-unknown" | "jwks-unavailable"; readonly problem: string };
+  | { readonly keys: readonly VerificationKey[]; readonly fault?: undefined }
+  | Refusal<"key-unknown" | "jwks-unavailable">;
 
 /** How a key is looked up. */
 export interface KeyLookupOptions {
@@ -18,7 +19,7 @@ export interface KeyLookupOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Key sets that are kept; the one that was asked longest ago goes first. */
+/** Key sets that are kept: those that were looked into last. */
 const maxKeySets = 100;
 
 /** Longest time that a key set is kept, whatever it says: after that a revoked key is gone for all. */
@@ -44,17 +45,12 @@ export interface KeySets {
  * callers with signals of their own, and does not tell a key that is missing from one that is of no use.
  */
 export function createKeySets(policy: JkuPolicy): KeySets {
-  const states = new Map<string, KeySetState>();
+  const states = new RecentMap<string, KeySetState>(maxKeySets);
   return {
     find(url, kid, options) {
-      const { href } = url;
-      const state = states.get(href) ?? new KeySetState(url, policy);
-      return state.find(kid, options, () => {
-        states.delete(href);
-        states.set(href, state);
-        const [oldest] = states.keys();
-        if (states.size > maxKeySets && oldest !== undefined) states.delete(oldest);
-      });
+      const state = states.get(url.href) ?? new KeySetState(url, policy);
+      states.set(url.href, state);
+      return state.find(kid, options);
     },
   };
 }
@@ -78,8 +74,7 @@ class KeySetState {
     this.#policy = policy;
   }
 
-  async find(kid: string, options: KeyLookupOptions, onAsk: () => void): Promise<KeyLookup> {
-    const { now, fetch = globalThis.fetch, signal } = options;
+  async find(kid: string, { now, fetch = globalThis.fetch, signal }: KeyLookupOptions): Promise<KeyLookup> {
     const known = isWithin(this.#fresh, now) ? this.#keySet : undefined;
     if (isWithin(this.#recovery, now) || known?.keys.has(kid) === true) {
       return this.#lookup(known, kid);
@@ -88,7 +83,6 @@ class KeySetState {
     if (isWithin(this.#coolDown, now) && this.#keySet?.keys.has(kid) !== true) {
       return this.#lookup(this.#keySet, kid);
     }
-    onAsk();
     const { ttlMs = 600_000, coolDownMs = 30_000, timeoutMs = 5_000, maxBytes = 256 * 1024 } = this.#policy;
     const asked = { url: this.#url, fetch: this.#policy.fetch ?? fetch, timeoutMs, maxBytes };
     const answer = await this.#request.join((stop) => fetchKeySet({ ...asked, signal: stop }), signal);
@@ -107,12 +101,12 @@ class KeySetState {
 
   #lookup(keySet: KeySet | undefined, kid: string): KeyLookup {
     const keys = keySet?.keys.get(kid);
-    if (keys !== undefined) return { ok: true, keys };
+    if (keys !== undefined) return { keys };
     const fault = this.#problem === undefined ? "key-unknown" : "jwks-unavailable";
     const missing = keySet?.exposed.has(kid)
       ? "has the key with its secret part, so that everybody can sign with it"
       : "has no key with this id";
-    return { ok: false, fault, problem: `the key set ${shownUrl(this.#url)} ${this.#problem ?? missing}` };
+    return { fault, problem: `the key set ${shownUrl(this.#url)} ${this.#problem ?? missing}` };
   }
 }
 

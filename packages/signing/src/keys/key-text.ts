@@ -1,7 +1,7 @@
 import { isObject } from "@a2a-connect/core/internal";
 import { type CryptoKey, exportJWK, importPKCS8, importSPKI, importX509, type JWK } from "jose";
 import { SigningError } from "../signing-error.ts";
-import { type Certificate, readCertificate } from "./certificate.ts";
+import { type Certificate, readCertificate } from "./der.ts";
 import { keyHint, unfit } from "./key.ts";
 
 /** What to do about a text that is no key at all. */

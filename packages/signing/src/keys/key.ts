@@ -2,6 +2,7 @@ import { isShowable } from "@a2a-connect/core/internal";
 import { type CryptoKey, calculateJwkThumbprint, importJWK, type JWK } from "jose";
 import { decodeBase64url } from "../jws/base64url.ts";
 import { SigningError } from "../signing-error.ts";
+import type { Refusal } from "../verify/verdict.ts";
 import {
   algorithms,
   isSameAlgorithm,
@@ -223,22 +224,17 @@ async function computeThumbprint(key: JWK): Promise<string> {
   return await calculateJwkThumbprint(publicMembers(key), "sha256");
 }
 
-/** Why a key does not count just now: a fault, and the rest of a sentence about the key. */
-export interface KeyTimeFault {
-  readonly fault: "key-revoked" | "key-not-yet-valid" | "key-expired";
-  readonly problem: string;
-}
-
 /**
  * Why a key does not count by what it says itself (requirement M-4); undefined when it does. Keys are JSON of others: a date or a
  * mark that cannot be read counts against the key.
  *
  * @param now milliseconds since 1970
+ * @returns the problem as the rest of a sentence about the key
  */
 export function findKeyTimeFault(
   { nbf, exp, revoked }: Readonly<Partial<Record<"nbf" | "exp" | "revoked", unknown>>>,
   now: number,
-): KeyTimeFault | undefined {
+): Refusal<"key-revoked" | "key-not-yet-valid" | "key-expired"> | undefined {
   if (isMarked(revoked)) return { fault: "key-revoked", problem: "is marked as revoked" };
   if (nbf !== undefined && !(isTime(nbf) && now >= nbf * 1000)) {
     return { fault: "key-not-yet-valid", problem: `does not count ${formatTime("before", nbf)}` };

@@ -1,88 +1,46 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { setMember } from "../canonical/json-members.ts";
+import { setMember } from "../canonical/json.ts";
 import type { FieldPath } from "./field-path.ts";
 
 /**
  * JSON without whatever is empty: `null`, `""`, `[]`, `{}`, and what is empty once that is gone, everywhere, inside Structs,
  * too.
  *
- * @param onDropped told the path of each value that is left out, once for the outermost
+ * @param onDropped told the path of each value that is left out, once for the outermost; the path is not to be kept
  */
 export function withoutEmpties(json: JsonObject, onDropped: (path: FieldPath) => void): JsonObject {
-  const dropped: Place[] = [];
-  const kept = cleanMembers(json, undefined, dropped);
-  for (const place of dropped) {
-    onDropped(pathOf(place));
+  const full = new Set<JsonValue>();
+  findFull(json, full);
+  return copyFull(json, { full, onDropped, path: [] }) as JsonObject; // an object stays one
+}
+
+/** Collects the lists and objects in which something is left, and says whether this value is one, or a scalar that says something. */
+function findFull(json: JsonValue, full: Set<JsonValue>): boolean {
+  if (typeof json !== "object" || json === null) return json !== null && json !== "";
+  for (const value of Object.values(json)) {
+    if (findFull(value, full)) full.add(json);
   }
-  return isEmpty(kept) ? {} : kept;
+  return full.has(json);
 }
 
-const nothing: unique symbol = Symbol("nothing is left");
-
-function isEmpty<Kept>(value: Kept | typeof nothing): value is typeof nothing {
-  return value === nothing;
+interface Copying {
+  readonly full: ReadonlySet<JsonValue>;
+  readonly onDropped: (path: FieldPath) => void;
+  readonly path: (string | number)[];
 }
 
-/** Where a value stands; undefined is the root. Linked, for a deep card has a hundred thousand of them. */
-interface Place {
-  readonly above: Place | undefined;
-  readonly segment: string | number;
-}
-
-function pathOf(place: Place): FieldPath {
-  const path: (string | number)[] = [];
-  for (let at: Place | undefined = place; at !== undefined; at = at.above) path.push(at.segment);
-  return path.reverse();
-}
-
-function clean(json: JsonValue, place: Place, dropped: Place[]): JsonValue | typeof nothing {
-  if (json === null || json === "") {
-    return nothing;
+function copyFull(json: JsonValue, copying: Copying): JsonValue {
+  if (typeof json !== "object" || json === null) return json;
+  const { full, onDropped, path } = copying;
+  const list: JsonValue[] = [];
+  const object: JsonObject = {};
+  for (const [name, value] of Object.entries(json)) {
+    path.push(Array.isArray(json) ? Number(name) : name);
+    const isEmpty = typeof value === "object" ? !full.has(value) : value === "";
+    if (isEmpty) onDropped(path);
+    else if (Array.isArray(json)) list.push(copyFull(value, copying));
+    else setMember(object, name, copyFull(value, copying));
+    path.pop();
   }
-  if (typeof json !== "object") {
-    return json;
-  }
-  const before = dropped.length;
-  const kept = Array.isArray(json) ? cleanElements(json, place, dropped) : cleanMembers(json, place, dropped);
-  // What is dropped further down is not told when all of this is.
-  if (isEmpty(kept)) dropped.length = before;
-  return kept;
-}
-
-function cleanElements(
-  elements: readonly JsonValue[],
-  above: Place,
-  dropped: Place[],
-): JsonValue[] | typeof nothing {
-  const kept: JsonValue[] = [];
-  for (const [index, element] of elements.entries()) {
-    const place = { above, segment: index };
-    const value = clean(element, place, dropped);
-    if (isEmpty(value)) {
-      dropped.push(place);
-    } else {
-      kept.push(value);
-    }
-  }
-  return kept.length === 0 ? nothing : kept;
-}
-
-function cleanMembers(
-  object: JsonObject,
-  above: Place | undefined,
-  dropped: Place[],
-): JsonObject | typeof nothing {
-  const kept: JsonObject = {};
-  let size = 0;
-  for (const [name, member] of Object.entries(object)) {
-    const place = { above, segment: name };
-    const value = clean(member, place, dropped);
-    if (isEmpty(value)) {
-      dropped.push(place);
-    } else {
-      setMember(kept, name, value);
-      size += 1;
-    }
-  }
-  return size === 0 ? nothing : kept;
+  return Array.isArray(json) ? list : object;
 }

@@ -2,7 +2,7 @@ import { type AgentCard, AgentCardSchema, AgentCardSignatureSchema } from "@a2a-
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { base64url } from "jose";
 import { readCard } from "../canonical/canonical-card.ts";
-import { objectOf } from "../canonical/json-members.ts";
+import { objectOf } from "../canonical/json.ts";
 import { pruneMessage } from "../canonical/prune-message.ts";
 import { CardTextError, defaultMaxCardLength, readCardText } from "../canonical/read-card-text.ts";
 import { writeCanonical } from "../canonical/write-canonical.ts";

@@ -1,14 +1,13 @@
-import type { JsonObject } from "@bufbuild/protobuf";
 import { advice } from "../verify/sentences.ts";
 import type { CardAlarm, CardFault } from "../verify/verdict.ts";
 import { takeTurn } from "./agent-turns.ts";
-import type { CardMemory } from "./card-memory.ts";
+import { cardMemoryKey } from "./card-memory.ts";
+import { findDowngrades, findMoves } from "./compare-cards.ts";
 import type { SecurityFinding } from "./finding.ts";
 import { type KnownAgent, readCanonical, recall, remember, type TrustQuestion } from "./known-agent.ts";
-import { cardMemoryKey } from "./memory-key.ts";
 import { findMissingSecurity } from "./minimum-security.ts";
-import { findMoves } from "./moves.ts";
-import { findDowngrades } from "./weaker.ts";
+import { type Outline, readOutline } from "./outline.ts";
+import type { CardMemory } from "./trust-policy.ts";
 
 /** Whether a card may be trusted, beyond its signatures. */
 export interface TrustJudgement {
@@ -67,7 +66,7 @@ function judge(question: TrustQuestion, known: KnownAgent | undefined) {
   const { policy, extended = false, canonical } = question;
   const before = known?.before;
   const isRead = policy.minimumSecurity !== undefined || before !== undefined;
-  const card = (isRead ? readCanonical(canonical) : undefined) ?? {};
+  const card = readOutline((isRead ? readCanonical(canonical) : undefined) ?? {});
   const found = findDoubts(question, known, card);
   const choices = {
     "pin-changed": policy.onPinChanged,
@@ -90,11 +89,7 @@ function judge(question: TrustQuestion, known: KnownAgent | undefined) {
 }
 
 /** What is wrong with a card, the worst first. */
-function findDoubts(
-  question: TrustQuestion,
-  known: KnownAgent | undefined,
-  card: JsonObject,
-): readonly Found[] {
+function findDoubts(question: TrustQuestion, known: KnownAgent | undefined, card: Outline): readonly Found[] {
   const { policy, thumbprints, extended = false } = question;
   const { minimumSecurity } = policy;
   const { key, before, pins, isUncompared = false } = known ?? {};

@@ -1,10 +1,10 @@
 import { isObject } from "@a2a-connect/core/internal";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { writeCanonical } from "../canonical/write-canonical.ts";
-import type { CardMemory, RememberedCard } from "./card-memory.ts";
-import { digestOf } from "./memory-key.ts";
-import { formatOutline, maxOutlineLength } from "./outline.ts";
+import { digestOf } from "./card-memory.ts";
+import { formatOutline, maxOutlineLength, type Outline, readOutline } from "./outline.ts";
 import { judgePins, type PinQuestion, type PinVerdict } from "./pins.ts";
+import type { CardMemory, RememberedCard } from "./trust-policy.ts";
 
 /** How old what is known of when an agent was last seen may become. */
 const maxLastSeenMs = 24 * 60 * 60 * 1_000;
@@ -25,7 +25,7 @@ export interface KnownAgent {
   readonly key: string;
   readonly remembered: RememberedCard | undefined;
   /** What its last trusted card declared; undefined when there is none, or the card declares the same. */
-  readonly before: JsonObject | undefined;
+  readonly before: Outline | undefined;
   /** Whether it declared something else, which was not kept. */
   readonly isUncompared: boolean;
   /** What is kept of what the card declares. */
@@ -47,7 +47,7 @@ export async function recall(question: TrustQuestion, memory: CardMemory, key: s
     memory,
     key,
     remembered,
-    before: isOther ? declared : undefined,
+    before: isOther && declared !== undefined ? readOutline(declared) : undefined,
     isUncompared: isOther && declared === undefined,
     outline: outline.length > maxOutlineLength ? { digest } : { outline, digest },
     pins: await judgePins(question, remembered),

@@ -2,6 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { preparePolicy } from "../verify/prepared-policy.ts";
 import { findMissingSecurity } from "./minimum-security.ts";
+import { readOutline } from "./outline.ts";
 import type { MinimumSecurity, TrustPolicy } from "./trust-policy.ts";
 
 const securitySchemes = {
@@ -135,7 +136,9 @@ describe("the minimum of security", () => {
   } satisfies Record<string, [MinimumSecurity, JsonObject, ...[path: string, text: string][]]>;
   for (const [what, [minimum, card, ...findings]] of Object.entries(cases)) {
     it(`demands ${what}`, () => {
-      expect(findMissingSecurity(card, minimum).map(({ text, path }) => [path, text])).toEqual(findings);
+      expect(findMissingSecurity(readOutline(card), minimum).map(({ text, path }) => [path, text])).toEqual(
+        findings,
+      );
     });
   }
 });

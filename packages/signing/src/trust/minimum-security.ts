@@ -1,21 +1,14 @@
 import { formatFieldPath } from "@a2a-connect/core/internal";
-import type { JsonObject } from "@bufbuild/protobuf";
-import { checkMembers } from "../option-members.ts";
 import { type Address, withoutTls } from "./address.ts";
 import { quote, quoteList, type SecurityFinding } from "./finding.ts";
-import { addressesOf, type Outline, type Requirement, readOutline } from "./outline.ts";
+import { addressesOf, type Outline, type Requirement } from "./outline.ts";
 import type { MinimumSecurity } from "./trust-policy.ts";
 
 /**
  * What a card lacks of what must be declared. Requirements of skills count as those of the card: they may stand in their place.
- *
- * @param card canonical JSON. Total: what is not as it should be declares nothing.
- * @throws TypeError when `minimum` has a member that means nothing
  */
-export function findMissingSecurity(card: JsonObject, minimum: MinimumSecurity): SecurityFinding[] {
-  checkMembers("minimumSecurity of a trust policy", minimum);
+export function findMissingSecurity(outline: Outline, minimum: MinimumSecurity): SecurityFinding[] {
   const { requirements, schemes, tls } = minimum;
-  const outline = readOutline(card);
   return [
     ...(requirements === true || schemes !== undefined ? findOpenDoors(outline, schemes) : []),
     ...(tls === true ? findExposed(outline.interfaces, "unknown") : []),

@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { findMoves } from "./moves.ts";
-import { findDowngrades } from "./weaker.ts";
+import { findDowngrades, findMoves } from "./compare-cards.ts";
+import { readOutline } from "./outline.ts";
 
 const at = (...places: (string | [url: string, tenant: string])[]): JsonObject => ({
   supportedInterfaces: places.map((place) => {
@@ -83,9 +83,10 @@ describe("a card that leads elsewhere", () => {
   } satisfies Record<string, [JsonObject, JsonObject, ...Finding[]]>;
   for (const [what, [before, after, ...findings]] of Object.entries(cases)) {
     it(`is told of, and is no weaker, when it ${what}`, () => {
-      expect(findMoves(before, after).map(({ text, path }) => [path, text])).toEqual(findings);
-      expect(findMoves(after, after)).toEqual([]);
-      expect(findDowngrades(before, after)).toEqual([]);
+      const [was, is] = [readOutline(before), readOutline(after)];
+      expect(findMoves(was, is).map(({ text, path }) => [path, text])).toEqual(findings);
+      expect(findMoves(is, is)).toEqual([]);
+      expect(findDowngrades(was, is)).toEqual([]);
     });
   }
 });
@@ -113,6 +114,6 @@ describe("a card leads nowhere else when it", () => {
     "describes itself in other words": [{ description: "a" }, { description: "b" }],
   } satisfies Record<string, [JsonObject, JsonObject]>;
   for (const [what, [before, after]] of Object.entries(cases)) {
-    it(what, () => expect(findMoves(before, after)).toEqual([]));
+    it(what, () => expect(findMoves(readOutline(before), readOutline(after))).toEqual([]));
   }
 });

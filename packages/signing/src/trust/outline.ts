@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { listOf, objectOf, textOf } from "../canonical/json-members.ts";
+import { listOf, objectOf, textOf } from "../canonical/json.ts";
 import { type Address, readAddress } from "./address.ts";
 import { quote } from "./finding.ts";
 import { readScheme, type Scheme, type SchemeAddress } from "./scheme.ts";

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { objectOf, textOf } from "../canonical/json-members.ts";
+import { objectOf, textOf } from "../canonical/json.ts";
 import { type Address, readAddress } from "./address.ts";
 import { quote } from "./finding.ts";
 

@@ -1,7 +1,11 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { findDowngrades } from "./weaker.ts";
+import { findDowngrades as compareOutlines } from "./compare-cards.ts";
+import { readOutline } from "./outline.ts";
+
+const findDowngrades = (before: JsonObject, after: JsonObject, extended?: boolean) =>
+  compareOutlines(readOutline(before), readOutline(after), extended);
 
 const mtls = { mtlsSecurityScheme: {} };
 const oidc = { openIdConnectSecurityScheme: { openIdConnectUrl: "https://id.example/.well-known" } };

@@ -8,9 +8,9 @@ import type { VerificationKey } from "../keys/key-types.ts";
 import { legacyProfiles, type Profile } from "../profiles/profile-card.ts";
 import { SigningError } from "../signing-error.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
-import { type ReadableSignature, type Refusal, readSignatureEntry } from "./signature-entry.ts";
+import { type ReadableSignature, readSignatureEntry } from "./signature-entry.ts";
 import { type SignedCard, type SignedForm, signingInput } from "./signed-card.ts";
-import type { SignatureCheck, SignatureFault } from "./verdict.ts";
+import type { Refusal, SignatureCheck, SignatureFault } from "./verdict.ts";
 import { furthest } from "./weigh-checks.ts";
 
 /** What the signatures of a card are checked by. */
@@ -58,9 +58,10 @@ export async function checkSignature(
   context: CheckContext,
 ): Promise<SignatureCheck> {
   const read = readSignatureEntry(entry, context.policy);
-  const check: SignatureCheck = {
+  const found = "fault" in read ? read : await findSignerOnce({ ...context, read });
+  return {
     index,
-    valid: false,
+    valid: isSigner(found),
     counts: false, // this and the next are for all checks together to say
     hasGap: false,
     kid: read.kid,
@@ -71,17 +72,20 @@ export async function checkSignature(
     keySource: undefined,
     fault: undefined,
     problem: undefined,
+    ...found,
   };
-  if (!read.ok) return { ...check, fault: read.fault, problem: read.problem };
-  const text = `${read.protectedText}.${read.signatureText}`;
-  const finding = context.found.get(text) ?? findSigner({ ...context, read });
-  context.found.set(text, finding);
-  const found = await finding;
-  return { ...check, valid: isSigner(found), ...found };
 }
 
 function isSigner(found: Signer | Refusal): found is Signer {
   return "keySource" in found;
+}
+
+function findSignerOnce(search: Search): Promise<Signer | Refusal> {
+  const { found, read } = search;
+  const text = `${read.protectedText}.${read.signatureText}`;
+  const finding = found.get(text) ?? findSigner(search);
+  found.set(text, finding);
+  return finding;
 }
 
 async function findSigner(search: Search): Promise<Signer | Refusal> {
@@ -112,7 +116,7 @@ async function tryRemoteKeys(search: Search): Promise<Signer | Refusal> {
   }
   askedKeySets.add(url.href);
   const found = await policy.remote.keySets.find(url, kid, { now, signal, fetch });
-  return found.ok ? await tryKeys(found.keys, url.href, search) : found;
+  return found.fault === undefined ? await tryKeys(found.keys, url.href, search) : found;
 }
 
 /** A key that may have signed. */

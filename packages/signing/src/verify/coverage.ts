@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { listOf, objectOf } from "../canonical/json-members.ts";
+import { listOf, objectOf } from "../canonical/json.ts";
 import type { Profile } from "../profiles/profile-card.ts";
 import { listPaths, quoteList } from "../trust/finding.ts";
 import { allRequirements, namesIn, readOutline } from "../trust/outline.ts";

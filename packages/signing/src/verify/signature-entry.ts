@@ -7,11 +7,10 @@ import { maxKeyIdLength } from "../keys/key.ts";
 import type { SignatureAlgorithm } from "../keys/key-types.ts";
 import type { Profile } from "../profiles/profile-card.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
-import type { SignatureFault } from "./verdict.ts";
+import type { Refusal, SignatureFault } from "./verdict.ts";
 
 /** An entry of `signatures` whose header a policy allows: everything is known but the key. */
 export interface ReadableSignature {
-  readonly ok: true;
   /** As it stands there: it is part of what was signed. */
   readonly protectedText: string;
   readonly signature: Uint8Array<ArrayBuffer>;
@@ -25,15 +24,8 @@ export interface ReadableSignature {
   readonly profiles: readonly Profile[];
 }
 
-/** Why a signature does not count: a fault, and a sentence about it without a full stop. */
-export interface Refusal {
-  readonly fault: SignatureFault;
-  readonly problem: string;
-}
-
 /** An entry that does not count, whatever keys there are. */
 export interface UnreadableSignature extends Refusal {
-  readonly ok: false;
   /** As far as they could be read, as they can be shown. */
   readonly alg: string | undefined;
   readonly kid: string | undefined;
@@ -52,12 +44,12 @@ export function readSignatureEntry(
 ): ReadableSignature | UnreadableSignature {
   const parts = readParts(entry);
   if (typeof parts === "string") {
-    return { ok: false, fault: "malformed-signature", problem: parts, alg: undefined, kid: undefined };
+    return { fault: "malformed-signature", problem: parts, alg: undefined, kid: undefined };
   }
   const { protectedText, signatureText, header, unprotected } = parts;
   const { alg, kid, jku } = header;
   const refused = (fault: SignatureFault, problem: string): UnreadableSignature => {
-    return { ok: false, fault, problem, alg: shownOrNone(alg), kid: shownOrNone(kid) };
+    return { fault, problem, alg: shownOrNone(alg), kid: shownOrNone(kid) };
   };
   if (!isSignatureAlgorithm(alg) || policy.algorithms?.has(alg) === false) {
     return refused("algorithm-not-allowed", algorithmProblem(alg));
@@ -88,7 +80,7 @@ export function readSignatureEntry(
   const typ = readTyp(header);
   const profiles = policy.profiles.filter((profile) => allowsTyp(profile, typ));
   if (profiles.length === 0) return refused("typ-not-allowed", typProblem(typ));
-  return { ok: true, protectedText, signature, signatureText, alg, kid, jku, profiles };
+  return { protectedText, signature, signatureText, alg, kid, jku, profiles };
 }
 
 interface SignatureParts {

@@ -26,6 +26,12 @@ export type SignatureFault =
   /** The key did not sign this card. */
   | "signature-mismatch";
 
+/** Why a signature, or a key, does not count: a fault, and a sentence about it without a full stop. */
+export interface Refusal<Fault extends SignatureFault = SignatureFault> {
+  readonly fault: Fault;
+  readonly problem: string;
+}
+
 /** Why a card is not trusted. */
 export type CardFault =
   | CardTextFault

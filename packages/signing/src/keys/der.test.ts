@@ -1,7 +1,7 @@
 import { generateKeyPairSync, sign, verify } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ecdsaFromDer } from "./ecdsa-der.ts";
+import { ecdsaFromDer } from "./der.ts";
 
 describe("ecdsaFromDer", () => {
   for (const [alg, namedCurve, hash] of [

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { RememberedCard } from "./card-memory.ts";
-import { createCardMemory } from "./memory-card-memory.ts";
-import { cardMemoryKey } from "./memory-key.ts";
+import { cardMemoryKey, createCardMemory } from "./card-memory.ts";
+import type { RememberedCard } from "./trust-policy.ts";
 
 const card = (outline = "{}"): RememberedCard => ({
   thumbprints: ["k"],
