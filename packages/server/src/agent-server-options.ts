@@ -100,6 +100,6 @@ export interface AgentServerOptions {
   readonly log?: (record: LogRecord) => void;
   /** Default: the machine's. */
   readonly clock?: Clock;
-  /** Default: `crypto.randomUUID`. */
+  /** Makes ids that cannot be guessed. Default: UUIDs of version 7, which begin with the time. */
   readonly randomId?: () => string;
 }

@@ -1,8 +1,9 @@
 import { A2AService, TaskState } from "@a2a-connect/proto";
-import { createClient, createRouterTransport } from "@connectrpc/connect";
-import { describe, expect, it } from "vitest";
+import { type Client, createClient, createRouterTransport } from "@connectrpc/connect";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { sendTask } from "../test-support/tasks.ts";
-import { createAgentServer } from "./agent-server.ts";
+import { type AgentServer, createAgentServer } from "./agent-server.ts";
+import { systemClock } from "./engine/clock.ts";
 
 describe("createAgentServer", () => {
   it("goes on when the operator's log fails", async () => {
@@ -19,12 +20,25 @@ describe("createAgentServer", () => {
         throw new Error("the log failed");
       },
     });
-    await server.start();
-    const calls = Object.entries(server.service.methods).map(([name, { impl }]) => [name, impl]);
-    const transport = createRouterTransport(({ service }) => service(A2AService, Object.fromEntries(calls)));
-    const client = createClient(A2AService, transport);
-    expect((await sendTask(client)).status?.state).toBe(TaskState.FAILED);
-    await server.close();
+    expect((await sendTask(await connect(server))).status?.state).toBe(TaskState.FAILED);
+  });
+
+  it("gives tasks and contexts ids that rise with time", async () => {
+    let now = Date.UTC(2026, 10, 25);
+    const agent = { card: { name: "Agent" }, execute: () => [] };
+    const clock = { ...systemClock, now: () => now };
+    const client = await connect(createAgentServer({ agent, assumeVersion: "1.0", clock }));
+    const ids: string[] = [];
+    for (let at = 0; at < 3; at += 1) {
+      const { id, contextId } = await sendTask(client);
+      ids.push(id, contextId);
+      now += 1;
+    }
+    const times = ids.map((id) => id.slice(0, 13));
+    expect(times).toEqual(["0", "0", "1", "1", "2", "2"].map((digit) => `01a21000-880${digit}`));
+    for (const id of ids)
+      expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(new Set(ids).size).toBe(6);
   });
 
   it.each([
@@ -37,3 +51,14 @@ describe("createAgentServer", () => {
     expect(() => createAgentServer({ agent, publicUrl })).toThrow("without user, query or fragment");
   });
 });
+
+/** A client of a started server, which is closed when the test ends. */
+async function connect(server: AgentServer): Promise<Client<typeof A2AService>> {
+  await server.start();
+  onTestFinished(() => server.close());
+  const calls = Object.entries(server.service.methods).map(([name, { impl }]) => [name, impl]);
+  return createClient(
+    A2AService,
+    createRouterTransport(({ service }) => service(A2AService, Object.fromEntries(calls))),
+  );
+}

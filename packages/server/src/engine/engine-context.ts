@@ -107,7 +107,7 @@ export interface EngineContext {
   /** Which of its skills take new tasks. */
   readonly skills: Pick<SkillSwitches, "disabled">;
   readonly clock: Clock;
-  /** Makes ids that cannot be guessed: `crypto.randomUUID` by default. */
+  /** Makes ids that cannot be guessed. */
   readonly randomId: () => string;
   readonly limits: EngineLimits;
   readonly log: (record: LogRecord) => void;
