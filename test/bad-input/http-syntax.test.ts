@@ -48,6 +48,13 @@ const rows: readonly (readonly [
   ["no host", `GET /rest/tasks HTTP/1.1\r\n${close}\r\n`, 400, refused],
   ["an empty host", `GET /rest/tasks HTTP/1.1\r\nHost:\r\n${close}\r\n`, 400, refused],
   ["a path in the host", `GET /rest/tasks HTTP/1.1\r\nHost: localhost/b\r\n${close}\r\n`, 400, refused],
+  [
+    "a host that is longer than a domain name",
+    `GET /rest/tasks HTTP/1.1\r\nHost: ${"%E4%B8%80".repeat(40)}\r\n${close}\r\n`,
+    400,
+    refused,
+  ],
+  ["such a host in an absolute target", get(`http://${"%E4%B8%80".repeat(40)}/rest/tasks`), 400, refused],
   ["user info in the host", `GET /rest/tasks HTTP/1.1\r\nHost: a@localhost\r\n${close}\r\n`, 400, refused],
   ["two hosts", `GET /rest/tasks HTTP/1.1\r\n${host}Host: evil.example\r\n${close}\r\n`, 400, refused],
   ["the same host twice", `GET /rest/tasks HTTP/1.1\r\n${host}hOST: localhost\r\n${close}\r\n`, 400, refused],
@@ -190,6 +197,11 @@ describe("bytes that HTTP/2 does not allow", () => {
   for (const [title, fields] of [
     ["another host beside the authority", { ":authority": "localhost", host: "evil.example" }],
     ["an authority that is none", { ":authority": "1.2.3.999" }],
+    ["an authority that is longer than a domain name", { ":authority": "%E4%B8%80".repeat(40) }],
+    [
+      "another spelling that is longer than a domain name",
+      { ":authority": "localhost", host: "%E4%B8%80".repeat(40) },
+    ],
     ["another port", { ":authority": "localhost:81", host: "localhost:82" }],
   ] as const) {
     it(`are refused by the request when nothing else is wrong: ${title}`, async () => {

@@ -83,4 +83,4 @@ export { type Holding, SharedBudget, type SharedBudgetOptions } from "./shared-b
 export { applyStep, copyTask, findArtifact, type TaskStep } from "./task-reducer.ts";
 export { findTaskPhase } from "./task-state.ts";
 export { escapeInvisible, isShowable, shownText, shownUrl, visibleText } from "./visible-text.ts";
-export { isLoopbackHost, parseHttpUrl } from "./web-url.ts";
+export { isLoopbackHost, maxAuthorityLength, parseForeignUrl, parseHttpUrl } from "./web-url.ts";

@@ -1,3 +1,5 @@
+import { parseForeignUrl } from "./web-url.ts";
+
 const esc = "\\x1b";
 
 /**
@@ -89,9 +91,9 @@ export function shownText(text: string): string {
  * An address without possible secrets: credentials, query and fragment. A text that is not a URL is returned shortened.
  */
 export function shownUrl(address: string | URL): string {
-  const url = address instanceof URL ? address : URL.parse(address);
+  const url = address instanceof URL ? address : parseForeignUrl(address);
   return shownText(
-    url === null || url.host === "" ? String(address) : `${url.protocol}//${url.host}${url.pathname}`,
+    url === undefined || url.host === "" ? String(address) : `${url.protocol}//${url.host}${url.pathname}`,
   );
 }
 

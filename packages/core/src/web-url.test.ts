@@ -1,5 +1,53 @@
-import { describe, expect, it } from "vitest";
-import { isLoopbackHost } from "./web-url.ts";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { isLoopbackHost, parseForeignUrl } from "./web-url.ts";
+
+describe("a URL that another party names", () => {
+  const letters = (count: number): string =>
+    String.fromCodePoint(...Array.from({ length: count }, (_, index) => 0x4e00 + index));
+  const base = new URL("https://agent.example/a");
+  const name = `${"a".repeat(61)}.`.repeat(4);
+
+  for (const [title, text, host] of [
+    ["a name of 255 characters", `https://${name}example:8080/`, `${name}example:8080`],
+    ["a long path", `https://agent.example/${"a".repeat(1_000)}`, "agent.example"],
+    ["a long user", `https://${"a".repeat(1_000)}@agent.example/`, "agent.example"],
+    ["letters of another script", `https://${letters(2)}.example`, "xn--4gqc.example"],
+    ["a relative reference", `/${"a".repeat(1_000)}`, "agent.example"],
+    ["a relative reference to another host", "//b.example/c", "b.example"],
+    ["an address", "http://[::1]:4000/", "[::1]:4000"],
+  ] as const) {
+    it(`may have ${title}`, () => expect(parseForeignUrl(text, base)?.host).toBe(host));
+  }
+
+  const long = letters(262);
+  for (const text of [
+    `https://${long}/`,
+    `https://${long}:443/`,
+    `https://user@${long}`,
+    `https://us@er:pass@${long}?x`,
+    `https:${long}#x`,
+    `https:/\\\\/${long}`,
+    `\u0001 ht\ntps:\n/\t/\r/${long}`,
+    `https://${encodeURIComponent(letters(30))}/`,
+    `//${long}/`,
+    ` \\\t\\${long}`,
+    `wss://${long}`,
+    `ftp://${long}`,
+    `file://${long}/x`,
+    `grpc://${long}`,
+  ]) {
+    it(`is not even parsed with a host like that of ${JSON.stringify(text.slice(0, 20))}`, () => {
+      const parse = vi.spyOn(URL, "parse");
+      onTestFinished(() => parse.mockRestore());
+      expect(parseForeignUrl(text, base)).toBeUndefined();
+      expect(parse).not.toHaveBeenCalled();
+    });
+  }
+
+  it("may have no host that is longer than a domain name when it is parsed", () => {
+    expect(parseForeignUrl(`https://${letters(200)}/`)).toBeUndefined();
+  });
+});
 
 describe("a host that is this machine", () => {
   for (const host of [

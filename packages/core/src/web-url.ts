@@ -1,11 +1,37 @@
+/** Longest host of a URL that another party names, in characters: no domain name is longer (RFC 1035 §2.3.4). */
+const maxHostLength = 255;
+
+/** Longest authority without user info that is parsed: a host and a port of five digits. */
+export const maxAuthorityLength: number = maxHostLength + ":65535".length;
+
 /**
- * An absolute http or https URL; undefined for every other text.
+ * What may be the authority, with user info. URL parsers drop tabs and line breaks, take a backslash for a slash, and
+ * take any number of slashes after `https:`.
+ */
+const authorityPattern = /^[^/\\?#:]*(?::|[/\\][\t\n\r]*[/\\])[/\\\t\n\r]*([^/\\?#]*)/;
+
+/**
+ * A URL that another party names; undefined when it is none, or its host has more than 255 characters as it is written
+ * or as it is parsed. The platform's parser encodes hosts of letters outside ASCII in time that is quadratic in their
+ * number: 40 ms for 10 KB.
+ *
+ * @param base of a relative reference
+ */
+export function parseForeignUrl(text: string, base?: URL): URL | undefined {
+  const [, authority = ""] = authorityPattern.exec(text) ?? [];
+  if (authority.length - (authority.lastIndexOf("@") + 1) > maxAuthorityLength) return undefined;
+  const url = URL.parse(text, base);
+  return url !== null && url.hostname.length <= maxHostLength ? url : undefined;
+}
+
+/**
+ * An absolute http or https URL, with a host of at most 255 characters; undefined for every other text.
  *
  * @param base of a relative reference
  */
 export function parseHttpUrl(text: string, base?: URL): URL | undefined {
-  const url = URL.parse(text, base);
-  return url !== null && (url.protocol === "http:" || url.protocol === "https:") ? url : undefined;
+  const url = parseForeignUrl(text, base);
+  return url !== undefined && (url.protocol === "http:" || url.protocol === "https:") ? url : undefined;
 }
 
 /**

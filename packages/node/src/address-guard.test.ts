@@ -172,10 +172,11 @@ describe("an address guard's URLs (N-6)", () => {
     "https://1.2.3.4.5.256/",
     "https://a b/",
     "https://hooks.example:99999/",
+    `https://${"a".repeat(256)}/`,
   ] as const;
   for (const url of noUrls) {
     it(`refuses ${JSON.stringify(url)} as no http or https URL`, () => {
-      expect(guard.refuseUrl(url)).toBe("must be an absolute http or https URL");
+      expect(guard.refuseUrl(url)).toMatch(/^must be an absolute http or https URL/);
     });
   }
 

@@ -41,7 +41,8 @@ export function createAddressGuard(options: AddressGuardOptions = {}): AddressGu
   return {
     refuseUrl(text) {
       const url = parseHttpUrl(text);
-      if (url === undefined) return "must be an absolute http or https URL";
+      if (url === undefined)
+        return "must be an absolute http or https URL, with a host of at most 255 characters";
       if (url.username !== "" || url.password !== "") return "must not carry a user name or password";
       const target = targetOf(url);
       if (isListed(allowed, target)) return undefined;

@@ -19,6 +19,11 @@ describe("a guarded fetch (N-6)", () => {
     expect(server.connections).toBe(0);
   });
 
+  it("refuses a host that is longer than a domain name", async () => {
+    await using guarded = createGuardedFetch();
+    await expect(guarded.fetch(`https://${"\u4e00\u4e01".repeat(131)}/`)).rejects.toMatchObject(refused);
+  });
+
   for (const allow of ["127.0.0.1", "127.0.0.0/8", "localhost"]) {
     it(`reaches a server on this machine that ${allow} allows`, async () => {
       await using listener = await listen(echo);

@@ -62,8 +62,8 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
   });
   const dispatcher = agent.compose(limitInterimAnswers);
   const guardedFetch: typeof fetch = async (input, init) => {
-    const url = new URL(input instanceof Request ? input.url : input);
-    const refusal = guard.refuseUrl(url.href);
+    const text = input instanceof Request ? input.url : String(input);
+    const refusal = guard.refuseUrl(text);
     if (refusal !== undefined) throw addressRefused(`the URL ${refusal}`);
     const request = {
       ...(input instanceof Request ? partsOf(input) : {}),
@@ -73,7 +73,7 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
     };
     try {
       // undici's types name its own classes in place of the DOM's. At run time they are the same, except for form data.
-      return (await undiciFetch(url, request as Parameters<typeof undiciFetch>[1])) as unknown as Response;
+      return (await undiciFetch(text, request as Parameters<typeof undiciFetch>[1])) as unknown as Response;
     } catch (error) {
       throw isRefusal(error) ? error.cause : error;
     }

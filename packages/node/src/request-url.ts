@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { IncomingHttpHeaders } from "node:http2";
-import { parseHttpUrl } from "@a2a-connect/core/internal";
+import { maxAuthorityLength, parseForeignUrl, parseHttpUrl } from "@a2a-connect/core/internal";
 
 /** reg-name, IPv4 or bracketed IPv6 with an optional port (RFC 3986 §3.2); no user info, nothing that could start a path. */
 const authorityPattern = /^(?:[A-Za-z0-9._~%!$&'()*+,;=-]+|\[[0-9A-Fa-f:.]+\])(?::\d*)?$/;
@@ -50,7 +50,9 @@ export function readAuthority(headers: IncomingHttpHeaders): string | undefined 
   const { ":authority": authority, host } = headers;
   if (authority === undefined || host === undefined || authority === host) return authority ?? host;
   // The parser gives one spelling to many: lower case, and no port if it is the scheme's default.
-  const [one, other] = [authority, host].map((each) => URL.parse(`${headers[":scheme"]}://${each}`)?.host);
+  const [one, other] = [authority, host].map(
+    (each) => parseForeignUrl(`${headers[":scheme"]}://${each}`)?.host,
+  );
   return one !== undefined && one === other ? authority : undefined;
 }
 
@@ -58,5 +60,7 @@ function withOrigin(scheme: string, authority: string, path: string): string | u
   const origin = `${scheme}://${authority}`;
   // The pattern alone accepts `1.2.3.999` and port 99999, which `new URL` would refuse later, where it is harder to
   // answer.
-  return authorityPattern.test(authority) && URL.canParse(origin) ? origin + path : undefined;
+  const isAuthority =
+    authority.length <= maxAuthorityLength && authorityPattern.test(authority) && URL.canParse(origin);
+  return isAuthority ? origin + path : undefined;
 }

@@ -1,6 +1,6 @@
 import type { HttpHandler, HttpRequest } from "@a2a-connect/bindings";
 import { refuseRpc, withCors } from "@a2a-connect/bindings/server";
-import { isLoopbackHost } from "@a2a-connect/core/internal";
+import { isLoopbackHost, parseForeignUrl } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { AgentServerOptions } from "./agent-server-options.ts";
 import { plainError } from "./plain-routes.ts";
@@ -63,7 +63,7 @@ export function guardCallers(
     if (origin === null) {
       return header.get("sec-fetch-site") === "cross-site" && header.get("sec-fetch-dest") !== "document";
     }
-    if (origins === undefined && isOwnHost(URL.parse(origin)?.hostname ?? "")) {
+    if (origins === undefined && isOwnHost(parseForeignUrl(origin)?.hostname ?? "")) {
       return false;
     }
     const isSame = origin.endsWith(`://${authorityOf(request)}`) || origin === forwardedTo(request)?.origin;

@@ -1,4 +1,4 @@
-import { chunksOf, readAtMost, shownUrl } from "@a2a-connect/core/internal";
+import { chunksOf, parseForeignUrl, readAtMost, shownUrl } from "@a2a-connect/core/internal";
 import { CardInvalidError, CardNotFoundError, UnreachableError } from "../errors.ts";
 import { redirectLocation } from "../interface/file-fetch.ts";
 import { findNetworkFailure, isConnectionRefused } from "../interface/network-failure.ts";
@@ -94,8 +94,8 @@ function redirectTarget(response: Response, from: URL): URL | undefined {
   if (location === undefined) {
     return undefined;
   }
-  const to = URL.parse(location, from);
-  if (to === null) {
+  const to = parseForeignUrl(location, from);
+  if (to === undefined) {
     throw notFound(from, "redirects to what is no URL", { hint: "Tell the operator of the server." });
   }
   const isUpgrade = from.protocol === "http:" && to.protocol === "https:" && from.hostname === to.hostname;

@@ -1,3 +1,4 @@
+import { parseForeignUrl } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { BindingTransportSettings } from "../platform.ts";
 
@@ -50,8 +51,8 @@ function isRedirect({ status, type }: Response): boolean {
 
 function redirected({ headers }: Response): ConnectError {
   // A header may contain anything; a parsed URL only what may be shown.
-  const target = URL.parse(headers.get("location") ?? "");
-  const where = target === null ? "elsewhere" : `to ${target.origin}${target.pathname}`;
+  const target = parseForeignUrl(headers.get("location") ?? "");
+  const where = target === undefined ? "elsewhere" : `to ${target.origin}${target.pathname}`;
   return new ConnectError(`the server redirects ${where}, which is not followed`, Code.Unavailable, headers);
 }
 

@@ -1,3 +1,4 @@
+import { parseForeignUrl } from "@a2a-connect/core/internal";
 import { isLoopbackHost } from "../address-guard.ts";
 
 /**
@@ -33,8 +34,8 @@ function isSecure({ hostname, port }: URL, cardScheme: string | undefined): bool
 }
 
 function parseUrl(candidate: string, text: string): URL {
-  const url = URL.parse(candidate);
-  if (url === null || url.hostname === "" || url.username !== "" || url.password !== "") {
+  const url = parseForeignUrl(candidate);
+  if (url === undefined || url.hostname === "" || url.username !== "" || url.password !== "") {
     throw notATarget(text);
   }
   return url;

@@ -46,6 +46,17 @@ describe("push configs", () => {
     expect((await client.listTaskPushNotificationConfigs({ taskId })).configs).toHaveLength(1);
   });
 
+  it("are refused with a host that is longer than a domain name", async () => {
+    const { client, taskId } = await harnessWith(true);
+    const long = `https://${"\u4e00\u4e01".repeat(131)}/`;
+    const refusal = await client
+      .createTaskPushNotificationConfig({ taskId, url: long })
+      .catch((error: unknown) => error);
+    expect(findFieldViolations(refusal)).toMatchObject([
+      { field: "url", description: expect.stringContaining("a host of at most 255 characters") },
+    ]);
+  });
+
   it("are not there for others, and not on unknown tasks (A-51, A-54, A-55, A-56, O-4)", async () => {
     const { client, clientOf, taskId } = await harnessWith(true);
     await client.createTaskPushNotificationConfig({ taskId, url, id: "a" });

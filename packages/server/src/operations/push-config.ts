@@ -115,14 +115,14 @@ export function acceptPushConfig(
     const what = path === "" ? "" : `: leave out ${path.slice(0, -1)}`;
     throw a2aError("PUSH_NOTIFICATION_NOT_SUPPORTED", `this agent sends no push notifications${what}`);
   }
-  const problem = findUrlProblem(config.url) ?? push.refuseUrl(config.url);
-  if (problem !== undefined) {
-    throw invalidParams({ field: `${path}url`, description: problem });
-  }
   const { length } = toBinary(TaskPushNotificationConfigSchema, config);
   if (length > push.maxConfigBytes) {
     const description = `has ${length} bytes in protobuf, and the limit of a push config is ${push.maxConfigBytes}`;
     throw invalidParams({ field: path.slice(0, -1), description });
+  }
+  const problem = findUrlProblem(config.url) ?? push.refuseUrl(config.url);
+  if (problem !== undefined) {
+    throw invalidParams({ field: `${path}url`, description: problem });
   }
   const unsendable = findUnsendableField(config);
   if (unsendable !== undefined) {
@@ -149,7 +149,7 @@ function showPushConfig(
 function findUrlProblem(text: string): string | undefined {
   const url = parseHttpUrl(text);
   if (url === undefined) {
-    return "must be an absolute http or https URL";
+    return "must be an absolute http or https URL, with a host of at most 255 characters";
   }
   return url.username === "" && url.password === ""
     ? undefined

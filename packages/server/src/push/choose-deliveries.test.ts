@@ -1,5 +1,5 @@
 import { createPushConfig } from "@a2a-connect/testing";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Delivery, DueDeliveries } from "../store/task-store.ts";
 import { chooseDeliveries, type DeliveryChoice } from "./choose-deliveries.ts";
 
@@ -58,6 +58,14 @@ describe("the choice among due deliveries", () => {
       last: 4,
       hasRoom: false,
     });
+  });
+
+  it("parses the URL of each delivery once, and none with a host that is longer than a domain name", () => {
+    const parse = vi.spyOn(URL, "parse");
+    onTestFinished(() => parse.mockRestore());
+    const stored = deliveryOf(9, { host: "\u4e00".repeat(262) }); // an older version has stored it
+    choose({ fresh: [...fresh, stored] }, { running: [deliveryOf(10)], maxConcurrent: 9 });
+    expect(parse).toHaveBeenCalledTimes(fresh.length + 1);
   });
 
   it("says whose turn was last, and whether places are left", () => {

@@ -1,3 +1,4 @@
+import { parseForeignUrl } from "@a2a-connect/core/internal";
 import { Shares } from "../engine/capacity/shares.ts";
 import type { Delivery, DueDeliveries } from "../store/task-store.ts";
 
@@ -72,19 +73,20 @@ export function chooseDeliveries(
     return limits;
   }
 
-  function occupy(attempt: Attempt): void {
-    for (const limit of limitsOf(attempt)) limit.take(attempt.share, limit === bytes ? attempt.bytes : 1);
+  function occupy(attempt: Attempt, limits: readonly Limit[]): void {
+    for (const limit of limits) limit.take(attempt.share, limit === bytes ? attempt.bytes : 1);
   }
 
   function consider(delivery: Delivery): void {
+    if (busy.has(delivery.number)) return;
     const attempt = { delivery, share: shareOf(delivery), bytes: delivery.bytes };
-    if (busy.has(delivery.number) || !limitsOf(attempt).every((limit) => limit.mayTake(attempt.share)))
-      return;
+    const limits = limitsOf(attempt);
+    if (!limits.every((limit) => limit.mayTake(attempt.share))) return;
     start.push(attempt);
-    occupy(attempt);
+    occupy(attempt, limits);
   }
 
-  for (const attempt of running) occupy(attempt);
+  for (const attempt of running) occupy(attempt, limitsOf(attempt));
   for (const delivery of retries) {
     if (!requests.hasRoom || !repeated.hasRoom) break;
     consider(delivery);
@@ -125,5 +127,5 @@ class Limit {
 }
 
 function originOf({ config: { url } }: Delivery): string {
-  return URL.parse(url)?.origin ?? url;
+  return parseForeignUrl(url)?.origin ?? url;
 }

@@ -1,4 +1,10 @@
-import { isLoopbackHost, parseHttpUrl, shownText, shownUrl } from "@a2a-connect/core/internal";
+import {
+  isLoopbackHost,
+  parseForeignUrl,
+  parseHttpUrl,
+  shownText,
+  shownUrl,
+} from "@a2a-connect/core/internal";
 import { SigningError } from "../signing-error.ts";
 import type { JkuPolicy } from "../trust/trust-policy.ts";
 
@@ -25,10 +31,10 @@ const faults = {
 } as const;
 
 /** Only https is asked, but for this machine itself. */
-function readJku(jku: unknown): { readonly url: URL | null; readonly fault?: keyof typeof faults } {
+function readJku(jku: unknown): { readonly url: URL | undefined; readonly fault?: keyof typeof faults } {
   const isText = typeof jku === "string" && jku.length <= maxJkuLength && jku.isWellFormed();
-  const url = isText ? URL.parse(jku) : null;
-  if (url === null) return { url, fault: "no-url" };
+  const url = isText ? parseForeignUrl(jku) : undefined;
+  if (url === undefined) return { url, fault: "no-url" };
   const isLocal = url.protocol === "http:" && isLoopbackHost(url.hostname);
   if (url.protocol !== "https:" && !isLocal) return { url, fault: "no-https" };
   return url.username === "" && url.password === "" ? { url } : { url, fault: "credentials" };
@@ -67,7 +73,7 @@ function parseHost(host: string): string {
  */
 export function checkJku(jku: unknown, hosts: KeySetHosts, cardUrl: URL | undefined): URL | string {
   const { url, fault } = readJku(jku);
-  if (url === null) return `the key set that the header names (jku) ${faults["no-url"].problem}`;
+  if (url === undefined) return `the key set that the header names (jku) ${faults["no-url"].problem}`;
   const named = `the key set that the header names, ${shownUrl(url)},`;
   if (fault !== undefined) return `${named} ${faults[fault].problem}`;
   if (hosts !== undefined && !hosts.has(url.host)) {

@@ -1,4 +1,4 @@
-import { formatFieldPath, isLoopbackHost } from "@a2a-connect/core/internal";
+import { formatFieldPath, isLoopbackHost, parseForeignUrl } from "@a2a-connect/core/internal";
 import { quote, type SecurityFinding } from "./finding.ts";
 
 /** An address in a card, of an interface or of an authorization server: where it leads, and how. */
@@ -36,9 +36,9 @@ export function readAddress(text: string, subject: string, path: readonly (strin
   const address = text.replace(/[\t\n\r]/g, "").trim(); // as URL parsers do
   const target = address.replace(/^dns:(?:\/\/[^/]*\/)?/i, "");
   const isUrl = target === address && (/^[a-z][a-z\d+.-]*:\/\//i.test(address) || /^https?:/i.test(address));
-  const url = URL.parse(isUrl ? address : `ftp://${target}`); // ftp hides neither port 80 nor port 443
+  const url = parseForeignUrl(isUrl ? address : `ftp://${target}`); // ftp hides neither port 80 nor port 443
   const common = { subject, path: formatFieldPath(path), url: text };
-  if (url === null || url.hostname === "") {
+  if (url === undefined || url.hostname === "") {
     const hostname = address.toLowerCase();
     return { ...common, hostname, transport: "unknown", isExposed: false, place: address };
   }
