@@ -7,12 +7,12 @@ const pieceLength = (pieceBytes / 3) * 4;
 /** The base64 of bytes in pieces, standard alphabet and padded. The pieces joined are the whole text. */
 export function* formatBase64InPieces(bytes: Uint8Array): Generator<string, void> {
   for (let at = 0; at < bytes.length; at += pieceBytes) {
-    yield formatPiece(bytes.subarray(at, at + pieceBytes));
+    yield formatBase64(bytes.subarray(at, at + pieceBytes));
   }
 }
 
-/** Node's encoder where it exists; the encoder of other platforms takes characters. */
-function formatPiece(bytes: Uint8Array): string {
+/** The base64 of bytes, standard alphabet and padded. Node's encoder where it exists; that of other platforms takes characters. */
+export function formatBase64(bytes: Uint8Array): string {
   if (nodeBuffer !== undefined) {
     return nodeBuffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
   }

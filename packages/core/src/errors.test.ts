@@ -1,14 +1,13 @@
 import { BadRequestSchema, ErrorInfoSchema } from "@a2a-connect/proto/google/rpc/error_details";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { formatErrorDetails, parseErrorDetails } from "./error-details.ts";
 import {
   a2aError,
   bodyTooLarge,
   findA2AError,
   findFieldViolations,
-  formatErrorDetails,
   invalidParams,
-  parseErrorDetails,
   toConnectError,
   wireCodes,
 } from "./errors.ts";

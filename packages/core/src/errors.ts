@@ -1,16 +1,5 @@
-import {
-  BadRequestSchema,
-  ErrorInfoSchema,
-  RetryInfoSchema,
-} from "@a2a-connect/proto/google/rpc/error_details";
-import {
-  type DescMessage,
-  fromJson,
-  type JsonObject,
-  type JsonValue,
-  type MessageShape,
-  toJson,
-} from "@bufbuild/protobuf";
+import { BadRequestSchema, ErrorInfoSchema } from "@a2a-connect/proto/google/rpc/error_details";
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import {
   type A2AErrorReason,
@@ -103,41 +92,6 @@ export function wireCodes(error: ConnectError): Pick<ErrorEntry, "jsonRpcCode" |
 }
 
 /**
- * The details of an error as ProtoJSON `Any` objects, each with its `@type` (requirement E-1). Details of unknown types
- * are left out: we never send any.
- */
-export function formatErrorDetails(error: ConnectError): JsonObject[] {
-  return detailSchemas.flatMap((schema) =>
-    findErrorDetails(error, schema).map((detail) => ({
-      "@type": `type.googleapis.com/${schema.typeName}`,
-      ...(toJson(schema, detail) as JsonObject), // a message that is no well-known type is an object
-    })),
-  );
-}
-
-/** The inverse of `formatErrorDetails`: items that are unknown or malformed are left out. */
-export function parseErrorDetails(details: unknown): ConnectError["details"] {
-  return Array.isArray(details) ? details.flatMap(parseErrorDetail) : [];
-}
-
-function parseErrorDetail(item: unknown): ConnectError["details"] {
-  if (typeof item !== "object" || item === null || !("@type" in item)) {
-    return [];
-  }
-  const { "@type": type, ...value } = item;
-  const desc = detailSchemas.find((schema) => type === `type.googleapis.com/${schema.typeName}`);
-  if (desc === undefined) {
-    return [];
-  }
-  try {
-    // The cast is safe: the value came out of JSON.parse.
-    return [{ desc, value: fromJson<DescMessage>(desc, value as JsonValue, { ignoreUnknownFields: true }) }];
-  } catch {
-    return [];
-  }
-}
-
-/**
  * The error that a caller is told for any thrown value: a ConnectError as it is, an abort as Canceled, and everything
  * else as Internal with a fixed text. The cause stays attached for the log and never reaches a wire.
  */
@@ -151,8 +105,10 @@ export function toConnectError(thrown: unknown): ConnectError {
   return new ConnectError("Internal error", Code.Internal, undefined, undefined, thrown);
 }
 
-const detailSchemas = [ErrorInfoSchema, BadRequestSchema, RetryInfoSchema] as const;
-
-function findErrorDetails<Desc extends DescMessage>(error: ConnectError, desc: Desc): MessageShape<Desc>[] {
+/** The details of one type. */
+export function findErrorDetails<Desc extends DescMessage>(
+  error: ConnectError,
+  desc: Desc,
+): MessageShape<Desc>[] {
   return error.findDetails(desc);
 }

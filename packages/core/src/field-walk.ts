@@ -13,6 +13,8 @@ export interface FieldWalk {
   readonly violations: FieldViolation[];
   /** How deep JSON objects and arrays may be nested; the message itself is the first level. */
   readonly maxDepth: number;
+  /** Whether what a newer sender may write is ignored: unknown names of enums, and limits on unknown fields. */
+  readonly isLenient: boolean;
 }
 
 /** Default depth of nested JSON objects and arrays, counting the message itself (design: JSON depth 100). */
@@ -42,8 +44,12 @@ const maxPathLength = 120;
 const maxKeyLength = 40;
 
 /** Start a walk at a message whose own path is `prefix`. */
-export function startWalk(prefix = "", maxDepth: number = defaultMaxDepth): FieldWalk {
-  return { path: [], prefix, violations: [], maxDepth };
+export function startWalk(
+  prefix = "",
+  maxDepth: number = defaultMaxDepth,
+  isLenient: boolean = false,
+): FieldWalk {
+  return { path: [], prefix, violations: [], maxDepth, isLenient };
 }
 
 /** Note that the value at the current path is wrong. */

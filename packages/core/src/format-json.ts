@@ -8,10 +8,10 @@ import {
   type Message,
   type MessageShape,
   ScalarType,
-  toJson,
 } from "@bufbuild/protobuf";
-import { base64Encode } from "@bufbuild/protobuf/wire";
-import type { Value } from "@bufbuild/protobuf/wkt";
+import type { Duration, Timestamp, Value } from "@bufbuild/protobuf/wkt";
+import { formatBase64 } from "./base64.ts";
+import { formatDuration, formatTimestamp } from "./json-scalar.ts";
 import { assertJson, writeJsonValue } from "./json-value.ts";
 import type { RpcMethod } from "./methods.ts";
 import { isRequiredField } from "./required-fields.ts";
@@ -160,7 +160,7 @@ function elementWriter({ message, enum: desc, scalar }: DescField): ValueWriter 
   }
   switch (scalar) {
     case ScalarType.BYTES:
-      return (value) => base64Encode(value as Uint8Array); // by its type
+      return (value) => formatBase64(value as Uint8Array); // by its type
     case ScalarType.DOUBLE:
     case ScalarType.FLOAT:
       return (value) => (Number.isFinite(value) ? (value as number) : String(value)); // NaN and infinities are strings
@@ -169,7 +169,11 @@ function elementWriter({ message, enum: desc, scalar }: DescField): ValueWriter 
   }
 }
 
-/** Types with a JSON form of their own. Those that may be large are written here, at a fraction of the cost. */
+/**
+ * Types with a JSON form of their own.
+ *
+ * @throws Error for well-known types that no message of ours has
+ */
 function wellKnownWriter(desc: DescMessage): ValueWriter | undefined {
   switch (desc.typeName) {
     case "google.protobuf.Value":
@@ -177,9 +181,16 @@ function wellKnownWriter(desc: DescMessage): ValueWriter | undefined {
     case "google.protobuf.Struct":
       // A field of this type is the JSON object itself. The message form occurs in a Value.
       return (value) => assertJson(value as JsonObject);
+    case "google.protobuf.Timestamp":
+      return (value) => formatTimestamp(value as Timestamp); // by the type's name
+    case "google.protobuf.Duration":
+      return (value) => formatDuration(value as Duration); // by the type's name
+    case "google.protobuf.Empty":
+      return undefined;
     default:
-      return desc.typeName.startsWith("google.protobuf.") && desc.typeName !== "google.protobuf.Empty"
-        ? (value) => toJson(desc, value as Message) // by the type's name
-        : undefined;
+      if (desc.file.proto.package === "google.protobuf") {
+        throw new Error(`${desc.typeName} is not a type that our messages have`);
+      }
+      return undefined;
   }
 }

@@ -8,6 +8,7 @@ export { ByteBuffer, chunksOf, joinBytes, readAtMost } from "./async/bytes.ts";
 export { SharedRequest } from "./async/shared-request.ts";
 export { longestTimerMs, startTimer, type Timer } from "./async/timer.ts";
 export { pause, settleAll, untilAborted } from "./async/waiting.ts";
+export { formatBase64 } from "./base64.ts";
 export { decodeInSteps, decodeMessage } from "./binary/decode.ts";
 export { encodeDeterministically, encodeInSteps, encodeMessage } from "./binary/encode.ts";
 export { DecodeError, type DecodeOptions } from "./binary/input.ts";
@@ -25,10 +26,12 @@ export {
   isA2AErrorReason,
   protocolErrorDomain,
 } from "./error-catalogue.ts";
-export { bodyTooLarge, formatErrorDetails, parseErrorDetails, toConnectError, wireCodes } from "./errors.ts";
+export { formatErrorDetails, parseErrorDetails } from "./error-details.ts";
+export { bodyTooLarge, toConnectError, wireCodes } from "./errors.ts";
 export { defaultMaxDepth, formatFieldPath, tooManyValues } from "./field-walk.ts";
 export { formatMessage, formatResponse } from "./format-json.ts";
 export type { HttpRoute } from "./http-rule.ts";
+export { toTimestamp } from "./json-scalar.ts";
 export {
   collectSchemas,
   describedFields,
@@ -40,7 +43,7 @@ export {
   typeSchema,
 } from "./json-schema.ts";
 export { parseJsonText, readJsonText } from "./json-text.ts";
-export { isObject } from "./json-value.ts";
+export { isObject, toJsonValue } from "./json-value.ts";
 export { formatLifecycleReport, type LifecycleRequest, parseLifecycleRequest } from "./lifecycle.ts";
 export {
   effectiveMediaType,
@@ -60,6 +63,7 @@ export { findWrongFields, parseMessage } from "./parse-json.ts";
 export { RecentMap } from "./recent-map.ts";
 export { findMissingFields, isRequiredField } from "./required-fields.ts";
 export { createRouteTable, isReservedTenant, type RouteMatch } from "./route-table.ts";
+export { isSame } from "./same.ts";
 export { type JsonDefect, scanJson } from "./scan-json.ts";
 export {
   absentProtocolVersion,

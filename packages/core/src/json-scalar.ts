@@ -1,5 +1,5 @@
-import { create, type DescEnum, ScalarType } from "@bufbuild/protobuf";
-import { type Timestamp, TimestampSchema } from "@bufbuild/protobuf/wkt";
+import { type DescEnum, ScalarType } from "@bufbuild/protobuf";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import { parseBase64 } from "./base64.ts";
 import { type FieldWalk, report } from "./field-walk.ts";
 import { checkUnicode } from "./json-value.ts";
@@ -39,7 +39,10 @@ export function scalarReader(type: ScalarType): ScalarReader {
   }
 }
 
-/** Reads a name or a number of the enum. It refuses unknown ones; protobuf-es would drop or keep them (H-3). */
+/**
+ * Reads a name or a number of the enum. It refuses unknown ones (H-3). A lenient walk keeps unknown numbers, and leaves
+ * unknown names out, as protobuf-es does.
+ */
 export function enumReader(desc: DescEnum): ScalarReader {
   const numbers = new Map<unknown, number>(
     desc.values.flatMap(({ name, jsonName, number }) => [
@@ -48,7 +51,18 @@ export function enumReader(desc: DescEnum): ScalarReader {
       [number, number],
     ]),
   );
-  return orReport((value) => numbers.get(value), `must be a value of ${desc.name}`);
+  const read = orReport((value) => numbers.get(value), `must be a value of ${desc.name}`);
+  return (walk, value) => {
+    if (walk.isLenient && !numbers.has(value)) {
+      if (typeof value === "string") {
+        return undefined;
+      }
+      if (value === (Number(value) | 0)) {
+        return value;
+      }
+    }
+    return read(walk, value);
+  };
 }
 
 /** RFC 3339 with 0 to 9 fraction digits and any offset, years 0001 to 9999. */
@@ -71,8 +85,67 @@ function parseTimestamp(value: unknown): Timestamp | undefined {
   const days = new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate();
   const inRange = ms >= earliestMs && ms <= latestMs;
   return inRange && (Number(year) < 100 || Number(day) <= days)
-    ? create(TimestampSchema, { seconds: BigInt(ms / 1_000), nanos: Number(fraction.padEnd(9, "0")) })
+    ? {
+        $typeName: "google.protobuf.Timestamp",
+        seconds: BigInt(ms / 1_000),
+        nanos: Number(fraction.padEnd(9, "0")),
+      }
     : undefined;
+}
+
+/** RFC 3339 in UTC, with 0, 3, 6 or 9 fraction digits. @throws Error for a time that JSON cannot hold */
+export function formatTimestamp({ seconds, nanos }: Timestamp): string {
+  const ms = Number(seconds) * 1_000;
+  if (!(ms >= earliestMs && ms <= latestMs && nanos >= 0 && nanos < 1_000_000_000)) {
+    throw new Error("google.protobuf.Timestamp must be between the years 0001 and 9999");
+  }
+  return new Date(ms).toISOString().replace(".000Z", `${formatNanos(nanos)}Z`);
+}
+
+/** A fraction with its point, in groups of three digits; `""` for 0. */
+function formatNanos(nanos: number): string {
+  return nanos === 0
+    ? ""
+    : `.${String(nanos)
+        .padStart(9, "0")
+        .replace(/(?:000)+$/, "")}`;
+}
+
+/** Seconds with 0 to 9 fraction digits: `1.5s`. */
+export const readDuration: ScalarReader = orReport((value): Duration | undefined => {
+  const match = typeof value === "string" ? /^(-?)(\d{1,12})(?:\.(\d{1,9}))?s$/.exec(value) : null;
+  if (match === null) {
+    return undefined;
+  }
+  const [, minus, whole = "", fraction = ""] = match;
+  const [seconds, nanos] = [BigInt(whole), Number(fraction.padEnd(9, "0"))];
+  return seconds > longestDuration
+    ? undefined
+    : {
+        $typeName: "google.protobuf.Duration",
+        seconds: minus === "" ? seconds : -seconds,
+        nanos: minus === "" || nanos === 0 ? nanos : -nanos,
+      };
+}, "must be a duration such as 1.5s");
+
+/** 10,000 years in seconds: the range of google.protobuf.Duration. */
+const longestDuration = 315_576_000_000n;
+
+/** Seconds with 0, 3, 6 or 9 fraction digits. */
+export function formatDuration({ seconds, nanos }: Duration): string {
+  const minus = seconds < 0n || nanos < 0 ? "-" : "";
+  return `${minus}${seconds < 0n ? -seconds : seconds}${formatNanos(Math.abs(nanos))}s`;
+}
+
+/** The time of a date. */
+export function toTimestamp(date: Date): Timestamp {
+  const ms = date.getTime();
+  const seconds = Math.floor(ms / 1_000);
+  return {
+    $typeName: "google.protobuf.Timestamp",
+    seconds: BigInt(seconds),
+    nanos: (ms - seconds * 1_000) * 1_000_000,
+  };
 }
 
 /** Range of google.protobuf.Timestamp: 0001-01-01T00:00:00Z to 9999-12-31T23:59:59Z. */

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Struct, Value } from "@bufbuild/protobuf/wkt";
-import { type FieldWalk, isFull, report, reportAt } from "./field-walk.ts";
+import { defaultMaxDepth, type FieldWalk, isFull, report, reportAt } from "./field-walk.ts";
 
 /** Whether parsed JSON is an object. */
 export function isObject(json: JsonValue | undefined): json is JsonObject;
@@ -68,6 +68,52 @@ export function writeJsonValue(value: Value): JsonValue {
     members[key] = writeJsonValue(json[key] as Value); // a key of its own
   }
   return members;
+}
+
+/**
+ * A Value as `JSON.parse` would have made it, for users: with the prototypes that {@link writeJsonValue} saves.
+ *
+ * @throws Error for values that JSON cannot hold
+ */
+export function toJsonValue(value: Value): JsonValue {
+  const json = writeJsonValue(value);
+  adoptPrototypes(json);
+  return json;
+}
+
+/**
+ * The message form of any JSON. It is checked where it is sent.
+ *
+ * @throws Error for a value that is not JSON, or is nested deeper than messages may be
+ */
+export function fromJsonValue(json: JsonValue, levels: number = defaultMaxDepth): Value {
+  switch (typeof json) {
+    case "string":
+      return toValue({ case: "stringValue", value: json });
+    case "number":
+      return toValue({ case: "numberValue", value: json });
+    case "boolean":
+      return toValue({ case: "boolValue", value: json });
+    case "object":
+      return json === null ? nullValue() : fromContainer(json, levels - 1);
+    default:
+      throw new Error(`a JSON value cannot be a ${typeof json}`);
+  }
+}
+
+function fromContainer(json: JsonObject | JsonValue[], levels: number): Value {
+  if (levels < 0) {
+    throw new Error(`a JSON value cannot be nested deeper than ${defaultMaxDepth} levels`);
+  }
+  if (Array.isArray(json)) {
+    const values = json.map((each) => fromJsonValue(each, levels));
+    return toValue({ case: "listValue", value: { $typeName: "google.protobuf.ListValue", values } });
+  }
+  const fields = createTable<Value>();
+  for (const key of Object.keys(json)) {
+    fields[key] = fromJsonValue(json[key] as JsonValue, levels); // a key of its own
+  }
+  return toValue({ case: "structValue", value: { $typeName: "google.protobuf.Struct", fields } });
 }
 
 /**
@@ -215,11 +261,13 @@ export function enterContainer(walk: FieldWalk, depth: number): boolean {
 
 /**
  * Whether a key may be used. JSON.parse makes `__proto__` an ordinary member, but a careless assignment in an agent's
- * code would later make it a prototype. So it is refused.
+ * code would later make it a prototype. So it is refused, and left out by a lenient walk.
  */
 export function checkKey(walk: FieldWalk, key: string): boolean {
   if (key === "__proto__") {
-    reportAt(walk, key, "this key is not allowed");
+    if (!walk.isLenient) {
+      reportAt(walk, key, "this key is not allowed");
+    }
     return false;
   }
   if (!key.isWellFormed()) {

@@ -7,6 +7,7 @@ import {
   Role,
   SendMessageRequestSchema,
   SendMessageResponseSchema,
+  TaskSchema,
   TaskState,
   TaskStatusSchema,
 } from "@a2a-connect/proto";
@@ -338,5 +339,25 @@ describe("violations", () => {
         { fieldViolations: [{ field: "id", description: "must be a string" }] },
       ]);
     }
+  });
+});
+
+describe("parseMessage when it is lenient", () => {
+  const read = (json: unknown): unknown => parseMessage(TaskSchema, json, { isLenient: true });
+
+  it("leaves an enum with an unknown name unset, and keeps an unknown number", () => {
+    expect(read({ id: "t", status: { state: "TASK_STATE_NEWER" } })).toMatchObject({ status: { state: 0 } });
+    expect(read({ id: "t", status: { state: 77 } })).toMatchObject({ status: { state: 77 } });
+    expect(() => read({ status: { state: 1.5 } })).toThrow("must be a value of TaskState");
+    expect(() => parseMessage(TaskSchema, { status: { state: 77 } })).toThrow("must be a value of TaskState");
+  });
+
+  it("ignores unknown fields, whatever is in them", () => {
+    expect(read({ id: "t", newer: { ["__proto__"]: "\ud800" } })).toMatchObject({ id: "t" });
+  });
+
+  it("still refuses values of another type, and keeps a Struct as it is", () => {
+    expect(() => read({ id: 1 })).toThrow("must be a string");
+    expect(read({ id: "t", metadata: { a: [null] } })).toMatchObject({ metadata: { a: [null] } });
   });
 });

@@ -7,8 +7,8 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import { type FieldViolation, invalidParams } from "./errors.ts";
-import { defaultMaxDepth, type FieldWalk, isFull, report, reportAt, startWalk } from "./field-walk.ts";
-import { enumReader, readTimestamp, scalarReader } from "./json-scalar.ts";
+import { type FieldWalk, isFull, report, reportAt, startWalk } from "./field-walk.ts";
+import { enumReader, readDuration, readTimestamp, scalarReader } from "./json-scalar.ts";
 import {
   checkJson,
   checkKey,
@@ -25,6 +25,11 @@ export interface ParseMessageOptions {
    * stack.
    */
   readonly maxDepth?: number;
+  /**
+   * Whether to read what a newer sender may write: unknown names of enums count as unset, unknown numbers are kept, no
+   * limit applies to unknown fields, and members called `__proto__` are left out. Default false.
+   */
+  readonly isLenient?: boolean;
 }
 
 /**
@@ -63,9 +68,9 @@ export function findWrongFields(
 function readJson(
   desc: DescMessage,
   json: unknown,
-  { maxDepth = defaultMaxDepth }: ParseMessageOptions,
+  { maxDepth, isLenient }: ParseMessageOptions,
 ): { readonly walk: FieldWalk; readonly message: unknown } {
-  const walk = startWalk("", maxDepth);
+  const walk = startWalk("", maxDepth, isLenient);
   return { walk, message: messageReader(desc)(walk, json, 1) };
 }
 
@@ -146,6 +151,9 @@ function readMessage(
     walk.path.push(field.jsonName);
     const element = read(walk, value, depth + 1);
     walk.path.pop();
+    if (element === undefined) {
+      continue; // wrong, or a name that is not known
+    }
     if (field.oneof === undefined) {
       message[field.localName] = element;
     } else {
@@ -160,7 +168,7 @@ function readMessage(
 
 /** Unknown fields are ignored (H-6), but the same limits apply to them. */
 function checkUnknown(walk: FieldWalk, key: string, value: unknown, depth: number): void {
-  if (checkKey(walk, key)) {
+  if (!walk.isLenient && checkKey(walk, key)) {
     walk.path.push(key);
     checkJson(walk, value, depth + 1);
     walk.path.pop();
@@ -200,8 +208,11 @@ function listReader(read: ValueReader, nullIsValue: boolean): ValueReader {
     } else if (enterContainer(walk, depth)) {
       for (let index = 0; index < json.length && !isFull(walk); index++) {
         walk.path.push(index);
-        list.push(readElement(read, nullIsValue, walk, json[index], depth + 1));
+        const element = readElement(read, nullIsValue, walk, json[index], depth + 1);
         walk.path.pop();
+        if (element !== undefined) {
+          list.push(element);
+        }
       }
     }
     return list;
@@ -217,8 +228,11 @@ function mapReader(read: ValueReader, nullIsValue: boolean): ValueReader {
       for (const key of Object.keys(json)) {
         if (checkKey(walk, key)) {
           walk.path.push(key);
-          map[key] = readElement(read, nullIsValue, walk, json[key], depth + 1);
+          const element = readElement(read, nullIsValue, walk, json[key], depth + 1);
           walk.path.pop();
+          if (element !== undefined) {
+            map[key] = element;
+          }
         }
         if (isFull(walk)) {
           break;
@@ -246,7 +260,7 @@ function readElement(
 /**
  * Well-known types with a JSON form of their own.
  *
- * @throws Error for well-known types that no A2A message has
+ * @throws Error for well-known types that no message of ours has
  */
 function wellKnownReader(desc: DescMessage): ValueReader | undefined {
   switch (desc.typeName) {
@@ -265,11 +279,13 @@ function wellKnownReader(desc: DescMessage): ValueReader | undefined {
       return readJsonValue;
     case "google.protobuf.Timestamp":
       return readTimestamp;
+    case "google.protobuf.Duration":
+      return readDuration;
     case "google.protobuf.Empty":
       return undefined;
     default:
       if (desc.file.proto.package === "google.protobuf") {
-        throw new Error(`${desc.typeName} is not a type that A2A messages have`);
+        throw new Error(`${desc.typeName} is not a type that our messages have`);
       }
       return undefined;
   }

@@ -1,7 +1,6 @@
 import { type Message, MessageSchema, type Part, PartSchema, Role } from "@a2a-connect/proto";
-import { create, fromJson, type JsonObject, type JsonValue, type MessageInitShape } from "@bufbuild/protobuf";
-import { ValueSchema } from "@bufbuild/protobuf/wkt";
-import { protobufRecursionLimit } from "./field-walk.ts";
+import { create, type JsonObject, type JsonValue, type MessageInitShape } from "@bufbuild/protobuf";
+import { fromJsonValue } from "./json-value.ts";
 
 /** What any part may have beside its content. */
 export interface PartDetails {
@@ -16,10 +15,9 @@ export function text(value: string, details: PartDetails = {}): Part {
   return create(PartSchema, { ...details, content: { case: "text", value } });
 }
 
-/** A part of structured data: any JSON, also null. */
+/** A part of structured data: any JSON, also null. @throws Error for other values */
 export function json(value: JsonValue, details: PartDetails = {}): Part {
-  const data = fromJson(ValueSchema, value, { recursionLimit: protobufRecursionLimit() });
-  return create(PartSchema, { ...details, content: { case: "data", value: data } });
+  return create(PartSchema, { ...details, content: { case: "data", value: fromJsonValue(value) } });
 }
 
 /** A part of bytes, such as a small file. */

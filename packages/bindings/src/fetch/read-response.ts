@@ -3,9 +3,10 @@ import {
   parseJsonMedia,
   parseJsonText,
   parseMediaType,
+  parseMessage,
   readAtMost,
 } from "@a2a-connect/core/internal";
-import { type DescMessage, fromJson, type JsonValue, type MessageShape } from "@bufbuild/protobuf";
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ContextKey, createContextKey } from "@connectrpc/connect";
 import { EventParser, type ServerSentEvent } from "../sse/parse-events.ts";
 import { responseTooLarge } from "./response-errors.ts";
@@ -99,8 +100,7 @@ export function parseResponse<Desc extends DescMessage>(desc: Desc, json: unknow
   // Some servers write an empty message as null.
   const value = json === null && desc.fields.length === 0 ? {} : json;
   try {
-    // The cast is safe: the value came out of JSON.parse.
-    return fromJson(desc, value as JsonValue, { ignoreUnknownFields: true, recursionLimit: maxNesting });
+    return parseMessage(desc, value, { isLenient: true, maxDepth });
   } catch (thrown) {
     throw new ConnectError(
       `the response is not a valid ${desc.name}`,
@@ -112,8 +112,8 @@ export function parseResponse<Desc extends DescMessage>(desc: Desc, json: unknow
   }
 }
 
-/** Depth of nested messages in a response. A level of JSON in a Struct counts two. */
-const maxNesting = 500;
+/** How deep objects and arrays of a response may be nested. */
+const maxDepth = 500;
 
 /** The ids of a stream's server-sent events, for a caller that compares them with its own count. */
 export interface EventIds {

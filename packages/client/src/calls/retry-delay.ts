@@ -1,5 +1,4 @@
 import { RetryInfoSchema } from "@a2a-connect/proto/google/rpc/error_details";
-import { durationMs } from "@bufbuild/protobuf/wkt";
 import { ConnectError } from "@connectrpc/connect";
 import type { ClientClock } from "../clock.ts";
 
@@ -11,7 +10,7 @@ export function findRetryDelay(error: unknown, now: () => number = Date.now): nu
   const delay = error.findDetails(RetryInfoSchema)[0]?.retryDelay;
   return delay === undefined
     ? parseRetryAfter(error.metadata.get("retry-after"), now)
-    : Math.max(0, durationMs(delay));
+    : Math.max(0, Number(delay.seconds) * 1_000 + delay.nanos / 1e6);
 }
 
 /** The wait before a call is repeated: what its failure asks for, at least `backoffMs`, at most the longest wait. */

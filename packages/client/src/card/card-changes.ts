@@ -1,14 +1,11 @@
-import { formatMessage, shownText } from "@a2a-connect/core/internal";
+import { formatMessage, isSame, shownText } from "@a2a-connect/core/internal";
 import {
   type AgentCard,
   type AgentExtension,
-  AgentExtensionSchema,
   type AgentSkill,
-  AgentSkillSchema,
   SecurityRequirementSchema,
   SecuritySchemeSchema,
 } from "@a2a-connect/proto";
-import { create, equals } from "@bufbuild/protobuf";
 import { shownInterface, shownList } from "../interface/shown-list.ts";
 
 /**
@@ -49,7 +46,7 @@ function describeSkills(before: readonly AgentSkill[], after: readonly AgentSkil
   const old = new Map(before.map((skill) => [skill.id, skill]));
   const changed = after.filter((skill) => {
     const known = old.get(skill.id);
-    return known !== undefined && !equals(AgentSkillSchema, known, skill);
+    return known !== undefined && !isSame(known, skill);
   });
   const ids = (skills: readonly AgentSkill[]) => skills.map(({ id }) => id).sort();
   return [
@@ -61,15 +58,10 @@ function describeSkills(before: readonly AgentSkill[], after: readonly AgentSkil
 function describeParams(before: readonly AgentExtension[], after: readonly AgentExtension[]): string[] {
   const changed = after.filter(({ uri, params }) => {
     const known = before.find((each) => each.uri === uri);
-    return known !== undefined && !isSameParams(known.params, params);
+    return known !== undefined && !isSame(known.params ?? {}, params ?? {});
   });
   const uris = changed.map(({ uri }) => uri).sort();
   return changed.length === 0 ? [] : [`Other parameters of these extensions: ${shownList(uris)}.`];
-}
-
-function isSameParams(one: AgentExtension["params"], other: AgentExtension["params"]): boolean {
-  const [before, after] = [one, other].map((params = {}) => create(AgentExtensionSchema, { params }));
-  return before !== undefined && after !== undefined && equals(AgentExtensionSchema, before, after);
 }
 
 function interfacesOf({ supportedInterfaces }: AgentCard): string[] {

@@ -4,11 +4,11 @@ import {
   isObject,
   isRequiredField,
   parseMessage,
+  scanJson,
   shownText,
 } from "@a2a-connect/core/internal";
 import { type AgentCard, AgentCardSchema, AgentExtensionSchema } from "@a2a-connect/proto";
-import { create, fromJsonString } from "@bufbuild/protobuf";
-import { EmptySchema } from "@bufbuild/protobuf/wkt";
+import { create } from "@bufbuild/protobuf";
 import { CardInvalidError } from "../errors.ts";
 import { shownList } from "../interface/shown-list.ts";
 import { isOlderCard, normalizeOlderCard, olderFieldPath, toMediaTypes } from "./older-card.ts";
@@ -48,15 +48,10 @@ function parseText(text: string, what: string): Record<string, unknown> {
     const kind = Array.isArray(json) ? "an array" : json === null ? "null" : `a ${typeof json}`;
     throw invalidText(what, `must be a JSON object and is ${kind}`);
   }
-  try {
-    // The one public function that reports members which JSON.parse merges silently. Its result is not used otherwise.
-    fromJsonString(EmptySchema, text, { ignoreUnknownFields: true });
-  } catch (error) {
-    const name = /duplicate object key "(.*)"$/s.exec(error instanceof Error ? error.message : "")?.[1] ?? "";
-    throw invalidText(
-      what,
-      `has the member "${shownText(name)}" twice, and it is not known which one counts`,
-    );
+  const defect = scanJson(text, { maxDepth: Number.MAX_SAFE_INTEGER, duplicates: "everywhere" });
+  if (defect?.kind === "duplicate-member") {
+    const name = shownText(defect.path.replace(/^.*\./s, ""));
+    throw invalidText(what, `has the member "${name}" twice, and it is not known which one counts`);
   }
   return json;
 }

@@ -1,8 +1,7 @@
 import { partText } from "@a2a-connect/core";
-import { joinBytes } from "@a2a-connect/core/internal";
+import { joinBytes, toJsonValue } from "@a2a-connect/core/internal";
 import type { Artifact, Part, Task } from "@a2a-connect/proto";
-import { type JsonValue, toJson } from "@bufbuild/protobuf";
-import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import type { JsonValue } from "@bufbuild/protobuf";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { ClientContext } from "../client-context.ts";
 import { InvalidResponseError } from "../errors.ts";
@@ -116,7 +115,7 @@ class ArtifactView implements ArtifactReader {
       throw new InvalidResponseError(`${this.#title} has neither data nor text`);
     }
     try {
-      return found?.case === "data" ? toJson(ValueSchema, found.value) : JSON.parse(text);
+      return found?.case === "data" ? toJsonValue(found.value) : JSON.parse(text);
     } catch (cause) {
       throw new InvalidResponseError(`${this.#title} is not JSON`, { cause });
     }

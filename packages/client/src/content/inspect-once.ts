@@ -1,5 +1,4 @@
-import { AgentCardSchema, ArtifactSchema, PartSchema } from "@a2a-connect/proto";
-import { toBinary } from "@bufbuild/protobuf";
+import { formatBase64 } from "@a2a-connect/core/internal";
 import type { Inspect, Inspected } from "../options.ts";
 
 /** How many accepted values are remembered; the oldest is forgotten first. */
@@ -45,31 +44,27 @@ export function inspectOnce(inspect: Inspect): Inspect {
 
 /** The hash of the content and its kind: the same part in a message and in an artifact is two values. */
 async function digestOf(inspected: Inspected): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", encode(inspected));
-  const kind = inspected.kind === "part" ? `part of ${inspected.of}` : inspected.kind;
-  return `${kind} ${String.fromCharCode(...new Uint8Array(digest))}`;
+  const text = new TextEncoder().encode(JSON.stringify(inOrder(inspected)));
+  return formatBase64(new Uint8Array(await crypto.subtle.digest("SHA-256", text)));
 }
 
-function encode(inspected: Inspected): Uint8Array<ArrayBuffer> {
-  switch (inspected.kind) {
-    case "card":
-      return toBinary(AgentCardSchema, inOrder(inspected.card));
-    case "part":
-      return toBinary(PartSchema, inOrder(inspected.part));
-    case "artifact":
-      return toBinary(ArtifactSchema, inOrder(inspected.artifact));
+/**
+ * A copy for JSON: with the keys of maps sorted, because a server may send them in another order each time, and with
+ * bytes and numbers that JSON cannot hold as text.
+ */
+function inOrder(value: unknown): unknown {
+  if (value instanceof Uint8Array) {
+    return formatBase64(value);
   }
-}
-
-/** A copy with the keys of maps sorted, because a server may send them in another order each time. */
-function inOrder<T>(value: T): T {
-  if (typeof value !== "object" || value === null || value instanceof Uint8Array) {
+  if (typeof value === "bigint" || (typeof value === "number" && !Number.isFinite(value))) {
+    return String(value);
+  }
+  if (typeof value !== "object" || value === null) {
     return value;
   }
-  // The casts repeat that a copy of a message's plain objects and lists, member by member, has the same type.
   if (Array.isArray(value)) {
-    return value.map(inOrder) as T;
+    return value.map(inOrder);
   }
   const members = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
-  return Object.fromEntries(members.map(([name, member]) => [name, inOrder(member)])) as T;
+  return Object.fromEntries(members.map(([name, member]) => [name, inOrder(member)]));
 }

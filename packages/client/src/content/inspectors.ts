@@ -1,7 +1,5 @@
-import { effectiveMediaType, matchesMediaType } from "@a2a-connect/core/internal";
+import { effectiveMediaType, matchesMediaType, toJsonValue } from "@a2a-connect/core/internal";
 import type { Part } from "@a2a-connect/proto";
-import { toJson } from "@bufbuild/protobuf";
-import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { UntrustedOutputError } from "../errors.ts";
 import type { Inspect, Inspected } from "../options.ts";
@@ -43,7 +41,7 @@ export function partSchema(schema: StandardSchemaV1, { mediaType }: PartSchemaOp
     const { content } = part;
     if (content.case !== "data") return;
     if (mediaType === undefined || matchesMediaType(mediaType, effectiveMediaType(part))) {
-      await validate(schema, toJson(ValueSchema, content.value), nameOf(part));
+      await validate(schema, toJsonValue(content.value), nameOf(part));
     }
   });
 }
@@ -82,7 +80,7 @@ function isLarger({ content }: Part, maxBytes: number): boolean {
     case "url":
       return isLongerText(content.value, maxBytes);
     case "data":
-      return isLongerText(JSON.stringify(toJson(ValueSchema, content.value)), maxBytes);
+      return isLongerText(JSON.stringify(toJsonValue(content.value)), maxBytes);
     default:
       return false;
   }

@@ -1,7 +1,5 @@
-import { effectiveMediaType, joinBytes, parseMediaType } from "@a2a-connect/core/internal";
+import { effectiveMediaType, joinBytes, parseMediaType, toJsonValue } from "@a2a-connect/core/internal";
 import type { Artifact, Part } from "@a2a-connect/proto";
-import { toJson } from "@bufbuild/protobuf";
-import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { UntrustedOutputError } from "../errors.ts";
 import type { SaveFile } from "../platform.ts";
 import { type FetchServices, fetchFile } from "./fetch-file.ts";
@@ -86,7 +84,7 @@ async function contentOf(
 ): Promise<AsyncIterable<Uint8Array> | Uint8Array> {
   switch (content.case) {
     case "data":
-      return encoder.encode(`${JSON.stringify(toJson(ValueSchema, content.value), undefined, 2)}\n`);
+      return encoder.encode(`${JSON.stringify(toJsonValue(content.value), undefined, 2)}\n`);
     case "url":
       return fetchFile(content.value, services);
     default:

@@ -1,14 +1,13 @@
 import { isTerminal } from "@a2a-connect/core";
+import { isSame } from "@a2a-connect/core/internal";
 import {
   type Artifact,
-  ArtifactSchema,
   type Part,
-  PartSchema,
   type StreamResponse,
   StreamResponseSchema,
   type Task,
 } from "@a2a-connect/proto";
-import { create, equals } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import { isSameStatus } from "./task-status.ts";
 
 /**
@@ -58,17 +57,11 @@ function extendsTo(known: Artifact, current: Artifact): boolean {
 }
 
 function equalsButParts(one: Artifact, other: Artifact): boolean {
-  return equals(ArtifactSchema, { ...one, parts: [] }, { ...other, parts: [] });
+  return isSame({ ...one, parts: [] }, { ...other, parts: [] });
 }
 
 function startsWith(parts: readonly Part[], beginning: readonly Part[]): boolean {
-  return (
-    parts.length >= beginning.length &&
-    beginning.every((part, index) => {
-      const other = parts[index];
-      return other !== undefined && equals(PartSchema, part, other);
-    })
-  );
+  return parts.length >= beginning.length && beginning.every((part, index) => isSame(part, parts[index]));
 }
 
 function artifactEvent(

@@ -1,6 +1,6 @@
 import { isInterrupted } from "@a2a-connect/core";
-import { type Task, TaskState, type TaskStatus, TaskStatusSchema } from "@a2a-connect/proto";
-import { equals } from "@bufbuild/protobuf";
+import { isSame } from "@a2a-connect/core/internal";
+import { type Task, TaskState, type TaskStatus } from "@a2a-connect/proto";
 import { InvalidResponseError } from "../errors.ts";
 
 /** The state of a task; UNSPECIFIED where it has none. */
@@ -24,7 +24,7 @@ export function isSameStatus(one: TaskStatus | undefined, other: TaskStatus | un
   }
   // Two questions without a message differ by their timestamps alone.
   const tellsApart = one.message === undefined && isInterrupted(one.state);
-  return !tellsApart || equals(TaskStatusSchema, one, other);
+  return !tellsApart || isSame(one, other);
 }
 
 /**

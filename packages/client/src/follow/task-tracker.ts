@@ -1,14 +1,7 @@
 import { canTransition, isSettled, isTerminal } from "@a2a-connect/core";
-import { applyStep, copyTask } from "@a2a-connect/core/internal";
-import {
-  type StreamResponse,
-  type Task,
-  TaskSchema,
-  TaskState,
-  type TaskStatus,
-  TaskStatusSchema,
-} from "@a2a-connect/proto";
-import { create, equals } from "@bufbuild/protobuf";
+import { applyStep, copyTask, isSame } from "@a2a-connect/core/internal";
+import { type StreamResponse, type Task, TaskSchema, TaskState, type TaskStatus } from "@a2a-connect/proto";
+import { create } from "@bufbuild/protobuf";
 import { InvalidResponseError } from "../errors.ts";
 import { reconcile } from "./reconcile.ts";
 import type { NumberedResponse } from "./sources/source.ts";
@@ -195,11 +188,7 @@ export class TaskTracker {
 /** Whether a status repeats what is known. A repeated chunk cannot be recognised. */
 function isRepeat(task: Task, payload: StreamResponse["payload"]): boolean {
   const status = payload.case === "statusUpdate" ? payload.value.status : undefined;
-  return (
-    status?.timestamp !== undefined &&
-    task.status !== undefined &&
-    equals(TaskStatusSchema, status, task.status)
-  );
+  return status?.timestamp !== undefined && task.status !== undefined && isSame(status, task.status);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { findA2AError } from "@a2a-connect/core";
+import { toTimestamp } from "@a2a-connect/core/internal";
 import { type Task, type TaskPushNotificationConfig, TaskState } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { AgentClient, Pages, TaskPage } from "../agent-client.ts";
 import type { CallOptions, ListTasksOptions, PushConfigInput } from "../call-options.ts";
 import { repeatCall } from "../calls/repeat-call.ts";
@@ -99,7 +99,7 @@ export function repeatableOperations(
 
 function listTasks(context: ClientContext, options: ListTasksOptions = {}): Pages<Task, TaskPage> {
   const { signal: _, headers: __, since, pageToken: first, ...filter } = options;
-  const request = { ...filter, ...(since && { statusTimestampAfter: timestampFromDate(since) }) };
+  const request = { ...filter, ...(since && { statusTimestampAfter: toTimestamp(since) }) };
   return createPages(
     async (pageToken) => {
       const page = await repeat(context, options, (call) =>

@@ -1,8 +1,7 @@
 import { partText } from "@a2a-connect/core";
-import { isObject, visibleText } from "@a2a-connect/core/internal";
+import { isObject, toJsonValue, visibleText } from "@a2a-connect/core/internal";
 import { type Message, type Task, TaskState } from "@a2a-connect/proto";
-import { type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
-import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Question } from "./run-types.ts";
 
 /** The question of an interrupted task. Its content is not trusted: the agent wrote it. */
@@ -27,7 +26,7 @@ export function readQuestion(task: Task, signal: AbortSignal): Question {
 function findProgramForm(message: Message | undefined): JsonObject | undefined {
   for (const { content } of message?.parts ?? []) {
     if (content.case === "data") {
-      const value = toJson(ValueSchema, content.value);
+      const value = toJsonValue(content.value);
       if (isObject(value)) {
         return value;
       }

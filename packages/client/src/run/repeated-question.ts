@@ -1,6 +1,6 @@
 import { partText } from "@a2a-connect/core";
+import { formatMessage } from "@a2a-connect/core/internal";
 import { PartSchema, type StreamResponse, type Task, TaskState } from "@a2a-connect/proto";
-import { toJson } from "@bufbuild/protobuf";
 import type { InputMessage } from "../call-options.ts";
 import { QuestionRepeatedError } from "../errors.ts";
 
@@ -53,7 +53,9 @@ export class RepeatedQuestion {
   answered(message?: InputMessage): void {
     const parts = message?.parts ?? "";
     this.#answer =
-      typeof parts === "string" ? parts : JSON.stringify(parts.map((part) => toJson(PartSchema, part)));
+      typeof parts === "string"
+        ? parts
+        : JSON.stringify(parts.map((part) => formatMessage(PartSchema, part)));
   }
 
   /** Agents put a sentence before a repeated question that says why the answer did not fit. */
