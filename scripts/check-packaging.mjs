@@ -67,6 +67,8 @@ function findEntries(manifest) {
     else
       entries[output.replace(/^\.\/dist\/|\.js$/g, "")] =
         typeof target === "string" ? target : target.default;
+    const forPages = published[subpath]?.browser;
+    if (forPages !== undefined) entries[forPages.replace(/^\.\/dist\/|\.js$/g, "")] = target.browser;
   }
   for (const subpath of Object.keys(published)) {
     if (!(subpath in manifest.exports))

@@ -1,45 +1,71 @@
 import { type BundleSize, measureBundle } from "./measure-bundle.ts";
 
-/** What is measured: our entries for browsers, and the peer's. */
-export const entries = ["@a2a-connect/client", "@a2a-connect/client/inspect", "@a2a-js/sdk/client"] as const;
+/** What is measured: our entries for browsers, with what a page loads later for a wire, and the peer's. */
+export const bundles = [
+  { name: "`@a2a-connect/client`", entry: "@a2a-connect/client" },
+  {
+    name: "`@a2a-connect/client`, calling over Connect or gRPC-Web",
+    entry: "@a2a-connect/client",
+    loads: "/transports/rpc-transports.ts",
+  },
+  { name: "`@a2a-connect/client/json`", entry: "@a2a-connect/client/json" },
+  { name: "`@a2a-js/sdk/client`", entry: "@a2a-js/sdk/client" },
+] as const satisfies readonly { name: string; entry: string; loads?: string }[];
 
-/** Where docs/comparison.md has the table. */
+/** The bundle whose parts are listed. */
+const described = "`@a2a-connect/client/json`";
+
+/** Where docs/comparison.md has the tables. */
 const begin = "<!-- bundle sizes: written by `pnpm report:bundles` -->";
 const end = "<!-- end of bundle sizes -->";
 
-/** The size of each entry. */
-export async function measureEntries(): Promise<Map<string, BundleSize>> {
+/** The size of each bundle, by its name. */
+export async function measureBundles(): Promise<ReadonlyMap<string, BundleSize>> {
   const sizes = new Map<string, BundleSize>();
-  for (const entry of entries) {
-    sizes.set(entry, await measureBundle(entry));
+  for (const { name, entry, ...later } of bundles) {
+    sizes.set(name, await measureBundle(entry, "loads" in later ? later.loads : undefined));
   }
   return sizes;
 }
 
-/** The table as docs/comparison.md has it. */
+/** The tables as docs/comparison.md has them. */
 export function renderSizes(sizes: ReadonlyMap<string, BundleSize>): string {
   const rows = [...sizes].map(
-    ([entry, { bytes, gzipBytes }]) => `| \`${entry}\` | ${kilobytes(bytes)} | ${kilobytes(gzipBytes)} |`,
+    ([name, { bytes, gzipBytes, files }]) =>
+      `| ${name} | ${files} | ${kilobytes(bytes)} | ${kilobytes(gzipBytes)} |`,
   );
-  return ["| entry, bundled by Vite | minified | gzip |", "| --- | --- | --- |", ...rows].join("\n");
+  const parts = [...(sizes.get(described)?.groups ?? [])].map(
+    ([name, size]) => `| ${name} | ${kilobytes(size)} |`,
+  );
+  return [
+    "| what a page loads, bundled by Vite | files | minified | gzip |",
+    "| --- | --- | --- | --- |",
+    ...rows,
+    "",
+    `What ${described} is made of:`,
+    "",
+    "| part | gzip |",
+    "| --- | --- |",
+    ...parts,
+  ].join("\n");
 }
 
-/** The page with this table in its place. @throws Error when it has no place for one */
-export function replaceSizes(page: string, table: string): string {
+/** The page with these tables in their place. @throws Error when it has no place for them */
+export function replaceSizes(page: string, tables: string): string {
   const [before, rest] = page.split(begin);
   const after = rest?.split(end)[1];
   if (before === undefined || after === undefined) {
     throw new Error(`docs/comparison.md has no place for the sizes, between ${begin} and ${end}`);
   }
-  return `${before}${begin}\n${table}\n${end}${after}`;
+  return `${before}${begin}\n${tables}\n${end}${after}`;
 }
 
-/** The gzip column of that table, in bytes. */
+/** The gzip column of the first table, in bytes. */
 export function readSizes(page: string): ReadonlyMap<string, number> {
-  const table = page.split(begin)[1]?.split(end)[0] ?? "";
+  const tables = page.split(begin)[1]?.split(end)[0] ?? "";
   return new Map(
-    [...table.matchAll(/^\| `([^`]+)` \| [\d.]+ kB \| ([\d.]+) kB \|$/gm)].map(
-      ([, entry = "", size = ""]) => [entry, Number(size) * 1_000],
+    [...tables.matchAll(/^\| (.+) \| \d+ \| [\d.]+ kB \| ([\d.]+) kB \|$/gm)].map(
+      ([, name = "", size = ""]) => [name, Number(size) * 1_000],
     ),
   );
 }

@@ -13,7 +13,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const mostNames = {
   "packages/core/src/index.ts": 36,
   "packages/server/src/index.ts": 50,
-  "packages/client/src/index.ts": 52,
+  "packages/client/src/index.ts": 50,
   "packages/node/src/index.ts": 23,
 } as const;
 
@@ -24,6 +24,7 @@ const otherEntries = [
   "packages/bindings/src/client.ts",
   "packages/core/src/internal.ts",
   "packages/server/src/store/index.ts",
+  "packages/client/src/json.ts",
   "packages/client/src/internal.ts",
   "packages/node/src/client/index.ts",
 ] as const;

@@ -1,6 +1,8 @@
+import { execFile } from "node:child_process";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { repositoryRoot, runBuf } from "./run-buf.ts";
 
@@ -20,6 +22,8 @@ describe("gen/src", () => {
   beforeAll(async () => {
     scratch = await mkdtemp(join(tmpdir(), "a2a-connect-gen-"));
     await runBuf("generate", "--output", scratch);
+    const generate = join(repositoryRoot, "gen", "browser", "generate.ts");
+    await promisify(execFile)(process.execPath, [generate, join(scratch, "gen", "src")]);
     fresh = await readTree(join(scratch, "gen", "src"));
     committed = await readTree(join(repositoryRoot, "gen", "src"));
   });

@@ -4,19 +4,17 @@ import { createClient as createRpcClient } from "@connectrpc/connect";
 import type { AgentClient } from "./agent-client.ts";
 import { AgentCards } from "./card/agent-cards.ts";
 import { createCardResolver, type ResolvedCard } from "./card/card-resolver.ts";
-import { checkExpectation } from "./card/expected-card.ts";
 import { verifyExtendedCards } from "./card/extended-card.ts";
 import { ExtendedCards } from "./card/extended-cards.ts";
 import { readLifecycleParams } from "./card/lifecycle-params.ts";
-import { checkRequirements } from "./card/required-abilities.ts";
-import { inspectResponses } from "./content/inspect-interceptor.ts";
-import { inspectOnce } from "./content/inspect-once.ts";
 import { createClient } from "./create-client.ts";
 import { AgentTransport } from "./interface/agent-transport.ts";
 import { chooseInterfaces } from "./interface/choose-interfaces.ts";
 import type { UsedCard } from "./interface/used-card.ts";
 import type { AgentReference, ConnectOptions } from "./options.ts";
+import type { BindingTransport } from "./platform.ts";
 import { resolveSettings } from "./settings.ts";
+import { webTransports } from "./transports/web-transports.ts";
 
 /**
  * Connects to an agent: fetches its card, tests it, and picks the first interface that both sides know. It calls no
@@ -28,18 +26,28 @@ import { resolveSettings } from "./settings.ts";
  * @throws RequirementError, CardExpectationError, NoInterfaceError when the agent does not fit the options
  * @throws Error when the options contradict each other
  */
-export async function connectAgent(
+export const connectAgent: ConnectAgent = connectOver(webTransports);
+
+type ConnectAgent = (reference: AgentReference, options?: ConnectOptions) => Promise<AgentClient>;
+
+/** `connectAgent` over the platform's wires and these. What only some options need is loaded for them. */
+export function connectOver(wires: readonly BindingTransport[]): ConnectAgent {
+  return (reference, options = {}) => connect(reference, options, wires);
+}
+
+async function connect(
   reference: AgentReference,
-  given: ConnectOptions = {},
+  given: ConnectOptions,
+  wires: readonly BindingTransport[],
 ): Promise<AgentClient> {
-  const options = given.inspect === undefined ? given : { ...given, inspect: inspectOnce(given.inspect) };
+  const options = await withInspection(given);
   const settings = resolveSettings(options);
   const resolver = createCardResolver(reference, options);
   const resolved = await resolver.resolve();
   for (const warning of resolved.warnings) {
     settings.onWarning(warning);
   }
-  const test = (found: ResolvedCard) => testCard(found, options);
+  const test = (found: ResolvedCard) => testCard(found, options, wires);
   const transport = new AgentTransport(await test(resolved));
   const cards = new AgentCards(transport, resolver, test, settings.onWarning);
   const rpc = createRpcClient(A2AService, transport);
@@ -55,22 +63,44 @@ export async function connectAgent(
   });
 }
 
+async function withInspection(options: ConnectOptions): Promise<ConnectOptions> {
+  const { inspect } = options;
+  if (inspect === undefined) {
+    return options;
+  }
+  const { inspectOnce } = await import("./on-demand.ts");
+  return { ...options, inspect: inspectOnce(inspect) };
+}
+
 /** Tests a card against the options, and chooses what the client uses of it. */
-async function testCard(resolved: ResolvedCard, options: ConnectOptions): Promise<UsedCard> {
+async function testCard(
+  resolved: ResolvedCard,
+  options: ConnectOptions,
+  wires: readonly BindingTransport[],
+): Promise<UsedCard> {
   const { card } = resolved;
-  await checkExpectation(resolved, options.expect ?? {});
-  checkRequirements(card, options.requires ?? {});
+  const { expect, requires } = options;
+  if (expect !== undefined) {
+    const { checkExpectation } = await import("./on-demand.ts");
+    await checkExpectation(resolved, expect);
+  }
+  if (requires !== undefined) {
+    const { checkRequirements } = await import("./on-demand.ts");
+    checkRequirements(card, requires);
+  }
   const lifecycle = readLifecycleParams(card);
   return {
     resolved,
-    candidates: chooseInterfaces(card, options),
+    candidates: chooseInterfaces(card, options, wires),
     honoursKeys: lifecycle?.idempotencyKeys === true,
     settings: {
       ...options,
       extensions: [...(options.extensions ?? []), ...(lifecycle === undefined ? [] : [lifecycleExtension])],
       interceptors: [
         ...(options.interceptors ?? []),
-        ...(options.inspect === undefined ? [] : [inspectResponses(options.inspect)]),
+        ...(options.inspect === undefined
+          ? []
+          : [(await import("./on-demand.ts")).inspectResponses(options.inspect)]),
         ...(options.verifyCard === undefined ? [] : [verifyExtendedCards(resolved, options)]),
       ],
     },

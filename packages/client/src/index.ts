@@ -1,6 +1,4 @@
 export { bytes, fileUrl, findA2AError, json, text } from "@a2a-connect/core";
-export { visibleText } from "@a2a-connect/core/internal";
-export { cardDigest } from "@a2a-connect/signing/canonical";
 export type { AgentClient, TaskStream } from "./agent-client.ts";
 export type {
   CallOptions,

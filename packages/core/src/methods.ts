@@ -1,12 +1,6 @@
 import { A2AService } from "@a2a-connect/proto";
-import { http } from "@a2a-connect/proto/google/api/annotations";
-import type { HttpRule } from "@a2a-connect/proto/google/api/http";
-import {
-  type DescMethod,
-  type DescMethodServerStreaming,
-  type DescMethodUnary,
-  getOption,
-} from "@bufbuild/protobuf";
+import { httpRules } from "@a2a-connect/proto/options";
+import type { DescMethod, DescMethodServerStreaming, DescMethodUnary } from "@bufbuild/protobuf";
 import { compileHttpRule, type HttpRoute, type HttpRuleParts } from "./http-rule.ts";
 
 /** The local name of a method of A2AService: `sendMessage`, … */
@@ -47,8 +41,11 @@ function describeMethod(desc: DescMethod): RpcMethod {
     throw new Error(`${desc}: client streaming has no HTTP+JSON or JSON-RPC form`);
   }
   const streaming = desc.methodKind === "server_streaming";
-  const rule = getOption(desc, http);
-  const declared = [rule, ...rule.additionalBindings].map(describeRule);
+  const declared = (httpRules[desc.localName] ?? []).map(([verb, template, body]) => ({
+    verb,
+    template,
+    body,
+  }));
   return {
     name: desc.name as MethodName, // the descriptor's names are the capitalized local names
     localName: desc.localName as MethodLocalName,
@@ -63,14 +60,6 @@ function describeMethod(desc: DescMethod): RpcMethod {
 
 function isServable(desc: DescMethod): desc is DescMethodUnary | DescMethodServerStreaming {
   return desc.methodKind === "unary" || desc.methodKind === "server_streaming";
-}
-
-function describeRule(rule: HttpRule): HttpRuleParts {
-  const { case: verb, value } = rule.pattern;
-  if (verb === undefined || verb === "custom") {
-    throw new Error(`the http rule of ${rule.selector || "a method"} has no verb`);
-  }
-  return { verb: verb.toUpperCase(), template: value, body: rule.body };
 }
 
 /**

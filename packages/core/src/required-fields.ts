@@ -5,12 +5,11 @@ import {
   MessageSchema,
   PartSchema,
 } from "@a2a-connect/proto";
-import { FieldBehavior, field_behavior } from "@a2a-connect/proto/google/api/field_behavior";
+import { requiredFields } from "@a2a-connect/proto/options";
 import {
   type DescField,
   type DescMessage,
   type DescOneof,
-  getOption,
   type MessageShape,
   ScalarType,
 } from "@bufbuild/protobuf";
@@ -46,7 +45,7 @@ export function findMissingFields<Desc extends DescMessage>(
 
 /** Whether a message type demands this field: `google.api.field_behavior` says REQUIRED in the proto. */
 export function isRequiredField(field: DescField): boolean {
-  return getOption(field, field_behavior).includes(FieldBehavior.REQUIRED);
+  return requiredFields[field.parent?.typeName ?? ""]?.split(" ").includes(field.name) === true;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { visibleText } from "@a2a-connect/client";
+import { visibleText } from "@a2a-connect/node/client";
 
 /**
  * Text that may be stored and shown: without terminal sequences, control characters and invisible ones; white space is

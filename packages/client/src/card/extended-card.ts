@@ -4,7 +4,7 @@ import { A2AService, type AgentCard, AgentCardSchema } from "@a2a-connect/proto"
 import { isMessage } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import type { ClientClock } from "../clock.ts";
-import { judgedLaterKey } from "../content/inspect-interceptor.ts";
+import { judgedLaterKey } from "../content/judged-later.ts";
 import { CardInvalidError } from "../errors.ts";
 import type { ConnectOptions, ReceivedCard } from "../options.ts";
 import { type CardVerdict, judgeCard, verifyReceived } from "./card-verdict.ts";

@@ -2,7 +2,7 @@ import { ReceivedText, receivedTextKey } from "@a2a-connect/bindings/client";
 import type { A2AService, AgentCard } from "@a2a-connect/proto";
 import { type Client, createContextValues } from "@connectrpc/connect";
 import { repeatCall } from "../calls/repeat-call.ts";
-import { judgedLaterKey } from "../content/inspect-interceptor.ts";
+import { judgedLaterKey } from "../content/judged-later.ts";
 import { CardRefusedError, RequirementError } from "../errors.ts";
 import type { UsedCard } from "../interface/used-card.ts";
 import type { ConnectOptions } from "../options.ts";

@@ -1,6 +1,5 @@
 import { chunksOf, parseForeignUrl, readAtMost, shownUrl } from "@a2a-connect/core/internal";
 import { CardInvalidError, CardNotFoundError, UnreachableError } from "../errors.ts";
-import { redirectLocation } from "../interface/file-fetch.ts";
 import { findNetworkFailure, isConnectionRefused } from "../interface/network-failure.ts";
 
 /** How to fetch a card. */
@@ -245,4 +244,9 @@ function notFound(
   options: { readonly hint: string; readonly cause?: unknown },
 ): CardNotFoundError {
   return new CardNotFoundError(shownUrl(url), `${shownUrl(url)} ${problem}.`, options);
+}
+
+/** The target of a redirect; undefined when the response is not one that can be followed. */
+export function redirectLocation({ status, headers }: Response): string | undefined {
+  return [301, 302, 303, 307, 308].includes(status) ? (headers.get("location") ?? undefined) : undefined;
 }

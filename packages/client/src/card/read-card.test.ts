@@ -5,8 +5,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { agentCard, cardJson, cardJson02, cardJson03 } from "../../test-support/cards.ts";
 import { CardInvalidError } from "../errors.ts";
+import { inputRequiredCapability } from "./lifecycle-params.ts";
 import { readCard } from "./read-card.ts";
-import { inputRequiredCapability } from "./required-abilities.ts";
 
 function read(json: JsonValue) {
   const { card, warnings } = readCard(JSON.stringify(json));

@@ -11,8 +11,8 @@ import { type AgentCard, AgentCardSchema, AgentExtensionSchema } from "@a2a-conn
 import { create } from "@bufbuild/protobuf";
 import { CardInvalidError } from "../errors.ts";
 import { shownList } from "../interface/shown-list.ts";
+import { inputRequiredCapability } from "./lifecycle-params.ts";
 import { isOlderCard, normalizeOlderCard, olderFieldPath, toMediaTypes } from "./older-card.ts";
-import { inputRequiredCapability } from "./required-abilities.ts";
 
 /** A card, and what is unusual about it. */
 export interface ReadCard {

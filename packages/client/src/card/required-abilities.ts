@@ -3,7 +3,7 @@ import type { AgentCard } from "@a2a-connect/proto";
 import { RequirementError } from "../errors.ts";
 import { shownList } from "../interface/shown-list.ts";
 import type { AgentRequirements } from "../options.ts";
-import { readLifecycleParams } from "./lifecycle-params.ts";
+import { inputRequiredCapability, readLifecycleParams } from "./lifecycle-params.ts";
 
 /**
  * Tests whether a card offers everything that is required.
@@ -95,9 +95,3 @@ function missingModes(
     .filter((type) => !offered.some((mode) => matchesMediaType(mode, type) || matchesMediaType(type, mode)))
     .map((type) => ({ missing: `${kind}: ${type}`, offer: `the ${kind} ${shownList(offered)}` }));
 }
-
-/**
- * Marks, among the extensions of a card, the capability `inputRequired`: some older cards declare it, and 1.0 has no
- * field for it. The agent may ask questions during a task. The client never sends this URI.
- */
-export const inputRequiredCapability = "urn:a2a-connect:older-capability:input-required";

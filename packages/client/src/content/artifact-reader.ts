@@ -5,8 +5,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { ClientContext } from "../client-context.ts";
 import { InvalidResponseError } from "../errors.ts";
-import { fileFetch } from "../interface/file-fetch.ts";
-import { type ArtifactServices, saveParts } from "./save-parts.ts";
+import type { ArtifactServices } from "./save-parts.ts";
 import { validate } from "./validate.ts";
 
 /** Reads an artifact. Only `inspect` has looked at its content. */
@@ -47,9 +46,13 @@ export function readArtifacts(
   { options, settings, cards, closed }: ClientContext,
   task: Task,
 ): readonly ArtifactReader[] {
-  const services = {
+  const { url } = cards.current.resolved;
+  const services: ArtifactServices = {
     saveFile: options.platform?.saveFile,
-    fetch: fileFetch(options, cards.current.resolved.url),
+    async fetch(input, init) {
+      const { fileFetch } = await import("../on-demand.ts");
+      return fileFetch(options, url)(input, init);
+    },
     maxBytes: options.maxResponseBytes ?? 64 * 1024 * 1024,
     idleTimeoutMs: settings.idleTimeoutMs,
     clock: settings.clock,
@@ -99,7 +102,8 @@ class ArtifactView implements ArtifactReader {
     return raw.length === 0 ? new TextEncoder().encode(this.text()) : joinBytes(raw);
   }
 
-  save(directory: string, { signal }: SaveOptions = {}): Promise<string[]> {
+  async save(directory: string, { signal }: SaveOptions = {}): Promise<string[]> {
+    const { saveParts } = await import("../on-demand.ts"); // not for pages
     return saveParts(this.artifact, directory, this.#services, signal);
   }
 

@@ -12,14 +12,10 @@ import {
   TaskSchema,
 } from "@a2a-connect/proto";
 import { isMessage, type Message as ProtobufMessage } from "@bufbuild/protobuf";
-import { Code, ConnectError, type ContextKey, createContextKey, type Interceptor } from "@connectrpc/connect";
+import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { UntrustedOutputError } from "../errors.ts";
 import type { Inspect, Inspected } from "../options.ts";
-
-/** Set for a call whose caller judges the response itself: verifies it first, then shows it to `inspect`. */
-export const judgedLaterKey: ContextKey<boolean> = createContextKey<boolean>(false, {
-  description: "the caller verifies and inspects the response",
-});
+import { judgedLaterKey } from "./judged-later.ts";
 
 /**
  * Shows everything in a response to `inspect`, one thing after the other, before the caller gets the response; for a

@@ -11,6 +11,7 @@ import { closedAddress, startHttpServer } from "../../test-support/http-server.t
 import { collect, rejectedWith } from "../../test-support/outcomes.ts";
 import { NoInterfaceError } from "../errors.ts";
 import type { BindingTransport } from "../platform.ts";
+import { webTransports } from "../transports/web-transports.ts";
 import { AgentTransport } from "./agent-transport.ts";
 import { chooseInterfaces } from "./choose-interfaces.ts";
 import { wasNeverSent } from "./never-sent.ts";
@@ -105,10 +106,14 @@ function open(
 
 function openCard(supportedInterfaces: AgentInterface[], { cardUrl, ...settings }: Settings): Opened {
   const warnings: string[] = [];
-  const candidates = chooseInterfaces(agentCard({ supportedInterfaces }), {
-    protocolVersions: ["1.0", "1.1"],
-    ...settings,
-  });
+  const candidates = chooseInterfaces(
+    agentCard({ supportedInterfaces }),
+    {
+      protocolVersions: ["1.0", "1.1"],
+      ...settings,
+    },
+    webTransports,
+  );
   const interfaces = new AgentTransport({
     resolved: { card: agentCard(), warnings: [], url: cardUrl, asked: undefined, text: "" },
     candidates,

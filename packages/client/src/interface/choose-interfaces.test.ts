@@ -25,7 +25,9 @@ const offering = (...offers: string[]) =>
   });
 
 const choiceOf = (card: ReturnType<typeof agentCard>, options: ChoiceOptions) =>
-  chooseInterfaces(card, options).map((each) => `${each.interface.protocolBinding} ${each.protocolVersion}`);
+  chooseInterfaces(card, options, webTransports).map(
+    (each) => `${each.interface.protocolBinding} ${each.protocolVersion}`,
+  );
 
 describe("the interfaces that are used (L-3)", () => {
   for (const [offers, options, chosen] of [
@@ -55,9 +57,13 @@ describe("the interfaces that are used (L-3)", () => {
   }
 
   it("are called by the platform's own transport of a binding before the built-in one", () => {
-    const [candidate] = chooseInterfaces(offering("JSONRPC 1.0"), { platform: { transports: [ownJsonRpc] } });
+    const [candidate] = chooseInterfaces(
+      offering("JSONRPC 1.0"),
+      { platform: { transports: [ownJsonRpc] } },
+      webTransports,
+    );
     expect(candidate?.binding).toBe(ownJsonRpc);
-    const [builtIn] = chooseInterfaces(offering("JSONRPC 1.0"), {});
+    const [builtIn] = chooseInterfaces(offering("JSONRPC 1.0"), {}, webTransports);
     expect(webTransports).toContain(builtIn?.binding);
   });
 });
@@ -122,7 +128,7 @@ describe("no interface that may be used (F-8)", () => {
       const card = offering(...offers);
       let thrown: unknown;
       try {
-        chooseInterfaces(card, options);
+        chooseInterfaces(card, options, webTransports);
       } catch (error) {
         thrown = error;
       }
@@ -138,7 +144,7 @@ describe("no interface that may be used (F-8)", () => {
     [cardJson02, /only A2A 0\.2 \(JSONRPC\)/],
   ] as const) {
     it(`is told of an older card by its dialect: ${version.source}`, () => {
-      expect(() => chooseInterfaces(readCard(JSON.stringify(json)).card, {})).toThrow(version);
+      expect(() => chooseInterfaces(readCard(JSON.stringify(json)).card, {}, webTransports)).toThrow(version);
     });
   }
 });

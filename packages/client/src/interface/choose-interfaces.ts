@@ -8,7 +8,6 @@ import type { AgentCard, AgentInterface } from "@a2a-connect/proto";
 import { NoInterfaceError } from "../errors.ts";
 import type { ConnectOptions } from "../options.ts";
 import type { BindingTransport } from "../platform.ts";
-import { webTransports } from "../transports/web-transports.ts";
 import { shownList } from "./shown-list.ts";
 
 /** An interface that both sides know. */
@@ -29,11 +28,18 @@ export type ChoiceOptions = Pick<
  * The interfaces of a card that may be used, best first: in the card's order (requirement L-3), or by the caller's
  * order of bindings. Versions are compared by major and minor (F-1). A pinned binding or version allows no other (F-8).
  *
+ * @param wires the built-in ones; those of the platform come first
  * @throws NoInterfaceError with what the card offers and what was wanted, when there is none
  */
-export function chooseInterfaces(card: AgentCard, options: ChoiceOptions): readonly Candidate[] {
+export function chooseInterfaces(
+  card: AgentCard,
+  options: ChoiceOptions,
+  wires: readonly BindingTransport[],
+): readonly Candidate[] {
   const wanted = wantedVersions(options);
-  const transports = new Map(knownTransports(options).map((each) => [each.binding, each]));
+  // The first of a binding counts.
+  const known = [...(options.platform?.transports ?? []), ...wires].reverse();
+  const transports = new Map(known.map((each) => [each.binding, each]));
   const bindings = options.pinBinding === undefined ? options.bindings : [options.pinBinding];
   const candidates = card.supportedInterfaces.flatMap((each) => {
     const version = parseProtocolVersion(each.protocolVersion);
@@ -44,7 +50,7 @@ export function chooseInterfaces(card: AgentCard, options: ChoiceOptions): reado
       : [];
   });
   if (candidates.length === 0) {
-    throw explain(card, { options, wanted, bindings, known: [...transports.keys()] });
+    throw explain(card, { options, wanted, bindings, known: [...transports.keys()].reverse() });
   }
   return bindings === undefined
     ? candidates
@@ -169,14 +175,3 @@ function offeredVersions(offered: readonly AgentInterface[]): string {
 
 /** How many versions a sentence names: a card may invent any number. */
 const maxVersions = 4;
-
-/** The wires that can be used: the platform's, then those that need only `fetch`. The first of a binding counts. */
-function knownTransports({ platform }: Pick<ConnectOptions, "platform">): readonly BindingTransport[] {
-  const known = new Map<string, BindingTransport>();
-  for (const each of [...(platform?.transports ?? []), ...webTransports]) {
-    if (!known.has(each.binding)) {
-      known.set(each.binding, each);
-    }
-  }
-  return [...known.values()];
-}

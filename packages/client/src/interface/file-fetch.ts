@@ -1,4 +1,5 @@
 import { parseHttpUrl } from "@a2a-connect/core/internal";
+import { redirectLocation } from "../card/fetch-card.ts";
 import { agentFetch, type FetchOptions } from "./agent-fetch.ts";
 
 /** How many redirects are followed. */
@@ -66,9 +67,4 @@ function followBlindly(
     throw new Error("it redirects without a target");
   }
   return fetch(url, { ...init, redirect: "follow" });
-}
-
-/** The target of a redirect; undefined when the response is not one that can be followed. */
-export function redirectLocation({ status, headers }: Response): string | undefined {
-  return [301, 302, 303, 307, 308].includes(status) ? (headers.get("location") ?? undefined) : undefined;
 }

@@ -1,5 +1,6 @@
 import { createInterface, type Interface } from "node:readline";
-import { type Question, type Resolver, visibleText } from "@a2a-connect/client";
+import type { Question, Resolver } from "@a2a-connect/client";
+import { visibleText } from "@a2a-connect/core/internal";
 
 /** Where to ask a person. */
 export interface AskTerminalOptions {

@@ -1,10 +1,6 @@
-import {
-  type AgentClient,
-  type ConnectOptions,
-  connectAgent as connectAnywhere,
-  visibleText,
-} from "@a2a-connect/client";
+import { type AgentClient, type ConnectOptions, connectAgent as connectAnywhere } from "@a2a-connect/client";
 import type { ClientPlatform } from "@a2a-connect/client/internal";
+import { visibleText } from "@a2a-connect/core/internal";
 import type { AgentCard } from "@a2a-connect/proto";
 import type { TrustPolicy } from "@a2a-connect/signing";
 import { isLoopbackHost } from "../address-guard.ts";

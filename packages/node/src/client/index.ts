@@ -16,7 +16,6 @@ export {
   CardRefusedError,
   type ConnectOptions,
   ContentTooLargeError,
-  cardDigest,
   type FollowOptions,
   file,
   fileUrl,
@@ -47,8 +46,9 @@ export {
   text,
   UnreachableError,
   UntrustedOutputError,
-  visibleText,
 } from "@a2a-connect/client";
+export { visibleText } from "@a2a-connect/core/internal";
+export { cardDigest } from "@a2a-connect/signing/canonical";
 export { type AskTerminalOptions, askTerminal } from "./ask-terminal.ts";
 export { connectAgent, type NodeConnectOptions } from "./connect-agent.ts";
 export { createFileCardMemory } from "./file-card-memory.ts";

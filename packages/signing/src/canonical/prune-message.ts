@@ -6,7 +6,7 @@ import {
   type JsonValue,
   ScalarType,
 } from "@bufbuild/protobuf";
-import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
+import type { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { setMember } from "./json.ts";
 import { CardTextError } from "./read-card-text.ts";
 
@@ -154,7 +154,7 @@ function defaultScalar(type: ScalarType): (value: JsonValue) => boolean {
 /** `optional`, a member of a oneof, or a message: whether it is set can be told from its value. */
 function isExplicit(field: DescField): boolean {
   const isSingle = field.fieldKind !== "list" && field.fieldKind !== "map";
-  return isSingle && field.presence === FeatureSet_FieldPresence.EXPLICIT;
+  return isSingle && field.presence === explicit;
 }
 
 function holdsAnyJson(field: DescField): boolean {
@@ -198,3 +198,6 @@ function pruneValues(rules: MessageRules, map: JsonObject, walk: PruneWalk): Jso
   }
   return result;
 }
+
+/** The number alone, because its enum brings the whole schema of descriptors into a bundle. */
+const explicit: typeof FeatureSet_FieldPresence.EXPLICIT = 1;

@@ -1,7 +1,6 @@
 import { isSettled } from "@a2a-connect/core";
 import { type StreamResponse, TaskState } from "@a2a-connect/proto";
 import type { ClientContext } from "../../client-context.ts";
-import { inspectContent } from "../../content/inspect-interceptor.ts";
 import { createPushConfig } from "../../send/send-request.ts";
 import type { Observation } from "../observation.ts";
 import type { PushDelivery, PushSubscription } from "./push-receiver.ts";
@@ -73,7 +72,10 @@ class WebhookSource implements Source {
       const { response, eventId: id } = arrived.value;
       if (taskIdOf(response) === tracker.taskId) {
         const { inspect } = this.#context.options;
-        await (inspect && inspectContent(response, inspect));
+        if (inspect !== undefined) {
+          const { inspectContent } = await import("../../on-demand.ts");
+          await inspectContent(response, inspect);
+        }
         return { response, id };
       }
     }

@@ -1,0 +1,10 @@
+/**
+ * What only some options and calls need. Import it with `import()`: a page loads these modules in one file, and only when
+ * it uses one of them.
+ */
+export { checkExpectation } from "./card/expected-card.ts";
+export { checkRequirements } from "./card/required-abilities.ts";
+export { inspectContent, inspectResponses } from "./content/inspect-interceptor.ts";
+export { inspectOnce } from "./content/inspect-once.ts";
+export { saveParts } from "./content/save-parts.ts";
+export { fileFetch } from "./interface/file-fetch.ts";
