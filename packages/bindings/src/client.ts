@@ -1,5 +1,6 @@
+export { CallEnding, OnlyMessage, onlyMessage, runStreamingCall, runUnaryCall } from "./client-call.ts";
 export { ReceivedText, receivedTextKey } from "./fetch/json-transport.ts";
-export { type EventIds, eventIdsKey } from "./fetch/read-response.ts";
+export { type EventIds, eventIdsKey, type ReadyMessages } from "./fetch/read-response.ts";
 export {
   HttpStatusError,
   ResponseLimitError,
@@ -7,6 +8,7 @@ export {
   responseTooLarge,
 } from "./fetch/response-errors.ts";
 export type { JsonTransportOptions } from "./fetch/transport-options.ts";
+export type { WireBody, WireFetch, WireReader, WireResponse } from "./fetch/wire-fetch.ts";
 export { createHttpJsonTransport, type HttpJsonTransportOptions } from "./http-json/transport.ts";
 export { createJsonRpcTransport, type JsonRpcTransportOptions } from "./jsonrpc/transport.ts";
 export { limitConnectFetch, limitGrpcWebFetch } from "./rpc/limited-fetch.ts";

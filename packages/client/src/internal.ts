@@ -17,6 +17,8 @@ export {
   type OpenTransport,
   type SaveFile,
   SilenceError,
+  type WireExchange,
 } from "./platform.ts";
 export { readQuestion } from "./run/question.ts";
+export { jsonTransports } from "./transports/json-transports.ts";
 export { webTransports } from "./transports/web-transports.ts";

@@ -1,3 +1,4 @@
+import type { WireFetch } from "@a2a-connect/bindings/client";
 import type { Interceptor, Transport } from "@connectrpc/connect";
 
 /** What a runtime adds to web standards. Node's is in `@a2a-connect/node/client`. */
@@ -39,12 +40,22 @@ export interface BindingTransportSettings {
   /** The interface's URL, as the card has it. */
   readonly url: string;
   readonly fetch: typeof globalThis.fetch;
+  /** Makes the requests of the JSON wires in place of `fetch`, where a platform can do that for less. */
+  readonly exchange?: WireExchange;
   /** The first one outermost. */
   readonly interceptors: readonly Interceptor[];
   /** Longest response, or message of a stream, in bytes after decompression. */
   readonly maxResponseBytes: number;
   /** Time limit for connecting, if a wire can enforce one. */
   readonly connectTimeoutMs: number;
+}
+
+/** How the requests of one open transport are made. */
+export interface WireExchange {
+  /** It does not follow redirects. */
+  readonly fetch: WireFetch;
+  /** Ends all running requests. */
+  close(): void;
 }
 
 /** The reason with which a call is aborted after its connection was silent for too long. */

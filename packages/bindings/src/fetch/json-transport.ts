@@ -1,16 +1,15 @@
-import type { DescMethodStreaming, DescMethodUnary, Message } from "@bufbuild/protobuf";
+import { create, type DescMethodStreaming, type DescMethodUnary, type Message } from "@bufbuild/protobuf";
 import {
-  Code,
-  ConnectError,
   type ContextKey,
   type ContextValues,
   createContextKey,
   createContextValues,
   type Transport,
 } from "@connectrpc/connect";
-import { runStreamingCall, runUnaryCall } from "@connectrpc/connect/protocol";
+import { OnlyMessage, onlyMessage, runStreamingCall, runUnaryCall } from "../client-call.ts";
 import { eventIdsKey, type MessageReading, MessageStream, parseResponse } from "./read-response.ts";
 import { callHeaders, type TransportSettings } from "./transport-options.ts";
+import type { WireResponse } from "./wire-fetch.ts";
 
 /**
  * The JSON text of a response, for a caller that needs what a message does not keep: unknown members, and names that
@@ -60,7 +59,7 @@ export interface JsonWireClient {
 
 /** The response to a streaming call: server-sent events. */
 export interface JsonStream extends Pick<MessageReading, "read"> {
-  readonly response: Response;
+  readonly response: WireResponse;
 }
 
 /** The response to a unary call. */
@@ -79,36 +78,47 @@ export function createJsonTransport(wire: JsonWireClient, settings: TransportSet
 
   return {
     unary(method, signal, timeoutMs = defaultTimeoutMs, header, message, contextValues) {
-      return runUnaryCall({
-        interceptors,
-        ...definedOnly({ signal, timeoutMs }),
-        req: { stream: false, ...requestCommon(method, header, contextValues), method, message },
-        next: async (req) => {
+      return runUnaryCall(
+        { interceptors, signal, timeoutMs },
+        {
+          stream: false,
+          ...requestCommon(method, header, contextValues),
+          method,
+          message: create(method.input, message),
+        },
+        async (req) => {
           const { header: responseHeader, json, text } = await wire.unary(req);
           const response = parseResponse(method.output, json);
           req.contextValues.get(receivedTextKey)?.keep(response, text());
           return { stream: false, ...responseCommon(method, responseHeader), method, message: response };
         },
-      });
+      );
     },
 
-    stream(method, signal, timeoutMs = defaultTimeoutMs, header, messages, contextValues) {
-      return runStreamingCall({
-        interceptors,
-        ...definedOnly({ signal, timeoutMs }),
-        req: { stream: true, ...requestCommon(method, header, contextValues), method, message: messages },
-        next: async (req) => {
-          const message = await onlyMessage(req.message, method);
-          const { response, read } = await wire.stream({ ...req, message });
+    async stream(method, signal, timeoutMs = defaultTimeoutMs, header, messages, contextValues) {
+      const message = new OnlyMessage(await onlyMessage(messages, method));
+      return runStreamingCall(
+        { interceptors, signal, timeoutMs },
+        { stream: true, ...requestCommon(method, header, contextValues), method, message },
+        async (req, ending) => {
+          const { response, read } = await wire.stream({
+            ...req,
+            message: await onlyMessage(req.message, method),
+          });
           const ids = req.contextValues.get(eventIdsKey);
           return {
             stream: true,
             ...responseCommon(method, response.headers),
             method,
-            message: new MessageStream(method.output, response, { maxLength: maxResponseBytes, ids, read }),
+            message: new MessageStream(method.output, response, {
+              maxLength: maxResponseBytes,
+              ids,
+              read,
+              ending,
+            }),
           };
         },
-      });
+      );
     },
   };
 
@@ -127,25 +137,4 @@ type AnyMethod = DescMethodUnary | DescMethodStreaming;
 
 function responseCommon(method: AnyMethod, header: Headers) {
   return { service: method.parent, header, trailer: new Headers() };
-}
-
-/** exactOptionalPropertyTypes: an undefined option must be left out. */
-function definedOnly({
-  signal,
-  timeoutMs,
-}: {
-  signal: AbortSignal | undefined;
-  timeoutMs: number | undefined;
-}) {
-  return { ...(signal && { signal }), ...(timeoutMs === undefined ? {} : { timeoutMs }) };
-}
-
-/** The one request of a server-streaming call; the JSON wires cannot carry more. */
-async function onlyMessage<T>(messages: AsyncIterable<T>, method: AnyMethod): Promise<T> {
-  if (method.methodKind === "server_streaming") {
-    for await (const message of messages) {
-      return message;
-    }
-  }
-  throw new ConnectError(`${method.name} cannot be called over this wire`, Code.Unimplemented);
 }

@@ -8,11 +8,13 @@ import {
 } from "@a2a-connect/core/internal";
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ContextKey, createContextKey } from "@connectrpc/connect";
+import type { CallEnding } from "../client-call.ts";
 import { EventParser, type ServerSentEvent } from "../sse/parse-events.ts";
 import { responseTooLarge } from "./response-errors.ts";
+import type { WireReader, WireResponse } from "./wire-fetch.ts";
 
 /** Whether a response is a stream of server-sent events. */
-export function isEventStream({ headers }: Response): boolean {
+export function isEventStream({ headers }: WireResponse): boolean {
   const type = parseMediaType(headers.get("content-type") ?? "");
   return type?.type === "text" && type.subtype === "event-stream";
 }
@@ -43,7 +45,7 @@ class JsonResponse {
  *
  * @throws ConnectError ResourceExhausted when it is longer than `maxBytes`, Unavailable when it is cut off
  */
-export async function readJsonResponse(response: Response, maxBytes: number): Promise<JsonResponse> {
+export async function readJsonResponse(response: WireResponse, maxBytes: number): Promise<JsonResponse> {
   const type = parseMediaType(response.headers.get("content-type") ?? "");
   if (
     parseJsonMedia(response.headers.get("content-type")) === undefined &&
@@ -68,7 +70,7 @@ export async function readJsonResponse(response: Response, maxBytes: number): Pr
  *
  * @throws ConnectError Unavailable when the connection breaks
  */
-export function readChunks({ body }: Response): AsyncIterable<Uint8Array> {
+export function readChunks({ body }: WireResponse): AsyncIterable<Uint8Array> {
   return chunksOf(body, responseCutOff);
 }
 
@@ -134,6 +136,18 @@ export interface MessageReading {
   readonly ids: EventIds | undefined;
   /** The JSON of the message in that of an event. @throws ConnectError for an event that is an error */
   read(json: unknown): unknown;
+  /** What may end the call before its response has ended. */
+  readonly ending: CallEnding;
+}
+
+/** Messages of which several may have arrived together. */
+export interface ReadyMessages<T> extends AsyncIterator<T, void> {
+  /**
+   * The next message when it has arrived already; otherwise undefined, and `next` waits for it.
+   *
+   * @throws ConnectError as `next` rejects
+   */
+  takeReady(): T | undefined;
 }
 
 /**
@@ -143,42 +157,60 @@ export interface MessageReading {
  * It rejects with a ConnectError: Internal for an event that is not JSON, or no message of the type.
  */
 export class MessageStream<Desc extends DescMessage>
-  implements AsyncIterableIterator<MessageShape<Desc>, void>
+  implements AsyncIterable<MessageShape<Desc>, void>, ReadyMessages<MessageShape<Desc>>
 {
   readonly #desc: Desc;
   readonly #reading: MessageReading;
   readonly #parser: EventParser;
   /** Undefined when the stream is over. */
-  #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  #reader: WireReader | undefined;
 
-  constructor(desc: Desc, { body }: Response, reading: MessageReading) {
+  constructor(desc: Desc, { body }: WireResponse, reading: MessageReading) {
     this.#desc = desc;
     this.#reading = reading;
     this.#parser = new EventParser(reading.maxLength);
     this.#reader = body?.getReader();
   }
 
-  async next(): Promise<IteratorResult<MessageShape<Desc>, void>> {
+  takeReady(): MessageShape<Desc> | undefined {
+    if (this.#reader === undefined) {
+      return undefined;
+    }
     try {
-      while (this.#reader !== undefined) {
-        const event = this.#parser.next();
-        if (event !== undefined) {
-          return { done: false, value: this.#parse(event) };
-        }
-        const { done, value } = await this.#reader.read().catch((thrown: unknown) => {
-          throw responseCutOff(thrown);
-        });
-        if (done) {
-          this.#close();
-          this.#parser.end();
-        } else {
-          this.#parser.push(value);
-        }
+      this.#reading.ending.throwIfOver();
+      const event = this.#parser.next();
+      return event && this.#parse(event);
+    } catch (thrown) {
+      throw this.#fail(thrown);
+    }
+  }
+
+  async next(): Promise<IteratorResult<MessageShape<Desc>, void>> {
+    for (;;) {
+      const value = this.takeReady();
+      if (value !== undefined) {
+        return { done: false, value };
       }
-      return { done: true, value: undefined };
-    } catch (error) {
-      this.#close();
-      throw error;
+      if (this.#reader === undefined) {
+        return { done: true, value: undefined };
+      }
+      await this.#receive(this.#reader);
+    }
+  }
+
+  async #receive(reader: WireReader): Promise<void> {
+    try {
+      const { done, value } = await reader.read().catch((thrown: unknown) => {
+        throw responseCutOff(thrown);
+      });
+      if (done) {
+        this.#close();
+        this.#parser.end();
+      } else {
+        this.#parser.push(value);
+      }
+    } catch (thrown) {
+      throw this.#fail(thrown);
     }
   }
 
@@ -200,7 +232,13 @@ export class MessageStream<Desc extends DescMessage>
     return parseResponse(this.#desc, read(parseJson(data)));
   }
 
+  #fail(thrown: unknown): ConnectError {
+    this.#close();
+    return this.#reading.ending.explain(thrown);
+  }
+
   #close(): void {
+    this.#reading.ending[Symbol.dispose]();
     this.#reader?.cancel().catch(() => {}); // it is closed already, or the rest is not needed
     this.#reader = undefined;
   }

@@ -1,5 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { TransportSettings } from "./transport-options.ts";
+import type { WireResponse } from "./wire-fetch.ts";
 
 /** One HTTP request of a transport. */
 export interface OutgoingRequest {
@@ -20,13 +21,23 @@ const encoder = new TextEncoder();
  *
  * @throws ConnectError Unavailable when no response came; the signal's reason when it was aborted
  */
-export async function send(request: OutgoingRequest, settings: TransportSettings): Promise<Response> {
-  const headers = new Headers(request.header);
-  headers.set("accept", request.accept);
+export async function send(request: OutgoingRequest, settings: TransportSettings): Promise<WireResponse> {
+  const headers: Record<string, string> = {};
+  request.header.forEach((value, name) => {
+    headers[name] = value;
+  });
+  headers["accept"] = request.accept;
   const init: RequestInit = { method: request.method, headers, signal: request.signal };
   if (request.body !== undefined) {
-    headers.set("content-type", request.body.mediaType);
-    init.body = await encodeBody(request.body.text, headers, settings);
+    headers["content-type"] = request.body.mediaType;
+    const bytes = encoder.encode(request.body.text);
+    const { sendCompression, compressMinBytes } = settings;
+    if (sendCompression === undefined || bytes.byteLength < compressMinBytes) {
+      init.body = bytes;
+    } else {
+      headers["content-encoding"] = sendCompression.name;
+      init.body = await sendCompression.compress(bytes);
+    }
   }
   try {
     return await settings.fetch(request.url, init);
@@ -37,17 +48,4 @@ export async function send(request: OutgoingRequest, settings: TransportSettings
     }
     throw new ConnectError("the server could not be reached", Code.Unavailable, undefined, undefined, thrown);
   }
-}
-
-async function encodeBody(
-  text: string,
-  headers: Headers,
-  { sendCompression, compressMinBytes }: TransportSettings,
-): Promise<Uint8Array<ArrayBuffer>> {
-  const bytes = encoder.encode(text);
-  if (sendCompression === undefined || bytes.byteLength < compressMinBytes) {
-    return bytes;
-  }
-  headers.set("content-encoding", sendCompression.name);
-  return sendCompression.compress(bytes);
 }

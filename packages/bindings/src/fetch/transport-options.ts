@@ -1,11 +1,12 @@
 import { setServiceParameters, versionHeader } from "@a2a-connect/core/internal";
 import type { Interceptor } from "@connectrpc/connect";
 import type { Compression } from "@connectrpc/connect/protocol";
+import type { WireFetch } from "./wire-fetch.ts";
 
 /** Options of the client end of a JSON wire. */
 export interface JsonTransportOptions {
   /** Sends the requests. Default the platform's `fetch`. */
-  readonly fetch?: typeof globalThis.fetch;
+  readonly fetch?: WireFetch;
   /** Run around every call, the first one outermost. */
   readonly interceptors?: readonly Interceptor[];
   /** Header fields of every request; those of a call take precedence. */
@@ -22,7 +23,7 @@ export interface JsonTransportOptions {
 
 /** The options that every request needs, with their defaults. */
 export interface TransportSettings {
-  readonly fetch: typeof globalThis.fetch;
+  readonly fetch: WireFetch;
   readonly interceptors: Interceptor[];
   readonly headers: HeadersInit | undefined;
   readonly maxResponseBytes: number;
@@ -47,10 +48,12 @@ export function resolveTransportOptions(options: JsonTransportOptions): Transpor
 
 /** Header fields of one call for its interceptors. `A2A-Version` is the default unless the caller set it (F-2). */
 export function callHeaders({ headers }: TransportSettings, own: HeadersInit | undefined): Headers {
-  const merged = new Headers(headers);
-  new Headers(own).forEach((value, name) => {
-    merged.set(name, value);
-  });
+  const merged = new Headers(headers ?? own);
+  if (headers !== undefined) {
+    new Headers(own).forEach((value, name) => {
+      merged.set(name, value);
+    });
+  }
   if (!merged.has(versionHeader)) {
     setServiceParameters(merged);
   }

@@ -11,6 +11,7 @@ import { isEventStream, readJsonResponse } from "../fetch/read-response.ts";
 import { codeFromHttpStatus, fromWireError, tooManyRequests } from "../fetch/response-errors.ts";
 import { send } from "../fetch/send.ts";
 import { type JsonTransportOptions, resolveTransportOptions } from "../fetch/transport-options.ts";
+import type { WireResponse } from "../fetch/wire-fetch.ts";
 import { parseCode } from "./error-body.ts";
 
 /** Options of the client end of the HTTP+JSON binding. */
@@ -34,7 +35,7 @@ export function createHttpJsonTransport(options: HttpJsonTransportOptions): Tran
   const settings = resolveTransportOptions(options);
   const mediaType: JsonMedia = options.jsonMedia === "json" ? "application/json" : "application/a2a+json";
 
-  function request(call: OutgoingCall, accept: string, verb?: string): Promise<Response> {
+  function request(call: OutgoingCall, accept: string, verb?: string): Promise<WireResponse> {
     const parts = httpRequestParts(requireMethod(call), call.message, verb);
     const { header, signal } = call;
     const url = joinUrl(options.baseUrl, parts);
@@ -42,7 +43,7 @@ export function createHttpJsonTransport(options: HttpJsonTransportOptions): Tran
     return send({ url, method: parts.verb, header, accept, ...body, signal }, settings);
   }
 
-  async function readFailure(response: Response): Promise<ConnectError> {
+  async function readFailure(response: WireResponse): Promise<ConnectError> {
     const { json } = await readJsonResponse(response, settings.maxResponseBytes);
     return response.ok && !isErrorBody(json)
       ? new ConnectError("the server did not answer with a stream", Code.Internal, response.headers)
@@ -53,7 +54,7 @@ export function createHttpJsonTransport(options: HttpJsonTransportOptions): Tran
    * Opens a stream with POST, and with GET when the server does not know the path or refuses the verb: the spec says
    * one and the schema the other (requirement K-1).
    */
-  async function openStream(call: OutgoingCall): Promise<Response> {
+  async function openStream(call: OutgoingCall): Promise<WireResponse> {
     const response = await request(call, acceptStream, "POST");
     if (response.status !== 404 && response.status !== 405) {
       return response;
@@ -113,7 +114,7 @@ function joinUrl(baseUrl: string, { path, query }: HttpRequestParts): string {
   return `${base.replace(/\/+$/, "")}${path}${parameters === "" ? "" : `?${parameters}`}`;
 }
 
-function unlessError(json: unknown, response: Response): unknown {
+function unlessError(json: unknown, response: WireResponse): unknown {
   if (isErrorBody(json)) {
     throw fromErrorBody(json, response);
   }
@@ -125,7 +126,7 @@ function isErrorBody(json: unknown): boolean {
   return isObject(json) && isObject(json["error"]);
 }
 
-function fromErrorBody(json: unknown, { headers, status }: Response): ConnectError {
+function fromErrorBody(json: unknown, { headers, status }: WireResponse): ConnectError {
   const said = `the server answered with HTTP status ${status}`;
   const code = codeFromHttpStatus(status);
   if (!isObject(json) || !isObject(json["error"])) {

@@ -5,6 +5,7 @@ import { isEventStream, readJsonResponse } from "../fetch/read-response.ts";
 import { codeFromHttpStatus, fromWireError, tooManyRequests } from "../fetch/response-errors.ts";
 import { send } from "../fetch/send.ts";
 import { type JsonTransportOptions, resolveTransportOptions } from "../fetch/transport-options.ts";
+import type { WireResponse } from "../fetch/wire-fetch.ts";
 import { withoutHeading } from "./response.ts";
 
 /** Options of the client end of the JSON-RPC binding. */
@@ -64,7 +65,7 @@ export function createJsonRpcTransport(options: JsonRpcTransportOptions): Transp
 /** A request and its response. */
 interface Exchange {
   readonly id: number;
-  readonly response: Response;
+  readonly response: WireResponse;
 }
 
 /** Whether a call that has no result succeeded: some servers then leave out `result`, or send no body at all. */

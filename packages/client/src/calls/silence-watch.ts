@@ -1,24 +1,27 @@
+import { LinkedAbort } from "@a2a-connect/core/internal";
 import type { ClientClock } from "../clock.ts";
 import { SilenceError } from "../platform.ts";
 
 /** Ends a connection after a time of silence. It uses one timer for each period, not one for each message. */
 export class SilenceWatch {
-  readonly #controller = new AbortController();
+  readonly #abort: LinkedAbort;
   readonly #clock: ClientClock;
   readonly #limitMs: number;
   #lastMs: number;
   #paused = false;
 
-  constructor(clock: ClientClock, limitMs: number) {
+  /** @param signal ends the watch, too, with its own reason */
+  constructor(clock: ClientClock, limitMs: number, signal: AbortSignal | undefined) {
+    this.#abort = new LinkedAbort(signal);
     this.#clock = clock;
     this.#limitMs = limitMs;
     this.#lastMs = clock.now();
     this.#watch().catch(() => {}); // stopped
   }
 
-  /** Aborts when the watch ends: after silence, or by `stop`. */
+  /** Aborts when the watch ends: after silence, by `stop`, or by the signal that it was given. */
   get signal(): AbortSignal {
-    return this.#controller.signal;
+    return this.#abort.signal;
   }
 
   /** Whether it has ended after silence. */
@@ -39,14 +42,15 @@ export class SilenceWatch {
 
   /** Ends the watch, and the connection. Call it in any case. */
   stop(): void {
-    this.#controller.abort(isStopped);
+    this.#abort.abort(isStopped);
+    this.#abort[Symbol.dispose]();
   }
 
   async #watch(): Promise<void> {
     for (;;) {
       const waited = this.#paused ? 0 : this.#clock.now() - this.#lastMs;
       if (waited >= this.#limitMs) {
-        this.#controller.abort(new SilenceError("nothing was heard"));
+        this.#abort.abort(new SilenceError("nothing was heard"));
         return;
       }
       await this.#clock.sleep(this.#limitMs - waited, this.signal);

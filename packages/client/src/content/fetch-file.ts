@@ -90,8 +90,8 @@ class FileWait {
     this.what = `the file at ${origin}`;
     this.#given = signal;
     this.#limitMs = idleTimeoutMs;
-    this.#watch = new SilenceWatch(clock, idleTimeoutMs);
-    this.signal = signal === undefined ? this.#watch.signal : AbortSignal.any([this.#watch.signal, signal]);
+    this.#watch = new SilenceWatch(clock, idleTimeoutMs, signal);
+    this.signal = this.#watch.signal;
   }
 
   /**

@@ -1,3 +1,4 @@
+import { LinkedAbort } from "@a2a-connect/core/internal";
 import type { StreamResponse, Task } from "@a2a-connect/proto";
 import type { TaskStream } from "../agent-client.ts";
 import type { ClientContext } from "../client-context.ts";
@@ -32,22 +33,29 @@ export class ObservedStream implements TaskStream {
       throw new Error("the stream of a task can be iterated over once");
     }
     this.#iterated = true;
-    const left = new AbortController();
-    const signal = AbortSignal.any([this.#observation.signal, left.signal]);
-    const events = observe(this.#context, { ...this.#observation, signal });
+    const ending = new LinkedAbort(this.#observation.signal);
+    let hasLeft = false;
+    const events = observe(this.#context, { ...this.#observation, signal: ending.signal });
     return {
       async next() {
         try {
-          return await events.next();
+          const next = await events.next();
+          if (next.done === true) {
+            ending[Symbol.dispose]();
+          }
+          return next;
         } catch (error) {
-          if (left.signal.aborted) {
+          ending[Symbol.dispose]();
+          if (hasLeft) {
             return { done: true, value: undefined };
           }
           throw explainFailure(error);
         }
       },
       async return() {
-        left.abort(new Error("the caller has left"));
+        hasLeft = true;
+        ending.abort(new Error("the caller has left"));
+        ending[Symbol.dispose]();
         await events.return().catch(() => {}); // it ends with the reason of the abort
         return { done: true, value: undefined };
       },

@@ -1,21 +1,12 @@
-import { eventIdsKey } from "@a2a-connect/bindings/client";
+import { eventIdsKey, OnlyMessage, onlyMessage } from "@a2a-connect/bindings/client";
 import {
   create,
   type DescMessage,
   type DescMethodStreaming,
   type DescMethodUnary,
   type MessageInitShape,
-  type MessageShape,
 } from "@bufbuild/protobuf";
-import {
-  Code,
-  ConnectError,
-  type ContextValues,
-  type StreamResponse,
-  type Transport,
-  type UnaryResponse,
-} from "@connectrpc/connect";
-import { createAsyncIterable } from "@connectrpc/connect/protocol";
+import type { ContextValues, StreamResponse, Transport, UnaryResponse } from "@connectrpc/connect";
 import { CardInterfaces } from "./card-interfaces.ts";
 import type { Candidate } from "./choose-interfaces.ts";
 import type { UsedCard } from "./used-card.ts";
@@ -96,11 +87,11 @@ export class AgentTransport implements Transport {
   ): Promise<StreamResponse<I, O>> {
     const { interfaces, end } = this.#begin();
     try {
-      const message = await onlyMessage(method, input);
+      const message = await onlyMessage(input, method);
       const response = await interfaces.call(
         { method, signal, timeoutMs, header, message },
         ({ transport, timeoutMs: leftMs, header: sent, message: asked }) =>
-          transport.stream(method, signal, leftMs, sent, createAsyncIterable([asked]), values),
+          transport.stream(method, signal, leftMs, sent, new OnlyMessage(asked), values),
       );
       if (values?.get(eventIdsKey) === undefined) {
         return { ...response, message: watchEnd(response.message, signal, end) };
@@ -160,17 +151,4 @@ function endWith(signal: AbortSignal | undefined, end: () => void): void {
   } else {
     signal?.addEventListener("abort", end, { once: true });
   }
-}
-
-/** The one request of a server-streaming call, so that it can be sent to another interface once more. */
-async function onlyMessage<I extends DescMessage>(
-  method: DescMethodStreaming<I>,
-  input: AsyncIterable<MessageInitShape<I>>,
-): Promise<MessageShape<I>> {
-  if (method.methodKind === "server_streaming") {
-    for await (const message of input) {
-      return create(method.input, message);
-    }
-  }
-  throw new ConnectError(`${method.name} cannot be called over this transport`, Code.Unimplemented);
 }

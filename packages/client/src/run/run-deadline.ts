@@ -1,3 +1,4 @@
+import type { LinkedAbort } from "@a2a-connect/core/internal";
 import type { ClientClock } from "../clock.ts";
 import { RunTimeoutError } from "../errors.ts";
 import type { TaskTracker } from "../follow/task-tracker.ts";
@@ -17,7 +18,7 @@ export function startDeadline(
   deadlineMs: number | undefined,
   clock: ClientClock,
   tracker: TaskTracker,
-  ended: AbortController,
+  ended: LinkedAbort,
 ): void {
   if (deadlineMs !== undefined) {
     clock.sleep(deadlineMs, ended.signal).then(

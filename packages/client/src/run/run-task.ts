@@ -1,4 +1,5 @@
 import { isInterrupted, isTerminal } from "@a2a-connect/core";
+import { LinkedAbort } from "@a2a-connect/core/internal";
 import type { StreamResponse, Task } from "@a2a-connect/proto";
 import type { Input } from "../call-options.ts";
 import { type ClientContext, signalOf } from "../client-context.ts";
@@ -53,8 +54,8 @@ function drive(
   return explained(async () => {
     const repeated = new RepeatedQuestion(options.maxRepeats);
     const given = signalOf(context, options);
-    const ended = new AbortController();
-    const signal = AbortSignal.any([given, ended.signal]);
+    using ended = new LinkedAbort(given);
+    const { signal } = ended;
     const observation = createObservation(context, options, {
       ...begin(signal),
       until: "terminal",

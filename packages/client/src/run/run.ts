@@ -23,9 +23,9 @@ export type NextEvent = IteratorResult<StreamResponse, void>;
 export function announceTo({ onTask }: ResumeOptions, signal: AbortSignal): (task: Task) => Promise<void> {
   let isKnown = false;
   return async (task) => {
-    if (!isKnown) {
+    if (!isKnown && onTask !== undefined) {
       isKnown = true;
-      await callBack("onTask", () => onTask?.(task), task, signal);
+      await callBack("onTask", () => onTask(task), task, signal);
     }
   };
 }
@@ -37,6 +37,10 @@ export async function reportTo(
   task: Task,
   signal: AbortSignal,
 ): Promise<void> {
+  const { onProgress, onArtifact } = options;
+  if (onProgress === undefined && onArtifact === undefined) {
+    return;
+  }
   if (payload.case === "task") {
     const { id, contextId, status } = payload.value;
     const created = create(TaskSchema, { id, contextId });
@@ -46,9 +50,9 @@ export async function reportTo(
     for (const event of reconcile(created, payload.value)) {
       await reportTo(options, event, task, signal);
     }
-  } else if (payload.case === "statusUpdate") {
-    await callBack("onProgress", () => options.onProgress?.(payload.value, task), task, signal);
-  } else if (payload.case === "artifactUpdate") {
-    await callBack("onArtifact", () => options.onArtifact?.(payload.value, task), task, signal);
+  } else if (payload.case === "statusUpdate" && onProgress !== undefined) {
+    await callBack("onProgress", () => onProgress(payload.value, task), task, signal);
+  } else if (payload.case === "artifactUpdate" && onArtifact !== undefined) {
+    await callBack("onArtifact", () => onArtifact(payload.value, task), task, signal);
   }
 }

@@ -52,13 +52,21 @@ export function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
   return joined;
 }
 
+/** What `chunksOf` needs of a `ReadableStream`. */
+export interface ChunkedBody {
+  getReader(): {
+    read(): Promise<{ done: false; value: Uint8Array } | { done: true; value?: Uint8Array | undefined }>;
+    cancel(): Promise<void>;
+  };
+}
+
 /**
  * A body chunk by chunk; not every browser can iterate over a stream. To stop early closes the connection.
  *
  * @param explain gets what the stream throws, and returns what the caller is to catch; default the same
  */
 export async function* chunksOf(
-  body: ReadableStream<Uint8Array> | null,
+  body: ChunkedBody | null,
   explain: (thrown: unknown) => unknown = (thrown) => thrown,
 ): AsyncGenerator<Uint8Array, void> {
   if (body === null) {

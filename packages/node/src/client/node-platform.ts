@@ -1,10 +1,11 @@
 import { lookup } from "node:dns";
-import type { ClientPlatform } from "@a2a-connect/client/internal";
+import { type BindingTransport, type ClientPlatform, jsonTransports } from "@a2a-connect/client/internal";
 import { longestTimerMs } from "@a2a-connect/core/internal";
 import { Agent, type Dispatcher, EnvHttpProxyAgent, fetch as undiciFetch } from "undici";
 import { createAddressGuard, isLoopbackHost, targetOf } from "../address-guard.ts";
 import { createGuardedFetch, guardLookup } from "../guarded-fetch.ts";
 import { grpcTransport } from "./grpc-transport.ts";
+import { createNodeExchange } from "./node-exchange.ts";
 import { saveFile } from "./save-file.ts";
 import { type ClientTlsOptions, type NodeTlsOptions, toNodeTls } from "./tls-options.ts";
 
@@ -57,6 +58,7 @@ export function nodePlatform(options: NodePlatformOptions = {}): ClientPlatform 
   return {
     transports: [
       grpcTransport({ tls, cardScheme: cardUrl?.protocol, guard: untrusted ? grpcGuard : undefined }),
+      ...jsonWires(plain),
     ],
     fetch: plain.fetch,
     guardedFetch: guarded.fetch,
@@ -67,8 +69,22 @@ export function nodePlatform(options: NodePlatformOptions = {}): ClientPlatform 
   };
 }
 
+/** The JSON wires. They make requests on the connections of our `fetch`, but any other `fetch` is called as it is. */
+function jsonWires(plain: NodeFetch): BindingTransport[] {
+  return jsonTransports.map(({ binding, open }) => ({
+    binding,
+    open: (settings) =>
+      open(
+        settings.fetch === plain.fetch
+          ? { ...settings, exchange: createNodeExchange(plain.dispatcher) }
+          : settings,
+      ),
+  }));
+}
+
 /** A `fetch` with connections of its own. */
 export interface NodeFetch {
+  readonly dispatcher: Dispatcher;
   readonly fetch: typeof globalThis.fetch;
   /** Closes all connections; calls that still run reject. */
   close(): Promise<void>;
@@ -86,6 +102,7 @@ function createNodeFetch(tls: NodeTlsOptions, connectTimeoutMs: number): NodeFet
       ? new EnvHttpProxyAgent({ ...options, requestTls: options.connect })
       : new Agent(options);
   return {
+    dispatcher,
     // undici's types name its own classes in place of the DOM's. At run time they are the same, except for form data.
     fetch: async (input, init) =>
       (await undiciFetch(

@@ -1,9 +1,8 @@
 import { eventIdHeader } from "@a2a-connect/bindings";
-import { type EventIds, eventIdsKey } from "@a2a-connect/bindings/client";
+import { type EventIds, eventIdsKey, OnlyMessage, type ReadyMessages } from "@a2a-connect/bindings/client";
 import type { A2AService, StreamResponse } from "@a2a-connect/proto";
 import type { MessageShape } from "@bufbuild/protobuf";
 import { Code, ConnectError, createContextValues } from "@connectrpc/connect";
-import { createAsyncIterable } from "@connectrpc/connect/protocol";
 import { SilenceWatch } from "../../calls/silence-watch.ts";
 import type { ClientContext } from "../../client-context.ts";
 import { SilenceError } from "../../platform.ts";
@@ -31,7 +30,7 @@ export class EventStream<Method extends StreamingMethod> implements Source {
   readonly #call: StreamCall<Method>;
   readonly #watch: SilenceWatch;
   readonly #ids: EventIds = { last: "" };
-  #messages: AsyncIterator<StreamResponse> | undefined;
+  #messages: (AsyncIterator<StreamResponse> & Partial<ReadyMessages<StreamResponse>>) | undefined;
   #next: number | undefined;
   #lastGeneration = 0n;
 
@@ -39,10 +38,15 @@ export class EventStream<Method extends StreamingMethod> implements Source {
     const { clock, idleTimeoutMs } = context.settings;
     this.#context = context;
     this.#call = call;
-    this.#watch = new SilenceWatch(clock, idleTimeoutMs);
+    this.#watch = new SilenceWatch(clock, idleTimeoutMs, call.signal);
   }
 
-  async read(): Promise<NumberedResponse | undefined> {
+  read(): NumberedResponse | Promise<NumberedResponse | undefined> {
+    const ready = this.#messages?.takeReady?.();
+    return ready === undefined ? this.#await() : this.#number(ready);
+  }
+
+  async #await(): Promise<NumberedResponse | undefined> {
     this.#watch.heard(); // the time that the caller took is not silence of the server
     try {
       this.#messages ??= await this.#open();
@@ -60,13 +64,13 @@ export class EventStream<Method extends StreamingMethod> implements Source {
   }
 
   async #open(): Promise<AsyncIterator<StreamResponse>> {
-    const { method, request, headers, signal } = this.#call;
+    const { method, request, headers } = this.#call;
     const { header, message } = await this.#context.transport.stream(
       method,
-      signal === undefined ? this.#watch.signal : AbortSignal.any([signal, this.#watch.signal]),
+      this.#watch.signal,
       undefined,
       headers,
-      createAsyncIterable([request]),
+      new OnlyMessage(request),
       createContextValues().set(eventIdsKey, this.#ids),
     );
     this.#next = parseId(header.get(eventIdHeader));

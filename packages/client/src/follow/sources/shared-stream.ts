@@ -76,7 +76,8 @@ export class SharedStream {
       return;
     }
     this.#isReading = true;
-    this.#source.read().then(
+    const next = async () => this.#source.read(); // a failure at once is a rejection, too
+    next().then(
       (read) => {
         this.#isReading = false;
         this.#beganWhole ??= read?.response.payload.case === "task";

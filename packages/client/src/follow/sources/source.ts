@@ -10,8 +10,10 @@ export interface NumberedResponse {
 
 /** Where responses about a task come from: a stream, a call, or a webhook. Read it to its end, or dispose of it. */
 export interface Source extends Disposable {
-  /** The next response; undefined at the end. Nothing is sent before the first read. */
-  read(): Promise<NumberedResponse | undefined>;
+  /**
+   * The next response: at once when it has arrived already. Undefined at the end. Nothing is sent before the first read.
+   */
+  read(): NumberedResponse | Promise<NumberedResponse | undefined>;
 }
 
 /** A source of one response, or of none. */

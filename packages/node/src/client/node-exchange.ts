@@ -1,0 +1,319 @@
+import { pipeline, type Transform } from "node:stream";
+import { constants, createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import type { WireBody, WireFetch, WireReader, WireResponse } from "@a2a-connect/bindings/client";
+import { type Dispatcher, fetch as undiciFetch } from "undici";
+
+/** How requests are made on the connections of a dispatcher. */
+export interface NodeExchange {
+  readonly fetch: WireFetch;
+  /** Ends all requests that were made by `fetch`. */
+  close(): void;
+}
+
+/** The names under which servers may compress, as `fetch` sends them. */
+const acceptedCodings = "gzip, deflate, br";
+
+/**
+ * Makes requests as `fetch` with `redirect: "manual"` does, for wires that need nothing else of it: no Request and no
+ * ReadableStream, which cost more than the request itself. A URL that `fetch` would not call is not called.
+ */
+export function createNodeExchange(dispatcher: Dispatcher): NodeExchange {
+  const running = new Set<Exchange>();
+  const permitted = new Set<string>();
+  let isClosed = false;
+  let last = { href: "", origin: "", path: "" };
+  return {
+    async fetch(input, init = {}) {
+      if (last.href !== input) {
+        const { origin, pathname, search } = new URL(input instanceof Request ? input.url : input);
+        last = { href: String(input), origin, path: pathname + search };
+      }
+      const { href, origin, path } = last;
+      if (!permitted.has(origin)) {
+        await requireCallable(href);
+        permitted.add(origin);
+      }
+      if (isClosed) {
+        throw new Error("the client was closed");
+      }
+      init.signal?.throwIfAborted();
+      const exchange = new Exchange(init.signal ?? undefined, () => running.delete(exchange));
+      running.add(exchange);
+      const { method = "GET", headers, body } = init;
+      const request = {
+        origin,
+        path,
+        method: method as Dispatcher.HttpMethod, // any method of HTTP
+        headers: { "accept-encoding": acceptedCodings, "user-agent": "a2a-connect", ...(headers as object) },
+        body: (body ?? null) as Uint8Array | string | null, // the JSON wires send nothing else
+      };
+      dispatcher.dispatch(request, exchange);
+      return exchange.response;
+    },
+    close() {
+      isClosed = true;
+      for (const exchange of running) {
+        exchange.abort(new Error("the client was closed"));
+      }
+    },
+  };
+}
+
+/**
+ * Asks `fetch` whether it would call a URL: it refuses credentials in it, and ports of other protocols.
+ *
+ * @throws TypeError why not
+ */
+async function requireCallable(url: string): Promise<void> {
+  const unsent = new Error("not sent");
+  const unconnected = {
+    dispatch() {
+      throw unsent;
+    },
+  };
+  try {
+    await undiciFetch(url, { dispatcher: unconnected as unknown as Dispatcher }); // it calls nothing else
+  } catch (error) {
+    if (!(error instanceof Error && error.cause === unsent)) {
+      throw error;
+    }
+  }
+}
+
+/** Bytes of a body that wait for their reader before the connection is read no further. */
+const maxWaitingBytes = 64 * 1024;
+
+/** One request and its response. */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly response: Promise<WireResponse>;
+  readonly #respond: PromiseWithResolvers<WireResponse>;
+  readonly #signal: AbortSignal | undefined;
+  readonly #onEnd: () => void;
+  #controller: Dispatcher.DispatchController | undefined;
+  #body: Body | undefined;
+  #codings: readonly string[] = [];
+  #decoder: Decoder | undefined;
+  #reason: unknown;
+  #isAborted = false;
+
+  constructor(signal: AbortSignal | undefined, onEnd: () => void) {
+    this.#respond = Promise.withResolvers();
+    this.response = this.#respond.promise;
+    this.#signal = signal;
+    this.#onEnd = onEnd;
+    signal?.addEventListener("abort", this.#follow, { once: true });
+  }
+
+  /** Ends the request; what is not yet there rejects with the reason. */
+  abort(reason: unknown): void {
+    if (!this.#isAborted) {
+      this.#isAborted = true;
+      this.#reason = reason;
+      this.#controller?.abort(reason instanceof Error ? reason : new Error(String(reason)));
+      this.#fail(reason);
+    }
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#isAborted) {
+      controller.abort(this.#reason instanceof Error ? this.#reason : new Error(String(this.#reason)));
+    }
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    fields: Readonly<Record<string, string | string[] | undefined>>,
+  ): void {
+    if (status < 200) {
+      return; // an interim answer
+    }
+    const headers = new Headers();
+    for (const name in fields) {
+      for (const value of [fields[name] ?? []].flat()) {
+        headers.append(name, value);
+      }
+    }
+    this.#codings = contentCodings(headers.get("content-encoding"));
+    this.#body = new Body(
+      () => controller.pause(),
+      () => controller.resume(),
+      () => this.abort(new Error("the rest of the response is not needed")),
+    );
+    const ok = status >= 200 && status < 300;
+    this.#respond.resolve({ status, ok, type: "default", headers, body: this.#body });
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
+    if (this.#codings.length === 0) {
+      this.#body?.push(chunk);
+      return;
+    }
+    this.#decoder ??= this.#decode();
+    if (!this.#decoder.first.write(chunk)) {
+      controller.pause();
+    }
+  }
+
+  onResponseEnd(): void {
+    this.#release();
+    if (this.#decoder === undefined) {
+      this.#body?.end();
+    } else {
+      this.#decoder.first.end();
+    }
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#fail(this.#isAborted ? this.#reason : error);
+  }
+
+  /** What comes out of the decoder is the body. */
+  #decode(): Decoder {
+    const decoder = createDecoder(this.#codings);
+    decoder.first.on("drain", () => this.#controller?.resume());
+    decoder.last.on("data", (chunk: Uint8Array) => this.#body?.push(chunk));
+    decoder.last.on("end", () => this.#body?.end());
+    decoder.onError((error) => this.abort(error));
+    return decoder;
+  }
+
+  #fail(error: unknown): void {
+    this.#release();
+    this.#respond.reject(error);
+    this.#body?.fail(error);
+    this.#decoder?.first.destroy();
+  }
+
+  #release(): void {
+    this.#signal?.removeEventListener("abort", this.#follow);
+    this.#onEnd();
+  }
+
+  readonly #follow = (): void => this.abort(this.#signal?.reason);
+}
+
+/** A body that arrives piece by piece. It has one reader. */
+class Body implements WireBody, WireReader {
+  readonly #pause: () => void;
+  readonly #resume: () => void;
+  readonly #leave: () => void;
+  readonly #chunks: Uint8Array[] = [];
+  #waiting = 0;
+  #reading: PromiseWithResolvers<Awaited<ReturnType<WireReader["read"]>>> | undefined;
+  /** Set when nothing more comes. */
+  #end: { readonly error?: unknown } | undefined;
+
+  constructor(pause: () => void, resume: () => void, leave: () => void) {
+    this.#pause = pause;
+    this.#resume = resume;
+    this.#leave = leave;
+  }
+
+  getReader(): this {
+    return this;
+  }
+
+  async read(): ReturnType<WireReader["read"]> {
+    const value = this.#chunks.shift();
+    if (value !== undefined) {
+      this.#waiting -= value.byteLength;
+      if (this.#waiting < maxWaitingBytes) {
+        this.#resume();
+      }
+      return { done: false, value };
+    }
+    if (this.#end === undefined) {
+      this.#reading = Promise.withResolvers();
+      return this.#reading.promise;
+    }
+    if ("error" in this.#end) {
+      throw this.#end.error;
+    }
+    return { done: true };
+  }
+
+  async cancel(): Promise<void> {
+    if (this.#end === undefined) {
+      this.#end = {};
+      this.#leave();
+    }
+  }
+
+  push(value: Uint8Array): void {
+    if (this.#reading !== undefined) {
+      this.#reading.resolve({ done: false, value });
+      this.#reading = undefined;
+    } else if (this.#end === undefined) {
+      this.#chunks.push(value);
+      this.#waiting += value.byteLength;
+      if (this.#waiting >= maxWaitingBytes) {
+        this.#pause();
+      }
+    }
+  }
+
+  end(): void {
+    this.#end ??= {};
+    this.#reading?.resolve({ done: true });
+  }
+
+  fail(error: unknown): void {
+    this.#end ??= { error };
+    this.#reading?.reject(error);
+  }
+}
+
+/** Decompression: bytes go into the first stream and come out of the last. */
+interface Decoder {
+  readonly first: Transform;
+  readonly last: Transform;
+  onError(listener: (error: Error) => void): void;
+}
+
+/** `fetch` reads no more than this of `Content-Encoding`, either. */
+const maxCodings = 5;
+
+/** The codings of a body, the last applied first; none when one of them is unknown, as `fetch` does it. */
+function contentCodings(field: string | null): readonly string[] {
+  const codings = (field ?? "")
+    .toLowerCase()
+    .split(",")
+    .map((coding) => coding.trim())
+    .filter((coding) => coding !== "" && coding !== "identity");
+  return codings.every((coding) => coding in decoders) && codings.length <= maxCodings
+    ? codings.reverse()
+    : [];
+}
+
+/** They give out what has arrived, and take a body that is cut off after a flush. */
+const flush = { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH };
+const decoders: Readonly<Record<string, () => Transform>> = {
+  gzip: () => createGunzip(flush),
+  "x-gzip": () => createGunzip(flush),
+  deflate: () => createInflate(flush),
+  br: () =>
+    createBrotliDecompress({
+      flush: constants.BROTLI_OPERATION_FLUSH,
+      finishFlush: constants.BROTLI_OPERATION_FLUSH,
+    }),
+};
+
+function createDecoder(codings: readonly string[]): Decoder {
+  const streams = codings.map((coding) => decoders[coding]?.() as Transform); // contentCodings gives only these
+  const [first, last] = [streams[0], streams.at(-1)] as [Transform, Transform]; // at least one
+  return {
+    first,
+    last,
+    onError(listener) {
+      if (first === last) {
+        first.on("error", listener);
+      } else {
+        pipeline(streams, (error) => {
+          if (error) listener(error);
+        });
+      }
+    },
+  };
+}
