@@ -1,6 +1,6 @@
-import { readTooManyRequests, responseTooLarge, translateErrors } from "@a2a-connect/bindings/client";
+import { readTooManyRequests, responseTooLarge } from "@a2a-connect/bindings/client";
 import { SilenceError } from "@a2a-connect/client/internal";
-import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { refusedCode } from "../guarded-fetch.ts";
 
 /** What is known about a transport when one of its calls fails. */
@@ -15,21 +15,19 @@ export interface GrpcCircumstances {
 
 /**
  * Gives a failure of a connection the code that it has on every other wire: Unavailable, with Node's error as its
- * cause. Connect for Node says Internal, Aborted, Canceled or Unknown, depending on when and how the connection broke.
+ * cause.
  *
- * It must be the innermost interceptor, so that all others see the same code.
+ * @param signal of the call
  */
-export function translateGrpcFailures({
-  closed,
-  onSilence,
-  maxResponseBytes,
-}: GrpcCircumstances): Interceptor {
-  return translateErrors((thrown, { signal }) => {
-    if (isSilence(signal)) onSilence();
-    if (signal.aborted) return thrown; // the caller aborted it
-    if (closed.aborted) return new ConnectError("the client was closed", Code.Canceled);
-    return translateFailure(thrown, maxResponseBytes);
-  });
+export function explainGrpcFailure(
+  thrown: unknown,
+  signal: AbortSignal,
+  { closed, onSilence, maxResponseBytes }: GrpcCircumstances,
+): unknown {
+  if (isSilence(signal)) onSilence();
+  if (signal.aborted) return thrown; // the caller aborted it
+  if (closed.aborted) return new ConnectError("the client was closed", Code.Canceled);
+  return translateFailure(thrown, maxResponseBytes);
 }
 
 /** The server was silent for too long, or the call exceeded its time limit. */

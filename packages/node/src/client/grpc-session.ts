@@ -1,115 +1,135 @@
-import { type ClientHttp2Stream, constants, type Http2Session } from "node:http2";
-import { type GrpcTransportOptions, Http2SessionManager } from "@connectrpc/connect-node";
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  constants,
+  type OutgoingHttpHeaders,
+} from "node:http2";
 
-/** What a transport of connect-node needs of its connections. */
-type SessionManager = NonNullable<GrpcTransportOptions["sessionManager"]>;
+/** A connection that no call has used for so long is closed, 15 min. */
+const idleMs = 15 * 60 * 1_000;
 
 /**
- * The HTTP/2 connection of a transport. The first call opens it; a later call opens it again after it broke or fell
- * silent. Calls that run on a silent connection may stay there; new calls get another connection.
+ * The HTTP/2 connection of a transport. The first call opens it; a later call opens it again after it broke, fell
+ * silent, or the server said that it is going away. Calls that run on such a connection may stay there; new calls get
+ * another one.
  */
-export class GrpcSession implements SessionManager {
-  readonly authority: string;
-  readonly #connect: () => SafeSessionManager;
-  readonly #all = new Set<SafeSessionManager>();
-  readonly #byStream = new WeakMap<ClientHttp2Stream, SafeSessionManager>();
-  #current: SafeSessionManager;
+export class GrpcSession {
+  readonly #connect: () => ClientHttp2Session;
+  readonly #all = new Set<Connection>();
+  #current: Connection | undefined;
 
-  constructor(...options: ConstructorParameters<typeof Http2SessionManager>) {
-    this.#connect = () => new SafeSessionManager(...options);
-    this.#current = this.#add();
-    this.authority = this.#current.authority;
+  constructor(connect: () => ClientHttp2Session) {
+    this.#connect = connect;
   }
 
-  async request(...call: Parameters<SessionManager["request"]>): Promise<ClientHttp2Stream> {
-    const session = this.#current;
-    const stream = await session.request(...call);
-    this.#byStream.set(stream, session);
-    return stream;
-  }
-
-  notifyResponseByteRead(stream: ClientHttp2Stream): void {
-    this.#byStream.get(stream)?.notifyResponseByteRead(stream);
+  /** Begins a call. @throws the error of a connection that does not come about */
+  async request(headers: OutgoingHttpHeaders): Promise<ClientHttp2Stream> {
+    for (;;) {
+      const connection = this.#usable();
+      await connection.opened;
+      const stream = connection.request(headers);
+      if (stream !== undefined) {
+        return stream;
+      } // it was closed in the moment in which it was to be used
+    }
   }
 
   /** The connection does not answer: its calls may go on, but it gets no new ones. */
   replace(): void {
-    const silent = this.#current;
-    this.#current = this.#add();
-    silent.abortWhenUnused(() => this.#all.delete(silent));
+    this.#current?.retire();
+    this.#current = undefined;
   }
 
   /** Ends all connections. */
   abort(reason: Error): void {
-    for (const session of this.#all) {
-      session.abort(reason);
+    for (const connection of this.#all) {
+      connection.abort(reason);
     }
   }
 
-  #add(): SafeSessionManager {
-    const session = this.#connect();
-    this.#all.add(session);
-    return session;
+  #usable(): Connection {
+    if (this.#current === undefined || !this.#current.isUsable) {
+      const connection: Connection = new Connection(this.#connect(), () => this.#all.delete(connection));
+      this.#all.add(connection);
+      this.#current = connection;
+    }
+    return this.#current;
   }
 }
 
-/**
- * Connect's session manager, changed so that it ends without an error code and survives late errors. Connect's manager
- * stops listening as soon as a session has failed or is given up. A later error of the session, such as the protocol
- * error of a server that speaks HTTP/1.1, would end the process.
- */
-class SafeSessionManager extends Http2SessionManager {
-  #streams = 0;
-  #session: Http2Session | undefined;
-  #onUnused: (() => void) | undefined;
+/** One connection, and how many calls run on it. It keeps the process alive only while there are any. */
+class Connection {
+  /** Rejects when it cannot be opened. */
+  readonly opened: Promise<void>;
+  readonly #session: ClientHttp2Session;
+  #calls = 0;
+  #isRetired = false;
 
-  override async request(...call: Parameters<Http2SessionManager["request"]>): Promise<ClientHttp2Stream> {
-    this.#streams += 1;
-    try {
-      const stream = await super.request(...call);
-      stream.once("close", () => this.#release());
-      this.#session = stream.session;
-      listenForLateErrors(this.#session);
-      return stream;
-    } catch (error) {
-      this.#release();
-      throw error;
+  constructor(session: ClientHttp2Session, onClose: () => void) {
+    this.#session = session;
+    this.opened = new Promise((resolve, reject) => {
+      session.once("connect", () => {
+        session.setTimeout(idleMs, () => this.#closeIdle());
+        session.unref();
+        resolve();
+      });
+      // The listener stays. A late error, such as the protocol error of a server that speaks HTTP/1.1, would otherwise
+      // end the process; a call that waits for an answer gets the error from its stream.
+      session.on("error", reject);
+      session.once("close", () => {
+        reject(new Error("the connection was closed before it was open"));
+        onClose();
+      });
+    });
+    session.once("goaway", () => this.retire());
+  }
+
+  get isUsable(): boolean {
+    return !this.#isRetired && !this.#session.closed && !this.#session.destroyed;
+  }
+
+  /** Begins a call; undefined when the connection is not usable any more. */
+  request(headers: OutgoingHttpHeaders): ClientHttp2Stream | undefined {
+    if (!this.isUsable) {
+      return undefined;
     }
+    const stream = this.#session.request(headers);
+    this.#calls += 1;
+    if (this.#calls === 1) {
+      this.#session.ref();
+    }
+    stream.once("close", () => this.#release());
+    return stream;
   }
 
-  /**
-   * Connect would send CANCEL in the GOAWAY, which servers log as an error. The session's calls end with the reason
-   * anyway.
-   */
-  override abort(reason?: Error): void {
-    this.#session?.destroy(reason, constants.NGHTTP2_NO_ERROR);
-    super.abort(reason);
-  }
-
-  /** Ends the connection with the last of its calls. */
-  abortWhenUnused(onEnd: () => void): void {
-    this.#onUnused = () => {
+  /** It gets no more calls, and ends with the last one. */
+  retire(): void {
+    this.#isRetired = true;
+    if (this.#calls === 0) {
       this.abort();
-      onEnd();
-    };
-    if (this.#streams === 0) {
-      this.#onUnused();
     }
+  }
+
+  /** Node's default would be CANCEL in the GOAWAY, which servers log as an error. */
+  abort(reason?: Error): void {
+    this.#session.destroy(reason, constants.NGHTTP2_NO_ERROR);
   }
 
   #release(): void {
-    this.#streams -= 1;
-    if (this.#streams === 0) {
-      this.#onUnused?.();
+    this.#calls -= 1;
+    if (this.#calls > 0) {
+      return;
+    }
+    if (this.#isRetired) {
+      this.abort();
+    } else {
+      this.#session.unref();
+    }
+  }
+
+  #closeIdle(): void {
+    if (this.#calls === 0) {
+      this.#session.close();
     }
   }
 }
-
-function listenForLateErrors(session: Http2Session | undefined): void {
-  if (session !== undefined && session.listenerCount("error", ignore) === 0) {
-    session.on("error", ignore);
-  }
-}
-
-/** A call that waits for an answer gets the error from its stream. */
-function ignore(): void {}

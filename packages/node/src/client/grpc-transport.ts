@@ -1,13 +1,13 @@
+import { connect } from "node:http2";
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { BindingTransport, BindingTransportSettings } from "@a2a-connect/client/internal";
 import { longestTimerMs } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { createGrpcTransport } from "@connectrpc/connect-node";
 import { targetOf } from "../address-guard.ts";
 import { withoutBrackets } from "../allow-list.ts";
 import { addressRefused } from "../guarded-fetch.ts";
-import { translateGrpcFailures } from "./grpc-failures.ts";
+import { createGrpcClient } from "./grpc-client.ts";
 import { GrpcSession } from "./grpc-session.ts";
 import { parseGrpcTarget } from "./grpc-target.ts";
 import type { NodeTlsOptions } from "./tls-options.ts";
@@ -44,7 +44,9 @@ export function grpcTransport({ tls, cardScheme, guard }: GrpcTransportOptions):
       }
       const timeoutMs = Math.min(settings.connectTimeoutMs, longestTimerMs);
       const dial = { tls, lookup: guard?.lookupFor(target), timeoutMs };
-      const session = new GrpcSession(target.origin, {}, { createConnection: () => open(target, dial) });
+      const session = new GrpcSession(() =>
+        connect(target.origin, { createConnection: () => open(target, dial) }),
+      );
       return openTransport(target, session, settings);
     },
   };
@@ -53,17 +55,12 @@ export function grpcTransport({ tls, cardScheme, guard }: GrpcTransportOptions):
 function openTransport(target: URL, session: GrpcSession, settings: BindingTransportSettings) {
   const closed = new AbortController();
   const maxResponseBytes = Math.min(settings.maxResponseBytes, maxMessageBytes);
-  const failures = translateGrpcFailures({
-    closed: closed.signal,
-    onSilence: () => session.replace(),
-    maxResponseBytes,
-  });
   return {
-    transport: createGrpcTransport({
+    transport: createGrpcClient({
       baseUrl: target.href,
-      sessionManager: session,
-      readMaxBytes: maxResponseBytes,
-      interceptors: [...settings.interceptors, failures],
+      session,
+      interceptors: [...settings.interceptors],
+      circumstances: { closed: closed.signal, onSilence: () => session.replace(), maxResponseBytes },
     }),
     close() {
       closed.abort();

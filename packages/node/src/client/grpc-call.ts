@@ -1,0 +1,215 @@
+import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "node:http2";
+import { responseTooLarge } from "@a2a-connect/bindings/client";
+import { ByteBuffer } from "@a2a-connect/core/internal";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { encodeEnvelope } from "@connectrpc/connect/protocol";
+
+/** Flags (1 byte) and length (4 bytes) before each message. */
+const prefixBytes = 5;
+
+/** Bytes that wait for their reader before the stream is read no further. */
+const maxWaitingBytes = 64 * 1024;
+
+/** How a response begins. */
+export interface GrpcHead {
+  readonly status: number;
+  readonly header: Headers;
+}
+
+/** A message as it came. */
+export interface GrpcEnvelope {
+  readonly flags: number;
+  readonly bytes: Uint8Array;
+}
+
+/** One call on an HTTP/2 stream: the bytes of the messages of its response, and its trailers. */
+export class GrpcCall {
+  /** Filled at the end of the response. */
+  readonly trailer: Headers = new Headers();
+  readonly #stream: ClientHttp2Stream;
+  readonly #signal: AbortSignal;
+  readonly #maxBytes: number;
+  readonly #head: PromiseWithResolvers<GrpcHead> = Promise.withResolvers();
+  readonly #chunks: Uint8Array[] = [];
+  #waiting = 0;
+  /** What has arrived of a message that is longer than a chunk, or divided; its length is `#missing` more. */
+  readonly #partial = new ByteBuffer();
+  #arrival: PromiseWithResolvers<void> | undefined;
+  /** Set when nothing more comes. */
+  #end: { readonly error?: unknown } | undefined;
+
+  /** Sends the request, of one message. */
+  constructor(stream: ClientHttp2Stream, message: Uint8Array, signal: AbortSignal, maxBytes: number) {
+    this.#stream = stream;
+    this.#signal = signal;
+    this.#maxBytes = maxBytes;
+    this.#head.promise.catch(() => {}); // who reads the response is told, too
+    stream.on("response", (fields) => {
+      this.#head.resolve({ status: fields[":status"] ?? 0, header: addFields(new Headers(), fields) });
+    });
+    stream.on("data", (chunk: Uint8Array) => this.#push(chunk));
+    stream.on("trailers", (fields) => addFields(this.trailer, fields));
+    stream.on("end", () => this.#finish({}));
+    stream.on("error", (error) => this.#finish({ error }));
+    stream.on("close", () => this.#finish({ error: this.#closed() }));
+    if (signal.aborted) {
+      this.#abort();
+    } else {
+      signal.addEventListener("abort", this.#abort, { once: true });
+    }
+    stream.end(encodeEnvelope(0, message));
+  }
+
+  /** How the response begins. Rejects when it does not come. */
+  get head(): Promise<GrpcHead> {
+    return this.#head.promise;
+  }
+
+  /** The next message, when the whole of it has arrived. @throws ConnectError ResourceExhausted when it is too long */
+  takeReady(): GrpcEnvelope | undefined {
+    const whole = this.#partial.length === 0 ? this.#takeWhole() : undefined;
+    if (whole !== undefined) {
+      return whole;
+    }
+    for (let chunk = this.#chunks[0]; chunk !== undefined; chunk = this.#chunks[0]) {
+      const missing = this.#missing();
+      const piece = chunk.subarray(0, missing);
+      this.#partial.append(piece);
+      this.#drop(piece.byteLength);
+      if (this.#missing() === 0) {
+        const [flags = 0] = this.#partial.peek();
+        return { flags, bytes: this.#partial.take().subarray(prefixBytes) };
+      }
+    }
+    return undefined;
+  }
+
+  /**
+   * Waits for more of the response.
+   *
+   * @returns whether there may be more
+   * @throws the error with which the stream failed, or Unavailable when it ended within a message
+   */
+  async more(): Promise<boolean> {
+    if (this.#end === undefined) {
+      this.#arrival = Promise.withResolvers();
+      await this.#arrival.promise;
+      this.#arrival = undefined;
+    }
+    if (this.#chunks.length > 0 || this.#end === undefined) {
+      return true;
+    }
+    if ("error" in this.#end) {
+      throw this.#end.error;
+    }
+    if (this.#partial.length > 0) {
+      throw cutOff();
+    }
+    return false;
+  }
+
+  /** The rest of the response is not needed. */
+  cancel(): void {
+    this.#finish({});
+    this.#stream.close(constants.NGHTTP2_CANCEL);
+  }
+
+  /** A message that lies within the first chunk, which is nearly always so, is copied once. */
+  #takeWhole(): GrpcEnvelope | undefined {
+    const [chunk] = this.#chunks;
+    if (chunk === undefined || chunk.byteLength < prefixBytes) {
+      return undefined;
+    }
+    const length = this.#lengthIn(chunk);
+    if (chunk.byteLength < prefixBytes + length) {
+      return undefined;
+    }
+    const bytes = new Uint8Array(chunk.subarray(prefixBytes, prefixBytes + length)); // no Buffer, for callers
+    const [flags = 0] = chunk;
+    this.#drop(prefixBytes + length);
+    return { flags, bytes };
+  }
+
+  /** How many bytes of the partial message have not arrived, as far as is known. */
+  #missing(): number {
+    const { length } = this.#partial;
+    return length < prefixBytes
+      ? prefixBytes - length
+      : prefixBytes + this.#lengthIn(this.#partial.peek()) - length;
+  }
+
+  #lengthIn(bytes: Uint8Array): number {
+    const [, a = 0, b = 0, c = 0, d = 0] = bytes;
+    const length = a * 2 ** 24 + (b << 16) + (c << 8) + d;
+    if (length > this.#maxBytes) {
+      throw responseTooLarge(this.#maxBytes);
+    }
+    return length;
+  }
+
+  #drop(count: number): void {
+    const [chunk] = this.#chunks;
+    if (chunk === undefined || chunk.byteLength <= count) {
+      this.#chunks.shift();
+    } else {
+      this.#chunks[0] = chunk.subarray(count);
+    }
+    this.#waiting -= count;
+    if (this.#waiting < maxWaitingBytes && this.#stream.isPaused()) {
+      this.#stream.resume();
+    }
+  }
+
+  #push(chunk: Uint8Array): void {
+    if (this.#end !== undefined) {
+      return;
+    }
+    this.#chunks.push(chunk);
+    this.#waiting += chunk.byteLength;
+    if (this.#waiting >= maxWaitingBytes) {
+      this.#stream.pause();
+    }
+    this.#arrival?.resolve();
+  }
+
+  #finish(end: { readonly error?: unknown }): void {
+    if (this.#end === undefined) {
+      this.#end = end;
+      this.#signal.removeEventListener("abort", this.#abort);
+      this.#head.reject("error" in end ? end.error : cutOff());
+      this.#arrival?.resolve();
+    }
+  }
+
+  /** Why a stream was closed that neither ended nor failed: it was reset. */
+  #closed(): ConnectError {
+    const { rstCode = 0 } = this.#stream;
+    return cutOff(new Error(`the stream was closed with the HTTP/2 error code ${rstCode}`));
+  }
+
+  readonly #abort = (): void => {
+    this.#finish({ error: this.#signal.reason });
+    this.#stream.close(constants.NGHTTP2_CANCEL);
+  };
+}
+
+function cutOff(cause?: unknown): ConnectError {
+  return new ConnectError("the response was cut off", Code.Unavailable, undefined, undefined, cause);
+}
+
+function addFields(header: Headers, fields: IncomingHttpHeaders): Headers {
+  for (const name in fields) {
+    const value = fields[name];
+    if (name.startsWith(":") || value === undefined) {
+      continue;
+    }
+    if (typeof value === "string") {
+      header.append(name, value);
+    } else {
+      for (const each of value) {
+        header.append(name, each);
+      }
+    }
+  }
+  return header;
+}
