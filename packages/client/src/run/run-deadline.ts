@@ -13,15 +13,21 @@ export function deadlineAt(deadlineMs: number | undefined, clock: ClientClock): 
     : new Date(clock.now() + deadlineMs);
 }
 
-/** Aborts `ended` with a RunTimeoutError after `deadlineMs`, unless it was aborted before; never when that is undefined. */
+/**
+ * Aborts `ended` with a RunTimeoutError `deadlineMs` after the run began, unless it was aborted before; never when that
+ * is undefined.
+ *
+ * @param beganMs the time from which the agent's deadline counts, too: the agent would otherwise cancel the task first
+ */
 export function startDeadline(
   deadlineMs: number | undefined,
+  beganMs: number,
   clock: ClientClock,
   tracker: TaskTracker,
   ended: LinkedAbort,
 ): void {
   if (deadlineMs !== undefined) {
-    clock.sleep(deadlineMs, ended.signal).then(
+    clock.sleep(Math.max(0, beganMs + deadlineMs - clock.now()), ended.signal).then(
       () => ended.abort(timeoutError(deadlineMs, tracker)),
       () => {}, // the run has ended
     );

@@ -21,8 +21,9 @@ import { taskError } from "./task-outcome.ts";
 /** Sends a message and follows its task to the result; see AgentClient. */
 export function runTask(context: ClientContext, input: Input, options: RunOptions): Promise<RunResult> {
   const { settings } = context;
+  const beganMs = settings.clock.now();
   const deadline = options.deadline ?? deadlineAt(options.deadlineMs, settings.clock);
-  return drive(context, options, (signal) => ({
+  return drive(context, options, beganMs, (signal) => ({
     sending: {
       request: createSendRequest(input, { ...options, ...(deadline && { deadline }) }, settings.randomId),
       options,
@@ -38,7 +39,7 @@ export function resumeTask(
   taskId: string,
   options: ResumeOptions,
 ): Promise<RunResult> {
-  return drive(context, options, () => ({ taskId }));
+  return drive(context, options, context.settings.clock.now(), () => ({ taskId }));
 }
 
 /**
@@ -49,6 +50,7 @@ export function resumeTask(
 function drive(
   context: ClientContext,
   options: ResumeOptions,
+  beganMs: number,
   begin: (signal: AbortSignal) => { readonly sending: Sending } | { readonly taskId: string },
 ): Promise<RunResult> {
   return explained(async () => {
@@ -61,7 +63,7 @@ function drive(
       until: "terminal",
       signal,
     });
-    startDeadline(options.deadlineMs, context.settings.clock, observation.tracker, ended);
+    startDeadline(options.deadlineMs, beganMs, context.settings.clock, observation.tracker, ended);
     const events = observe(context, observation);
     try {
       return await conduct({ context, options, observation, events, repeated });
