@@ -40,6 +40,11 @@ export class SilenceWatch {
     this.#paused = true;
   }
 
+  /** The signal that it was given ends it no more. */
+  outliveCaller(): void {
+    this.#abort[Symbol.dispose]();
+  }
+
   /** Ends the watch, and the connection. Call it in any case. */
   stop(): void {
     this.#abort.abort(isStopped);

@@ -1,5 +1,6 @@
 import { eventIdHeader } from "@a2a-connect/bindings";
 import { type EventIds, eventIdsKey, OnlyMessage, type ReadyMessages } from "@a2a-connect/bindings/client";
+import { isTerminal } from "@a2a-connect/core";
 import type { A2AService, StreamResponse } from "@a2a-connect/proto";
 import type { MessageShape } from "@bufbuild/protobuf";
 import { Code, ConnectError, createContextValues } from "@connectrpc/connect";
@@ -33,6 +34,8 @@ export class EventStream<Method extends StreamingMethod> implements Source {
   #messages: (AsyncIterator<StreamResponse> & Partial<ReadyMessages<StreamResponse>>) | undefined;
   #next: number | undefined;
   #lastGeneration = 0n;
+  /** Whether the last response is the last one of its stream. */
+  #isLast = false;
 
   constructor(context: ClientContext, call: StreamCall<Method>) {
     const { clock, idleTimeoutMs } = context.settings;
@@ -59,8 +62,33 @@ export class EventStream<Method extends StreamingMethod> implements Source {
     }
   }
 
+  /** Ends the call. Connect's streams have no return(): to leave early, abort the call. */
   [Symbol.dispose](): void {
-    this.#watch.stop(); // Connect's streams have no return(): to leave early, abort the call
+    if (this.#isLast && this.#messages !== undefined) {
+      void this.#awaitEnd(this.#messages);
+    } else {
+      this.#watch.stop();
+    }
+  }
+
+  /**
+   * The server is about to end the stream. To abort it now would cost the connection over HTTP/1.1, and over HTTP/2 a
+   * reset, which servers log.
+   */
+  async #awaitEnd(messages: AsyncIterator<StreamResponse>): Promise<void> {
+    this.#watch.outliveCaller();
+    const late = this.#context.settings.clock.sleep(endLimitMs, this.#watch.signal);
+    late.then(
+      () => this.#watch.stop(),
+      () => {}, // it has ended
+    );
+    try {
+      await messages.next();
+    } catch {
+      // The task is over all the same.
+    } finally {
+      this.#watch.stop();
+    }
   }
 
   async #open(): Promise<AsyncIterator<StreamResponse>> {
@@ -81,6 +109,7 @@ export class EventStream<Method extends StreamingMethod> implements Source {
   #number(response: StreamResponse): NumberedResponse {
     const id = this.#next === undefined ? undefined : (parseId(this.#ids.last) ?? this.#next);
     const generation = generationOf(response);
+    this.#isLast = endsStream(response);
     const repeatsGeneration = isUpdate(response) && generation > 0n && generation === this.#lastGeneration;
     this.#lastGeneration = generation;
     this.#next = id === undefined ? undefined : id + 1;
@@ -95,6 +124,22 @@ export class EventStream<Method extends StreamingMethod> implements Source {
       undefined,
       new SilenceError("nothing was heard", { cause: error }),
     );
+  }
+}
+
+/** How long a server may take to end a stream after its last response, 1 s. */
+const endLimitMs = 1_000;
+
+/** Whether a server sends nothing more after a response: a direct Message, or a task that has ended. */
+function endsStream({ payload }: StreamResponse): boolean {
+  switch (payload.case) {
+    case "message":
+      return true;
+    case "task":
+    case "statusUpdate":
+      return payload.value.status !== undefined && isTerminal(payload.value.status.state);
+    default:
+      return false;
   }
 }
 
