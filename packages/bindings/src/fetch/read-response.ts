@@ -178,8 +178,17 @@ export class MessageStream<Desc extends DescMessage>
     }
     try {
       this.#reading.ending.throwIfOver();
-      const event = this.#parser.next();
-      return event && this.#parse(event);
+      for (;;) {
+        const event = this.#parser.next();
+        if (event !== undefined) {
+          return this.#parse(event);
+        }
+        const chunk = this.#reader.takeReady?.();
+        if (chunk === undefined) {
+          return undefined;
+        }
+        this.#parser.push(chunk);
+      }
     } catch (thrown) {
       throw this.#fail(thrown);
     }
@@ -194,21 +203,24 @@ export class MessageStream<Desc extends DescMessage>
       if (this.#reader === undefined) {
         return { done: true, value: undefined };
       }
-      await this.#receive(this.#reader);
+      let read: Awaited<ReturnType<WireReader["read"]>>;
+      try {
+        read = await this.#reader.read();
+      } catch (thrown) {
+        throw this.#fail(responseCutOff(thrown));
+      }
+      if (read.done) {
+        this.#end();
+      } else {
+        this.#parser.push(read.value);
+      }
     }
   }
 
-  async #receive(reader: WireReader): Promise<void> {
+  #end(): void {
     try {
-      const { done, value } = await reader.read().catch((thrown: unknown) => {
-        throw responseCutOff(thrown);
-      });
-      if (done) {
-        this.#close();
-        this.#parser.end();
-      } else {
-        this.#parser.push(value);
-      }
+      this.#parser.end();
+      this.#close();
     } catch (thrown) {
       throw this.#fail(thrown);
     }

@@ -10,8 +10,12 @@ export interface WireResponse extends Pick<Response, "headers" | "ok" | "status"
 
 /** The body of a response: a `ReadableStream` has all of it. To stop reading early closes the connection. */
 export interface WireBody extends ChunkedBody {
+  getReader(): WireReader;
   cancel(): Promise<void>;
 }
 
 /** The one reader of a body. */
-export type WireReader = ReturnType<ChunkedBody["getReader"]>;
+export interface WireReader extends ReturnType<ChunkedBody["getReader"]> {
+  /** The next chunk when it has arrived already; undefined when there is none, or the reader cannot tell. */
+  takeReady?(): Uint8Array | undefined;
+}

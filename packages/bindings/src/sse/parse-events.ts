@@ -46,7 +46,7 @@ export class EventParser {
       text = text.slice(1); // the second half of a CRLF
     }
     this.#afterCarriageReturn = ended;
-    const lines = text.split(/\r\n|\r|\n/);
+    const lines = text.includes("\r") ? text.split(/\r\n|\r|\n/) : text.split("\n");
     lines[0] = this.#pending + (lines[0] ?? "");
     this.#pending = lines.pop() ?? "";
     this.#lines = lines;

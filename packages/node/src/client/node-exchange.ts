@@ -215,23 +215,27 @@ class Body implements WireBody, WireReader {
     return this;
   }
 
-  async read(): ReturnType<WireReader["read"]> {
+  takeReady(): Uint8Array | undefined {
     const value = this.#chunks.shift();
     if (value !== undefined) {
       this.#waiting -= value.byteLength;
       if (this.#waiting < maxWaitingBytes) {
         this.#resume();
       }
-      return { done: false, value };
+    }
+    return value;
+  }
+
+  read(): ReturnType<WireReader["read"]> {
+    const value = this.takeReady();
+    if (value !== undefined) {
+      return Promise.resolve({ done: false, value });
     }
     if (this.#end === undefined) {
       this.#reading = Promise.withResolvers();
       return this.#reading.promise;
     }
-    if ("error" in this.#end) {
-      throw this.#end.error;
-    }
-    return { done: true };
+    return "error" in this.#end ? Promise.reject(this.#end.error) : Promise.resolve({ done: true });
   }
 
   async cancel(): Promise<void> {
