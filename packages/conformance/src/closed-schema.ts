@@ -13,7 +13,7 @@ export interface Defect {
 
 /**
  * What is wrong with the JSON of a message by the schema of the proto, which is closed: no other members, names in
- * lowerCamelCase, enums as names, times in UTC, standard base64, all REQUIRED members.
+ * lowerCamelCase, enums as names, times in UTC, standard base64, all REQUIRED members, one member of each oneof.
  */
 export function findDefects(desc: DescMessage, value: unknown, path = ""): Defect[] {
   if (!isObject(value)) return [wrong(path, `is no ${desc.name}, but ${kindOf(value)}`)];
@@ -26,10 +26,11 @@ export function findDefects(desc: DescMessage, value: unknown, path = ""): Defec
       kind: "missing" as const,
       problem: "is REQUIRED and not there",
     }));
-  const doubled = desc.oneofs.flatMap(({ fields }) => {
-    const there = fields.filter(({ jsonName, proto }) => !proto.proto3Optional && jsonName in value);
-    const names = there.map(({ jsonName }) => jsonName).join(" and ");
-    return there.length > 1 ? [wrong(path, `has ${names}, of which only one is allowed`)] : [];
+  const choices = desc.oneofs.flatMap(({ fields }) => {
+    const there = fields.filter(({ jsonName }) => jsonName in value);
+    const names = (there.length === 0 ? fields : there).map(({ jsonName }) => jsonName);
+    if (there.length === 0) return [wrong(path, `has none of ${names.join(", ")}`)];
+    return there.length > 1 ? [wrong(path, `has ${names.join(" and ")}, of which only one is allowed`)] : [];
   });
   const members = Object.entries(value).flatMap(([name, member]) => {
     const field = byName.get(name);
@@ -37,7 +38,7 @@ export function findDefects(desc: DescMessage, value: unknown, path = ""): Defec
       ? [{ path: at(name), kind: "unknown" as const, problem: `is no member of ${desc.name}` }]
       : findFieldDefects(field, member, at(name));
   });
-  return [...missing, ...doubled, ...members];
+  return [...missing, ...choices, ...members];
 }
 
 function findFieldDefects(field: DescField, value: unknown, path: string): Defect[] {

@@ -26,6 +26,7 @@ export {
 export { findLegacyWarnings } from "./sign/sign-card.ts";
 export type { CardSignerOptions, SignatureOptions, SignCardOptions } from "./sign/sign-options.ts";
 export { cardMemoryKey, createTrim } from "./trust/card-memory.ts";
+export { quote, quoteList } from "./trust/finding.ts";
 export { addressesOf, readOutline } from "./trust/outline.ts";
 export type { Scheme } from "./trust/scheme.ts";
 export type { CardToTrust } from "./trust/trust-cards.ts";

@@ -1,4 +1,4 @@
-import { shownText } from "@a2a-connect/core/internal";
+import { formatFieldPath } from "@a2a-connect/core/internal";
 import { addressesOf, readOutline, type Scheme } from "@a2a-connect/signing/internal";
 import { isObject, type LooseObject, objectOf, readObject } from "../json.ts";
 
@@ -112,7 +112,7 @@ const maxChanges = 50;
  */
 export function findChanges(remembered: string, canonical: string): readonly CardChange[] {
   const changes: CardChange[] = [];
-  compare(outlineOf(readObject(remembered)), outlineOf(readObject(canonical)), "", changes);
+  compare(outlineOf(readObject(remembered)), outlineOf(readObject(canonical)), [], changes);
   return changes;
 }
 
@@ -133,35 +133,20 @@ function outlineOf(card: LooseObject): LooseObject {
 }
 
 /** Goes down only where both sides have something to go down into: what is gone as a whole is one change. */
-function compare(was: unknown, is: unknown, path: string, changes: CardChange[]): void {
+function compare(was: unknown, is: unknown, path: readonly (string | number)[], changes: CardChange[]): void {
   if (changes.length === maxChanges) return;
+  const isList = Array.isArray(was);
   const [before, after] = [membersOf(was), membersOf(is)];
-  if (before !== undefined && after !== undefined && Array.isArray(was) === Array.isArray(is)) {
+  if (before !== undefined && after !== undefined && isList === Array.isArray(is)) {
     for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
-      compare(before[name], after[name], join(path, name, Array.isArray(was)), changes);
+      compare(before[name], after[name], [...path, isList ? Number(name) : name], changes);
     }
   } else if (JSON.stringify(was) !== JSON.stringify(is)) {
-    changes.push({ path, was, is });
+    changes.push({ path: formatFieldPath(path), was, is });
   }
 }
 
 function membersOf(value: unknown): LooseObject | undefined {
   if (Array.isArray(value)) return { ...value };
   return isObject(value) ? value : undefined;
-}
-
-function join(path: string, name: string, isIndex: boolean): string {
-  if (isIndex) return `${path}[${name}]`;
-  return path === "" ? name : `${path}.${name}`;
-}
-
-/** Words of a card where a sentence of ours goes on behind them: short, on one line, and one sees where they end. */
-export function quoted(text: string): string {
-  return JSON.stringify(shownText(text));
-}
-
-/** Several of them: `"a", "b" and 3 more`. */
-export function quotedList(texts: readonly string[], maxItems = 10): string {
-  const shown = texts.slice(0, maxItems).map(quoted).join(", ");
-  return texts.length > maxItems ? `${shown} and ${texts.length - maxItems} more` : shown;
 }

@@ -14,6 +14,8 @@ import {
 } from "../agent/trust.ts";
 import { CliError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
+import { parseJson } from "../json.ts";
+import { findOlderCard } from "./older-card.ts";
 import { renderCard } from "./render-card.ts";
 
 /** The options that `card get` has beside those of every command that talks to an agent. */
@@ -101,9 +103,28 @@ async function receiveExtendedCard(
   return { text, url: received?.url, asked: undefined, settings, read: () => card };
 }
 
+/**
+ * What is wrong with a card by the schema of A2A 1.0, each problem with its path. Members that the schema does not
+ * have count as problems here, as they do for the A2A compatibility kit (requirement L-7): they are mostly typos, or fields of
+ * an older version.
+ */
+async function findProblems(text: string): Promise<readonly string[]> {
+  const card = parseJson(text);
+  if (card === undefined) return ["the card is not JSON"];
+  const { findDefects } = await import("@a2a-connect/conformance");
+  const problems = findDefects(AgentCardSchema, card).map(({ kind, path, problem }) => {
+    if (kind === "unknown") return `${path} is not a field of A2A 1.0`;
+    return kind === "missing" ? `${path} is missing` : `${path === "" ? "the card" : path} ${problem}`;
+  });
+  const older = problems.length === 0 ? undefined : findOlderCard(card);
+  if (older === undefined) return problems;
+  const version = older.version === "" ? "" : ` (${older.version})`;
+  // Why there are so many problems, before the problems.
+  return [`the card is of an older version of A2A${version}: ${older.members.join(", ")}`, ...problems];
+}
+
 async function requireValid({ output }: CommandContext, text: string): Promise<void> {
-  const { findCardProblems } = await import("./card-problems.ts");
-  const problems = findCardProblems(text);
+  const problems = await findProblems(text);
   if (problems.length === 0) return;
   for (const problem of problems) await output.field("Problem", problem);
   const count = `${problems.length} problem${problems.length === 1 ? "" : "s"}`;

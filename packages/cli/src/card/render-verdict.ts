@@ -1,8 +1,8 @@
 import { isLoopbackHost } from "@a2a-connect/core/internal";
-import type { CardFault } from "@a2a-connect/signing/internal";
+import { type CardFault, quote, quoteList } from "@a2a-connect/signing/internal";
 import type { Output } from "../output.ts";
 import { quote as shellQuote } from "../task/hints.ts";
-import { type CardClaims, hostOf, quoted, quotedList, readClaims, readSubject } from "./card-text.ts";
+import { type CardClaims, hostOf, readClaims, readSubject } from "./card-text.ts";
 import {
   type AppliedPolicy,
   changesOf,
@@ -83,7 +83,7 @@ export function describeTrust(report: VerdictReport): string | undefined {
 function describeSubject({ signatures, source }: VerdictReport): string {
   const { name, version } = readSubject(source.text);
   if (name === undefined) return "no name can be read";
-  const called = version === undefined ? quoted(name) : `${quoted(name)}, version ${quoted(version)}`;
+  const called = version === undefined ? quote(name) : `${quote(name)}, version ${quote(version)}`;
   return signatures.some(({ valid }) => valid) ? called : `${called} (not verified)`;
 }
 
@@ -92,7 +92,7 @@ const notes: ReadonlySet<string> = new Set(["first-use", "not-remembered"]);
 
 function alarmFields(report: VerdictReport): readonly Field[] {
   const alarms = tellAlarms(report).map(({ kind, text, paths }): Field => {
-    const where = paths.length === 0 ? "" : ` (${quotedList(paths)})`;
+    const where = paths.length === 0 ? "" : ` (${quoteList(paths)})`;
     return [notes.has(kind) ? "Note" : "Alarm", `${kind}: ${text}${where}`];
   });
   return [...alarms.slice(0, maxRows), ...restField("Alarm", alarms.length, maxRows)];
@@ -123,7 +123,7 @@ function fieldsOfSignature(signature: SignatureReport, report: VerdictReport): r
   const { keys } = report.policy;
   const count = report.signatures.length;
   const members = Object.entries({ kid, alg, typ, jku }).map(([name, value]) =>
-    value === undefined ? `no ${name}` : `${name} ${quoted(value)}`,
+    value === undefined ? `no ${name}` : `${name} ${quote(value)}`,
   );
   const given = keys.nameOf(thumbprint ?? "") ?? "the keys that you gave";
   const from = keySource === "trusted" ? given : keySource;
@@ -167,8 +167,8 @@ function claimFields({ verification: { verified }, canonical, source }: VerdictR
   if (canonical === undefined) return [];
   const claims = readClaims(canonical);
   const { interfaceHosts, tokenHosts } = claims;
-  const interfaces = interfaceHosts.length === 0 ? "none" : quotedList(interfaceHosts, 5);
-  const tokens = tokenHosts.length === 0 ? undefined : quotedList(tokenHosts, 5);
+  const interfaces = interfaceHosts.length === 0 ? "none" : quoteList(interfaceHosts);
+  const tokens = tokenHosts.length === 0 ? undefined : quoteList(tokenHosts);
   const demands = describeDemands(claims);
   if (!verified) {
     const last = tokens === undefined ? "" : `; tokens from ${tokens}`;
@@ -177,7 +177,7 @@ function claimFields({ verification: { verified }, canonical, source }: VerdictR
   const own = source.url === undefined ? undefined : hostOf(source.url);
   const isForeign = own !== undefined && interfaceHosts.some((host) => host !== own);
   return [
-    ["Interfaces", `${interfaces}${isForeign ? ` (the card came from ${quoted(own)})` : ""}`],
+    ["Interfaces", `${interfaces}${isForeign ? ` (the card came from ${quote(own)})` : ""}`],
     ["Asks For", demands],
     ["Tokens From", tokens],
   ];
@@ -223,7 +223,7 @@ function restField(label: string, count: number, shown: number): readonly Field[
 
 /** Words of the card within a line of ours, without quotation marks. */
 function inline(text: string): string {
-  return quoted(text).slice(1, -1);
+  return quote(text).slice(1, -1);
 }
 
 const askOperator =

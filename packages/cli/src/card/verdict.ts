@@ -1,11 +1,15 @@
 import { type CardVerdict, thumbprintOf, type VerificationKey } from "@a2a-connect/signing";
-import type { CardAlarm, LegacyProfile, SignatureCheck } from "@a2a-connect/signing/internal";
+import {
+  type CardAlarm,
+  type LegacyProfile,
+  quoteList,
+  type SignatureCheck,
+} from "@a2a-connect/signing/internal";
 import type { GivenKeys } from "../keys/given-keys.ts";
 import type { CardSource } from "./card-source.ts";
 import {
   type CardChange,
   findChanges,
-  quotedList,
   readSignatureHeaders,
   readSubject,
   type SignatureHeader,
@@ -151,7 +155,7 @@ export function tellStory({ verification, fits, lostKeySets }: VerdictReport): s
     const open =
       uncovered.length === 0
         ? "any empty member could have been removed without a trace"
-        : `it leaves ${quotedList(uncovered)} unprotected`;
+        : `it leaves ${quoteList(uncovered)} unprotected`;
     return `By the specification, the signature does not match the card. By the profile ${profile} of older software it does, but then ${open}. The card does not show whether such software signed it, or an attacker changed it after it was signed: do not use it before you know.`;
   }
   const lost = reason === "jwks-unavailable" ? lostKeySets[0] : undefined;

@@ -14,8 +14,8 @@ export function quote(text: string): string {
 }
 
 /** Names of a card in a sentence: `"a", "b" and 3 more`. */
-export function quoteList(texts: readonly string[]): string {
-  return list(texts, quote);
+export function quoteList(texts: readonly string[], maxItems?: number): string {
+  return list(texts, quote, maxItems);
 }
 
 /** Paths in a sentence: `a, b and 3 more`. */
