@@ -164,7 +164,7 @@ function isNetworkFailure(error: unknown): boolean {
   return hasCode(error, networkCodes);
 }
 
-/** A server that wants TLS closes a connection on which somebody speaks HTTP. */
+/** A server that wants TLS closes a connection that carries plain HTTP. */
 function mayWantTls({ url, cause }: CardNotFoundError): boolean {
   return url.startsWith("http:") && hasCode(cause, /^(?:ECONNRESET|UND_ERR_SOCKET)$/);
 }

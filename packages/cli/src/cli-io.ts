@@ -57,12 +57,12 @@ function createSink(stream: Writable, isTerminal: boolean): TextSink {
   };
 }
 
-/** Diagnostics that nobody reads are no reason to end. */
+/** Diagnostics without a reader are no reason to end. */
 function withoutFailures({ isTerminal, write }: TextSink): TextSink {
   return { isTerminal, write: (text) => write(text).catch(() => {}) };
 }
 
-/** What a stream says when nobody is at its other end any more. */
+/** What a stream says when its other end is closed. */
 const closedCodes: ReadonlySet<string> = new Set([
   "EPIPE",
   "ECONNRESET",
@@ -74,7 +74,7 @@ const closedCodes: ReadonlySet<string> = new Set([
 /** What the command prints does not arrive where it goes. */
 export class LostOutputError extends Error {
   override readonly name = "LostOutputError";
-  /** Whether whoever read has gone, as `head` does when it has enough; otherwise writing failed, as on a full disk. */
+  /** Whether the reader has gone, as `head` does when it has enough; otherwise writing failed, as on a full disk. */
   readonly isClosed: boolean;
 
   constructor(cause: unknown) {

@@ -76,7 +76,7 @@ export interface CommandRun {
   output?: RunOutput;
   /** What the action asked for. */
   exitCode?: number;
-  /** Whether output that nobody reads to its end makes the command fail. */
+  /** Whether output that is not read to its end makes the command fail. */
   needsReader?: boolean;
   /** Aborted when `--timeout` has expired, with the error to report. */
   timeout?: AbortSignal;

@@ -34,7 +34,7 @@ export async function reportFailure(run: CommandRun, error: unknown): Promise<nu
   return failure.exitCode;
 }
 
-/** @returns false when nobody gets it: the exit code stays what it is, and sentences may be seen */
+/** @returns false when stdout has no reader: the exit code stays what it is, and stderr may have one */
 async function printDocument(output: Output, { code, message, hint, a2aCode }: Failure): Promise<boolean> {
   try {
     await output.document({ error: { code, message, hint, a2aCode } });
@@ -45,12 +45,12 @@ async function printDocument(output: Output, { code, message, hint, a2aCode }: F
   }
 }
 
-/** After `--timeout` has expired, whatever it broke is a timeout, unless the command has said so in its own words. */
+/** After `--timeout` has expired, any error is a timeout, unless the command has said so in its own words. */
 function causeOf({ timeout }: CommandRun, error: unknown): unknown {
   return timeout?.aborted === true && !(error instanceof CliError) ? timeout.reason : error;
 }
 
-/** Puts a name to whatever was thrown. What only a call can throw is looked at in a file of its own, loaded for it. */
+/** Puts a name to what was thrown. Errors of calls are described by a file of its own, loaded when there is one. */
 export async function describeFailure(error: unknown, situation: FailureSituation): Promise<Failure> {
   if (error instanceof CliError) return localFailure(error.code, error.message, error.hint);
   const { describeCallFailure } = await import("./call-failures.ts");

@@ -16,5 +16,5 @@ const [{ createProcessIo }, { runCli }] = await Promise.all([
   process.exit(1);
 });
 
-// Everything has been written by then. What an agent still holds open keeps nobody waiting.
+// Everything has been written by then. Connections that an agent still holds open do not keep the command running.
 process.exit(await runCli(process.argv.slice(2), createProcessIo()));

@@ -18,7 +18,7 @@ const maxDataBytes = 16 * 2 ** 20;
  * The parts, with their content: files and the standard input are read, one after the other; what is behind a URL is
  * left to the agent.
  *
- * @param signal ends the wait for somebody who types, or for a pipe that stays open: a Ctrl-C, `--timeout`
+ * @param signal ends the wait for a user who types, or for a pipe that stays open: a Ctrl-C, `--timeout`
  * @throws CliError USAGE when something cannot be read, is too large, or is no JSON; the signal's reason
  */
 export async function readParts(

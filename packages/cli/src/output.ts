@@ -85,7 +85,7 @@ export function toLine(text: string): string {
 
 /**
  * The lines of a block. An empty line within becomes a line of one space: the empty line that ends a block is the only
- * one, so nobody takes what an agent wrote for fields of ours (a2a-cli §11.2).
+ * one, so that no reader takes what an agent wrote for fields of ours (a2a-cli §11.2).
  */
 function toBlock(text: string): string {
   return toText(text).replace(/\n+$/, "").replace(/^$/gm, " ");

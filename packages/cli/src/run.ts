@@ -72,7 +72,7 @@ async function runProgram(run: CommandRun): Promise<number> {
   }
 }
 
-/** Whatever an interruption broke, unless the command has said in its own words what it means. a2a-cli has no code for it. */
+/** After an interruption, any error is one, unless the command has said in its own words what it means. a2a-cli has no code for it. */
 function interruption(): CliError {
   return new CliError("A2ACLI_ERR_INTERNAL", "interrupted before the command had finished");
 }

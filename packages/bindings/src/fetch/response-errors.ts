@@ -47,7 +47,7 @@ export function tooManyRequests(header: Headers): ConnectError {
 
 /**
  * The same error for status 429 on the wires of Connect's own transports, which take 429 for Unavailable; any other
- * error as it is. Connect marks this error by its words alone.
+ * error as it is. Connect marks this error by its words alone, which may change with a new version.
  */
 export function readTooManyRequests(thrown: unknown): unknown {
   const isStatus = thrown instanceof ConnectError && !thrown.isWireError && thrown.rawMessage === "HTTP 429";

@@ -85,20 +85,20 @@ export async function prepareConnection(situation: AgentSituation): Promise<Agen
       tls,
       platform: log?.wrapPlatform(platform) ?? platform,
       onWarning: (warning) => {
-        output.warn(warning).catch(() => {}); // nobody reads it
+        output.warn(warning).catch(() => {}); // stderr may have no reader
       },
     },
     close: () => platform.close(),
   };
 }
 
-/** Whether somebody may have meant a query for the agent. Behind the address of a card itself it is for the card. */
+/** Whether the user may have meant a query for the agent. Behind the address of a card itself it is for the card. */
 function hasLostQuery(address: string): boolean {
   const { search, pathname } = URL.parse(address) ?? { search: "", pathname: "" };
   return search !== "" && !pathname.endsWith(".json") && !pathname.includes("/.well-known/");
 }
 
-/** Somebody who typed a name that nobody knows wants to hear which ones there are, or where they are listed. */
+/** For an unknown name, the hint says which names there are, or where they are listed. */
 export async function withNameHint(error: unknown, { io, reference }: AgentSituation): Promise<unknown> {
   const hint =
     error instanceof CardNotFoundError ? ((await nameHint(reference, io)) ?? catalogHint(error)) : undefined;
@@ -126,7 +126,7 @@ export async function openUntilAborted<T extends AsyncDisposable>(
     if (signal.aborted) {
       work.then(
         (late) => late[Symbol.asyncDispose](),
-        () => {}, // nobody waits for it any more
+        () => {}, // no caller waits for it any more
       );
     }
     throw error;

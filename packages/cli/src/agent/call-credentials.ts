@@ -46,7 +46,7 @@ export function planCredentials(card: AgentCard, given: GivenCredentials): Crede
     return { places: withoutRepeats(met), isDeclared: true };
   }
   if (schemes.length > 0) {
-    // Declared, and asked for by nobody: what was given goes where it fits.
+    // Schemes without requirements: what was given goes where it fits.
     return { places: withoutRepeats(schemes.map((name) => readScheme(name, card, given))), isDeclared: true };
   }
   const places = [

@@ -89,7 +89,7 @@ export function readFileCard(
 ): AgentCard {
   const { card, warnings } = readCard(text, path);
   for (const warning of warnings) {
-    output.warn(warning).catch(() => {}); // nobody reads it
+    output.warn(warning).catch(() => {}); // stderr may have no reader
   }
   return card;
 }

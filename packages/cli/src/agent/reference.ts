@@ -133,7 +133,7 @@ export async function readCardFile(path: string, name: string = path): Promise<s
 }
 
 /**
- * The text of a card. What is no UTF-8 has none that everybody would read the same way.
+ * The text of a card. Bytes that are no UTF-8 have none that all readers would agree on.
  *
  * @param name what it is, for people
  * @throws CliError CARD_INVALID

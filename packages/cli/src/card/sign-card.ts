@@ -109,7 +109,7 @@ async function checkFlags(
   return target;
 }
 
-/** Typos are signed like everything else, and nobody reads them. */
+/** Misspelled members are signed like everything else, and clients ignore them. */
 async function warnUnknown(signed: string): Promise<readonly string[]> {
   const { findDefects } = await import("@a2a-connect/conformance");
   const defects = findDefects(AgentCardSchema, JSON.parse(signed));
@@ -137,7 +137,7 @@ async function explained<T>(file: string, sign: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Sees to it that what is written does not take the place of the key, by whatever name: there may be no other copy.
+ * Makes sure that the card does not overwrite the key, under any name of its file: there may be no other copy.
  *
  * @throws CliError USAGE
  */

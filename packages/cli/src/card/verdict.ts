@@ -70,7 +70,7 @@ export interface VerdictReport {
  * until when the right ones count.
  *
  * @param text the card as it was received
- * @param keys all that were at hand, of whatever source
+ * @param keys all that were at hand, of any source
  */
 export async function reportSignatures(
   { signatures }: CardVerdict,

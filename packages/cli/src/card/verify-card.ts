@@ -36,7 +36,7 @@ export interface VerifyCardFlags {
 }
 
 /**
- * Verifies a card, prints the verdict, and exits with 1 when it is not verified. A verdict is no error, whatever it is. The exit
+ * Verifies a card, prints the verdict, and exits with 1 when it is not verified. No verdict is an error. The exit
  * code is decided before anything is printed, and is not 0 when that could not be printed.
  *
  * @throws CliError USAGE for keys and hosts that are none, several signers of whom none is named, and a memory that cannot be

@@ -27,7 +27,7 @@ interface ChatFlags {
 /**
  * A conversation: for a person where keyboard and screen are a terminal, else as text, a line a turn (a2a-cli §11.2).
  *
- * @throws CliError USAGE for `-o json`; in text whatever the first failing turn throws
+ * @throws CliError USAGE for `-o json`; in text what the first failing turn throws
  */
 export async function startChat(context: CommandContext, flags: ChatFlags): Promise<void> {
   const { io, output, signal } = context;
@@ -56,7 +56,7 @@ export async function startChat(context: CommandContext, flags: ChatFlags): Prom
     stdin: io.stdin,
     terminal: process.stdout,
     signal,
-    onTyping: () => void screen.finish().catch(() => {}), // nobody reads any more: the next line ends the chat
+    onTyping: () => void screen.finish().catch(() => {}), // no reader is left: the next line ends the chat
   });
   const view = new TerminalView(screen);
   await view.greet(agent.card);
@@ -64,8 +64,8 @@ export async function startChat(context: CommandContext, flags: ChatFlags): Prom
 }
 
 /**
- * The conversation as fields and blocks, each event as it comes, without control sequences (a2a-cli §11.2). Whoever
- * reads it is no person at a keyboard, so the first failure ends it.
+ * The conversation as fields and blocks, each event as it comes, without control sequences (a2a-cli §11.2). Its
+ * reader is no person at a keyboard, so the first failure ends it.
  */
 function createTextView(context: CommandContext): ChatView {
   const { output } = context;
@@ -118,7 +118,7 @@ class Conversation {
     this.#sending = { ...pollingOf(context.settings), ...defined({ skill }), signal: this.#signal };
   }
 
-  /** Takes lines until there are none, somebody quits or interrupts. */
+  /** Takes lines until there are none, or the user quits or interrupts. */
   async run(): Promise<void> {
     const { taskId } = this.#context.settings;
     if (taskId !== undefined) await this.#follow(this.#agent.follow(taskId, { ...this.#sending, until }));
@@ -156,7 +156,7 @@ class Conversation {
     }
   }
 
-  /** Somebody gives the agent its credentials elsewhere; it goes on by itself. */
+  /** The user gives the agent its credentials elsewhere; it goes on by itself. */
   async #awaitAuth(taskId: string): Promise<void> {
     let wentOn = false; // the same state again is another question
     const stream = this.#agent.follow(taskId, { ...this.#sending, ...defined({ after: this.#lastEventId }) });

@@ -8,7 +8,7 @@ export interface LineSource extends Disposable {
   next(prompt: string): Promise<string | undefined>;
   /** Hands lines to `take` instead, while something else goes on. */
   divert(take: (line: string) => void): Disposable;
-  /** Resolves as soon as nobody is in the middle of a line. */
+  /** Resolves as soon as the user is not in the middle of a line. */
   quiet(): Promise<void>;
   /** Aborted by a Ctrl-C that the source itself has seen. */
   readonly interrupted: AbortSignal;
@@ -20,19 +20,19 @@ interface KeyboardOptions {
   readonly terminal: Writable;
   /** Ends the lines, like Ctrl-C. */
   readonly signal: AbortSignal;
-  /** Called before a line is shown that somebody begins to type while something else is on the screen. */
+  /** Called before a line is shown that the user begins to type while something else is on the screen. */
   readonly onTyping: () => void;
 }
 
 /**
  * Lines of a person at a terminal, with line editing and history (node:readline). While something else goes on, there is no prompt
- * until the first key; from then on to the end of the line `quiet` waits, so that nobody writes into it.
+ * until the first key; from then on to the end of the line `quiet` waits, so that no output goes into it.
  */
 export class Keyboard implements LineSource {
   readonly #options: KeyboardOptions;
   readonly #reader: Interface;
   readonly #interrupted = new AbortController();
-  /** Lines that came when nobody asked: somebody has pasted several. */
+  /** Lines that came unasked: the user has pasted several. */
   readonly #ahead: string[] = [];
   #ended = false;
   #wanted: ((line: string | undefined) => void) | undefined;

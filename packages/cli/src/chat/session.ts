@@ -5,11 +5,11 @@ import { defined } from "../json.ts";
 import { stateOf } from "../task/following.ts";
 import { questionOf, toAnswer } from "./question.ts";
 
-/** Where a conversation stands, whatever it is shown on. */
+/** Where a conversation stands. Knows nothing of the terminal. */
 export class ChatSession {
   /** The conversation, as the agent calls it; undefined: the next message begins one. */
   contextId: string | undefined;
-  /** The last task, whatever became of it. */
+  /** The last task, in any state. */
   task: Task | undefined;
   /** What goes with the next message. */
   attachments: readonly Part[] = [];

@@ -10,7 +10,7 @@ import { type KeyFile, readKeyFile, readPublicKeys } from "./key-file.ts";
 /** Public keys that were given to verify cards with. */
 export interface GivenKeys {
   readonly isEmpty: boolean;
-  /** The keys as they may verify one card. One without an id, such as PEM, counts for whatever id the card's signatures name. */
+  /** The keys as they may verify one card. One without an id, such as PEM, counts for every id that the card's signatures name. */
   forCard(text: string): readonly VerificationKey[];
   /** Where a key is from, for people; undefined when it was not given. */
   nameOf(thumbprint: string): string | undefined;

@@ -26,7 +26,7 @@ export async function newKeys(
   { io, output, needReader }: CommandContext,
   flags: NewKeysFlags,
 ): Promise<void> {
-  needReader(); // a private key that nobody has got is lost
+  needReader(); // a private key that was printed to a closed pipe is lost
   const { alg = "ES256", kid, pem = false, force = false } = flags;
   const file = flags.out ?? `a2a-signing-key.${pem ? "pem" : "json"}`;
   const publicFile = publicName(file);
@@ -53,7 +53,7 @@ export async function newKeys(
   await output.block("Next steps", nextSteps(file, publicFile, unsaid).join("\n"));
 }
 
-/** What PEM does not say of a key, and what nobody would guess: they take an RSA key for one for RS256. */
+/** What PEM does not say of a key, and `a2a` does not guess: an RSA key counts as one for RS256. */
 function unsaidFlags(alg: SignatureAlgorithm, kid: string | undefined): readonly string[] {
   const isGuessed = alg !== "PS256" && alg !== "Ed25519";
   return [...(isGuessed ? [] : ["--alg", alg]), ...(kid === undefined ? [] : ["--kid", kid])];

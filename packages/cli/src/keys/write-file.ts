@@ -5,7 +5,7 @@ import { type CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import { describeFileError } from "../files.ts";
 
-/** Who may read a file: its owner alone, or everybody. */
+/** Who may read a file: its owner alone, or all users. */
 export type FileAccess = "private" | "public";
 
 const modes: Readonly<Record<FileAccess, number>> = { private: 0o600, public: 0o644 };

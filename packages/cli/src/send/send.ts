@@ -29,7 +29,7 @@ export interface SendFlags extends PartOptions, ExitStateOptions {
  * Sends a message, waits for what comes of it as the settings say, and prints it: in `json` a SendMessageResponse, or
  * the events where they are streamed.
  *
- * @throws CliError USAGE, TIMEOUT; whatever the client throws
+ * @throws CliError USAGE, TIMEOUT; what the client throws
  */
 export async function send(
   context: CommandContext,

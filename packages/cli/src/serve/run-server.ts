@@ -5,7 +5,7 @@ import { CliError, usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import type { Output } from "../output.ts";
 
-/** How long what runs may go on after the first Ctrl-C, and when whatever is left is cut off. */
+/** How long executors may go on after the first Ctrl-C, and when the rest is cut off. */
 const stopping = { graceMs: 2_000, timeoutMs: 5_000 };
 
 /** Takes what the server tells its operator. */
@@ -13,7 +13,7 @@ export type ServerLog = (record: LogRecord) => void;
 
 /**
  * Serves until the user interrupts or the process is told to end, and closes it in an orderly way. What its
- * executors throw goes to stderr with its stack: whoever started it here is who wants to see it.
+ * executors throw goes to stderr with its stack: the author who started it here wants to see it.
  *
  * @param start puts an agent or several on a port
  * @param port the one that is asked for, to name it when it cannot be had

@@ -64,7 +64,7 @@ export async function serveFile(context: CommandContext, file: string, flags: Se
   });
 }
 
-/** Where it listens when nobody says. */
+/** Where it listens by default. */
 const servePort = 4000;
 
 /** Flags before the configuration file before the defaults. */

@@ -150,7 +150,7 @@ export async function readServerConfig(io: Pick<CliIo, "cwd">): Promise<ServerCo
   const server = found?.config.server;
   if (found === undefined || server === undefined) return undefined;
   if (server.auth !== undefined) {
-    // Serving without it would be open to everybody, which is what the author does not want.
+    // Without it every caller would be served, which the author does not want.
     throw usageError(
       `${found.locate(["server", "auth"])}: server.auth asks for credentials of callers, which cannot be checked yet`,
       "Let a proxy in front check them, listen on localhost only, and take server.auth out.",

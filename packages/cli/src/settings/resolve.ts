@@ -31,7 +31,7 @@ export interface Settings {
   readonly stream: boolean;
   /** Whether to block until the task has settled: false after `--async`, true otherwise. */
   readonly wait: boolean;
-  /** `wait` as somebody asked for it, undefined when nobody did: `task get` waits only when it was asked to. */
+  /** `wait` where the user or a file says it, otherwise undefined: `task get` waits only when it was asked to. */
   readonly waitRequested: boolean | undefined;
   readonly verbose: boolean;
   readonly debug: boolean;

@@ -80,7 +80,7 @@ function timedOut(
   return new CliError("A2ACLI_ERR_TIMEOUT", message, { hint: waitCommand(settings, taskId) });
 }
 
-/** A message that was given up, by a Ctrl-C or `--timeout`, before the agent named a task: nobody knows whether it was taken. */
+/** A message that was given up, by a Ctrl-C or `--timeout`, before the agent named a task: whether it was taken is not known. */
 export function unanswered({ io, settings }: CommandContext): CliError {
   const isInterrupted = io.interrupted.aborted;
   const what = isInterrupted
@@ -120,7 +120,7 @@ const delayMs = 1_000;
 
 /**
  * Tells stderr which task is being waited for, as soon as that takes longer than a second: nothing else shows its id
- * before the end, and whatever happens to this process, the task can be found again. To be called again after each event,
+ * before the end, and when this process dies, the task can be found again. To be called again after each event,
  * because the first one names the task.
  */
 function announceLate(output: Output, stream: TaskStream): Disposable & { look(): Promise<void> } {

@@ -113,7 +113,7 @@ interface ListenFlags {
  * Prints what is delivered to a webhook on this machine, until a Ctrl-C. With a task the webhook is registered for it,
  * deleted at the end, and the end of the task is the end, too.
  *
- * @throws CliError USAGE for `-o json` without `--stream`, TIMEOUT; whatever the client throws
+ * @throws CliError USAGE for `-o json` without `--stream`, TIMEOUT; what the client throws
  */
 export async function listenForPush(
   context: CommandContext,

@@ -38,7 +38,7 @@ const outcomes: Readonly<Partial<Record<TaskState, Outcome>>> = {
   },
 };
 
-/** Work goes on, or nobody knows. */
+/** Work goes on, or the state is unknown. */
 const unfinished: Outcome = { exitStatus: 25, next: ["Follow", "to wait for it", waitCommand] };
 
 /**

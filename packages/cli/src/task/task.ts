@@ -23,9 +23,9 @@ interface GetTaskFlags extends ExitStateOptions {
 }
 
 /**
- * Prints a task as it is, or with `--wait` as it is when it has ended or waits for somebody.
+ * Prints a task as it is, or with `--wait` as it is when it has ended or waits for an answer.
  *
- * @throws CliError TIMEOUT; whatever the client throws
+ * @throws CliError TIMEOUT; what the client throws
  */
 export async function getTask(context: CommandContext, taskId: string, flags: GetTaskFlags): Promise<void> {
   const agent = await context.openAgent();
@@ -97,7 +97,7 @@ interface SubscribeFlags extends ExitStateOptions {
  * Prints a task's events as they come: in `text` always, in `json` one a line under `--stream`, else only the task as it
  * is at the end.
  *
- * @throws CliError TIMEOUT; whatever the client throws
+ * @throws CliError TIMEOUT; what the client throws
  */
 export async function subscribeToTask(
   context: CommandContext,
@@ -131,7 +131,7 @@ export async function subscribeToTask(
   await reportTask(context, task);
 }
 
-/** Whether an event is a question that is still the task's status: nobody has answered it since. */
+/** Whether an event is a question that is still the task's status: it has no answer yet. */
 async function isOpenQuestion(
   { signal }: CommandContext,
   agent: AgentClient,
@@ -154,7 +154,7 @@ function statusOf({ payload }: StreamResponse): TaskStatus | undefined {
  *
  * Where the agent does not number its events there is no replay: the messages of the history stand in.
  *
- * @throws CliError TIMEOUT; whatever the client throws
+ * @throws CliError TIMEOUT; what the client throws
  */
 export async function printHistory(context: CommandContext, taskId: string): Promise<void> {
   const { output, signal } = context;

@@ -1,4 +1,4 @@
-/** Names of headers, query parameters and cookies whose values nobody needs to see. */
+/** Names of headers, query parameters and cookies whose values are masked. */
 const credentialName =
   /auth|token|secret|pass(?:word|wd|phrase)|credential|cookie|session|signature|api[-_]?key|(?:^|[-_])(?:key|sig|pwd|jwt)(?:$|[-_])/i;
 
@@ -28,7 +28,7 @@ const secretMember =
 /** `name=value` in addresses and forms, inside other text. */
 const parameter = /(?<=^|[?&\s"])([\w.~-]+)=([^&\s"'<>]+)/g;
 
-/** A mask for these secrets, wherever they turn up, and for whatever has a name of one. */
+/** A mask for these secrets, wherever they turn up, and for values with the name of one. */
 export function createMasking(secrets: Iterable<string>): Masking {
   // Longer ones first, so that one that contains another goes as a whole. Very short ones would mask ordinary text.
   const known = [...new Set(secrets)]

@@ -1,11 +1,11 @@
-/** Somebody who watches a body pass. */
+/** Watches a body pass. */
 interface BodyObserver {
   chunk(bytes: Uint8Array): void;
   /** `left`: its reader had enough. With an error when it broke. */
   end(how: "ended" | "broke" | "left", error?: unknown): void;
 }
 
-/** The same response, whose body is watched while somebody reads it, at that one's pace. */
+/** The same response, whose body is watched while its reader reads it, at the reader's pace. */
 export function observeBody(response: Response, observer: BodyObserver): Response {
   if (response.body === null) return response;
   const reader = response.body.getReader();

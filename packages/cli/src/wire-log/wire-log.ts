@@ -10,7 +10,7 @@ import { observeBody } from "./observe-body.ts";
 
 /**
  * What goes over the wire, on stderr (`--debug`): requests and responses with headers, bodies and times. Where the wire is
- * binary its messages are shown as JSON instead of its bytes. Credentials are masked, whatever else is asked for.
+ * binary its messages are shown as JSON instead of its bytes. Credentials are always masked.
  */
 export class WireLog {
   readonly #stderr: TextSink;

@@ -401,7 +401,7 @@ export class LiveTask {
     return this.#pending.length < this.#context.limits.maxUncommitted ? undefined : this.flushed();
   }
 
-  /** Resolves at the first interrupted or terminal event after `generation` (design: settled). */
+  /** Resolves at the first interrupted or terminal event after `generation`. */
   async settledAfter(generation: number, signal: AbortSignal): Promise<SeenTask> {
     await this.#readers.settledAfter(generation, signal);
     return this.seen();

@@ -84,7 +84,7 @@ export class TaskReaders {
     this.#tail.clear();
   }
 
-  /** Resolves at the first interrupted or terminal event after `generation` (design: settled). */
+  /** Resolves at the first interrupted or terminal event after `generation`. */
   async settledAfter(generation: number, signal: AbortSignal): Promise<void> {
     if (!(await this.#hadSettledAfter(generation))) {
       while (this.#settledGeneration <= generation) {

@@ -15,7 +15,7 @@ export { CardTextError } from "./read-card-text.ts";
  * Total on JSON: whether a card is a good one is not asked here, and a REQUIRED member that is missing stays missing. Of a message
  * only what the message type has can be told.
  *
- * @param card JSON text as it was received (best: it has members that nobody knows), or a message
+ * @param card JSON text as it was received, or a message. The text is better: it may have members that this version does not know
  * @throws CardTextError when the text could be read in two ways, or holds what JSON has no one form for
  */
 export function canonicalCard(card: AgentCard | string): string {

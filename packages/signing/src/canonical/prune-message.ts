@@ -165,7 +165,7 @@ function pruningOf(field: DescField): FieldRule["pruneBelow"] {
   if (field.fieldKind === "enum") {
     return (value) => (typeof value === "number" ? (field.enum.value[value]?.name ?? value) : value);
   }
-  // The JSON of a well-known type is its own: a Struct is whatever its author wrote (requirement H-13).
+  // The JSON of a well-known type is its own: a Struct stays as its author wrote it (requirement H-13).
   if (field.message === undefined || field.message.typeName.startsWith("google.protobuf.")) {
     return undefined;
   }

@@ -11,7 +11,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
  * Reads the `protected` member of a signature (RFC 7515 §5.2, steps 2 to 4): strict base64url of strict UTF-8 of a JSON object in
- * which no name occurs twice, in whatever depth. Never throws. What the members mean is another question.
+ * which no name occurs twice, at any depth. Never throws. What the members mean is another question.
  *
  * @returns when it is none, the rest of a sentence about it, without a full stop
  */

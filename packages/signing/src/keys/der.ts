@@ -9,7 +9,7 @@ export interface Certificate {
 }
 
 /**
- * Reads a certificate. Who has issued it is not looked at: whoever names it as a trusted key answers for it.
+ * Reads a certificate. Its issuer is not verified: the caller trusts the key itself.
  *
  * @returns undefined when it is none
  */

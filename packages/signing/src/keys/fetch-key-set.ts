@@ -31,7 +31,7 @@ export async function fetchKeySet(request: KeySetRequest): Promise<FetchedKeySet
     // A `fetch` that was given need not look at its signal.
     return await untilAborted(ask(request, stop), stop);
   } catch {
-    signal.throwIfAborted(); // whatever the fetch made of it
+    signal.throwIfAborted(); // the fetch may have thrown something else
     return silence.signal.aborted ? `did not answer within ${timeoutMs} ms` : "could not be reached";
   } finally {
     clearTimeout(timer);

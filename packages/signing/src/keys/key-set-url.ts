@@ -14,7 +14,7 @@ export type KeySetHosts = ReadonlySet<string> | undefined;
 /** Longest `jku` that is looked at, in UTF-16 code units. */
 const maxJkuLength = 2048;
 
-/** What is wrong with a `jku`, whatever a policy allows, and what its signer does about it. */
+/** What is wrong with a `jku` by itself, without a policy, and what its signer does about it. */
 const faults = {
   "no-url": {
     problem: "is no absolute URL",

@@ -15,14 +15,14 @@ export interface KeyLookupOptions {
   readonly now: number;
   /** Asks, when the policy has no `fetch` of its own. Default the platform's. */
   readonly fetch?: typeof globalThis.fetch | undefined;
-  /** Stops waiting; a request that nobody waits for any more is aborted. */
+  /** Stops waiting. A request that no caller waits for any more is aborted. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /** Key sets that are kept: those that were looked into last. */
 const maxKeySets = 100;
 
-/** Longest time that a key set is kept, whatever it says: after that a revoked key is gone for all. */
+/** Longest time that a key set is kept, even if it asks for more. After that, no verifier has a revoked key any more. */
 const longestLifetimeMs = 24 * 60 * 60 * 1000;
 
 /** Key sets of other servers, kept for a while. */
@@ -37,9 +37,9 @@ export interface KeySets {
 }
 
 /**
- * A cache of key sets. Each is asked by one request at a time, which all callers share. What is older than it may be is not
- * used any more, even when nothing newer can be had. A key that a set does not have makes it be asked anew, once; then, and after a
- * failure, it has rest for the policy's `coolDownMs`.
+ * A cache of key sets. It fetches each set with one request at a time, which all callers share. It does not use a set that is
+ * too old, even when it cannot fetch a newer one. When a set lacks a key, the cache fetches it again, once. After that, and after
+ * a failure, it does not fetch the set for the policy's `coolDownMs`.
  *
  * It is ours and not `createRemoteJWKSet` of jose, which has neither our clock nor limits of size, shares no request between
  * callers with signals of their own, and does not tell a key that is missing from one that is of no use.
@@ -63,9 +63,9 @@ class KeySetState {
   /** Why there is none, or no newer one: the rest of a sentence about it. */
   #problem: string | undefined;
   #fresh: Period = never;
-  /** When it is not asked, for it has failed. */
+  /** When it is not fetched, because the last request failed. */
   #recovery: Period = never;
-  /** When it is not asked for a key that it does not have. */
+  /** When it is not fetched for a key that it lacks. */
   #coolDown: Period = never;
   readonly #request = new SharedRequest<FetchedKeySet | string>();
 
@@ -79,7 +79,7 @@ class KeySetState {
     if (isWithin(this.#recovery, now) || known?.keys.has(kid) === true) {
       return this.#lookup(known, kid);
     }
-    // A set that may not be kept has rest, too: what it lacked a moment ago it is not asked for.
+    // This holds for a set that may not be kept, too: it is not fetched again for a key that it lacked a moment ago.
     if (isWithin(this.#coolDown, now) && this.#keySet?.keys.has(kid) !== true) {
       return this.#lookup(this.#keySet, kid);
     }
@@ -125,7 +125,7 @@ function isWithin({ from, until }: Period, now: number): boolean {
 /** The keys of a key set that can be used, by their id. */
 interface KeySet {
   readonly keys: ReadonlyMap<string, readonly VerificationKey[]>;
-  /** Ids of keys that are there, but with what only their owner may know: whoever reads the set can sign with them. */
+  /** Ids of keys that the set shows with their secret part, so that every reader of the set can sign with them. */
   readonly exposed: ReadonlySet<string>;
 }
 
@@ -155,6 +155,6 @@ function collectKeys(entries: readonly unknown[]): KeySet {
 
 /** What its members mean, and whether they make a key, is asked when it is used. */
 function isKey(entry: unknown): entry is VerificationKey {
-  const { kid, kty } = (entry ?? {}) as Partial<Record<"kid" | "kty", unknown>>; // whatever it is, it has members or none
+  const { kid, kty } = (entry ?? {}) as Partial<Record<"kid" | "kty", unknown>>; // any JSON value has members or none
   return typeof kid === "string" && kid !== "" && typeof kty === "string";
 }

@@ -31,7 +31,7 @@ export type RemoteSign = (
   with_: { readonly kid: string; readonly alg: SignatureAlgorithm },
 ) => Promise<Uint8Array>;
 
-/** A private key: a JWK, PKCS#8 as PEM, a key of Web Crypto, or somebody who signs. */
+/** A private key: a JWK, PKCS#8 as PEM, a key of Web Crypto, or a function that has another party sign. */
 export type SigningKey = JWK | string | CryptoKey | RemoteSign;
 
 /** What a new key is like. */
@@ -58,7 +58,7 @@ export interface CreateKeySetOptions {
 
 /** How keys are read. */
 export interface ReadVerificationKeysOptions {
-  /** Of one key: its id, whatever it says itself. Of several: the id of those that are wanted. Default: all, as they are. */
+  /** Of one key: its id, in place of its own. Of several: the id of those that are wanted. Default: all, as they are. */
   readonly kid?: string | undefined;
 }
 
@@ -66,7 +66,7 @@ export interface ReadVerificationKeysOptions {
 export interface SigningKeyPair {
   /** To be kept secret. */
   readonly privateJwk: JWK & { readonly kid: string; readonly alg: SignatureAlgorithm };
-  /** For whoever verifies. */
+  /** For verifiers. */
   readonly publicJwk: VerificationKey & { readonly alg: SignatureAlgorithm };
 }
 

@@ -86,7 +86,7 @@ function exponent(key: JWK): string {
 }
 
 function readMember(key: JWK, name: "x" | "y" | "n" | "e"): { text: string; bytes: Uint8Array } {
-  const text: unknown = key[name]; // a JWK comes from JSON, whatever its type promises
+  const text: unknown = key[name]; // a JWK comes from JSON, which need not fit its type
   if (typeof text !== "string") throw unfit(`the key has no member "${name}"`);
   const bytes = decodeBase64url(text);
   if (bytes === undefined || bytes.length === 0) {
@@ -209,7 +209,8 @@ async function importPublicKey(key: VerificationKey, alg: SignatureAlgorithm): P
 }
 
 /**
- * SHA-256 thumbprint of a key (RFC 7638), base64url: the same for the public and the private key, whatever else the JWK says.
+ * SHA-256 thumbprint of a key (RFC 7638), base64url: the same for the public and the private key. Other members of the JWK do
+ * not change it.
  * Computed once for each object.
  *
  * @throws SigningError (as a rejection) when the key is not of a type that signs cards, or not well-formed
@@ -245,7 +246,7 @@ export function findKeyTimeFault(
   return undefined;
 }
 
-/** Whether a mark of revocation counts against a key: it does, whatever it is, unless it says that it is none. */
+/** Whether a mark of revocation counts against a key: every value does, but undefined, null and false. */
 export function isMarked(mark: unknown): boolean {
   return mark !== undefined && mark !== null && mark !== false;
 }

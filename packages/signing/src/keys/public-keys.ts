@@ -43,7 +43,7 @@ export async function generateSigningKey(options: GenerateKeyOptions = {}): Prom
 }
 
 /**
- * The public side of a key, for key sets and for those who verify: never with a private member, whatever was given.
+ * The public side of a key, for key sets and verifiers. It never has a private member.
  *
  * @param key private or public: a JWK or its text, or PEM (PKCS#8, SPKI or a certificate)
  * @throws SigningError when it is no key that signs cards, or not for that algorithm
@@ -79,8 +79,8 @@ async function toVerificationKey(
 const publicFacts = ["alg", "use", "key_ops", "nbf", "exp", "revoked"] as const;
 
 /**
- * The same of a key whose id is known, whatever its purpose is: all that makes the public key, and what it says of itself.
- * Nothing else, so that no member of any kind of private key gets through.
+ * A key whose id is known, for any purpose: the members that make the public key, and what it says of itself. Nothing else, so
+ * that no member of a private key gets out.
  */
 function toPublished(jwk: JWK & Partial<VerificationKey>, kid: string): VerificationKey {
   const isPrivate = jwk.d !== undefined;

@@ -9,7 +9,7 @@ import { withoutEmpties } from "./without-empties.ts";
  * How the bytes that were signed are made from a card. `strict` is what the specification says (§8.4.1, requirements M); the
  * others are what deployed software does instead, and count only when they are asked for by name:
  *
- * - `js-1`: `@a2a-js/sdk` 1.x, and `a2a-sdk` of Python from 1.1.4 on. Whatever is empty is left out, everywhere.
+ * - `js-1`: `@a2a-js/sdk` 1.x, and `a2a-sdk` of Python from 1.1.4 on. Everything empty is left out, at any depth.
  * - `python-1`: `a2a-sdk` of Python before that: as `js-1`, but written by `json.dumps`.
  * - `raw`: RFC 8785 over the JSON as it stands, without its signatures.
  */
@@ -23,7 +23,7 @@ export interface ProfiledCard {
   /** What is signed: the JWS payload before base64url. */
   readonly payload: string;
   /**
-   * Paths of what stands in the card and not in the payload, such as `skills[0].tags`: whoever changed the card could have put
+   * Paths of what stands in the card and not in the payload, such as `skills[0].tags`: another party may have put
    * it there. Each names the outermost value that is left out, whole and unmerged; only when the list would be far longer than the
    * card, some name the member of the card that holds such values.
    */
@@ -75,7 +75,7 @@ interface CleanedCard {
   readonly uncovered: readonly string[];
 }
 
-/** A card as both SDKs see it: what their message type does not have is gone, and then whatever is empty. */
+/** A card as both SDKs see it: without members that their message type does not have, and then without what is empty. */
 function cleanCard(json: JsonObject): CleanedCard {
   const uncovered = new PathList();
   const onDropped = (path: FieldPath) => uncovered.add(path);

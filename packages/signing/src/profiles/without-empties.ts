@@ -3,8 +3,7 @@ import { setMember } from "../canonical/json.ts";
 import type { FieldPath } from "./field-path.ts";
 
 /**
- * JSON without whatever is empty: `null`, `""`, `[]`, `{}`, and what is empty once that is gone, everywhere, inside Structs,
- * too.
+ * JSON without everything empty: `null`, `""`, `[]`, `{}`, and what is empty once that is gone. Inside Structs, too.
  *
  * @param onDropped told the path of each value that is left out, once for the outermost; the path is not to be kept
  */

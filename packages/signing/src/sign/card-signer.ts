@@ -89,7 +89,7 @@ async function checkPair(
 /**
  * Has another party sign, and looks at what comes back: a card with a signature that does not verify is worse than none.
  *
- * @throws SigningError when it is no signature, or not one by that key; and whatever the signer throws
+ * @throws SigningError when it is no signature, or not one by that key; and what the signer throws
  */
 async function signRemotely(
   sign: RemoteSign,

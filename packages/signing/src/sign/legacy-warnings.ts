@@ -17,8 +17,8 @@ const verifiers: Readonly<Record<LegacyProfile, string>> = {
 const maxNamed = 20;
 
 /**
- * What whoever signs a card should know of verifiers that do not follow the specification: a sentence for each that makes
- * something else of this card, and so refuses its signature.
+ * Warnings for the signer of a card: a sentence for each kind of verifier that does not follow the specification, makes something
+ * else of this card, and so refuses its signature.
  */
 export function legacyWarnings(
   { unsigned, canonical }: Pick<SignedCard, "unsigned" | "canonical">,

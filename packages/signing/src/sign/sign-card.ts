@@ -41,7 +41,7 @@ export async function signCard(card: AgentCard, options: SignCardOptions): Promi
 }
 
 /**
- * As `signCard` of a card's text. What nobody knows in it is signed, too, and stays.
+ * As `signCard` of a card's text. Members that this version does not know are signed, too, and stay.
  *
  * @returns the canonical text with all signatures: what `canonicalSignedCard` makes of it, and the bytes to be served
  * @throws SigningError as `signCard`; CardTextError when the text could be read in two ways
@@ -146,7 +146,7 @@ function copyUnprotectedHeader(header: JsonObject): JsonObject {
  * Signatures with one more. It takes the place of those that the same key has made before: they are of another card, or say the
  * same. Those of other keys stay, so that keys can be rotated. A key is told by its id and its algorithm.
  *
- * @param protectedOf the member `protected` of an entry, whatever it is
+ * @param protectedOf the member `protected` of an entry, which may be any value
  */
 function addSignature<Entry>(
   entries: readonly Entry[],

@@ -16,7 +16,7 @@ export interface CardSignerOptions {
   /** Id of the key. Default: the JWK's own, else its thumbprint (RFC 7638). Needed where the public key is not known. */
   readonly kid?: string;
   /**
-   * Default: what the key says or is made for: ES256, ES384, EdDSA, and RS256 of RSA keys. Needed when somebody else signs and the
+   * Default: what the key says or is made for: ES256, ES384, EdDSA, and RS256 of RSA keys. Needed when another party signs and the
    * public key is not known.
    */
   readonly alg?: SignatureAlgorithm;
@@ -48,7 +48,7 @@ export interface CardSigner {
   /**
    * Signs bytes (JWS Signing Input, RFC 7515 §5.1).
    *
-   * @throws SigningError when somebody else signs and returns something else; and whatever he throws
+   * @throws SigningError when another party signs and returns something else; and what it throws
    */
   sign(input: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>>;
 }

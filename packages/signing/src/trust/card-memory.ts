@@ -71,8 +71,8 @@ export function createTrim(
 /**
  * By what an agent is remembered: the origin of its card's URL, such as `https://agents.example.org`, and the path below which it
  * lives when it is one of several there: `https://agents.example.org/agents/clerk`. All places where clients look for the card
- * of one agent (`…/.well-known/agent-card.json`, `…/.well-known/agent.json`, the path itself) have the same key, so that nobody
- * is met for the first time by moving from one to the other.
+ * of one agent (`…/.well-known/agent-card.json`, `…/.well-known/agent.json`, the path itself) have the same key, so that an agent
+ * that moves from one to the other is not met for the first time.
  *
  * A query tells agents apart, too. Since it may hold secrets, and what is remembered is written down, its SHA-256 stands for it:
  * `https://agents.example.org/card?sha256-…`. Fragments are no part of it.
@@ -80,7 +80,7 @@ export function createTrim(
  * @returns undefined for what is not an http or https URL
  */
 export async function cardMemoryKey(url: string | URL): Promise<string | undefined> {
-  const parsed = parseHttpUrl(String(url)); // "blob:" has an origin, too, and whoever runs a script there makes such URLs
+  const parsed = parseHttpUrl(String(url)); // "blob:" has an origin, too, and any script of that origin makes such URLs
   if (parsed === undefined) {
     return undefined;
   }

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { writeCanonical } from "../canonical/write-canonical.ts";
 import { digestOf } from "./card-memory.ts";
 import { formatOutline, maxOutlineLength, type Outline, readOutline } from "./outline.ts";
-import { judgePins, type PinQuestion, type PinVerdict } from "./pins.ts";
+import { judgePins, type PinQuestion, type PinStanding } from "./pins.ts";
 import type { CardMemory, RememberedCard } from "./trust-policy.ts";
 
 /** How old what is known of when an agent was last seen may become. */
@@ -30,7 +30,7 @@ export interface KnownAgent {
   readonly isUncompared: boolean;
   /** What is kept of what the card declares. */
   readonly outline: Pick<RememberedCard, "outline" | "digest">;
-  readonly pins: PinVerdict;
+  readonly pins: PinStanding;
 }
 
 /** @throws what the memory throws; Error when what it gives is damaged */

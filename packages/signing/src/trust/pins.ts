@@ -2,7 +2,7 @@ import { thumbprintOf } from "../keys/key.ts";
 import type { RememberedCard, TrustPolicy } from "./trust-policy.ts";
 
 /** How the keys of a card stand to those by which its agent is known. */
-export interface PinVerdict {
+export interface PinStanding {
   /** `new`: nothing was remembered. `changed`: none of the known keys has signed. */
   readonly kind: "new" | "known" | "changed";
   /** What is to be remembered of the keys when the card is trusted. */
@@ -44,7 +44,7 @@ const defaultNewKeyDelayMs = 24 * 60 * 60 * 1_000;
 export async function judgePins(
   { thumbprints, policy, now, extended }: PinQuestion,
   remembered: RememberedCard | undefined,
-): Promise<PinVerdict> {
+): Promise<PinStanding> {
   const time = now();
   const signers = [...new Set(thumbprints)];
   const nothing = { waiting: [], adopted: [], missing: [], forgotten: [] };

@@ -5,21 +5,21 @@ import { quote } from "./finding.ts";
 
 /** A SecurityScheme of a card. */
 export interface Scheme {
-  /** The member that is set; undefined when nobody knows what is asked for: there is none that is known, or there are several. */
+  /** The member that is set; undefined when none is known or several are set, so that it is unclear what callers need. */
   readonly kind: SchemeKind | undefined;
   /**
-   * How well it protects whoever uses it against an agent, or somebody in between, that keeps what it is sent. Only the order
+   * How well it protects a caller against an agent, or another party on the way, that keeps what it receives. Only the order
    * means something:
    *
    * | strength | schemes | because |
    * | --- | --- | --- |
    * | 6 | mutual TLS | nothing is sent that could be used again |
    * | 5 | OpenID Connect, OAuth 2.0 by authorization code, client credentials or device code; DPoP of HTTP | tokens that expire, for a purpose, or that only their owner can use |
-   * | 4 | OAuth 2.0 by the implicit or password flow, or one that nobody knows | tokens, got in ways that OAuth 2.1 has given up |
+   * | 4 | OAuth 2.0 by the implicit or password flow, or an unknown one | tokens, got in ways that OAuth 2.1 has given up |
    * | 3 | other schemes of HTTP but Basic, such as Bearer | a token of unknown origin |
    * | 2 | HTTP Basic, an API key in a header or cookie | the secret itself, each time |
    * | 1 | an API key in the query, or who knows where | the secret itself, in every log |
-   * | 0 | none of these, or several at once | nobody knows what is asked for |
+   * | 0 | none of these, or several at once | it is unclear what callers need |
    */
   readonly strength: number;
   /** The scheme of HTTP authentication, such as `Bearer`; empty of other kinds. */
@@ -33,7 +33,7 @@ export interface Scheme {
   /** Flows by codes that are worth something to others: without PKCE, or by device codes, which know none. */
   readonly openCodes: ReadonlySet<string>;
   readonly addresses: readonly SchemeAddress[];
-  /** Equal for schemes that ask for the same, in the same way and at the same place, whatever they tell people. */
+  /** Equal for schemes that ask for the same, in the same way and at the same place. Texts for people do not count. */
   readonly identity: string;
 }
 

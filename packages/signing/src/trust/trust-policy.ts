@@ -12,8 +12,8 @@ export interface TrustPolicy {
   readonly algorithms?: readonly SignatureAlgorithm[];
   /**
    * Key ids or thumbprints (RFC 7638) that do not count any more, wherever the key comes from. An id revokes the key of `keys` that
-   * has it, under whatever id that comes back. Of a key that is not in `keys` only a thumbprint is sure: whoever has a stolen key
-   * publishes it under another id.
+   * has it, even if a key set has it under another id. To revoke a key that is not in `keys`, give its thumbprint: an attacker
+   * publishes a stolen key under another id.
    */
   readonly revoked?: readonly string[];
   /** What else than `strict` counts. Default nothing. */
@@ -41,7 +41,7 @@ export interface TrustPolicy {
   readonly memory?: CardMemory;
   /**
    * How long a key of a key set must have signed beside a known one before it is known, too, and how long a known one must have been
-   * missing before it is forgotten. Whoever serves a card can add a signature to it or take one out, and a key to a key set
+   * missing before it is forgotten. The server of a card can add a signature to it or take one out, and a key to a key set
    * beside it; this is the time in which that is noticed, by the alarms `signer-new` and `signer-missing`.
    *
    * A new key must have been seen twice, that far apart, so by default on two days: the first time beside a known key, and not gone
@@ -60,17 +60,17 @@ export interface JkuPolicy {
   /**
    * Hosts, such as `keys.example.org` or `keys.example.org:8443`, whose key sets are trusted for every card. Default: only
    * the origin that the card itself came from, and only for its own cards. `https` is demanded, but for this machine itself.
-   * Whatever path a signature names there is taken for a key set: of a host where others can put files, name none, and name the
-   * keys of its agents in `keys`.
+   * A signature may name any path there as its key set. So do not name a host where others can put files; name the keys of its
+   * agents in `keys`.
    */
   readonly hosts?: readonly string[];
   /** Should refuse what is not public: `createGuardedFetch` of `@a2a-connect/node`. Default: the platform's. */
   readonly fetch?: typeof globalThis.fetch;
-  /** How long a key set may take, whatever limit the caller has for the card. Default 5 s. */
+  /** How long a key set may take, beside the caller's limit for the card. Default 5 s. */
   readonly timeoutMs?: number;
   /** Largest key set. Default 256 KiB. */
   readonly maxBytes?: number;
-  /** How long a key set is kept when it says nothing about that. Default 10 min; at most 24 h whatever it says. */
+  /** How long a key set is kept when it says nothing about that. Default 10 min; at most 24 h, even if it asks for more. */
   readonly ttlMs?: number;
   /** How long a key set is not asked again, for a key it does not have or because it failed. Default 30 s. */
   readonly coolDownMs?: number;
@@ -124,8 +124,8 @@ export interface RememberedCard {
   /**
    * What later cards are compared with, as JSON text of one form: name, version, interfaces, security schemes and requirements of
    * its last trusted card, and of each skill its id and requirements. Absent when that was too large to be kept, for us (65,536
-   * UTF-16 units) or for the memory, which may leave it out at any time: other cards of the agent are refused then, since nobody
-   * can say that they are no weaker.
+   * UTF-16 units) or for the memory, which may leave it out at any time: other cards of the agent are refused then, because they
+   * cannot be compared.
    */
   readonly outline?: string;
   /** SHA-256 of the outline, base64url: whether the next card declares the same can be told without it. */
@@ -145,7 +145,7 @@ export interface CardMemory {
    * Writes what replaces `expected`, in one step: nothing when something else, or nothing, is remembered by now. The card is then
    * judged again. A memory that cannot tell takes no notice of `expected`: of two that write at the same time the last one wins.
    *
-   * @param expected what `read` gave, null where that was nothing; without it whatever is there is replaced
+   * @param expected what `read` gave, null where that was nothing; without it any record is replaced
    * @returns false when nothing was written because something else was there
    */
   write(key: string, remembered: RememberedCard, expected?: RememberedCard | null): Promise<boolean>;
@@ -155,7 +155,7 @@ export interface CardMemory {
 
 /** How much is remembered. */
 export interface CardMemoryLimits {
-  /** Agents. Beyond that whoever was not met for the longest time is forgotten: the next time is the first. Default 10,000. */
+  /** Agents. Beyond that the agent that was not met for the longest time is forgotten: the next time is the first. Default 10,000. */
   readonly maxCards?: number;
   /**
    * What their cards declare (`RememberedCard.outline`), all together, in UTF-16 units. Beyond that it is left out of those that were

@@ -157,7 +157,7 @@ async function judgeKey(key: VerificationKey, { policy, now, read }: Search): Pr
   const { alg, signature } = read;
   try {
     const thumbprint = await thumbprintOf(key);
-    // What we know of a key counts wherever it comes from, and by whatever id (requirement M-4).
+    // What the policy knows of a key counts wherever the key comes from, and under any id (requirement M-4).
     const known = (await keysByThumbprint(policy)).get(thumbprint) ?? [];
     for (const each of [key, ...known]) {
       const name = `the key "${shownText(each.kid)}"`;
@@ -191,7 +191,7 @@ type KeysByThumbprint = ReadonlyMap<string, readonly VerificationKey[]>;
 
 const sorted = new WeakMap<PreparedPolicy, Promise<KeysByThumbprint>>();
 
-/** The trusted keys, under whatever id they are. Sorted once for each policy. */
+/** The trusted keys, whichever id they have. Sorted once for each policy. */
 function keysByThumbprint(policy: PreparedPolicy): Promise<KeysByThumbprint> {
   const sorting = sorted.get(policy) ?? sortByThumbprint([...policy.keys.values()].flat());
   sorted.set(policy, sorting);

@@ -30,7 +30,7 @@ export function findCoverageGap(
   return losesEmpties(profile) ? findRemovedSecurity(profile, unsigned) : undefined;
 }
 
-/** What nobody can see any more in a card that was signed by a profile which loses what is empty. */
+/** What a card does not show any more when it was signed by a profile that loses what is empty. */
 export function removableAlarm(profile: Profile | undefined): CardAlarm | undefined {
   if (!losesEmpties(profile)) return undefined;
   const text =

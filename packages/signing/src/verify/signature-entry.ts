@@ -18,13 +18,13 @@ export interface ReadableSignature {
   readonly signatureText: string;
   readonly alg: SignatureAlgorithm;
   readonly kid: string;
-  /** Whatever the header has there; undefined: nothing. */
+  /** What the header has there, any JSON value; undefined: nothing. */
   readonly jku: JsonValue | undefined;
   /** The policy's profiles whose signers write such a header. */
   readonly profiles: readonly Profile[];
 }
 
-/** An entry that does not count, whatever keys there are. */
+/** An entry that does not count with any key. */
 export interface UnreadableSignature extends Refusal {
   /** As far as they could be read, as they can be shown. */
   readonly alg: string | undefined;

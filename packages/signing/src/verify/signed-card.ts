@@ -9,7 +9,7 @@ import { type Profile, type ProfiledCard, profileCard } from "../profiles/profil
 /** Signatures that are looked at: more are on no card that is meant well. */
 export const maxSignatures = 20;
 
-/** Problems that are told of one card: more would tell nobody more. */
+/** Problems that are told of one card. More would not help its author. */
 const maxProblems = 10;
 
 /** One thing that may have been signed of a card, ready to be verified. */

@@ -5,7 +5,7 @@ import type { Profile } from "../profiles/profile-card.ts";
 export type SignatureFault =
   /** `protected` or `signature` is not unpadded base64url, the header is no JSON object, or the length is wrong. */
   | "malformed-signature"
-  /** `none`, HMAC, an algorithm nobody knows, or one that the policy does not allow. */
+  /** `none`, HMAC, an unknown algorithm, or one that the policy does not allow. */
   | "algorithm-not-allowed"
   /** The header demands what is not understood (`crit`, `b64`; RFC 7515 §4.1.11). */
   | "crit-not-understood"

@@ -79,7 +79,7 @@ async function verify(
   const isList = Array.isArray(entries) || entries === null;
   const problems = [...card.findProblems(), ...(isList ? [] : ["signatures must be an array"])];
   if (problems.length > 0) return rejected("card-invalid", `This is no valid card: ${listPaths(problems)}.`);
-  // What an entry is made of is asked when it is checked: a bad one costs nobody the good ones.
+  // Each entry is checked by itself, so that a malformed one does not make the others fail.
   if (!Array.isArray(entries) || entries.length === 0) {
     return rejected("no-signature", "The card has no signature.");
   }
@@ -92,7 +92,7 @@ async function verify(
   const removable = removableAlarm(covering);
   const alarms: CardAlarm[] = removable === undefined ? [] : [removable];
   const found = {
-    // What refuses a signature is the doubt that a legacy profile leaves, whatever else the signature would pass for.
+    // The doubt that a legacy profile leaves is what refuses the signature, even where it is right by another profile, too.
     profile: gap === undefined ? best?.profile : covering,
     kid: best?.kid,
     alg: best?.alg,

@@ -16,8 +16,8 @@ export interface VerificationContext {
    */
   readonly url?: string | URL | undefined;
   /**
-   * The URL that was asked for, when redirects led from there to `url`: by that the card is remembered, since whoever serves it
-   * chooses where he redirects to. Default `url`.
+   * The URL that was asked for, when redirects led from there to `url`: by that the card is remembered, since the server
+   * chooses where it redirects to. Default `url`.
    */
   readonly asked?: string | URL | undefined;
   /**
@@ -30,7 +30,7 @@ export interface VerificationContext {
   readonly now?: (() => number) | undefined;
   /**
    * Fetches key sets, when the policy has no `jku.fetch`; should refuse what is not public, as that. What was fetched is kept with
-   * the policy, whoever fetched it. Default the platform's.
+   * the policy, for all callers. Default the platform's.
    */
   readonly fetch?: typeof globalThis.fetch | undefined;
   /** Stops fetching key sets, and waiting for the memory. */

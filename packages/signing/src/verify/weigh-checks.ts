@@ -111,7 +111,7 @@ function createGapFinder(card: SignedCard, policy: PreparedPolicy) {
 
 /**
  * The ids and thumbprints of the policy's `signers` that a signature meets. A key set of the card's own origin may give its keys
- * whatever ids it likes, so an id counts only for keys that the policy has, and those of hosts that it names.
+ * any ids, so an id counts only for keys that the policy has, and those of hosts that it names.
  */
 function namesMet(
   { kid, thumbprint, keySource }: SignatureCheck,
