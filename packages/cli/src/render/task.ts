@@ -102,15 +102,19 @@ export async function printEvent(output: Output, event: StreamResponse): Promise
   await renderEvent(output, event);
 }
 
-async function renderIdentity(output: Output, taskId: string, contextId: string): Promise<void> {
+/** Which task it is, and of which context. */
+export async function renderIdentity(output: Output, taskId: string, contextId: string): Promise<void> {
   await output.field("Task", taskId);
   await output.field("Context", contextId);
 }
 
-/** The state by the name that it has on the wire, also one that this version does not know. */
-async function renderStatus(output: Output, status: TaskStatus | undefined): Promise<void> {
-  const state = status?.state ?? 0;
+/** The state of a task by the name that it has on the wire, also one that this version does not know. */
+export async function renderState(output: Output, { state = 0 }: Partial<TaskStatus> = {}): Promise<void> {
   await output.field("State", TaskStateSchema.value[state]?.name ?? String(state));
+}
+
+async function renderStatus(output: Output, status: TaskStatus | undefined): Promise<void> {
+  await renderState(output, status);
   await renderReport(output, status?.message?.metadata);
   if (status?.timestamp !== undefined && output.verbose) {
     await output.field("Updated", timestampDate(status.timestamp).toISOString());

@@ -3,12 +3,12 @@ import { pathToFileURL } from "node:url";
 import type { ArtifactReader } from "@a2a-connect/client/internal";
 import { fileUrl } from "@a2a-connect/core";
 import { untilAborted } from "@a2a-connect/core/internal";
-import { type Artifact, ArtifactSchema, type Task, TaskStateSchema } from "@a2a-connect/proto";
+import { type Artifact, ArtifactSchema, type Task } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { describeFileError } from "../files.ts";
-import { stateOf } from "./following.ts";
+import { renderIdentity, renderState } from "../render/task.ts";
 import { taskDocument } from "./report.ts";
 
 /** The options that `task download` has beside those of every command that talks to an agent. */
@@ -22,7 +22,7 @@ export interface DownloadFlags {
  * Saves the artifacts of a task as files and prints their paths: in `json` the Task with what was saved, its parts as
  * `file:` URLs.
  *
- * @throws CliError USAGE when there is no such artifact; whatever the client throws
+ * @throws CliError USAGE when there is no such artifact; what the client throws
  */
 export async function downloadArtifacts(
   context: CommandContext,
@@ -33,9 +33,8 @@ export async function downloadArtifacts(
   const agent = await context.openAgent();
   const task = await agent.getTask(taskId, { signal, historyLength: 0 });
   const readers = chooseReaders(agent.readArtifacts(task), wanted, task);
-  await output.field("Task", task.id);
-  await output.field("Context", task.contextId);
-  await output.field("State", TaskStateSchema.value[stateOf(task)]?.name);
+  await renderIdentity(output, task.id, task.contextId);
+  await renderState(output, task.status);
   const directory = resolve(io.cwd, outputDir);
   const saved: Artifact[] = [];
   for (const reader of readers) {

@@ -16,9 +16,8 @@ import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { defined } from "../json.ts";
 import type { Output } from "../output.ts";
-import { renderTask } from "../render/task.ts";
+import { renderIdentity, renderState, renderTask } from "../render/task.ts";
 import { parseTime } from "../settings/values.ts";
-import { stateOf } from "./following.ts";
 import { commandLine } from "./hints.ts";
 
 /** The options that `task list` has beside those of every command that talks to an agent. */
@@ -40,7 +39,7 @@ const largestPage = 100;
  * Prints one page of tasks, or as many as were asked for: in `json` one ListTasksResponse, or a Task a line under
  * `--stream`; in `text` a few fields a task.
  *
- * @throws CliError USAGE for a state or time that is none; whatever the client throws
+ * @throws CliError USAGE for a state or time that is none; what the client throws
  */
 export async function listTasks(context: CommandContext, flags: ListTasksFlags): Promise<void> {
   const { output, settings, signal } = context;
@@ -76,7 +75,7 @@ export async function listTasks(context: CommandContext, flags: ListTasksFlags):
   if (nextPageToken !== "") await printNextPage(context, nextPageToken, flags, since);
 }
 
-/** As many pages as were asked for; one, unless somebody said otherwise. */
+/** As many pages as were asked for; default one. */
 async function* readPages(
   agent: AgentClient,
   filter: ListTasksOptions,
@@ -113,9 +112,8 @@ async function printTasks(output: Output, tasks: readonly Task[], flags: ListTas
 
 async function printSummary(output: Output, task: Task): Promise<void> {
   const { timestamp } = task.status ?? {};
-  await output.field("Task", task.id);
-  await output.field("Context", task.contextId);
-  await output.field("State", TaskStateSchema.value[stateOf(task)]?.name ?? String(stateOf(task)));
+  await renderIdentity(output, task.id, task.contextId);
+  await renderState(output, task.status);
   await output.field("Updated", timestamp === undefined ? undefined : timestampDate(timestamp).toISOString());
 }
 
