@@ -167,7 +167,7 @@ describe("a message to a working turn", () => {
             }
           },
         },
-        limits: { maxTaskBytes: 2_000 },
+        limits: { maxTaskBytes: 2_400 },
       });
       const { id } = await sendTask(client, detached("one"));
       await client.sendMessage(detached("x".repeat(length), { taskId: id }));

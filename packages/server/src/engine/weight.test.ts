@@ -40,6 +40,11 @@ describe("the weight of a step", () => {
   const metadata = { zeros };
   const withoutMetadata = 10;
 
+  it("counts the objects that a part is", () => {
+    const value = create(MessageSchema, { parts: [text(""), text("x")] });
+    expect(weighStep({ case: "input", value }, 10)).toBe(10 + 2 * 128);
+  });
+
   for (const [name, step] of [
     ["task", { case: "task", value: create(TaskSchema, { metadata }) }],
     ["status update", { case: "statusUpdate", value: create(TaskStatusUpdateEventSchema, { metadata }) }],

@@ -11,6 +11,9 @@ export const valueBytes: number = 2 * objectBytes;
 /** What a value of a data part or of metadata adds to the bytes of a task: in memory it takes much more than encoded. */
 const valueWeight = 32;
 
+/** The same for a part, which may have 2 bytes: protobuf-es makes two objects of it, too. */
+const partWeight = 2 * objectBytes;
+
 /** How many values there are in metadata or in a data part, and the length of their texts and names. */
 interface JsonSize {
   readonly values: number;
@@ -50,7 +53,7 @@ function weighJson({ values, texts }: JsonSize): number {
   return values * valueBytes + texts;
 }
 
-/** What a step adds to the weight of its task: its encoded bytes, and some for each value of its data. */
+/** What a step adds to the weight of its task: its encoded bytes, and some for each part and each value of its data. */
 export function weighStep(step: TaskStep | { readonly case: undefined }, bytes: number): number {
   switch (step.case) {
     case "task":
@@ -71,14 +74,14 @@ export function weighStep(step: TaskStep | { readonly case: undefined }, bytes: 
   }
 }
 
-/** What the values of messages or artifacts add to their bytes. */
+/** What the parts and values of messages or artifacts add to their bytes. */
 export function weighValues(all: readonly (Message | Artifact | undefined)[]): number {
   let weight = 0;
   for (const each of all) {
     if (each === undefined) continue;
     weight += weighMetadata(each);
     for (const part of each.parts) {
-      weight += weighMetadata(part);
+      weight += partWeight + weighMetadata(part);
       if (part.content.case === "data") weight += sizeOf(part.content.value, openValue).values * valueWeight;
     }
   }

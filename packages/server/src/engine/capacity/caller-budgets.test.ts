@@ -106,11 +106,14 @@ describe("a task of many values in the store", () => {
     expect(taskOf(await client.sendMessage({ message: answer })).history.length).toBe(3);
   });
 
-  it("takes messages until their values weigh too much, read from the store or not", async () => {
+  it.each([
+    ["values", [zeros]],
+    ["parts", Array.from({ length: 350 }, () => text(""))],
+  ])("takes messages until their %s weigh too much, read from the store or not", async (_, parts) => {
     const { client } = await createEngineHarness({ agent: asker, limits: { maxTaskBytes: 200 * kibibyte } });
-    const { id } = taskOf(await client.sendMessage({ message: say([text("begin"), zeros]).message }));
+    const { id } = taskOf(await client.sendMessage({ message: say([text("begin"), ...parts]).message }));
     const answer = () =>
-      client.sendMessage({ message: { ...say([text("more"), zeros]).message, taskId: id } });
+      client.sendMessage({ message: { ...say([text("more"), ...parts]).message, taskId: id } });
     await answer();
     const reader = readStream((signal) => client.subscribeToTask({ id }, { signal })); // it stays in memory
     await answer();
