@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Expected, findProblem, serveTarget } from "./target.ts";
-import { type Wire, wires } from "./wires.ts";
+import { encodeCall, type Wire, wires } from "./wires.ts";
 
 const target = serveTarget();
 const httpJson = wires.find(({ protocol }) => protocol === "http-json") as Wire; // it is in the list
@@ -54,11 +54,19 @@ describe("a path or query that says the wrong thing", () => {
     "/rest/tasks?page_size=5",
     "/rest/tasks?&&&",
     "/rest/tasks?pageSize=5&pageSize=5",
+    `/rest/tasks?x${"&x".repeat(99)}`,
     `/rest/tasks?ignored=${"x".repeat(8_000)}`,
   ]) {
     it(`is taken when it is only unusual: ${path.slice(0, 50)}`, async () => {
       const answer = await target.send({ http: 1, verb: "GET", target: path, fields });
       expect(findProblem(httpJson, answer)).toBeUndefined();
+    });
+  }
+
+  for (const wire of wires) {
+    it(`is refused when it has more than 100 parameters, over ${wire.name}`, async () => {
+      const call = { method: "ListTasks", query: `x${"&x".repeat(100)}` } as const;
+      await target.refuses(wire, encodeCall(wire, call), { error: "invalidParams" });
     });
   }
 

@@ -81,6 +81,7 @@ export {
   protocolVersion,
   readExtensions,
   readProtocolVersion,
+  refuseQuery,
   setServiceParameters,
   versionHeader,
 } from "./service-parameters.ts";

@@ -6,6 +6,8 @@ import {
   TaskStatusUpdateEventSchema,
 } from "@a2a-connect/proto";
 import type { DescField } from "@bufbuild/protobuf";
+import type { ConnectError } from "@connectrpc/connect";
+import { invalidParams } from "./errors.ts";
 
 /**
  * Service parameters: what a call sends beside the message, as HTTP headers or gRPC metadata (spec §3.2.6, §3.6;
@@ -35,6 +37,9 @@ export const draftProtocolVersion = "1.1";
 
 /** The version of a request that names none (requirement F-4). */
 export const absentProtocolVersion = "0.3";
+
+/** Most parameters of a query. Each is an object, and is looked at several times before the call is known. */
+const maxQueryParameters = 100;
 
 /** Longest version text that an error repeats to a caller, in UTF-16 units. */
 const maxVersionLength = 16;
@@ -81,6 +86,15 @@ export function parseExtensions(values: string | null | undefined | Iterable<str
 /** The extensions a request asks for: its header, else the query parameter of the same name. */
 export function readExtensions(header: Headers, query?: URLSearchParams): string[] {
   return parseExtensions(findParameter(header, query, extensionsHeader));
+}
+
+/** Why a query is refused, before it is parsed; undefined when it may be. */
+export function refuseQuery(text: string): ConnectError | undefined {
+  let parameters = 1;
+  for (let at = text.indexOf("&"); at !== -1; at = text.indexOf("&", at + 1)) parameters += 1;
+  if (parameters <= maxQueryParameters) return undefined;
+  const description = `the query has ${parameters} parameters, and the limit is ${maxQueryParameters}`;
+  return invalidParams({ field: "", description });
 }
 
 /** One header value for these extension URIs; undefined for none. */

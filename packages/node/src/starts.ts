@@ -1,6 +1,6 @@
 import type { BodyAccount } from "./body-budget.ts";
 
-/** What the requests of a turn may take; when they took longer, half as many are begun in the next. */
+/** How long requests may begin in one turn; then the others wait for the next. */
 const longTurnMs = 10;
 
 /**
@@ -16,60 +16,48 @@ export class Starts {
   readonly #now: () => number;
   /** What waits, by caller and connection; whose turn is next comes first. */
   readonly #waiting = new Map<object, Map<BodyAccount, (() => void)[]>>();
-  #atMost: number;
   #begun = 0;
-  /** When the requests that had waited were begun in this turn. */
-  #beganAt: number | undefined;
+  /** When the first request of this turn was begun. */
+  #beganAt = 0;
 
   /** @param now milliseconds that never go back */
   constructor(maxInATurn: number, now: () => number = () => performance.now()) {
     this.#maxInATurn = maxInATurn;
-    this.#atMost = maxInATurn;
     this.#now = now;
   }
 
   /** @returns undefined: the request may begin at once */
   turn(connection: BodyAccount): Promise<void> | undefined {
-    if (this.#waiting.size === 0 && this.#begun < this.#atMost) {
+    if (this.#waiting.size === 0 && this.#hasRoom()) {
       this.#count();
       return undefined;
     }
     return new Promise((resolve) => this.#wait(connection, resolve));
   }
 
+  #hasRoom(): boolean {
+    if (this.#begun === 0) return true;
+    return this.#begun < this.#maxInATurn && this.#now() - this.#beganAt < longTurnMs;
+  }
+
   #count(): void {
     if (this.#begun === 0) {
-      setImmediate(() => this.#nextTurn());
-      setImmediate(() => this.#measure()); // right behind it, and behind all that it has set going
+      this.#beganAt = this.#now();
+      setImmediate(() => {
+        this.#begun = 0;
+        this.#beginNext();
+      });
     }
     this.#begun += 1;
   }
 
-  #nextTurn(): void {
-    this.#begun = 0;
-    if (this.#waiting.size === 0) {
-      this.#grow();
-      return;
-    }
-    this.#beganAt = this.#now();
-    while (this.#begun < this.#atMost) {
-      const begin = this.#takeNext();
-      if (begin === undefined) return;
-      this.#count();
-      begin();
-    }
-  }
-
-  #measure(): void {
-    if (this.#beganAt === undefined) return;
-    const isLong = this.#now() - this.#beganAt > longTurnMs;
-    this.#beganAt = undefined;
-    if (isLong) this.#atMost = Math.max(1, this.#atMost / 2);
-    else this.#grow();
-  }
-
-  #grow(): void {
-    this.#atMost = Math.min(this.#maxInATurn, 2 * this.#atMost);
+  #beginNext(): void {
+    const begin = this.#hasRoom() ? this.#takeNext() : undefined;
+    if (begin === undefined) return;
+    this.#count();
+    begin();
+    // A tick that a microtask asks for comes after all microtasks, so after what the request does at once.
+    queueMicrotask(() => process.nextTick(() => this.#beginNext()));
   }
 
   #wait(connection: BodyAccount, begin: () => void): void {

@@ -1,4 +1,3 @@
-import { invalidParams } from "@a2a-connect/core";
 import {
   bindHttpRequest,
   createRouteTable,
@@ -51,7 +50,7 @@ export function createHttpJsonHandler(spec: ServiceImplSpec, options: HttpJsonOp
   );
 
   return async (request) => {
-    const { path, query, queryIsUtf8 } = splitTarget(request.url);
+    const { path, query, queryFault } = splitTarget(request.url);
     const below = path.startsWith(prefix) ? path.slice(prefix.length) : undefined;
     const older = refuseOlderPath(below ?? "", query, request);
     if (older !== undefined) {
@@ -69,9 +68,8 @@ export function createHttpJsonHandler(spec: ServiceImplSpec, options: HttpJsonOp
     if (bound === undefined) {
       return respondError(request, notFound(), { status: 404 }, settings);
     }
-    if (!queryIsUtf8) {
-      const refused = invalidParams({ field: "", description: "the query is not valid UTF-8" });
-      return respondError(request, refused, { status: 400 }, settings);
+    if (queryFault !== undefined) {
+      return respondError(request, queryFault, { status: 400 }, settings);
     }
     const response = await answer(bound, match, query, request, settings);
     return request.method === "HEAD" ? withoutBody(response) : response;

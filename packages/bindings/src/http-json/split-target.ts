@@ -1,10 +1,15 @@
+import { invalidParams } from "@a2a-connect/core";
+import { refuseQuery } from "@a2a-connect/core/internal";
+import type { ConnectError } from "@connectrpc/connect";
+
 /** The parts of a URL that choose an operation and carry its parameters. */
 export interface Target {
   /** Percent-encoded, with a leading slash. */
   readonly path: string;
+  /** Empty when it has too many parameters; with replacement characters where its escapes are not UTF-8. */
   readonly query: URLSearchParams;
-  /** Whether the query's escapes are UTF-8. In `query` replacement characters stand for those that are not. */
-  readonly queryIsUtf8: boolean;
+  /** Why the query is refused; undefined when it is not. */
+  readonly queryFault: ConnectError | undefined;
 }
 
 const noQuery = new URLSearchParams();
@@ -19,10 +24,18 @@ export function splitTarget(url: string): Target {
   const fragment = indexOrEnd(url, "#", from);
   const question = url.indexOf("?", from);
   if (question === -1 || question > fragment) {
-    return { path: url.slice(from, fragment), query: noQuery, queryIsUtf8: true };
+    return { path: url.slice(from, fragment), query: noQuery, queryFault: undefined };
   }
   const text = url.slice(question + 1, fragment);
-  return { path: url.slice(from, question), query: new URLSearchParams(text), queryIsUtf8: isUtf8(text) };
+  const path = url.slice(from, question);
+  const queryFault = refuseQuery(text);
+  if (queryFault !== undefined) return { path, query: noQuery, queryFault };
+  const notUtf8 = { field: "", description: "the query is not valid UTF-8" };
+  return {
+    path,
+    query: new URLSearchParams(text),
+    queryFault: isUtf8(text) ? undefined : invalidParams(notUtf8),
+  };
 }
 
 /** For URLSearchParams a percent sign that begins no escape is an ordinary character, and so it is here. */

@@ -1,5 +1,10 @@
 import { a2aError } from "@a2a-connect/core";
-import { protocolVersionKey, readProtocolVersion, versionHeader } from "@a2a-connect/core/internal";
+import {
+  protocolVersionKey,
+  readProtocolVersion,
+  refuseQuery,
+  versionHeader,
+} from "@a2a-connect/core/internal";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Gate } from "./gate.ts";
 
@@ -35,8 +40,12 @@ export function versionGate({ protocolVersions, assumeVersion }: VersionOptions)
   };
 }
 
-/** The query may contain service parameters (requirement F-3). */
+/** The query may contain service parameters (requirement F-3). @throws ConnectError when it has too many parameters */
 export function queryOf({ url }: Pick<HandlerContext, "url">): URLSearchParams | undefined {
   const start = url.indexOf("?");
-  return start === -1 ? undefined : new URLSearchParams(url.slice(start));
+  if (start === -1) return undefined;
+  const text = url.slice(start);
+  const refusal = refuseQuery(text);
+  if (refusal !== undefined) throw refusal;
+  return new URLSearchParams(text);
 }
