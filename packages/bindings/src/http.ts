@@ -34,6 +34,11 @@ export interface HttpRequest {
    * @throws ConnectError ResourceExhausted, reason CAPACITY, when all answers together exceed the limit
    */
   hold?(bytes: number): void;
+  /**
+   * Resolves when the answer may be made; undefined: at once. Defined if the server makes few answers in a turn of the
+   * event loop: thousands of calls may wait for the same event.
+   */
+  answerTurn?(): Promise<void> | undefined;
   /** Aborts when the caller disconnects. */
   readonly signal: AbortSignal;
 }

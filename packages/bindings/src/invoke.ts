@@ -71,7 +71,7 @@ export function bindMethod(spec: MethodImplSpec, interceptors: readonly Intercep
       return {
         kind: "unary",
         desc: spec.method,
-        call: interceptors.length === 0 ? callUnary(spec) : interceptUnary(spec, interceptors),
+        call: answerInTurn(interceptors.length === 0 ? callUnary(spec) : interceptUnary(spec, interceptors)),
       };
     case "server_streaming":
       return {
@@ -88,6 +88,17 @@ type UnarySpec = MethodImplSpec & { kind: "unary" };
 type StreamSpec = MethodImplSpec & { kind: "server_streaming" };
 type UnaryCall = UnaryMethod["call"];
 type StreamCall = StreamMethod["call"];
+
+/** Thousands of calls may have waited for the same event: their answers, or errors, are not all made at once. */
+function answerInTurn(call: UnaryCall): UnaryCall {
+  return async (request, context) => {
+    try {
+      return await call(request, context);
+    } finally {
+      await context.values.get(answerBudgetKey).answerTurn?.();
+    }
+  };
+}
 
 function callUnary({ impl, method }: UnarySpec): UnaryCall {
   return async (request, context) => create(method.output, await impl(request, context));

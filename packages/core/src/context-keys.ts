@@ -44,8 +44,10 @@ export const callerKey: ContextKey<CallerSource> = createContextKey<CallerSource
   { description: "a2a caller" },
 );
 
-/** Counts the memory that an answer holds until its reader has taken it. */
+/** Limits answers: when they are made, and the memory that they hold until their readers have taken them. */
 export interface AnswerBudget {
+  /** Resolves when the answer may be made; undefined: at once. */
+  answerTurn?(): Promise<void> | undefined;
   /**
    * Counts about `bytes` more, until the call is over or a negative number takes them back. Small answers are not
    * counted.
@@ -55,7 +57,7 @@ export interface AnswerBudget {
   hold?(bytes: number): void;
 }
 
-/** The counter for the answer to this call; by default the answer is not counted. */
+/** The limits for the answer to this call; none by default. */
 export const answerBudgetKey: ContextKey<AnswerBudget> = createContextKey<AnswerBudget>(
   {},
   { description: "a2a answer budget" },

@@ -77,7 +77,7 @@ export async function serveExchange(
     await sendResponse(plainError(url), "GET", sink, patience);
   } else {
     const held = context.unread.open(account.caller.address);
-    const request = new NodeRequest(context, incoming, { url, body, call, held });
+    const request = new NodeRequest(context, incoming, { url, body, call, held, account });
     context.inFlight.add(call);
     try {
       const turn = context.starts.turn(account);

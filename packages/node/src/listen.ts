@@ -23,7 +23,7 @@ const smallBodyBytes = 64 * 1024;
 /** Requests that are read in one turn of the event loop, of all connections. */
 const maxArrivalsInATurn = 256;
 
-/** Requests that are begun in one turn of the event loop, of all connections. */
+/** Requests that are begun in one turn of the event loop, of all connections, and calls that are answered. */
 const maxStartsInATurn = 64;
 
 /** A bound port. */
@@ -64,6 +64,7 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
     bodies: new BodyBudget(limits),
     arrivals: new Arrivals(maxArrivalsInATurn),
     starts: new Starts(maxStartsInATurn),
+    answers: new Starts(maxStartsInATurn),
     turns: { small: new Turns(smallBodyBytes), large: new Turns(0) },
     readForwardedUrl:
       trustedProxies.length === 0 ? undefined : createForwardedUrlReader(trustedProxies, onWarning),

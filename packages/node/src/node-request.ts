@@ -3,10 +3,12 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
 import type { HttpBody, HttpRequest } from "@a2a-connect/bindings";
 import type { Holding } from "@a2a-connect/core/internal";
+import type { BodyAccount } from "./body-budget.ts";
 import type { ReadCallerNetwork } from "./caller-network.ts";
 import type { ReadForwardedUrl } from "./forwarded-url.ts";
 import { toHeaders } from "./header-fields.ts";
 import type { PlainErrorCode } from "./plain-error.ts";
+import type { Starts } from "./starts.ts";
 import type { Connection } from "./trusted-proxies.ts";
 
 /**
@@ -37,6 +39,8 @@ export class CallSignal {
 
 /** What all requests of one port know of it. */
 export interface RequestContext {
+  /** Answers are made a few at a time. */
+  readonly answers: Starts;
   /** Whether only this machine reaches the port; known once it is bound. */
   boundToLoopback: boolean;
   /** Undefined: no proxy is trusted. */
@@ -70,6 +74,7 @@ export interface RequestParts {
   readonly body: HttpBody;
   readonly call: CallSignal;
   readonly held: Holding;
+  readonly account: BodyAccount;
 }
 
 /** Node's request in the form for handlers. Header and signal are made when code first reads them. */
@@ -83,6 +88,7 @@ export class NodeRequest implements HttpRequest {
   readonly #fields: IncomingHttpHeaders;
   readonly #call: CallSignal;
   readonly #held: Holding;
+  readonly #account: BodyAccount;
   readonly #socket: Connection | undefined;
   /** Null: no code has read it yet. */
   #forwardedUrl: string | null | undefined = null;
@@ -102,6 +108,7 @@ export class NodeRequest implements HttpRequest {
     this.#fields = fields;
     this.#call = parts.call;
     this.#held = parts.held;
+    this.#account = parts.account;
     this.#socket = socket;
   }
 
@@ -129,6 +136,10 @@ export class NodeRequest implements HttpRequest {
 
   hold(bytes: number): void {
     this.#held.add(bytes);
+  }
+
+  answerTurn(): Promise<void> | undefined {
+    return this.#context.answers.turn(this.#account);
   }
 
   get signal(): AbortSignal {

@@ -60,6 +60,8 @@ export class LiveTask {
 
   /** The fold of everything committed; undefined until the creation is. */
   #task: Task | undefined;
+  /** The copy of it that callers have, as long as one of them does. */
+  #seen: WeakRef<SeenTask> | undefined;
   #committed: LogTail;
 
   #accepted: LogTail;
@@ -144,9 +146,14 @@ export class LiveTask {
     return copyTask(this.#task);
   }
 
-  /** The task as callers may see it, and its current generation. */
+  /** The task as callers may see it, and its current generation. Until it changes, all who wait for it get one copy. */
   seen(): SeenTask {
-    return { task: this.snapshot(), generation: this.generation };
+    let seen = this.#seen?.deref();
+    if (seen === undefined) {
+      seen = { task: this.snapshot(), generation: this.generation };
+      this.#seen = new WeakRef(seen);
+    }
+    return seen;
   }
 
   /** The parts of an artifact, with everything accepted so far; empty when the task has no artifact of that id. */
@@ -611,6 +618,7 @@ export class LiveTask {
   }
 
   #publish(batch: readonly Pending[]): void {
+    this.#seen = undefined;
     for (const { step, payload, response, entry } of batch) {
       if (step.case !== undefined) {
         this.#task = applyStep(this.#task, step);
@@ -662,6 +670,7 @@ export class LiveTask {
     const { stored, task } = loaded;
     const { index } = stored;
     this.#task = task;
+    this.#seen = undefined;
     this.#committed = stored.tail;
     this.#accepted = stored.tail;
     this.#acceptedState = index.state;
