@@ -15,9 +15,12 @@ import type { PlainErrorCode } from "./plain-error.ts";
 import { formatRequestUrl, hasItsHost } from "./request-url.ts";
 import type { ResponseHead, ResponseSink } from "./send-response.ts";
 
-/** The server that owns the port, and a function that hands it a connection that speaks HTTP/1.1. */
+/** The server that owns the port, and functions that hand it connections. */
 export interface Http1Server {
   readonly server: HttpServer;
+  /** Begins TLS on a connection; when its handshake is complete, the server emits `secureConnection`. */
+  secure(socket: Socket): void;
+  /** Takes a connection that speaks HTTP/1.1. */
   adopt(socket: Socket): void;
 }
 
@@ -55,9 +58,8 @@ export function createHttp1Server(
         });
   // Node ends a half-closed connection at once, and loses the answer. `adopt` keeps it open for a moment.
   Object.assign(server, { httpAllowHalfOpen: true });
-  const event = tls === undefined ? "connection" : "secureConnection";
-  const own = server.listeners(event);
-  for (const listener of own) server.off(event, listener as (socket: Socket) => void); // what Node registered for this event
+  const handshakes = tls === undefined ? [] : takeListeners(server, "connection");
+  const own = takeListeners(server, tls === undefined ? "connection" : "secureConnection");
   server.on("request", ({ socket }) =>
     context.arrivals.countRequest(context.bodies.accountOf(socket, () => socket.remoteAddress).caller),
   );
@@ -75,6 +77,9 @@ export function createHttp1Server(
   server.on("connect", (_request, socket) => pipelines.get(socket)?.refuseTunnel());
   return {
     server,
+    secure: (socket) => {
+      for (const listener of handshakes) listener.call(server, socket);
+    },
     adopt(socket) {
       cutAfterHalfClose(socket, limits.halfCloseTimeoutMs);
       const pipeline = new Pipeline(socket, async (message, response) => {
@@ -88,6 +93,13 @@ export function createHttp1Server(
       pipeline.begin();
     },
   };
+}
+
+/** What Node registered for an event; it is no longer called. */
+function takeListeners(server: HttpServer, event: string): readonly ((socket: Socket) => void)[] {
+  const listeners = server.listeners(event) as ((socket: Socket) => void)[]; // both events have a socket
+  for (const listener of listeners) server.off(event, listener);
+  return listeners;
 }
 
 function cutAfterHalfClose(socket: Socket, timeoutMs: number): void {

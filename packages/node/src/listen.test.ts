@@ -1,7 +1,11 @@
+import { once } from "node:events";
 import { get } from "node:https";
+import { type AddressInfo, createServer } from "node:net";
 import { text } from "node:stream/consumers";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { connect } from "node:tls";
 import { createSelfSignedCertificate } from "@a2a-connect/testing";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { type Echo, echo, json } from "../test-support/handlers.ts";
 import { callHttp2, openHttp2 } from "../test-support/http2-call.ts";
 import { openRawConnection } from "../test-support/raw-connection.ts";
@@ -68,6 +72,37 @@ describe("listen", () => {
     using session = openHttp2(listener.url, tls.cert);
     const answer = await callHttp2(session, { ":path": "/" });
     expect(JSON.parse(answer.body)).toMatchObject({ httpVersion: "2.0", url: `${listener.url}/` });
+  });
+
+  it("takes a ClientHello that comes in records of one byte, and closes on one that is too long", async () => {
+    const tls = createSelfSignedCertificate();
+    await using listener = await listen(echo, { tls });
+    const hello = await recordHello();
+    using divided = await openRawConnection(listener.port);
+    for (const byte of hello.subarray(5)) await divided.write(Buffer.from([22, 3, 1, 0, 1, byte]));
+    expect(await divided.until("\x16\x03\x03")).toBeTruthy(); // the record of the ServerHello
+    using long = await openRawConnection(listener.port);
+    await long.write(Buffer.from([22, 3, 1, 0x40, 0, 1, 1, 0, 0, ...new Uint8Array(2 ** 14 - 4)]));
+    expect(await long.closed()).toBe("");
+  });
+
+  it("begins few handshakes of TLS in a turn of the event loop", async () => {
+    await using listener = await listen(echo, { tls: createSelfSignedCertificate() });
+    const hello = await recordHello();
+    const clients = await Promise.all(Array.from({ length: 200 }, () => openRawConnection(listener.port)));
+    onTestFinished(() => {
+      for (const client of clients) client[Symbol.dispose]();
+    });
+    let answered = 0;
+    for (const { socket } of clients) socket.once("data", () => (answered += 1));
+    for (let turn = 0; turn < 2 * clients.length; turn += 1) await nextTurn(); // a connection is accepted in each
+    for (const { socket } of clients) socket.write(hello);
+    let most = 0;
+    for (let before = 0; answered < clients.length; before = answered) {
+      await nextTurn();
+      most = Math.max(most, answered - before);
+    }
+    expect(most).toBeLessThanOrEqual(64);
   });
 
   it("keeps set-cookie fields apart and joins others", async () => {
@@ -149,3 +184,16 @@ describe("listen", () => {
     expect([answer.headers[":status"], JSON.parse(answer.body)]).toMatchObject([431, want]);
   });
 });
+
+/** What a client of TLS sends first. */
+async function recordHello(): Promise<Buffer> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const client = connect({ port: (server.address() as AddressInfo).port }); // it listens on TCP
+  client.on("error", () => undefined);
+  const [socket] = await once(server, "connection");
+  const [hello] = await once(socket, "data");
+  client.destroy();
+  server.close();
+  return hello;
+}

@@ -11,7 +11,7 @@ import { createForwardedUrlReader } from "./forwarded-url.ts";
 import { createHttp1Server } from "./http1-server.ts";
 import { createHttp2Server } from "./http2-server.ts";
 import { type CloseOptions, defaultLimits, type ListenLimits, type ListenOptions } from "./listen-options.ts";
-import { type Protocol, sniffProtocol } from "./protocol-sniffer.ts";
+import { awaitHello, type Protocol, sniffProtocol } from "./protocol-sniffer.ts";
 import { Starts } from "./starts.ts";
 import { Turns } from "./turns.ts";
 import { createUnreadAnswers } from "./unread-answers.ts";
@@ -94,6 +94,21 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
   if (tls === undefined) {
     sniffConnections(server, connections, limits.firstByteTimeoutMs, route);
   } else {
+    const handshakes = new Starts(maxStartsInATurn);
+    server.on("connection", (socket: Socket) => {
+      connections.undecided.add(socket);
+      awaitHello(socket, limits.firstByteTimeoutMs, () => {
+        const begin = (): void => {
+          connections.undecided.delete(socket);
+          if (context.draining) socket.destroy();
+          else if (!socket.destroyed) http1.secure(socket);
+        };
+        socket.on("error", () => undefined); // while it waits it has no other listener
+        const turn = handshakes.turn(context.bodies.accountOf(socket, () => socket.remoteAddress));
+        if (turn === undefined) begin();
+        else void turn.then(begin);
+      });
+    });
     server.on("secureConnection", (socket) =>
       route(socket, socket.alpnProtocol === "h2" ? "h2" : "http/1.1"),
     );

@@ -6,16 +6,63 @@ export type Protocol = "http/1.1" | "h2";
 /** The first bytes of every HTTP/2 connection (RFC 9113 §3.4). */
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 
-/**
- * Reads the first bytes of a cleartext connection and decides its protocol. Everything but the whole HTTP/2 preface is
- * HTTP/1.1, whose parser refuses other bytes. The bytes are put back before `decided` is called.
- *
- * A connection that stays undecided for `timeoutMs`, fails or ends is closed, and `decided` is never called for it.
- */
+/** Decides the protocol of a cleartext connection: everything but the whole HTTP/2 preface is HTTP/1.1, whose parser refuses other bytes. */
 export function sniffProtocol(
   socket: Socket,
   timeoutMs: number,
   decided: (protocol: Protocol) => void,
+): void {
+  readFirstBytes(socket, timeoutMs, findProtocol, decided);
+}
+
+function findProtocol(bytes: Buffer): Protocol | undefined {
+  const seen = Math.min(bytes.length, preface.length);
+  const isPrefix = preface.compare(bytes, 0, seen, 0, seen) === 0;
+  if (isPrefix && seen < preface.length) return undefined;
+  return isPrefix ? "h2" : "http/1.1";
+}
+
+/** Waits for the whole ClientHello of TLS, or for what is none: with it the handshake costs the server a signature. */
+export function awaitHello(socket: Socket, timeoutMs: number, arrived: () => void): void {
+  readFirstBytes(socket, timeoutMs, findHello, arrived);
+}
+
+/** Longer than any client's; OpenSSL would take 128 KiB. */
+const maxHelloBytes = 16 * 1024;
+
+/** Type of the records that carry a handshake (RFC 8446 §5.1). */
+const handshakeRecord = 22;
+
+function findHello(bytes: Buffer): boolean | undefined {
+  const head: number[] = []; // type and length of the message, which may come in several records
+  let missing = Number.POSITIVE_INFINITY;
+  let taken = 0;
+  for (let at = 0; at + 5 <= bytes.length; ) {
+    if (bytes[at] !== handshakeRecord) return true; // OpenSSL answers it with an alert
+    const end = at + 5 + bytes.readUInt16BE(at + 3);
+    if (end > bytes.length) break;
+    const content = bytes.subarray(at + 5, end);
+    head.push(...content.subarray(0, 4 - head.length));
+    taken += content.length;
+    if (head.length === 4) missing = 4 + Buffer.from(head).readUIntBE(1, 3) - taken;
+    if (missing <= 0) return true;
+    at = end;
+  }
+  return bytes.length > maxHelloBytes ? false : undefined;
+}
+
+/**
+ * Reads the first bytes of a connection until `find` says what they are. The bytes are put back before `found` is
+ * called.
+ *
+ * A connection that stays undecided for `timeoutMs`, is refused (`false`), fails or ends is closed, and `found` is never
+ * called for it.
+ */
+function readFirstBytes<Kind extends string | true>(
+  socket: Socket,
+  timeoutMs: number,
+  find: (bytes: Buffer) => Kind | false | undefined,
+  found: (kind: Kind) => void,
 ): void {
   let held: Buffer = Buffer.alloc(0);
   const giveUp = (): void => {
@@ -27,13 +74,16 @@ export function sniffProtocol(
     const bytes: Buffer | null = socket.read();
     if (bytes === null) return;
     held = held.length === 0 ? bytes : Buffer.concat([held, bytes]);
-    const seen = Math.min(held.length, preface.length);
-    const isPrefix = preface.compare(held, 0, seen, 0, seen) === 0;
+    const kind = find(held);
     // Still ambiguous: keep the bytes here. To put them back would fire "readable" again at once, for ever.
-    if (isPrefix && seen < preface.length) return;
+    if (kind === undefined) return;
+    if (kind === false) {
+      giveUp();
+      return;
+    }
     stop();
     socket.unshift(held);
-    decided(isPrefix ? "h2" : "http/1.1");
+    found(kind);
   };
   const stop = (): void => {
     clearTimeout(timer);
