@@ -23,6 +23,8 @@ export default defineConfig({
     reporters: ["default", new SkipsReporter()],
     // A worker of its own for each file would load the same sources hundreds of times: half of what a run cost.
     isolate: false,
+    // Servers log to stderr what their agents throw on purpose.
+    silent: "passed-only",
     restoreMocks: true,
     unstubGlobals: true,
     // One more than the cores that are asked for: a worker often waits for a process, a socket or a timer.

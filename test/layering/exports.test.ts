@@ -23,6 +23,7 @@ const otherEntries = [
   "packages/bindings/src/server.ts",
   "packages/bindings/src/client.ts",
   "packages/core/src/internal.ts",
+  "packages/server/src/internal.ts",
   "packages/server/src/store/index.ts",
   "packages/client/src/json.ts",
   "packages/client/src/internal.ts",

@@ -74,6 +74,7 @@ const shapes: Record<keyof (ServeOptions & ServeAgentsOptions & AgentToServe), S
   keepAliveTimeoutMs: number,
   limits: object,
   log: call,
+  logLevel: oneOf("info", "warn", "error", "off"),
   longPollMs: number,
   maxBodyBytesPerConnection: number,
   maxHeaderBytes: number,
@@ -139,6 +140,13 @@ export function assertAgents(agents: unknown): void {
 /** Several agents may include one whose name is "card". It has no `name` itself. */
 export function isDefinition(value: unknown): value is AgentDefinition {
   return isObject(value) && "card" in value && isObject(value.card) && "name" in value.card;
+}
+
+function oneOf(...values: readonly string[]): Shape {
+  return {
+    words: values.map((value) => JSON.stringify(value)).join(" or "),
+    holds: (value) => values.some((each) => each === value),
+  };
 }
 
 function either(shape: Shape, ...values: readonly boolean[]): Shape {

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type AgentDefinition, type Clock, createMemoryTaskStore, systemClock } from "@a2a-connect/server";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import { serve } from "./serve.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "a2a-serve-"));
@@ -53,6 +53,23 @@ describe("serve", () => {
     const served = await serve(agent(), { file });
     expect((await fetch(`${served.url}/healthz`)).status).toBe(200);
     await served.close({ graceMs: 0 });
+  });
+
+  it("tells on stderr what an executor has thrown, a line of JSON each where no person reads", async () => {
+    const written = vi.spyOn(console, "error").mockImplementation(() => {});
+    const broken = agent(async () => {
+      throw new Error("OPENAI_API_KEY is not set");
+    });
+    const served = await serve(broken, { store: createMemoryTaskStore() });
+    await send(served.url);
+    await served.close({ graceMs: 0 });
+    expect(written.mock.calls.map(([line]) => JSON.parse(line))).toContainEqual(
+      expect.objectContaining({
+        level: "error",
+        message: "an executor failed",
+        error: expect.stringMatching(/^Error: OPENAI_API_KEY is not set\n\s+at .*serve\.test\.ts:\d+/),
+      }),
+    );
   });
 
   it("answers a send that was in flight when it was told to stop", async () => {

@@ -10,6 +10,7 @@ import {
   type HostedAgentOptions,
   type SkillSwitches,
 } from "@a2a-connect/server";
+import { createConsoleLog, type OperatorLog } from "@a2a-connect/server/internal";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import type { CloseOptions } from "./listen-options.ts";
 import {
@@ -80,7 +81,8 @@ export async function serve(
 async function serveOne(agent: AgentDefinition, options: ServeOptions): Promise<ServedAgent> {
   const {
     file = `.a2a/${fileName(agent.card.name)}.sqlite`,
-    log = () => {},
+    logLevel,
+    log = operatorLog(logLevel),
     push = false,
     store,
     ...others
@@ -102,7 +104,13 @@ async function serveSeveral(
   agents: Readonly<Record<string, AgentDefinition | AgentToServe>>,
   options: ServeAgentsOptions,
 ): Promise<ServedAgents> {
-  const { directory = ".a2a", log = () => {}, push: pushForAll = false, ...others } = options;
+  const {
+    directory = ".a2a",
+    logLevel,
+    log = operatorLog(logLevel),
+    push: pushForAll = false,
+    ...others
+  } = options;
   // The options for the whole port. All other options are defaults for each agent.
   const {
     publicUrl,
@@ -158,6 +166,11 @@ function present(server: AgentServer, url: string): AgentBesideOthers {
     cards: server.cards,
     skills: server.skills,
   };
+}
+
+/** A line of text for a person at a terminal, and a line of JSON for a program. */
+function operatorLog(level: ServeOptions["logLevel"]): OperatorLog {
+  return createConsoleLog({ level, json: !process.stderr.isTTY });
 }
 
 function withCompressions(wires: ServeOptions["wires"]): ServeOptions["wires"] & object {

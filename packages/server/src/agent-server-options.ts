@@ -4,6 +4,7 @@ import type { CatalogHost } from "./card/ai-catalog.ts";
 import type { ExtendedCardOptions } from "./card/cards.ts";
 import type { AgentPlace, Mounts } from "./card/interfaces.ts";
 import type { CardSigning } from "./card/signing-keys.ts";
+import type { LogLevel } from "./console-log.ts";
 import type { Clock } from "./engine/clock.ts";
 import type { EngineLimits, LogRecord } from "./engine/engine-context.ts";
 import type { TenantPredicate } from "./gates/tenant-gate.ts";
@@ -96,8 +97,13 @@ export interface AgentServerOptions {
   readonly cardMaxAgeSeconds?: number;
   /** The operator's name in `/.well-known/ai-catalog.json`. Default: the agent's provider, else the host's name. */
   readonly catalogHost?: CatalogHost;
-  /** Takes records for the operator's log. Default: they are dropped. */
+  /**
+   * Takes records for the operator's log. Default: the console's, which is stderr in Node; a record of an executor's error
+   * has its stack.
+   */
   readonly log?: (record: LogRecord) => void;
+  /** The least important records of the default log: `info` (default), `warn`, `error`, or `off` for none. */
+  readonly logLevel?: LogLevel;
   /** Default: the machine's. */
   readonly clock?: Clock;
   /** Makes ids that cannot be guessed. Default: UUIDs of version 7, which begin with the time. */

@@ -10,6 +10,7 @@ import { createCatalogHandler } from "./card/ai-catalog.ts";
 import { type AgentCards, Cards } from "./card/cards.ts";
 import type { Mounts } from "./card/interfaces.ts";
 import { createKeySetHandler } from "./card/key-set.ts";
+import { createConsoleLog, type OperatorLog } from "./console-log.ts";
 import { systemClock } from "./engine/clock.ts";
 import { defaultEngineLimits, type LogRecord } from "./engine/engine-context.ts";
 import { defaultRetentionMs, Retention } from "./engine/retention.ts";
@@ -75,7 +76,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     clock = systemClock,
   } = options;
   const agent = withCard(options.agent, options.agent.card);
-  const log = guardLog(options.log);
+  const log = guardLog(options);
   const store = options.store ?? createMemoryTaskStore();
   const mounts: Mounts = { rpc: true, jsonRpc: "/rpc", httpJson: "/rest", ...options.mounts };
   const randomId = options.randomId ?? (() => createRisingId(clock.now()));
@@ -197,14 +198,12 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
 /** The server sends to slower webhooks again after the next start; a stop does not wait for them. */
 const pushGraceMs = 1_000;
 
-/** Takes records for the operator's log. */
-export type OperatorLog = (record: LogRecord) => void;
-
-/** A log function that throws must not end a task. */
-export function guardLog(log: OperatorLog = () => {}): OperatorLog {
+/** The log of the options, else the console's. A log function that throws must not end a task. */
+export function guardLog({ log, logLevel }: Pick<AgentServerOptions, "log" | "logLevel">): OperatorLog {
+  const write = log ?? createConsoleLog({ level: logLevel });
   return (record) => {
     try {
-      log(record);
+      write(record);
     } catch {
       // The failure cannot be logged.
     }

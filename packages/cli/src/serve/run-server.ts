@@ -1,15 +1,12 @@
 import { once } from "node:events";
 import type { ServedAgent } from "@a2a-connect/node";
-import type { LogRecord } from "@a2a-connect/server";
+import { formatRecord, type OperatorLog } from "@a2a-connect/server/internal";
 import { CliError, usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import type { Output } from "../output.ts";
 
 /** How long executors may go on after the first Ctrl-C, and when the rest is cut off. */
 const stopping = { graceMs: 2_000, timeoutMs: 5_000 };
-
-/** Takes what the server tells its operator. */
-export type ServerLog = (record: LogRecord) => void;
 
 /**
  * Serves until the user interrupts or the process is told to end, and closes it in an orderly way. What its
@@ -23,10 +20,10 @@ export type ServerLog = (record: LogRecord) => void;
 export async function runServer<Served extends Pick<ServedAgent, "close">>(
   context: CommandContext,
   port: number | undefined,
-  start: (log: ServerLog) => Promise<Served>,
+  start: (log: OperatorLog) => Promise<Served>,
   announce: (served: Served) => Promise<void>,
 ): Promise<void> {
-  const log: ServerLog = (record) => void context.output.note(formatRecord(record)).catch(() => {});
+  const log: OperatorLog = (record) => void context.output.note(formatRecord(record)).catch(() => {});
   const served = await start(log).catch((error: unknown) => {
     throw explainFailure(error, port);
   });
@@ -54,12 +51,6 @@ export async function announceAgents(
 export async function offerCommands(output: Output, commands: readonly string[]): Promise<void> {
   await output.block("Commands to try", commands.join("\n"));
   await output.note("Ctrl-C stops it");
-}
-
-function formatRecord({ level, message, taskId, error }: LogRecord): string {
-  const about = taskId === undefined ? "" : ` (task ${taskId})`;
-  const cause = error === undefined ? "" : `\n${error instanceof Error ? (error.stack ?? error) : error}`;
-  return `${level}: ${message}${about}${cause}`;
 }
 
 function explainFailure(error: unknown, port: number | undefined): unknown {

@@ -2,6 +2,7 @@ import { formatMessage } from "@a2a-connect/core/internal";
 import { type AgentToServe, type ServedAgent, type ServeOptions, serve } from "@a2a-connect/node";
 import { AgentCardSchema } from "@a2a-connect/proto";
 import { type AgentDefinition, createMemoryTaskStore } from "@a2a-connect/server";
+import type { OperatorLog } from "@a2a-connect/server/internal";
 import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { defined } from "../json.ts";
@@ -9,7 +10,7 @@ import { readServerConfig, type ServerConfig } from "../settings/book.ts";
 import { commandLine } from "../task/hints.ts";
 import { announceSigning, readCardSigning, type SigningFlags } from "./card-signing.ts";
 import { loadAgents } from "./load-agent.ts";
-import { announceAgents, offerCommands, runServer, type ServerLog } from "./run-server.ts";
+import { announceAgents, offerCommands, runServer } from "./run-server.ts";
 
 /** What `a2a serve` may be told on the command line. */
 export interface ServeFlags extends SigningFlags {
@@ -46,14 +47,14 @@ export async function serveFile(context: CommandContext, file: string, flags: Se
     await offerCommands(output, agents[0] && first ? commandsToTry(context, agents[0], first) : []);
   };
   if (loaded.kind === "one") {
-    const start = (log: ServerLog) => serve(loaded.agent, { ...options, ...storeOptions(store), log });
+    const start = (log: OperatorLog) => serve(loaded.agent, { ...options, ...storeOptions(store), log });
     return await runServer(context, options.port, start, async (served) => {
       await output.document(formatMessage(AgentCardSchema, served.card));
       await announce([served], served.url, loaded.agent);
     });
   }
   const agents = withStores(loaded.agents, store);
-  const start = (log: ServerLog) => serve(agents, { ...options, log });
+  const start = (log: OperatorLog) => serve(agents, { ...options, log });
   await runServer(context, options.port, start, async (served) => {
     const cards = Object.entries(served.agents).map(([name, { card }]) => [
       name,

@@ -38,7 +38,8 @@ const agent = defineAgent({
         return yield turn.reject("Not here.", { reason: "no" });
       case "hang":
         yield turn.working("hanging");
-        return await new Promise((resolve) => turn.signal.addEventListener("abort", resolve, { once: true }));
+        await new Promise((resolve) => turn.signal.addEventListener("abort", resolve, { once: true }));
+        return;
       default:
         return yield turn.artifact({ name: "result", text: "done" });
     }
@@ -82,7 +83,7 @@ async function file(name: string, text: string): Promise<string> {
 
 describe("a2a smoke", () => {
   it("tells how each skill took its first example, and exits with 1 when one does not work", async () => {
-    const argv = ["smoke", mixed.url, "--skill-timeout", "700ms", "-o", "json"];
+    const argv = ["smoke", mixed.url, "--skill-timeout", "3s", "-o", "json"];
     const { stdout, exitCode } = await runCommand(argv);
     const { results, summary } = JSON.parse(stdout) as { results: SmokeResult[]; summary: object }; // our own
     const seen = Object.fromEntries(results.map(({ skill, outcome, ok }) => [skill, `${outcome} ${ok}`]));

@@ -13,16 +13,19 @@ import type { Turn } from "./turn.ts";
  * User code that does the work of one message: an async generator (or any iterable) of the events that `turn` makes.
  *
  * Returning completes the task. Yielding a question ends the turn and leaves the task waiting. Throwing fails the task
- * (the error's own text goes to the log only). `yield` resumes as soon as the event is accepted; readers see the event
+ * (the error's own text goes to the log only), and so does to yield no event, to make one without yielding it, or to
+ * return a value. `yield` resumes as soon as the event is accepted; readers see the event
  * after it is durable.
  */
-export type TurnExecutor = (turn: Turn) => AsyncIterable<TurnEvent> | Iterable<TurnEvent>;
+export type TurnExecutor = (turn: Turn) => AsyncIterable<TurnEvent, void> | Iterable<TurnEvent, void>;
 
 /**
  * User code that works on a task from its first message to its end: a generator of the events that `task` makes. It may
  * be run again from the top (see `DurableTask`). Returning completes the task; throwing fails it.
  */
-export type DurableExecutor = (task: DurableTask) => AsyncIterable<DurableEvent> | Iterable<DurableEvent>;
+export type DurableExecutor = (
+  task: DurableTask,
+) => AsyncIterable<DurableEvent, void> | Iterable<DurableEvent, void>;
 
 /** Code that runs once for each message; the default. */
 export interface TurnCode {

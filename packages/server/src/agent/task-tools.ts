@@ -2,6 +2,7 @@ import { partText } from "@a2a-connect/core";
 import type { Message } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { createArtifactTool, type EventTools, eventTools } from "./event-tools.ts";
+import type { UnusedResults } from "./unused-results.ts";
 
 /** What the engine knows about a message, its task and its sender. */
 export interface CallInput {
@@ -42,18 +43,24 @@ export class TaskTools implements ExecutorInput {
   readonly metadata: JsonObject | undefined;
   readonly text: string;
   readonly artifact: EventTools["artifact"];
-  readonly working: EventTools["working"] = eventTools.working;
-  readonly append: EventTools["append"] = eventTools.append;
-  readonly complete: EventTools["complete"] = eventTools.complete;
-  readonly fail: EventTools["fail"] = eventTools.fail;
-  readonly reject: EventTools["reject"] = eventTools.reject;
+  readonly working: EventTools["working"];
+  readonly append: EventTools["append"];
+  readonly complete: EventTools["complete"];
+  readonly fail: EventTools["fail"];
+  readonly reject: EventTools["reject"];
   readonly #signal: () => AbortSignal;
 
   /**
    * @param signal makes the signal when code first reads it
    * @param nextArtifactOrdinal counts the task's unnamed artifacts
+   * @param unused gets the events, until they are yielded
    */
-  constructor(input: CallInput, signal: () => AbortSignal, nextArtifactOrdinal: () => number) {
+  constructor(
+    input: CallInput,
+    signal: () => AbortSignal,
+    nextArtifactOrdinal: () => number,
+    unused: UnusedResults,
+  ) {
     this.message = input.message;
     this.taskId = input.taskId;
     this.contextId = input.contextId;
@@ -64,7 +71,12 @@ export class TaskTools implements ExecutorInput {
     this.tenant = input.tenant;
     this.metadata = input.metadata;
     this.text = partText(input.message);
-    this.artifact = createArtifactTool(nextArtifactOrdinal);
+    this.artifact = unused.events("artifact", createArtifactTool(nextArtifactOrdinal));
+    this.working = unused.events("working", eventTools.working);
+    this.append = unused.events("append", eventTools.append);
+    this.complete = unused.events("complete", eventTools.complete);
+    this.fail = unused.events("fail", eventTools.fail);
+    this.reject = unused.events("reject", eventTools.reject);
     this.#signal = signal;
   }
 

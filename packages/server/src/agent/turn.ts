@@ -3,6 +3,7 @@ import { type Task, TaskState } from "@a2a-connect/proto";
 import { type Content, statusOf, toParts } from "./event-tools.ts";
 import type { ReplyEvent, StatusEvent } from "./task-event.ts";
 import { type CallInput, type ExecutorInput, TaskTools } from "./task-tools.ts";
+import type { UnusedResults } from "./unused-results.ts";
 
 /** Options of a question. */
 export interface QuestionOptions {
@@ -33,13 +34,15 @@ export interface Turn extends TurnInput, ExecutorInput {
  *
  * @param signal makes the signal when code first reads it
  * @param nextArtifactOrdinal counts the task's unnamed artifacts
+ * @param unused gets the events, until they are yielded
  */
 export function createTurn(
   input: TurnInput,
   signal: () => AbortSignal,
   nextArtifactOrdinal: () => number,
+  unused: UnusedResults,
 ): Turn {
-  return new EngineTurn(input, signal, nextArtifactOrdinal);
+  return new EngineTurn(input, signal, nextArtifactOrdinal, unused);
 }
 
 /** The tools of turns alone. They work without their object, too. */
@@ -63,13 +66,21 @@ export function toWait({ timeoutMs }: QuestionOptions = {}): LifecycleReport {
 class EngineTurn extends TaskTools implements Turn {
   readonly task: Task | undefined;
   readonly attempt: number;
-  readonly inputRequired: Turn["inputRequired"] = turnTools.inputRequired;
-  readonly authRequired: Turn["authRequired"] = turnTools.authRequired;
-  readonly reply: Turn["reply"] = turnTools.reply;
+  readonly inputRequired: Turn["inputRequired"];
+  readonly authRequired: Turn["authRequired"];
+  readonly reply: Turn["reply"];
 
-  constructor(input: TurnInput, signal: () => AbortSignal, nextArtifactOrdinal: () => number) {
-    super(input, signal, nextArtifactOrdinal);
+  constructor(
+    input: TurnInput,
+    signal: () => AbortSignal,
+    nextArtifactOrdinal: () => number,
+    unused: UnusedResults,
+  ) {
+    super(input, signal, nextArtifactOrdinal, unused);
     this.task = input.task;
     this.attempt = input.attempt;
+    this.inputRequired = unused.events("inputRequired", turnTools.inputRequired);
+    this.authRequired = unused.events("authRequired", turnTools.authRequired);
+    this.reply = unused.events("reply", turnTools.reply);
   }
 }

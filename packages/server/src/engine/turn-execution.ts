@@ -4,7 +4,8 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { TurnAgentCode } from "../agent/skill-selection.ts";
 import type { StatusEvent, TurnEvent } from "../agent/task-event.ts";
 import { createTurn, type TurnInput } from "../agent/turn.ts";
-import { AgentMistake } from "./agent-mistake.ts";
+import { UnusedResults } from "../agent/unused-results.ts";
+import { AgentMistake, assertEvent, findLastMistake } from "./agent-mistake.ts";
 import { assertParts, Emitter } from "./emitter.ts";
 import { endings } from "./endings.ts";
 import type { EngineContext } from "./engine-context.ts";
@@ -14,6 +15,9 @@ import { assertJsonParts } from "./json-values.ts";
 import type { LiveTask } from "./live-task.ts";
 import { SilenceWatch } from "./silence-watch.ts";
 import { TurnAbort, type TurnAbortCause } from "./turn-abort.ts";
+
+/** What a turn may yield. */
+const eventKinds: readonly TurnEvent["kind"][] = ["status", "artifact", "reply"];
 
 /** The first result for a sender: a direct answer, or the task. */
 export type Accepted =
@@ -57,6 +61,8 @@ export class TurnExecution implements Execution {
   #cancelGraceTimer: () => void = () => {};
   #ended = false;
   #forgetTask: () => void = () => {};
+  readonly #unused = new UnusedResults();
+  #mistake: AgentMistake | undefined;
   /**
    * Whether the turn has yielded its last event. Set together with that event: the next turn may begin right after it.
    */
@@ -232,6 +238,7 @@ export class TurnExecution implements Execution {
       input,
       () => this.#signal,
       () => ++ordinal,
+      this.#unused,
     );
     const iterator = iterate(code.execute(turn));
     let resume = () => iterator.next();
@@ -244,6 +251,7 @@ export class TurnExecution implements Execution {
         return;
       }
       if (step.done === true) {
+        this.#mistake = findLastMistake(this.#unused, step.value);
         return;
       }
       const mistake = await this.#take(step.value);
@@ -269,6 +277,8 @@ export class TurnExecution implements Execution {
 
   async #take(event: TurnEvent): Promise<AgentMistake | undefined> {
     try {
+      assertEvent(event, eventKinds);
+      this.#unused.used(event);
       switch (event.kind) {
         case "reply":
           this.#reply(event.parts);
@@ -316,6 +326,9 @@ export class TurnExecution implements Execution {
     }
     if (this.#abortCause !== undefined) {
       this.#finishAborted(this.#abortCause.cause);
+    } else if (this.#mistake !== undefined) {
+      this.createTask();
+      this.#fail(this.#mistake);
     } else if (this.#live?.hasQueued !== true) {
       this.createTask().emitStatus({ state: TaskState.COMPLETED });
     } // otherwise the next turn follows, and the task is not complete

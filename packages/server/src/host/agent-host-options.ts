@@ -2,6 +2,7 @@ import type { BindingOptions, CorsOptions } from "@a2a-connect/bindings/server";
 import type { AgentServerOptions } from "../agent-server-options.ts";
 import type { CatalogHost } from "../card/ai-catalog.ts";
 import type { Mounts } from "../card/interfaces.ts";
+import type { LogLevel } from "../console-log.ts";
 import type { Clock } from "../engine/clock.ts";
 import type { LogRecord } from "../engine/engine-context.ts";
 
@@ -58,9 +59,11 @@ export interface AgentHostOptions<Name extends string = string> {
   readonly catalogHost?: CatalogHost;
   /**
    * Takes records for the operator's log; those of agents without a log of their own begin with the agent's name.
-   * Default: they are dropped.
+   * Default: the console's, as for a single server.
    */
   readonly log?: (record: LogRecord) => void;
+  /** The least important records of the default log: `info` (default), `warn`, `error`, or `off` for none. */
+  readonly logLevel?: LogLevel;
   /** Default: the machine's. */
   readonly clock?: Clock;
 }

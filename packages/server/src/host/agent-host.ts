@@ -7,6 +7,7 @@ import { guardCallers } from "../caller-guard.ts";
 import { catalogPath, createCatalogHandler } from "../card/ai-catalog.ts";
 import type { Mounts } from "../card/interfaces.ts";
 import { createKeySetHandler } from "../card/key-set.ts";
+import type { OperatorLog } from "../console-log.ts";
 import { systemClock } from "../engine/clock.ts";
 import { plainError } from "../plain-routes.ts";
 import { createBaseUrls } from "../reach/base-urls.ts";
@@ -41,8 +42,8 @@ const signpost = `the agents are listed at ${catalogPath}`;
 export function createAgentHost<const Name extends string>(options: AgentHostOptions<Name>): AgentHost<Name> {
   const { default: defaultName, clock = systemClock, cardMaxAgeSeconds = 300 } = options;
   const mounts: Mounts = { rpc: true, jsonRpc: "/rpc", httpJson: "/rest", ...options.mounts };
-  const log = guardLog(options.log);
-  const { servers, targets } = createServers(options, mounts);
+  const log = guardLog(options);
+  const { servers, targets } = createServers(options, mounts, log);
   const all = [...servers.values()];
   if (all.length === 0) {
     throw new Error("there is no agent to serve");
@@ -129,8 +130,8 @@ interface Servers {
   readonly targets: ReadonlyMap<string, DispatchTarget>;
 }
 
-function createServers(options: AgentHostOptions, mounts: Mounts): Servers {
-  const { agents, publicUrl, forwardedHosts, clock, cardMaxAgeSeconds, log } = options;
+function createServers(options: AgentHostOptions, mounts: Mounts, log: OperatorLog): Servers {
+  const { agents, publicUrl, forwardedHosts, clock, cardMaxAgeSeconds } = options;
   const servers = new Map<string, AgentServer>();
   const targets = new Map<string, DispatchTarget>();
   const stores = new Set<unknown>();
@@ -146,9 +147,7 @@ function createServers(options: AgentHostOptions, mounts: Mounts): Servers {
     const server = createAgentServer({
       ...(clock === undefined ? {} : { clock }),
       ...(cardMaxAgeSeconds === undefined ? {} : { cardMaxAgeSeconds }),
-      ...(log === undefined
-        ? {}
-        : { log: (record) => log({ ...record, message: `${name}: ${record.message}` }) }),
+      log: (record) => log({ ...record, message: `${name}: ${record.message}` }),
       ...own,
       ...(publicUrl === undefined ? {} : { publicUrl }),
       ...(forwardedHosts === undefined ? {} : { forwardedHosts }),

@@ -1,12 +1,15 @@
 import { isTerminal } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
 import type { DurableEvent, QuestionEvent } from "../../agent/task-event.ts";
-import { AgentMistake } from "../agent-mistake.ts";
+import { AgentMistake, assertEvent, isEvent } from "../agent-mistake.ts";
 import type { Emitter } from "../emitter.ts";
 import type { DurableRun } from "./durable-run.ts";
 import { replayResult } from "./durable-wait.ts";
 import { describeEvent, type EmissionReplay, type LoggedEmission } from "./emission-replay.ts";
 import { isResult } from "./journal-codec.ts";
+
+/** What a durable executor may yield. */
+const eventKinds: readonly DurableEvent["kind"][] = ["status", "artifact", "question"];
 
 /** The events that a durable executor yields: events that the log has are not repeated, all others are added to it. */
 export class DurableEmissions {
@@ -30,18 +33,21 @@ export class DurableEmissions {
    * @throws AgentMistake when the event is not allowed, JournalDiverged when it differs from the log
    */
   async emit(event: DurableEvent): Promise<boolean> {
-    const { journal } = this.#run;
+    const { journal, unused } = this.#run;
     const op = `yield#${++this.#yields}`;
+    unused.used(event);
     const known = journal.find(op);
     if (isResult(known)) {
       await replayResult(this.#run, known); // the same mistake as in the earlier run
     }
-    if (!journal.order.isCaughtUp && isSilent(event) && event.state === this.#state) {
-      return false; // the earlier run dropped it, too
-    }
-    if (this.#replay.left > 0) {
-      await this.#repeat(event);
-      return false;
+    if (isEvent(event, eventKinds)) {
+      if (!journal.order.isCaughtUp && isSilent(event) && event.state === this.#state) {
+        return false; // the earlier run dropped it, too
+      }
+      if (this.#replay.left > 0) {
+        await this.#repeat(event);
+        return false;
+      }
     }
     await journal.order.caughtUp();
     return this.#emit(event, op);
@@ -78,8 +84,9 @@ export class DurableEmissions {
 
   async #emit(event: DurableEvent, op: string): Promise<boolean> {
     const { journal, live } = this.#run;
-    const status = event.kind === "question" ? event.status : event;
+    const status = event?.kind === "question" ? event.status : event;
     try {
+      assertEvent(event, eventKinds);
       if (status.kind === "artifact") {
         await this.#emitter.artifact(status);
       } else {

@@ -4,7 +4,8 @@ import { ConnectError } from "@connectrpc/connect";
 import type { DurableAgentCode } from "../../agent/skill-selection.ts";
 import type { DurableEvent } from "../../agent/task-event.ts";
 import type { CallInput } from "../../agent/task-tools.ts";
-import { AgentMistake } from "../agent-mistake.ts";
+import { UnusedResults } from "../../agent/unused-results.ts";
+import { AgentMistake, findLastMistake } from "../agent-mistake.ts";
 import type { CallDetails } from "../command.ts";
 import { Emitter } from "../emitter.ts";
 import { endings } from "../endings.ts";
@@ -64,6 +65,7 @@ export class DurableExecution implements Execution, DurableRun {
   readonly live: LiveTask;
   readonly clock: EngineContext["clock"];
   readonly waits: Waits;
+  readonly unused: UnusedResults = new UnusedResults();
   readonly #context: EngineContext;
   readonly #plan: DurablePlan;
   readonly #silence: SilenceWatch;
@@ -93,6 +95,8 @@ export class DurableExecution implements Execution, DurableRun {
   #dropped = false;
   #ended = false;
   #needsRecovery = false;
+  /** What the executor returned; it means nothing. */
+  #returned: unknown;
 
   constructor(context: EngineContext, plan: DurablePlan) {
     this.#context = context;
@@ -314,6 +318,7 @@ export class DurableExecution implements Execution, DurableRun {
           return;
         }
         if (step.done === true) {
+          this.#returned = step.value;
           break;
         }
         await this.waits.place(); // the executor has done other work while it seemed to wait
@@ -399,6 +404,7 @@ export class DurableExecution implements Execution, DurableRun {
       this.#plan.input(call),
       createJournaledTools(this, this.#inbox),
       () => this.signal,
+      this.unused,
     );
   }
 
@@ -477,10 +483,13 @@ export class DurableExecution implements Execution, DurableRun {
     const leftOut = this.#findLeftOut();
     if (cause !== undefined && cause !== "lost" && cause !== "shutdown") {
       this.live.emitStatus(endings[cause]);
-    } else if (leftOut === undefined) {
-      this.live.emitStatus({ state: TaskState.COMPLETED });
     } else {
-      this.#fail(leftOut);
+      const mistake = leftOut ?? findLastMistake(this.unused, this.#returned);
+      if (mistake === undefined) {
+        this.live.emitStatus({ state: TaskState.COMPLETED });
+      } else {
+        this.#fail(mistake);
+      }
     }
   }
 

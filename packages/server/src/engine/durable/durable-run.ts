@@ -1,3 +1,4 @@
+import type { UnusedResults } from "../../agent/unused-results.ts";
 import type { Clock } from "../clock.ts";
 import type { LiveTask } from "../live-task.ts";
 import type { TurnAbort } from "../turn-abort.ts";
@@ -10,6 +11,8 @@ export interface DurableRun {
   readonly clock: Clock;
   readonly journal: JournalSession;
   readonly waits: Waits;
+  /** Events, questions and steps that the executor has begun and not used. */
+  readonly unused: UnusedResults;
   readonly signal: AbortSignal;
   /** Why the executor has been told to stop; undefined: it has not. */
   readonly stopped: TurnAbort | undefined;

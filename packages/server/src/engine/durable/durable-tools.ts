@@ -12,21 +12,24 @@ import {
 import type { DurableEvent } from "../../agent/task-event.ts";
 import { type CallInput, TaskTools } from "../../agent/task-tools.ts";
 import { toWait } from "../../agent/turn.ts";
+import type { UnusedResults } from "../../agent/unused-results.ts";
 import type { JournaledTools } from "./journaled-tools.ts";
 
 /** The tools that a durable executor gets. */
 export class DurableTools extends TaskTools implements DurableTask {
-  readonly ask: DurableTask["ask"] = (question) => ask(TaskState.INPUT_REQUIRED, question);
-  readonly askForAuth: DurableTask["askForAuth"] = (question) => ask(TaskState.AUTH_REQUIRED, question);
+  readonly ask: DurableTask["ask"];
+  readonly askForAuth: DurableTask["askForAuth"];
   readonly step: DurableTask["step"];
   readonly sleep: DurableTask["sleep"];
   readonly now: DurableTask["now"];
   readonly random: DurableTask["random"];
   readonly inbox: DurableTask["inbox"];
 
-  constructor(input: CallInput, journaled: JournaledTools, signal: () => AbortSignal) {
+  constructor(input: CallInput, journaled: JournaledTools, signal: () => AbortSignal, unused: UnusedResults) {
     let artifacts = 0;
-    super(input, signal, () => ++artifacts);
+    super(input, signal, () => ++artifacts, unused);
+    this.ask = (question) => ask(TaskState.INPUT_REQUIRED, question, this.ask, unused);
+    this.askForAuth = (question) => ask(TaskState.AUTH_REQUIRED, question, this.askForAuth, unused);
     this.step = journaled.step;
     this.sleep = journaled.sleep;
     this.now = journaled.now;
@@ -35,11 +38,35 @@ export class DurableTools extends TaskTools implements DurableTask {
   }
 }
 
-/** Asks until an answer fits, or too many did not: the execution returns the caller's message from the `yield`. */
-async function* ask(
-  state: typeof TaskState.INPUT_REQUIRED | typeof TaskState.AUTH_REQUIRED,
+type AskingState = typeof TaskState.INPUT_REQUIRED | typeof TaskState.AUTH_REQUIRED;
+
+/** @param tool what the executor's code has called */
+function ask(
+  state: AskingState,
   asked: string | Question,
+  tool: DurableTask["ask"],
+  unused: UnusedResults,
 ): AsyncGenerator<DurableEvent, Answer, Message> {
+  const question = askUntilAnswered(state, asked, () => unused.used(question));
+  unused.add(
+    question,
+    'a question was made and not asked: write "yield*" before the call, not "await"',
+    tool,
+  );
+  return question;
+}
+
+/**
+ * Asks until an answer fits, or too many did not: the execution returns the caller's message from the `yield`.
+ *
+ * @param begun called when the executor's code runs it
+ */
+async function* askUntilAnswered(
+  state: AskingState,
+  asked: string | Question,
+  begun: () => void,
+): AsyncGenerator<DurableEvent, Answer, Message> {
+  begun();
   const question = typeof asked === "string" ? { text: asked } : asked;
   assertAnswerable(question);
   const { maxRepeats = defaultMaxRepeats } = question;

@@ -22,8 +22,15 @@ type StepOutcome =
 
 /** Makes the tools of one run. */
 export function createJournaledTools(run: DurableRun, inbox: DurableInbox): JournaledTools {
+  const beginStep: JournaledTools["step"] = (name, work, options = {}) =>
+    watchStep(
+      run,
+      name,
+      run.hold(() => step(run, name, work, options)),
+      beginStep,
+    );
   return {
-    step: (name, work, options = {}) => run.hold(() => step(run, name, work, options)),
+    step: beginStep,
     sleep: (ms) => run.hold(() => sleep(run, ms)),
     now: () => remember(run, "now", () => run.clock.now()),
     random: () => remember(run, "random", Math.random),
@@ -35,6 +42,31 @@ export function createJournaledTools(run: DurableRun, inbox: DurableInbox): Jour
       },
     },
   };
+}
+
+/**
+ * Notes a step until the executor's code uses its promise, or it is over. `await`, `then`, `Promise.all` and the like all read
+ * the promise's `constructor`: to see that costs no turn of the microtask queue, which could change the order of results.
+ */
+function watchStep<Result>(
+  { unused }: DurableRun,
+  name: string,
+  promise: Promise<Result>,
+  tool: JournaledTools["step"],
+): Promise<Result> {
+  const sentence = `the executor ended and did not wait for its step ${JSON.stringify(name)}: write "await" before the call`;
+  promise.then(
+    () => unused.used(promise),
+    () => {}, // an error that the executor does not see is a mistake, too
+  );
+  unused.add(promise, sentence, tool);
+  void Object.defineProperty(promise, "constructor", {
+    get() {
+      unused.used(promise);
+      return Promise;
+    },
+  });
+  return promise;
 }
 
 async function step<Result>(

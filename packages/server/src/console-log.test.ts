@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import { type ConsoleLogOptions, createConsoleLog } from "./console-log.ts";
+
+function logInto(options: ConsoleLogOptions = {}) {
+  const lines: string[] = [];
+  return { lines, log: createConsoleLog({ write: (line) => lines.push(line), now: () => 0, ...options }) };
+}
+
+describe("the console's log", () => {
+  it("writes a record as a line, and below it the stack of the error and of its cause", () => {
+    const { lines, log } = logInto();
+    log({ level: "info", message: "an unfinished task was failed", taskId: "t1" });
+    log({
+      level: "error",
+      message: "an executor failed",
+      error: new Error("no key", { cause: new Error("EACCES") }),
+    });
+    expect(lines[0]).toBe("info: an unfinished task was failed (task t1)");
+    expect(lines[1]).toMatch(
+      /^error: an executor failed\nError: no key\n\s+at .*console-log\.test\.ts.*(?:\n\s+at .*)*\nError: EACCES\n\s+at /,
+    );
+  });
+
+  it("writes a record as one line of JSON for programs", () => {
+    const { lines, log } = logInto({ json: true, now: () => Date.UTC(2026, 0, 2) });
+    log({ level: "warn", message: "two\nlines", taskId: "t1", error: "thrown text" });
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).not.toContain("\n");
+    expect(JSON.parse(lines[0] ?? "")).toEqual({
+      time: "2026-01-02T00:00:00.000Z",
+      level: "warn",
+      message: "two\nlines",
+      taskId: "t1",
+      error: "thrown text",
+    });
+  });
+
+  for (const [level, wanted] of [
+    [undefined, ["info", "warn", "error"]],
+    ["info", ["info", "warn", "error"]],
+    ["warn", ["warn", "error"]],
+    ["error", ["error"]],
+    ["off", []],
+  ] as const) {
+    it(`writes ${wanted.join(", ") || "nothing"} with level ${level}`, () => {
+      const { lines, log } = logInto({ level });
+      for (const each of ["info", "warn", "error"] as const) log({ level: each, message: "m" });
+      expect(lines).toEqual(wanted.map((each) => `${each}: m`));
+    });
+  }
+
+  it("writes at most 200 records a second, and says how many were left out", () => {
+    let at = 5_000;
+    const { lines, log } = logInto({ now: () => at });
+    for (let n = 0; n < 250; n++) log({ level: "info", message: String(n) });
+    expect(lines).toHaveLength(200);
+    at += 1_000;
+    log({ level: "info", message: "later" });
+    expect(lines.slice(200)).toEqual([
+      "warn: 50 more records came within a second and were left out",
+      "info: later",
+    ]);
+  });
+});

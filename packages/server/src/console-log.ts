@@ -1,0 +1,94 @@
+import type { LogRecord } from "./engine/engine-context.ts";
+
+/** Takes records for the operator's log. */
+export type OperatorLog = (record: LogRecord) => void;
+
+/** The least important records that are written; `off`: none are. */
+export type LogLevel = LogRecord["level"] | "off";
+
+export interface ConsoleLogOptions {
+  /** Default `info`: everything. */
+  readonly level?: LogLevel | undefined;
+  /** One JSON object a line, for programs. Default false: text for people. */
+  readonly json?: boolean;
+  /** Default `console.error`, which writes to stderr. */
+  readonly write?: (line: string) => void;
+  /** Milliseconds since 1970. Default: the machine's clock. */
+  readonly now?: () => number;
+}
+
+const levels: readonly LogLevel[] = ["info", "warn", "error", "off"];
+
+/** Callers can cause records, and a terminal or a pipe that is slow makes the server wait. */
+const maxRecordsPerSecond = 200;
+
+/** Writes records a line each; what exceeds 200 records in a second is counted, and the next record is preceded by the count. */
+export function createConsoleLog({
+  level = "info",
+  json = false,
+  write = writeError,
+  now = Date.now,
+}: ConsoleLogOptions = {}): OperatorLog {
+  const least = levels.indexOf(level);
+  let second = 0;
+  let written = 0;
+  const writeRecord = (record: LogRecord, at: number): void => {
+    write(
+      json
+        ? JSON.stringify({ time: new Date(at).toISOString(), ...toJsonRecord(record) })
+        : formatRecord(record),
+    );
+  };
+  return (record) => {
+    if (levels.indexOf(record.level) < least) {
+      return;
+    }
+    const at = now();
+    if (Math.floor(at / 1_000) !== second) {
+      const left = written - maxRecordsPerSecond;
+      second = Math.floor(at / 1_000);
+      written = 0;
+      if (left > 0) {
+        writeRecord(
+          { level: "warn", message: `${left} more records came within a second and were left out` },
+          at,
+        );
+      }
+    }
+    written += 1;
+    if (written <= maxRecordsPerSecond) {
+      writeRecord(record, at);
+    }
+  };
+}
+
+/** A record as text for people: one line, and below it the stack of its error and of what caused that. */
+export function formatRecord({ level, message, taskId, error }: LogRecord): string {
+  const about = taskId === undefined ? "" : ` (task ${taskId})`;
+  return [`${level}: ${message}${about}`, ...causesOf(error).map(stackOf)].join("\n");
+}
+
+function toJsonRecord({ error, ...record }: LogRecord): object {
+  return error === undefined
+    ? record
+    : { ...record, error: causesOf(error).map(stackOf).join("\ncaused by ") };
+}
+
+/** An error and its causes, at most five. */
+function causesOf(error: unknown): readonly unknown[] {
+  const causes: unknown[] = [];
+  for (let each = error; each !== undefined && causes.length < 5; ) {
+    causes.push(each);
+    each = each instanceof Error ? each.cause : undefined;
+  }
+  return causes;
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? String(error)) : String(error);
+}
+
+function writeError(line: string): void {
+  // biome-ignore lint/suspicious/noConsole: it is what every runtime has for an operator's eyes
+  console.error(line);
+}

@@ -1,0 +1,1 @@
+export { createConsoleLog, formatRecord, type LogLevel, type OperatorLog } from "./console-log.ts";
