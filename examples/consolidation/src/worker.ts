@@ -1,7 +1,7 @@
 // node examples/consolidation/src/worker.ts [--port N] [--db FILE] [--memories FILE] [--pace MS] [--side-effects FILE]
 
 import { parseArgs } from "node:util";
-import { serve, shutdownOnSignal } from "@a2a-connect/node";
+import { serve } from "@a2a-connect/node";
 import { openMemoryStore } from "./worker/memory-store.ts";
 import { ruleExtractor } from "./worker/rules/rule-extractor.ts";
 import { recordSideEffects } from "./worker/side-effects.ts";
@@ -32,7 +32,6 @@ const agent = createWorkerAgent(effects === undefined ? parts : recordSideEffect
 const served = await serve(agent, {
   port: Number(values.port),
   file: values.db,
-  log: ({ level, message }) => process.stderr.write(`${level}: ${message}\n`),
+  shutdown: { graceMs: 2_000 },
 });
-shutdownOnSignal(served, { graceMs: 2_000, timeoutMs: 5_000 });
 process.stdout.write(`ready ${served.url}\n`);

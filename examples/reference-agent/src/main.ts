@@ -1,4 +1,3 @@
-import { shutdownOnSignal } from "@a2a-connect/node";
 import type { LogRecord } from "@a2a-connect/server";
 import { renderBanner } from "./banner.ts";
 import { help, parseOptions } from "./options.ts";
@@ -16,7 +15,6 @@ try {
     process.stdout.write(help);
   } else {
     const served = await startReferenceAgent(options, logToStderr);
-    shutdownOnSignal(served, { graceMs: 2_000, timeoutMs: 5_000 });
     process.stdout.write(`ready ${served.url}\n${renderBanner(served.url)}`);
   }
 } catch (error) {

@@ -28,6 +28,7 @@ export function startReferenceAgent(
         : createSqliteTaskStore({ file: join(dataDir, "tasks.sqlite") }),
     wires: { jsonMedia },
     log,
+    shutdown: { graceMs: 2_000 },
     ...(publicUrl === undefined ? {} : { publicUrl }),
   });
 }

@@ -107,7 +107,7 @@ export const defaultLimits: ListenLimits = {
 
 /** How a port closes. */
 export interface CloseOptions {
-  /** How long running requests may go on; then their signals abort. Default 5 s; open streams take all of it. */
+  /** How long running requests may go on; then their signals abort. Default 5 s. */
   readonly graceMs?: number;
   /** When the remaining connections are cut, counted from the call of `close`. Default 10 s. */
   readonly timeoutMs?: number;

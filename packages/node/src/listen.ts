@@ -36,7 +36,7 @@ export interface Listener extends AsyncDisposable {
   /**
    * Closes the port. It accepts no more connections, tells HTTP/2 peers (GOAWAY) and HTTP/1.1 peers (`connection:
    * close`), lets running requests finish, aborts their signals after `graceMs`, and cuts the rest after `timeoutMs`.
-   * Resolves when no connection is left. A second call returns the first call's promise.
+   * Resolves when no connection is left. A second call can only make it sooner.
    */
   close(options?: CloseOptions): Promise<void>;
 }
@@ -122,10 +122,11 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
   context.boundToLoopback = isLoopbackHost(
     address.family === "IPv6" ? `[${address.address}]` : address.address,
   );
-  let closed: Promise<void> | undefined;
+  let drain: Drain | undefined;
   const close = (closeOptions: CloseOptions = {}): Promise<void> => {
-    closed ??= drain(server, context, connections, () => http2.goAway(), closeOptions);
-    return closed;
+    drain ??= startDrain(server, context, connections, () => http2.goAway());
+    drain.endWithin(closeOptions);
+    return drain.done;
   };
   return {
     port: address.port,
@@ -166,27 +167,44 @@ function sniffConnections(
   });
 }
 
-async function drain(
+/** The end of a port, which accepts nothing new any more. */
+interface Drain {
+  readonly done: Promise<void>;
+  /** Limits how long it may take from now on. The shortest of several limits counts. */
+  endWithin(options: CloseOptions): void;
+}
+
+function startDrain(
   server: HttpServer,
   context: ExchangeContext,
   connections: Connections,
   goAway: () => void,
-  { graceMs = 5_000, timeoutMs = 10_000 }: CloseOptions,
-): Promise<void> {
+): Drain {
   const { promise, resolve } = Promise.withResolvers<void>();
+  const timers: NodeJS.Timeout[] = [];
+  let isOver = false;
   context.draining = true;
-  server.close(() => resolve());
+  server.close(() => {
+    isOver = true;
+    timers.forEach(clearTimeout);
+    resolve();
+  });
   goAway();
   for (const socket of connections.undecided) socket.destroy();
-  const grace = setTimeout(() => {
+  const abortCalls = (): void => {
     for (const call of context.inFlight) call.abort(shuttingDown());
-  }, graceMs);
-  const limit = setTimeout(() => {
+  };
+  const cutConnections = (): void => {
     for (const socket of connections.all) socket.destroy();
-  }, timeoutMs);
-  await promise;
-  clearTimeout(grace);
-  clearTimeout(limit);
+  };
+  return {
+    done: promise,
+    endWithin: ({ graceMs = 5_000, timeoutMs = 10_000 }) => {
+      if (!isOver) {
+        timers.push(setTimeout(abortCalls, graceMs), setTimeout(cutConnections, timeoutMs));
+      }
+    },
+  };
 }
 
 function shuttingDown(): ConnectError {

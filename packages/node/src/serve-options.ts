@@ -7,6 +7,7 @@ import type {
 } from "@a2a-connect/server";
 import type { ListenOptions } from "./listen-options.ts";
 import type { GuardedPushOptions } from "./serving.ts";
+import type { ShutdownOptions } from "./shutdown.ts";
 
 /** All options of the server and the listener. */
 export interface ServeOptions
@@ -19,6 +20,12 @@ export interface ServeOptions
    * ["localhost"] }`), or bring a `fetch` of their own. Default false: the capability is off.
    */
   readonly push?: boolean | GuardedPushOptions | PushOptions;
+  /**
+   * How the server closes when the process gets SIGTERM or SIGINT: running work may go on for `graceMs` (default
+   * 30,000), streams end so that a client can resume them, and the process ends when nothing else keeps it alive. `false`: the
+   * program calls `close` itself.
+   */
+  readonly shutdown?: false | ShutdownOptions;
 }
 
 /** One of several agents with options of its own, which take precedence over those for all. */
@@ -96,6 +103,7 @@ const shapes: Record<keyof (ServeOptions & ServeAgentsOptions & AgentToServe), S
   randomId: call,
   requestTimeoutMs: number,
   retentionMs: either(number, false),
+  shutdown: either(object, false),
   signing: object,
   stalledReaderTimeoutMs: number,
   store,

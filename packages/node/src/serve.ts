@@ -22,6 +22,7 @@ import {
   type ServeOptions,
 } from "./serve-options.ts";
 import { startServing } from "./serving.ts";
+import { type ShutdownOptions, shutdownOnSignal } from "./shutdown.ts";
 
 /** An agent that is being served. */
 export interface ServedAgent extends AsyncDisposable {
@@ -84,6 +85,7 @@ async function serveOne(agent: AgentDefinition, options: ServeOptions): Promise<
     logLevel,
     log = operatorLog(logLevel),
     push = false,
+    shutdown,
     store,
     ...others
   } = options;
@@ -93,11 +95,10 @@ async function serveOne(agent: AgentDefinition, options: ServeOptions): Promise<
     ([opened]) => createAgentServer({ ...others, ...opened, agent, wires, log }),
     { ...others, log },
   );
-  return Object.assign(present(server, listener.url), {
-    port: listener.port,
-    close,
-    [Symbol.asyncDispose]: () => close(),
-  });
+  return closeAtSignal(
+    Object.assign(present(server, listener.url), { port: listener.port, close }),
+    shutdown,
+  );
 }
 
 async function serveSeveral(
@@ -109,6 +110,7 @@ async function serveSeveral(
     logLevel,
     log = operatorLog(logLevel),
     push: pushForAll = false,
+    shutdown,
     ...others
   } = options;
   // The options for the whole port. All other options are defaults for each agent.
@@ -143,7 +145,7 @@ async function serveSeveral(
     },
     { ...others, log },
   );
-  return {
+  const served = {
     url: listener.url,
     port: listener.port,
     agents: Object.fromEntries(
@@ -153,8 +155,28 @@ async function serveSeveral(
       ]),
     ),
     close,
-    [Symbol.asyncDispose]: () => close(),
   };
+  return closeAtSignal(served, shutdown);
+}
+
+/** The same, which a signal to the process closes, unless that is not wanted or it was closed before. */
+function closeAtSignal<Served extends Pick<ServedAgent, "close">>(
+  served: Served,
+  shutdown: ServeOptions["shutdown"] = {},
+): Served & AsyncDisposable {
+  const { close } = served;
+  const hook = shutdown === false ? undefined : shutdownOnSignal(served, withTimes(shutdown));
+  const closeForGood = (options?: CloseOptions): Promise<void> =>
+    close(options).finally(() => hook?.[Symbol.dispose]());
+  return Object.assign(served, { close: closeForGood, [Symbol.asyncDispose]: () => closeForGood() });
+}
+
+function withTimes({
+  graceMs = 30_000,
+  timeoutMs = graceMs + 5_000,
+  ...others
+}: ShutdownOptions): ShutdownOptions {
+  return { graceMs, timeoutMs, ...others };
 }
 
 function present(server: AgentServer, url: string): AgentBesideOthers {

@@ -58,9 +58,7 @@ export interface ServingOptions extends Omit<ListenOptions, "onError" | "onWarni
   readonly log: (record: LogRecord) => void;
 }
 
-/**
- * How much later streams are cut than executors are stopped, so that the executors' last events are still delivered.
- */
+/** How much later streams are cut than executors have ended, so that the executors' last events are still delivered. */
 const lastWordsMs = 250;
 
 /**
@@ -119,8 +117,12 @@ function closeOnce(
   closeAll: () => Promise<void>,
 ): (options?: CloseOptions) => Promise<void> {
   const stop = async ({ graceMs = 5_000, timeoutMs = 10_000 }: CloseOptions): Promise<void> => {
+    const stopServer = async (): Promise<void> => {
+      await server.stop(graceMs);
+      void listener.close({ graceMs: lastWordsMs, timeoutMs }); // what is still open has nothing more to come
+    };
     try {
-      await settleAll([listener.close({ graceMs: graceMs + lastWordsMs, timeoutMs }), server.stop(graceMs)]);
+      await settleAll([listener.close({ graceMs: graceMs + lastWordsMs, timeoutMs }), stopServer()]);
     } finally {
       await closeAll();
     }
