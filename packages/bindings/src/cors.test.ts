@@ -29,6 +29,7 @@ describe("withCors", () => {
       "authorization",
       "x-grpc-web",
       "connect-protocol-version",
+      "traceparent",
     ]) {
       expect(header?.get("access-control-allow-headers")?.toLowerCase().split(", ")).toContain(name);
     }

@@ -28,6 +28,8 @@ const allowedHeaders = [
   "content-encoding",
   idempotencyKeyHeader,
   "last-event-id",
+  "traceparent",
+  "tracestate",
   versionHeader,
   extensionsHeader,
 ];

@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { interruptedExitCode, watchInterrupts } from "./interrupts.ts";
+import { allowTimeToStop, interruptedExitCode, watchInterrupts } from "./interrupts.ts";
 
 /** A process that gets signals and remembers how it was ended. */
 class FakeProcess extends EventEmitter {
@@ -43,6 +43,17 @@ describe("signals", () => {
       expect(process.exits).toEqual([code]);
     });
   }
+
+  it("may leave a command more time to stop", () => {
+    const process = new FakeProcess();
+    const interrupted = watchInterrupts(process);
+    process.emit("SIGTERM");
+    allowTimeToStop(interrupted, 30_000);
+    vi.advanceTimersByTime(29_999);
+    expect(process.exits).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect(process.exits).toEqual([143]);
+  });
 
   it("the second one kills, with its own code, unless it is the first one heard twice", () => {
     const process = new FakeProcess();

@@ -4,17 +4,32 @@ const exitCodes = { SIGINT: 130, SIGTERM: 143 } as const;
 /** A terminal, npm and a watcher may each send the same signal: within this time several are one. */
 const sameSignalMs = 500;
 
-/** What does not watch for an interruption may go on for this long. Servers close within five seconds. */
+/** What does not watch for an interruption may go on for this long. */
 const graceMs = 8_000;
 
 /** Why a command is interrupted: an AbortError, as it is wherever a signal is aborted, with the exit code it leads to. */
 class Interruption extends DOMException {
   readonly exitCode: number;
+  readonly #exit: () => void;
+  #timer: NodeJS.Timeout | undefined;
 
-  constructor(exitCode: number) {
+  constructor(exitCode: number, exit: () => void) {
     super("interrupted", "AbortError");
     this.exitCode = exitCode;
+    this.#exit = exit;
+    this.endWithin(graceMs);
   }
+
+  /** Ends the process after that time, whatever was said before. */
+  endWithin(ms: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(this.#exit, ms).unref();
+  }
+}
+
+/** Lets a command that is interrupted go on for so long: its work knows how to stop, and is told to. */
+export function allowTimeToStop({ reason }: AbortSignal, ms: number): void {
+  if (reason instanceof Interruption) reason.endWithin(ms);
 }
 
 /** The exit code of a command that this signal has interrupted. */
@@ -29,8 +44,8 @@ export interface InterruptedProcess {
 }
 
 /**
- * Aborted by the first SIGINT or SIGTERM. The second one ends the process at once; without one it is ended after 8 seconds,
- * because a supervisor sends only one, and some work, such as a system call, cannot be told to stop.
+ * Aborted by the first SIGINT or SIGTERM. The second one ends the process at once; without one it is ended after 8 seconds
+ * (`allowTimeToStop`), because a supervisor sends only one, and some work, such as a system call, cannot be told to stop.
  */
 export function watchInterrupts(process: InterruptedProcess): AbortSignal {
   const controller = new AbortController();
@@ -40,8 +55,7 @@ export function watchInterrupts(process: InterruptedProcess): AbortSignal {
     process.on(signal, () => {
       if (!controller.signal.aborted) {
         firstAt = Date.now();
-        setTimeout(() => process.exit(code), graceMs).unref();
-        controller.abort(new Interruption(code));
+        controller.abort(new Interruption(code, () => process.exit(code)));
       } else if (Date.now() - firstAt >= sameSignalMs) {
         process.exit(code);
       }

@@ -150,6 +150,22 @@ describe("bound to this machine", () => {
     expect(await statusOf(`${url}/rpc`, refused, "OPTIONS")).toBe(403);
   });
 
+  it("lets pages send the API key that the card asks for, of one agent and of several", async () => {
+    const scheme = {
+      case: "apiKeySecurityScheme",
+      value: { name: "X-Api-Key", location: "header" },
+    } as const;
+    const secured = { ...agent, card: { ...agent.card, securitySchemes: { key: { scheme } } } };
+    const several = await serve({ secured: { agent: secured, store: createMemoryTaskStore() } });
+    const one = await serve(secured, { store: createMemoryTaskStore() });
+    for (const served of [one, several]) {
+      onTestFinished(() => served.close({ graceMs: 0 }));
+      const headers = { origin: "http://localhost:5173", "access-control-request-method": "POST" };
+      const asked = await get(`${served.url}/rpc`, { method: "OPTIONS", headers });
+      expect(asked.headers["access-control-allow-headers"]?.toString().split(", ")).toContain("X-Api-Key");
+    }
+  });
+
   it("guards several agents as one", async () => {
     const options: ServeAgentsOptions = { directory: "", allowedHosts: ["agents.internal"] };
     const one = { agent, store: createMemoryTaskStore() };

@@ -224,7 +224,12 @@ function bind(
   return promise;
 }
 
+/** Whether it means all addresses of this machine. */
+export function isWildcard(host: string): boolean {
+  return host === "0.0.0.0" || host === "::";
+}
+
 function urlHost(host: string): string {
-  if (host === "0.0.0.0" || host === "::") return "localhost";
+  if (isWildcard(host)) return "localhost";
   return host.includes(":") ? `[${host}]` : host;
 }

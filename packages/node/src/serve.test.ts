@@ -3,7 +3,13 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type AgentDefinition, type Clock, createMemoryTaskStore, systemClock } from "@a2a-connect/server";
+import {
+  type AgentDefinition,
+  type Clock,
+  createMemoryTaskStore,
+  type LogRecord,
+  systemClock,
+} from "@a2a-connect/server";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { serve } from "./serve.ts";
 
@@ -71,6 +77,23 @@ describe("serve", () => {
       }),
     );
   });
+
+  for (const [what, options, warns] of [
+    ["on all addresses", { host: "0.0.0.0" }, true],
+    ["on all addresses, with a public URL", { host: "0.0.0.0", publicUrl: "https://agents.example" }, false],
+    ["on all addresses, behind a proxy", { host: "0.0.0.0", trustedProxies: ["10.0.0.0/8"] }, false],
+    ["on this machine", {}, false],
+  ] as const) {
+    it(`${warns ? "warns" : "does not warn"} that the card says localhost when it listens ${what}`, async () => {
+      const messages: string[] = [];
+      const log = ({ message }: LogRecord) => messages.push(message);
+      const served = await serve(agent(), { store: createMemoryTaskStore(), log, ...options });
+      await served.close({ graceMs: 0 });
+      expect(messages.filter((message) => message.includes("set its public URL"))).toHaveLength(
+        warns ? 1 : 0,
+      );
+    });
+  }
 
   it("answers a send that was in flight when it was told to stop", async () => {
     const begun = Promise.withResolvers<void>();

@@ -1,8 +1,8 @@
 import { settleAll } from "@a2a-connect/core/internal";
-import type { AgentServer, LogRecord, PushOptions, TaskStore } from "@a2a-connect/server";
+import type { AgentServer, AgentServerOptions, LogRecord, PushOptions, TaskStore } from "@a2a-connect/server";
 import { createSqliteTaskStore } from "@a2a-connect/store-sqlite";
 import { createGuardedFetch, type GuardedFetchOptions } from "./guarded-fetch.ts";
-import { type Listener, listen } from "./listen.ts";
+import { isWildcard, type Listener, listen } from "./listen.ts";
 import type { CloseOptions, ListenOptions } from "./listen-options.ts";
 
 /** Push notifications to webhooks on the public internet, and what `allow` adds to it (requirement N-6). */
@@ -53,8 +53,10 @@ export interface Serving<Server> {
   close(options?: CloseOptions): Promise<void>;
 }
 
-/** Where to listen, and what to call with errors. */
-export interface ServingOptions extends Omit<ListenOptions, "onError" | "onWarning"> {
+/** Where to listen, where callers reach it, and what to call with errors. */
+export interface ServingOptions
+  extends Omit<ListenOptions, "onError" | "onWarning">,
+    Pick<AgentServerOptions, "publicUrl"> {
   readonly log: (record: LogRecord) => void;
 }
 
@@ -100,6 +102,11 @@ export async function startServing<Server extends Servable>(
       onWarning: (message) => log({ level: "warn", message }),
     });
     server.moveTo(listener.url);
+    const { publicUrl, trustedProxies = [] } = options;
+    if (publicUrl === undefined && trustedProxies.length === 0 && isWildcard(listener.host)) {
+      const message = `it listens on ${listener.host}, and its card says ${listener.url}, where only this machine finds it: set its public URL (publicUrl, --public-url)`;
+      log({ level: "warn", message });
+    }
     return { server, listener, close: closeOnce(server, listener, closeAll) };
   } catch (error) {
     // A file that stays locked could not be served again.

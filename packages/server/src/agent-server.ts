@@ -158,7 +158,10 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     below: place?.path ?? "",
   });
   return {
-    handle: place === undefined ? guardCallers(route, { ...options, baseUrl: () => baseUrls.own }) : route,
+    handle:
+      place === undefined
+        ? guardCallers(route, { ...options, baseUrl: () => baseUrls.own, agents: [agent] })
+        : route,
     get card() {
       return cards.card;
     },

@@ -2,6 +2,7 @@ import type { HttpHandler, HttpRequest } from "@a2a-connect/bindings";
 import { refuseRpc, withCors } from "@a2a-connect/bindings/server";
 import { isLoopbackHost, parseForeignUrl } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
+import type { AgentDefinition } from "./agent/agent-definition.ts";
 import type { AgentServerOptions } from "./agent-server-options.ts";
 import { plainError } from "./plain-routes.ts";
 import { matchesHost, parseListedUrl } from "./reach/listed-host.ts";
@@ -11,6 +12,8 @@ export interface CallerGuardOptions
   extends Pick<AgentServerOptions, "allowedHosts" | "cors" | "forwardedHosts"> {
   /** The server's URL, as in its card. */
   readonly baseUrl: () => string;
+  /** The agents behind it. Pages may send the API keys that their cards ask for. */
+  readonly agents: readonly AgentDefinition[];
 }
 
 /**
@@ -34,12 +37,16 @@ export interface CallerGuardOptions
  */
 export function guardCallers(
   handler: HttpHandler,
-  { allowedHosts, cors, forwardedHosts, baseUrl }: CallerGuardOptions,
+  { allowedHosts, cors, forwardedHosts, baseUrl, agents }: CallerGuardOptions,
 ): HttpHandler {
   const patterns = (allowedHosts ?? []).map(parseAllowedHost);
   const forwardable = forwardedHosts?.map(parseListedUrl);
   const origins = cors === false ? [] : cors?.origins;
-  const answer = cors === false ? handler : withCors(handler, cors);
+  const allowedHeaders = [
+    ...agents.flatMap(apiKeyHeaders),
+    ...((cors !== false && cors?.allowedHeaders) || []),
+  ];
+  const answer = cors === false ? handler : withCors(handler, { ...cors, allowedHeaders });
   const anyOrigin = origins?.includes("*") === true;
 
   /** Whether it is a name of this machine, which no DNS can point elsewhere, or a host that the operator has listed. */
@@ -89,6 +96,15 @@ export function guardCallers(
     }
     return answer(request);
   };
+}
+
+/** The header fields in which an agent's callers send API keys. */
+function apiKeyHeaders({ card }: AgentDefinition): readonly string[] {
+  return Object.values(card.securitySchemes ?? {}).flatMap(({ scheme }) =>
+    scheme?.case === "apiKeySecurityScheme" && scheme.value.location === "header"
+      ? (scheme.value.name ?? [])
+      : [],
+  );
 }
 
 /** A host without a port, `*.` and a domain, or `*`. @throws Error for anything else */

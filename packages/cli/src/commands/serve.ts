@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { InvalidArgumentError, Option } from "commander";
 import { usageError } from "../cli-error.ts";
-import { type AddCommand, collect, wholeNumber } from "../command.ts";
+import { type AddCommand, collect, duration, wholeNumber } from "../command.ts";
 import type { CommandContext } from "../context.ts";
 import type { RetiredKey } from "../serve/card-signing.ts";
 import type { ServeFlags } from "../serve/serve-file.ts";
@@ -37,6 +37,11 @@ export const addServe: AddCommand = (program, setAction) => {
       "--retired-key <file@date>",
       "keep this key, which no longer signs, in the key set until that date, repeatable: old.public.json@2027-01-31",
       (text, before: readonly RetiredKey[] = []) => [...before, parseRetiredKey(text, Date.now())],
+    )
+    .option(
+      "--grace <duration>",
+      "how long running tasks may go on after Ctrl-C or SIGTERM; a second Ctrl-C ends at once (default: 30s)",
+      duration,
     )
     .option("--watch", "start again whenever the module, or what it imports, changes")
     .addHelpText("after", examples);

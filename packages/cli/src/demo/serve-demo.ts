@@ -1,5 +1,5 @@
 import { formatMessage } from "@a2a-connect/core/internal";
-import { serve } from "@a2a-connect/node";
+import { type ServeOptions, serve } from "@a2a-connect/node";
 import { AgentCardSchema } from "@a2a-connect/proto";
 import { createMemoryTaskStore } from "@a2a-connect/server";
 import type { CommandContext } from "../context.ts";
@@ -12,15 +12,16 @@ export async function serveDemo(
   context: CommandContext,
   { port, host }: { readonly port: number; readonly host: string | undefined },
 ): Promise<void> {
-  const options = {
+  const options: ServeOptions = {
     port,
     ...defined({ host }),
+    shutdown: false,
     store: createMemoryTaskStore(),
     push: { allow: ["localhost", "127.0.0.1", "[::1]"] }, // receivers on this machine only
   };
   await runServer(
     context,
-    port,
+    { port, graceMs: 2_000 },
     (log) => serve(demoAgent, { ...options, log }),
     async (served) => {
       await context.output.document(formatMessage(AgentCardSchema, served.card));

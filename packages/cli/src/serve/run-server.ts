@@ -3,23 +3,30 @@ import type { ServedAgent } from "@a2a-connect/node";
 import { formatRecord, type OperatorLog } from "@a2a-connect/server/internal";
 import { CliError, usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
+import { allowTimeToStop } from "../interrupts.ts";
 import type { Output } from "../output.ts";
 
-/** How long executors may go on after the first Ctrl-C, and when the rest is cut off. */
-const stopping = { graceMs: 2_000, timeoutMs: 5_000 };
+/** How much longer than running work connections may take, and then the process. */
+const slackMs = 5_000;
+
+/** Where it listens, and how long running work may go on after the first Ctrl-C. */
+export interface RunOptions {
+  /** The port that is asked for, to name it when it cannot be had. */
+  readonly port: number | undefined;
+  readonly graceMs: number;
+}
 
 /**
  * Serves until the user interrupts or the process is told to end, and closes it in an orderly way. What its
- * executors throw goes to stderr with its stack: the author who started it here wants to see it.
+ * executors throw goes to stderr with its stack, for the user who has started it here.
  *
  * @param start puts an agent or several on a port
- * @param port the one that is asked for, to name it when it cannot be had
  * @param announce told once, when everything can be reached
  * @throws CliError when the port or the store's file cannot be had
  */
 export async function runServer<Served extends Pick<ServedAgent, "close">>(
   context: CommandContext,
-  port: number | undefined,
+  { port, graceMs }: RunOptions,
   start: (log: OperatorLog) => Promise<Served>,
   announce: (served: Served) => Promise<void>,
 ): Promise<void> {
@@ -31,7 +38,8 @@ export async function runServer<Served extends Pick<ServedAgent, "close">>(
     await announce(served);
     if (!context.signal.aborted) await once(context.signal, "abort");
   } finally {
-    await served.close(stopping);
+    allowTimeToStop(context.signal, graceMs + 2 * slackMs);
+    await served.close({ graceMs, timeoutMs: graceMs + slackMs });
   }
   context.exitWith(0); // being told to stop is how a server ends well
 }

@@ -22,6 +22,8 @@ export interface ServeFlags extends SigningFlags {
   /** Where callers reach it, without a trailing slash. */
   readonly publicUrl?: string;
   readonly watch?: boolean;
+  /** How long running work may go on when the server is told to stop. */
+  readonly grace?: number;
 }
 
 /** An agent that can be reached by now. */
@@ -37,7 +39,8 @@ export async function serveFile(context: CommandContext, file: string, flags: Se
   const loaded = await loadAgents(file, io.cwd);
   const config = await readServerConfig(io);
   const signing = await readCardSigning(flags, io);
-  const options = { ...placeOf(flags, config), ...signing?.options };
+  const options = { ...placeOf(flags, config), ...signing?.options, shutdown: false } as const;
+  const run = { port: options.port, graceMs: flags.grace ?? defaultGraceMs };
   const store = flags.db ?? flags.store ?? config?.store;
   const announce = async (agents: readonly Served[], url: string, first: AgentDefinition | undefined) => {
     await announceAgents(output, agents);
@@ -48,14 +51,14 @@ export async function serveFile(context: CommandContext, file: string, flags: Se
   };
   if (loaded.kind === "one") {
     const start = (log: OperatorLog) => serve(loaded.agent, { ...options, ...storeOptions(store), log });
-    return await runServer(context, options.port, start, async (served) => {
+    return await runServer(context, run, start, async (served) => {
       await output.document(formatMessage(AgentCardSchema, served.card));
       await announce([served], served.url, loaded.agent);
     });
   }
   const agents = withStores(loaded.agents, store);
   const start = (log: OperatorLog) => serve(agents, { ...options, log });
-  await runServer(context, options.port, start, async (served) => {
+  await runServer(context, run, start, async (served) => {
     const cards = Object.entries(served.agents).map(([name, { card }]) => [
       name,
       formatMessage(AgentCardSchema, card),
@@ -65,8 +68,11 @@ export async function serveFile(context: CommandContext, file: string, flags: Se
   });
 }
 
-/** Where it listens by default. */
+/** Where it listens when neither the command line nor the configuration says. */
 const servePort = 4000;
+
+/** As `serve` of the library. */
+const defaultGraceMs = 30_000;
 
 /** Flags before the configuration file before the defaults. */
 function placeOf(

@@ -11,9 +11,9 @@ import {
 } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { startScripted } from "../../test-support/agents.ts";
+import { startAgent, startScripted } from "../../test-support/agents.ts";
 import { createHeldStore } from "../../test-support/held-store.ts";
-import { endOf, lifecycle, sendTask, stateOf, subscribe } from "../../test-support/tasks.ts";
+import { detached, endOf, lifecycle, sendTask, stateOf, subscribe } from "../../test-support/tasks.ts";
 import type { TurnExecutor } from "../agent/agent-definition.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
 
@@ -429,6 +429,28 @@ describe("shutdown", () => {
     expect(reasonOf(await client.getTask({ id }))).toBe("interrupted");
     expect(clock.alarms).toBe(0);
   });
+
+  for (const [does, looks, end] of [
+    ["never looks at its signal, and ends by itself", false, [TaskState.COMPLETED, undefined]],
+    ["looks at its signal, and may have ended because of it", true, [TaskState.FAILED, "interrupted"]],
+  ] as const) {
+    it(`leaves a turn that ${does} ${end[1] ?? "completed"}`, async () => {
+      const goOn = Promise.withResolvers<void>();
+      const { server, client, clock } = await startAgent(async function* (turn) {
+        yield turn.working();
+        if (looks) turn.signal.throwIfAborted();
+        await goOn.promise;
+      });
+      const { id } = taskOf(await client.sendMessage(detached()));
+      await clock.settle();
+      const stopping = server.stop(1_000);
+      await clock.advance(1_000);
+      goOn.resolve();
+      await stopping;
+      expect(endOf(await client.getTask({ id }))).toEqual(end);
+      await server.close();
+    });
+  }
 
   it("abandons executors that ignore it, and leaves one that waited for a place to the next server", async () => {
     const store = createMemoryTaskStore();

@@ -63,6 +63,8 @@ export class TurnExecution implements Execution {
   #forgetTask: () => void = () => {};
   readonly #unused = new UnusedResults();
   #mistake: AgentMistake | undefined;
+  /** Its code ran to its end, and not because it was told to stop: it has never read its signal. */
+  #isComplete = false;
   /**
    * Whether the turn has yielded its last event. Set together with that event: the next turn may begin right after it.
    */
@@ -252,6 +254,7 @@ export class TurnExecution implements Execution {
       }
       if (step.done === true) {
         this.#mistake = findLastMistake(this.#unused, step.value);
+        this.#isComplete = this.#controller === undefined;
         return;
       }
       const mistake = await this.#take(step.value);
@@ -324,7 +327,8 @@ export class TurnExecution implements Execution {
     if (this.#over) {
       return;
     }
-    if (this.#abortCause !== undefined) {
+    const isStopped = this.#abortCause?.cause === "shutdown" && this.#isComplete;
+    if (this.#abortCause !== undefined && !isStopped) {
       this.#finishAborted(this.#abortCause.cause);
     } else if (this.#mistake !== undefined) {
       this.createTask();

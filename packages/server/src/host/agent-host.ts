@@ -12,7 +12,7 @@ import { systemClock } from "../engine/clock.ts";
 import { plainError } from "../plain-routes.ts";
 import { createBaseUrls } from "../reach/base-urls.ts";
 import { createRouter, pathOf } from "../router.ts";
-import type { AgentHostOptions } from "./agent-host-options.ts";
+import type { AgentHostOptions, HostedAgentOptions } from "./agent-host-options.ts";
 import { type DispatchTarget, dispatchService } from "./dispatch-service.ts";
 import { hostPages } from "./host-pages.ts";
 
@@ -94,7 +94,11 @@ export function createAgentHost<const Name extends string>(options: AgentHostOpt
     return closed;
   };
   return {
-    handle: guardCallers(route, { ...options, baseUrl: () => baseUrls.own }),
+    handle: guardCallers(route, {
+      ...options,
+      baseUrl: () => baseUrls.own,
+      agents: Object.values<HostedAgentOptions>(options.agents).map(({ agent }) => agent),
+    }),
     // The names are exactly the keys of the options.
     agents: Object.fromEntries(servers) as Record<Name, AgentServer>,
     service,
