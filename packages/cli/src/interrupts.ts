@@ -20,7 +20,7 @@ class Interruption extends DOMException {
     this.endWithin(graceMs);
   }
 
-  /** Ends the process after that time, whatever was said before. */
+  /** Ends the process after that time. A later call replaces an earlier one. */
   endWithin(ms: number): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(this.#exit, ms).unref();

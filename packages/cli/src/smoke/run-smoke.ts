@@ -70,6 +70,7 @@ export async function runSmoke(
       const { code, message } = await describeFailure(error, { hasCredentials: false });
       return await tellAll("error", message, code);
     }
+    await import("@a2a-connect/conformance"); // to load it is none of the agent's time
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     const broken = await untilAborted(findBrokenOperation(agent), limit).catch(() => {
       signal.throwIfAborted();
