@@ -17,7 +17,7 @@ interface SizedRow {
   readonly bytes: number;
 }
 
-interface EntryPlace extends SizedRow {
+interface SegmentPlace extends SizedRow {
   readonly sequence: number;
   readonly generation: number;
 }
@@ -46,13 +46,13 @@ export function createExpireRows(database: DatabaseSync, values: LargeValues): E
     "select length(head) + ifnull(length(artifacts), 0) as bytes from snapshots where task = ?",
   );
   const removeSnapshot = database.prepare("delete from snapshots where task = ?");
-  const entries = prepareQuery<EntryPlace>(
+  const segments = prepareQuery<SegmentPlace>(
     database,
-    `select generation, sequence, length(payload) as bytes from entries
+    `select generation, sequence, length(head) + ifnull(length(artifacts), 0) as bytes from segments
      where task = ? order by generation, sequence limit ?`,
   );
-  const removeEntries = database.prepare(
-    "delete from entries where task = ? and (generation, sequence) <= (?, ?)",
+  const removeSegments = database.prepare(
+    "delete from segments where task = ? and (generation, sequence) <= (?, ?)",
   );
   const removeConfigs = database.prepare(
     "delete from push_configs where number in (select number from push_configs where task = ? limit ?)",
@@ -93,12 +93,12 @@ export function createExpireRows(database: DatabaseSync, values: LargeValues): E
 
   function removeLog(task: number, limit: number): number {
     let spent = 0;
-    let last: EntryPlace | undefined;
-    for (const entry of takeWithin(entries.iterate(task, limit), limit)) {
-      spent += costOf(entry.bytes);
-      last = entry;
+    let last: SegmentPlace | undefined;
+    for (const segment of takeWithin(segments.iterate(task, limit), limit)) {
+      spent += costOf(segment.bytes);
+      last = segment;
     }
-    if (last !== undefined) removeEntries.run(task, last.generation, last.sequence);
+    if (last !== undefined) removeSegments.run(task, last.generation, last.sequence);
     return spent;
   }
 

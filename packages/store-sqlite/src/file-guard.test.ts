@@ -159,7 +159,7 @@ describe("a damaged file", () => {
     const failure = failureOf(await tear(100, 3));
     expect(failure).toMatchObject({ cause: { code: Code.DataLoss } });
     expect(String(failure)).toMatch(
-      /it is damaged: some or all of [a-z_, ]*entries[a-z_, ]* is lost; restore a backup, take another file, or save/,
+      /it is damaged: some or all of [a-z_, ]*segments[a-z_, ]* is lost; restore a backup, take another file, or save/,
     );
   });
 

@@ -56,7 +56,7 @@ const minRunBytes = 32 * 1024;
 
 /** Whether no row names the run of a piece. */
 const isLost = `
-  not exists (select 1 from entries where task = piece.task and run = piece.run)
+  not exists (select 1 from segments where task = piece.task and run = piece.run)
   and not exists (
     select 1 from snapshots where task = piece.task and (head_run = piece.run or artifacts_run = piece.run)
   )`;

@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { ConnectError } from "@connectrpc/connect";
 import { type FileGuard, guardFile, whatToDo } from "./file-guard.ts";
+import { moveEntries } from "./move-entries.ts";
 import { checkSchema, migrate, prepareQuery } from "./schema.ts";
 import { dataLoss, findResultCode, isDamage } from "./store-failure.ts";
 
@@ -34,6 +35,8 @@ const maxIdleLogBytes = 64 * 1024 * 1024;
 
 const busy = 5;
 
+const reportIntervalMs = 1_000;
+
 /**
  * Opens the file for this process alone, tests whether it is whole, and brings its schema up to date. The lock is the
  * operating system's and ends with the process, in every case. So a restart never finds a stale lock.
@@ -62,7 +65,8 @@ export function openDatabase<Parts>(
       pragma temp_store = memory;
     `);
     checkIntegrity(database, maxCheckedBytes);
-    migrate(database);
+    const report = createReport(file, now);
+    migrate(database, (opened) => moveEntries(opened, report));
     const parts = prepare(database);
     guard?.opened();
     if (maxFileBytes !== undefined)
@@ -95,6 +99,16 @@ function isMoved(database: DatabaseSync): boolean {
   } catch {
     return false; // a full or broken disk: the next start finds the log and the marker
   }
+}
+
+/** Tells people at most once a second how far a long migration is: on stderr, because it comes before any log. */
+function createReport(file: string, now: () => number): (part: number) => void {
+  let last = now();
+  return (part) => {
+    if (now() - last < reportIntervalMs) return;
+    last = now();
+    process.stderr.write(`${file}: moving the logs to a new format, ${Math.floor(part * 100)} % done\n`);
+  };
 }
 
 function explain(cause: unknown): string {

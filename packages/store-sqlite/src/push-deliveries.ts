@@ -1,9 +1,14 @@
 import type { DatabaseSync } from "node:sqlite";
 import { decodeMessage, encodeMessage } from "@a2a-connect/core/internal";
 import { type TaskPushNotificationConfig, TaskPushNotificationConfigSchema } from "@a2a-connect/proto";
-import type { Delivery, DeliveryMove, DueDeliveries, DueQuery } from "@a2a-connect/server/store";
+import {
+  type Delivery,
+  type DeliveryMove,
+  type DueDeliveries,
+  type DueQuery,
+  findEventBytes,
+} from "@a2a-connect/server/store";
 import { prepareQuery } from "./schema.ts";
-import { lastEventKind } from "./task-rows.ts";
 
 /** Push configs and their cursors. Methods that change them run inside a transaction. */
 export interface PushDeliveries {
@@ -38,9 +43,16 @@ interface DeliveryRow extends ConfigRow, CursorRow {
   readonly tenant: string;
   readonly principal: string;
   readonly task_id: string;
-  readonly bytes: number | null;
+  readonly task: number;
   readonly attempts: number;
   readonly due_at: number;
+}
+
+interface LayoutRow {
+  readonly sequence: number;
+  readonly generation: number;
+  readonly run_bytes: number | null;
+  readonly layout: Uint8Array;
 }
 
 const lastNumber = Number.MAX_SAFE_INTEGER;
@@ -77,10 +89,8 @@ export function createPushDeliveries(database: DatabaseSync): PushDeliveries {
     "select config from push_configs where task = ? order by id limit ?",
   );
   // The index on `due_at` ends with the number, so both queries find their rows in it, in order, and read no others.
-  // SQLite knows the length of a value without reading it.
-  const deliveries = `select push_configs.number, tenant, principal, task_id, config, next, attempts, due_at, (
-      select ifnull(run_bytes, length(payload)) from entries
-      where task = push_configs.task and entries.generation = next and kind <= ${lastEventKind}) as bytes
+  const deliveries = `
+    select push_configs.number, task, tenant, principal, task_id, config, next, attempts, due_at
     from push_configs join tasks on tasks.number = push_configs.task`;
   const freshBetween = prepareQuery<DeliveryRow>(
     database,
@@ -92,6 +102,19 @@ export function createPushDeliveries(database: DatabaseSync): PushDeliveries {
     `${deliveries} where (due_at, push_configs.number) > (?, ?) and due_at <= ?
      order by due_at, push_configs.number limit ?`,
   );
+  const segmentOf = prepareQuery<LayoutRow>(
+    database,
+    `select sequence, generation, run_bytes, layout from segments
+     where task = ? and generation >= ? order by generation, sequence limit 1`,
+  );
+
+  function toDelivery(row: DeliveryRow): Delivery {
+    const { number, task, tenant, principal, task_id: taskId, next, attempts, due_at: dueAt } = row;
+    const segment = segmentOf.get(task, next);
+    const bytes = segment && (segment.run_bytes ?? findEventBytes(segment, next));
+    const owner = { tenant, principal };
+    return { number, owner, taskId, config: toConfig(row), next, bytes: bytes ?? 0, attempts, dueAt };
+  }
 
   return {
     put(task, config, begin, generation) {
@@ -145,10 +168,4 @@ export function createPushDeliveries(database: DatabaseSync): PushDeliveries {
 
 function toConfig({ config }: ConfigRow): TaskPushNotificationConfig {
   return decodeMessage(TaskPushNotificationConfigSchema, config);
-}
-
-function toDelivery(row: DeliveryRow): Delivery {
-  const { number, tenant, principal, task_id: taskId, next, bytes, attempts, due_at: dueAt } = row;
-  const owner = { tenant, principal };
-  return { number, owner, taskId, config: toConfig(row), next, bytes: bytes ?? 0, attempts, dueAt };
 }

@@ -39,10 +39,17 @@ export const finished: string = `(state = ${TaskState.COMPLETED} or state = ${Ta
  *
  * Version 3: `loads`, as `TaskStore.noteLoads` sets it.
  *
- * Version 5: `tasks_by_context` has the order of a list and its filters, as `tasks_by_owner` has.
- *
  * Version 4: large values lie in `pieces` and not in their rows, which name their `run` and how many bytes it has (see
  * `LargeValues`). Of a task in pieces, the row has what a list without history shows. What was stored before stays where it is.
+ *
+ * Version 5: `tasks_by_context` has the order of a list and its filters, as `tasks_by_owner` has.
+ *
+ * Version 6: a row of `segments` has what a commit appended, where an entry had a row of its own (see `Segment`). The
+ * indexes are those of the entries, with the numbers of a segment's last entry: a segment has nothing after
+ * (generation, sequence) unless these are greater. A value in pieces has a segment of its own.
+ *
+ * Version 7: every entry has been moved. That takes many transactions (see `moveEntries`), and until then the file
+ * has version 6.
  */
 export const schemaSteps: readonly string[] = [
   `
@@ -156,7 +163,31 @@ export const schemaSteps: readonly string[] = [
   drop index tasks_by_context;
   create index tasks_by_context on tasks (tenant, principal, context_id, status_timestamp, task_id, state);
   `,
+  `
+  create table segments (
+    task integer not null,
+    sequence integer not null,
+    generation integer not null,
+    kinds integer not null,
+    run integer,
+    run_bytes integer,
+    layout blob not null,
+    head blob not null,
+    artifacts blob
+  ) strict;
+  create unique index segments_by_task on segments (task, generation, sequence, kinds);
+  create index segments_notes on segments (task, generation, sequence) where kinds > 7;
+  create index segments_by_run on segments (task, run) where run is not null;
+  drop index entries_notes;
+  drop index entries_by_run;
+  `,
+  `
+  drop table entries;
+  `,
 ];
+
+/** In a file of this version, `entries` are being moved to `segments`. */
+const movingVersion = 6;
 
 /**
  * Refuses a file that this version cannot use, before it writes anything to it.
@@ -176,14 +207,33 @@ export function checkSchema(database: DatabaseSync): void {
   }
 }
 
-/** Brings a tested file to the newest schema in one transaction, which also takes the lock on the file. */
-export function migrate(database: DatabaseSync): void {
+/**
+ * Brings a tested file to the newest schema; also takes the lock on the file.
+ *
+ * @param moveEntries see `movingVersion`
+ */
+export function migrate(database: DatabaseSync, moveEntries: (database: DatabaseSync) => void): void {
+  runSteps(database, movingVersion);
+  if (readVersion(database) === movingVersion) moveEntries(database);
+  runSteps(database, schemaSteps.length);
+}
+
+function runSteps(database: DatabaseSync, end: number): void {
+  inTransaction(database, () => {
+    const version = readVersion(database);
+    for (const step of schemaSteps.slice(version, end)) database.exec(step);
+    database.exec(
+      `pragma application_id = ${applicationId}; pragma user_version = ${Math.max(version, end)}`,
+    );
+  });
+}
+
+/** Runs statements in a transaction of their own. */
+export function inTransaction(database: DatabaseSync, run: () => void): void {
   database.exec("begin exclusive");
   try {
-    for (const step of schemaSteps.slice(readVersion(database))) database.exec(step);
-    database.exec(
-      `pragma application_id = ${applicationId}; pragma user_version = ${schemaSteps.length}; commit`,
-    );
+    run();
+    database.exec("commit");
   } catch (error) {
     if (database.isTransaction) database.exec("rollback");
     throw error;

@@ -2,12 +2,14 @@ import type { DatabaseSync } from "node:sqlite";
 import type { TaskState } from "@a2a-connect/proto";
 import {
   type EntryKind,
-  type LogEntry,
+  eventBits,
+  kindBits,
   type LogEvent,
   type LogPage,
   type LogTail,
   type LogView,
   type Owner,
+  openSegment,
   type PlacedEntry,
   type Snapshot,
   showsArtifacts,
@@ -50,13 +52,15 @@ export interface TaskRow {
   readonly loads: number;
 }
 
-interface EntryRow {
+interface SegmentRow {
   readonly sequence: number;
   readonly generation: number;
-  readonly kind: number;
-  readonly payload: Uint8Array;
+  readonly kinds: number;
   readonly run: number | null;
   readonly run_bytes: number | null;
+  readonly layout: Uint8Array;
+  readonly head: Uint8Array;
+  readonly artifacts: Uint8Array | null;
 }
 
 /** The three columns of a value that may lie in pieces. */
@@ -66,6 +70,12 @@ interface StoredValue {
   readonly bytes: number | null;
 }
 
+interface SegmentQuery {
+  readonly query: Query<SegmentRow>;
+  /** Bits of the kinds that it is for. */
+  readonly kinds: number;
+}
+
 interface SnapshotRow {
   readonly head: Uint8Array;
   readonly head_run: number | null;
@@ -73,23 +83,6 @@ interface SnapshotRow {
   readonly artifacts: Uint8Array | null;
   readonly artifacts_run: number | null;
   readonly artifacts_bytes: number | null;
-}
-
-/** Kinds, by their number in the file. The order is part of the schema: new kinds are added only at the end. */
-const kinds = [
-  "task",
-  "status",
-  "artifact",
-  "input",
-  "command",
-  "journal",
-] as const satisfies readonly EntryKind[];
-/** Events have kinds up to this one. */
-export const lastEventKind: number = formatKind("artifact");
-
-/** The number of a kind in the file. */
-export function formatKind(kind: EntryKind): number {
-  return kinds.indexOf(kind);
 }
 
 /** Reads tasks and their logs. */
@@ -112,9 +105,14 @@ export interface TaskReader {
   entries(row: TaskRow, after: LogTail, view: LogView, limit: number, gaps: Gap[]): LogPage;
 }
 
-const entryColumns = "sequence, generation, kind, payload, run, run_bytes";
-const entriesAfter = "from entries where task = ? and (generation, sequence) > (?, ?)";
+const segmentsAfter = "from segments where task = ? and (generation, sequence) > (?, ?)";
 const inOrder = "order by generation, sequence";
+
+/** The columns of a segment. The last one is the artifacts', so that SQLite reads past none when they are left out. */
+function segmentColumns(kinds: number): string {
+  const artifacts = (kinds & kindBits(["artifact"])) === 0 ? "null as artifacts" : "artifacts";
+  return `sequence, generation, kinds, run, run_bytes, layout, head, ${artifacts}`;
+}
 
 /** Prepares the statements that read tasks. */
 export function createTaskReader(database: DatabaseSync, values: LargeValues): TaskReader {
@@ -131,38 +129,43 @@ export function createTaskReader(database: DatabaseSync, values: LargeValues): T
   // SQLite knows the length of a value without reading it.
   const bytes = prepareQuery<{ readonly bytes: number }>(
     database,
-    `select (select ifnull(sum(ifnull(run_bytes, length(payload))), 0) ${entriesAfter}) +
+    `select (select ifnull(sum(ifnull(run_bytes, length(head) + ifnull(length(artifacts), 0))), 0) ${segmentsAfter}) +
        ifnull((
          select ifnull(head_bytes, length(head)) + ifnull(artifacts_bytes, ifnull(length(artifacts), 0))
          from snapshots where task = ?), 0) as bytes`,
   );
-  const entriesOf = (view: LogView): Query<EntryRow> => {
-    const kind = `kind in (${viewedKinds[view].map(formatKind).join(", ")})`;
-    return prepareQuery(database, `select ${entryColumns} ${entriesAfter} and ${kind} ${inOrder}`);
+  const segmentsOf = (view: LogView): SegmentQuery => {
+    const kinds = kindBits(viewedKinds[view]);
+    const condition = view === "notes" ? `kinds > ${eventBits}` : `kinds & ${kinds} <> 0`;
+    const sql = `select ${segmentColumns(kinds)} ${segmentsAfter} and ${condition} ${inOrder}`;
+    return { kinds, query: prepareQuery(database, sql) };
   };
-  const views: Readonly<Record<LogView, Query<EntryRow>>> = {
-    all: prepareQuery(database, `select ${entryColumns} ${entriesAfter} ${inOrder}`),
-    full: entriesOf("full"),
-    head: entriesOf("head"),
-    results: entriesOf("results"),
-    summary: entriesOf("summary"),
-    notes: prepareQuery(
-      database,
-      `select ${entryColumns} ${entriesAfter} and kind > ${lastEventKind} ${inOrder}`,
-    ),
+  const views: Readonly<Record<LogView, SegmentQuery>> = {
+    all: segmentsOf("all"),
+    full: segmentsOf("full"),
+    head: segmentsOf("head"),
+    results: segmentsOf("results"),
+    summary: segmentsOf("summary"),
+    notes: segmentsOf("notes"),
   };
-  const events = prepareQuery<EntryRow>(
+  const events = prepareQuery<SegmentRow>(
     database,
-    `select ${entryColumns} from entries where task = ? and generation > ? and kind <= ${lastEventKind} ${inOrder}`,
+    `select ${segmentColumns(eventBits)} from segments
+     where task = ? and generation > ? and kinds & ${eventBits} <> 0 ${inOrder}`,
   );
 
   function row(taskId: string): TaskRow | undefined {
     return byId.get(taskId);
   }
 
-  function placedAfter({ number }: TaskRow, { generation, sequence }: LogTail, view: LogView, gaps: Gap[]) {
+  function* placedAfter({ number }: TaskRow, after: LogTail, view: LogView, gaps: Gap[]) {
+    const { kinds, query } = views[view];
     const cut = showsHistory(view) ? undefined : "task";
-    return toPlaced(number, views[view].iterate(number, generation, sequence), gaps, cut);
+    for (const segment of query.iterate(number, after.generation, after.sequence)) {
+      for (const placed of openRow(number, segment, kinds, gaps, cut)) {
+        if (placed.entry.sequence > after.sequence) yield placed;
+      }
+    }
   }
 
   function readValue(task: number, { inRow, run, bytes }: StoredValue, gaps: Gap[] | undefined): Uint8Array {
@@ -175,29 +178,33 @@ export function createTaskReader(database: DatabaseSync, values: LargeValues): T
   }
 
   /** @param cut kind of the entries that are read at once */
-  function toEntry(task: number, row: EntryRow, gaps: Gap[], cut?: EntryKind): LogEntry {
-    const { sequence, generation, kind, payload: inRow, run, run_bytes: bytes } = row;
-    const name = kinds[kind];
-    if (name === undefined) throw new RangeError(`entry ${sequence} has the unknown kind ${kind}`);
-    const payload = readValue(task, { inRow, run, bytes }, name === cut ? undefined : gaps);
-    return { sequence, generation: kind <= lastEventKind ? generation : undefined, kind: name, payload };
-  }
-
-  function* toEvents(task: number, rows: Iterable<EntryRow>, gaps: Gap[]): Iterable<LogEvent> {
-    for (const row of rows) {
-      const { kind, ...entry } = toEntry(task, row, gaps);
-      if (kind === "task" || kind === "status" || kind === "artifact")
-        yield { ...entry, kind, generation: row.generation };
+  function* openRow(
+    task: number,
+    { artifacts, run, run_bytes: bytes, ...row }: SegmentRow,
+    kinds: number,
+    gaps: Gap[],
+    cut?: EntryKind,
+  ): Iterable<PlacedEntry> {
+    for (const placed of openSegment({ ...row, artifacts: artifacts ?? undefined }, kinds)) {
+      if (run === null) {
+        yield placed;
+        continue;
+      }
+      const { entry, reached } = placed;
+      const value = { inRow: entry.payload, run, bytes };
+      const payload = readValue(task, value, entry.kind === cut ? undefined : gaps);
+      yield { entry: { ...entry, payload }, reached };
     }
   }
 
-  function* toPlaced(
-    task: number,
-    rows: Iterable<EntryRow>,
-    gaps: Gap[],
-    cut: EntryKind | undefined,
-  ): Iterable<PlacedEntry> {
-    for (const row of rows) yield { entry: toEntry(task, row, gaps, cut), reached: row.generation };
+  function* eventsAfter(task: number, after: number, gaps: Gap[]): Iterable<LogEvent> {
+    for (const segment of events.iterate(task, after)) {
+      for (const { entry } of openRow(task, segment, eventBits, gaps)) {
+        const { kind, generation = 0 } = entry;
+        if (generation > after && (kind === "task" || kind === "status" || kind === "artifact"))
+          yield { ...entry, kind, generation };
+      }
+    }
   }
 
   function toSnapshot(
@@ -265,7 +272,7 @@ export function createTaskReader(database: DatabaseSync, values: LargeValues): T
     },
 
     events({ number }, after, limit, gaps) {
-      return takeEventPage(toEvents(number, events.iterate(number, after), gaps), limit);
+      return takeEventPage(eventsAfter(number, after, gaps), limit);
     },
 
     entries(row, after, view, limit, gaps) {

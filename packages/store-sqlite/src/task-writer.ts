@@ -4,17 +4,19 @@ import {
   type CommitResult,
   type CommitTarget,
   decideCommit,
+  type LogEntry,
   type LogTail,
   type Owner,
   type Snapshot,
   type TaskCommit,
   withoutHistory,
 } from "@a2a-connect/server/store";
-import type { WrittenValues } from "./large-values.ts";
+import type { Run, WrittenValues } from "./large-values.ts";
 import type { PushDeliveries } from "./push-deliveries.ts";
 import type { RequestKeys } from "./request-keys.ts";
 import { prepareQuery } from "./schema.ts";
-import { formatKind, type TaskReader, type TaskRow, toTail } from "./task-rows.ts";
+import { createAppendEntries } from "./segment-rows.ts";
+import { type TaskReader, type TaskRow, toTail } from "./task-rows.ts";
 
 /** Changes tasks. Every method runs inside a transaction. */
 export interface TaskWriter {
@@ -62,12 +64,7 @@ export function createTaskWriter(
   const moveIndex = database.prepare(
     "update tasks set context_id = ?, state = ?, status_timestamp = ?, wake_at = ?, sequence = ?, generation = ? where number = ?",
   );
-  const insertEntry = database.prepare(
-    "insert into entries (task, sequence, generation, kind, payload) values (?, ?, ?, ?, ?)",
-  );
-  const insertLargeEntry = database.prepare(
-    "insert into entries (task, sequence, generation, kind, payload, run, run_bytes) values (?, ?, ?, ?, ?, ?, ?)",
-  );
+  const appendEntries = createAppendEntries(database);
   const runsOfSnapshot = prepareQuery<{
     readonly head_run: number | null;
     readonly artifacts_run: number | null;
@@ -127,25 +124,6 @@ export function createTaskWriter(
     return row.number;
   }
 
-  function appendEntries(
-    task: number,
-    { entries }: TaskCommit,
-    generationBefore: number,
-    written: WrittenValues | undefined,
-  ): void {
-    let reached = generationBefore;
-    for (const { sequence, generation, kind, payload } of entries) {
-      reached = generation ?? reached;
-      const run = written?.runs.get(payload);
-      if (run === undefined) {
-        insertEntry.run(task, sequence, reached, formatKind(kind), payload);
-      } else {
-        const inRow = kind === "task" ? takeSmall(withoutHistory.task(payload)) : nothing;
-        insertLargeEntry.run(task, sequence, reached, formatKind(kind), inRow, run.run, run.bytes);
-      }
-    }
-  }
-
   /** @returns runs of the snapshot before this one */
   function writeSnapshot(
     task: number,
@@ -173,7 +151,8 @@ export function createTaskWriter(
           ? createTask(written?.task ?? nextNumber(), commit, tail)
           : updateTask(row, commit, tail);
       const before = row?.generation ?? 0;
-      appendEntries(task, commit, before, written);
+      const { entries, runs } = cutLargeEntries(commit, written);
+      appendEntries(task, before, entries, runs);
       const lost = commit.snapshot === undefined ? [] : writeSnapshot(task, commit.snapshot, tail, written);
       if (result.deliveryDue && row !== undefined) deliveries.wake(task);
       for (const config of commit.pushConfigs) deliveries.put(task, config, before + 1, tail.generation);
@@ -216,6 +195,26 @@ const nothing = new Uint8Array(0);
 function takeSmall(value: Uint8Array): Uint8Array {
   return value.length <= maxSmallBytes ? value : nothing;
 }
+
+/** The entries as their rows have them, and the runs of those whose payload is in pieces. */
+function cutLargeEntries(
+  { entries }: TaskCommit,
+  written: WrittenValues | undefined,
+): { readonly entries: readonly LogEntry[]; readonly runs: ReadonlyMap<LogEntry, Run> } {
+  if (written === undefined) return { entries, runs: noRuns };
+  const runs = new Map<LogEntry, Run>();
+  const inRows = entries.map((entry) => {
+    const run = written.runs.get(entry.payload);
+    if (run === undefined) return entry;
+    const payload = entry.kind === "task" ? takeSmall(withoutHistory.task(entry.payload)) : nothing;
+    const cut = { ...entry, payload };
+    runs.set(cut, run);
+    return cut;
+  });
+  return { entries: inRows, runs };
+}
+
+const noRuns: ReadonlyMap<LogEntry, Run> = new Map();
 
 /** The three columns of a value. @param cut makes what the row has of it when it is in pieces */
 function place(

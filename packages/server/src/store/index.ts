@@ -1,5 +1,14 @@
 export { type CommitTarget, decideCommit } from "./decide-commit.ts";
 export { type PlacedEntry, takeEventPage, takeLogPage, taskPageLimit } from "./log-page.ts";
+export {
+  divideEntries,
+  eventBits,
+  findEventBytes,
+  kindBits,
+  openSegment,
+  packSegment,
+  type Segment,
+} from "./segment.ts";
 export type {
   CommitResult,
   Delivery,
