@@ -105,7 +105,7 @@ function readResult(answer: unknown, { id, response: { headers, status } }: Exch
 
 /** A server that could not read the request does not know its id. Some servers write a number as a string. */
 function answers(answered: unknown, id: number): boolean {
-  return answered === undefined || answered === null || String(answered) === String(id);
+  return answered === id || answered === undefined || answered === null || String(answered) === String(id);
 }
 
 function fromJsonRpcError(error: Record<string, unknown>, header: Headers, status: number): ConnectError {
