@@ -1,6 +1,5 @@
 // What happens while nobody looks: the task before and after is compared, and callers hear of all of the difference.
 
-import { approval } from "@a2a-connect/client/inspect";
 import { formatTaskState, lifecycleExtension, partText } from "@a2a-connect/core";
 import {
   AgentExtensionSchema,
@@ -195,14 +194,13 @@ describe.each(wires)("over %s", (wire) => {
         snapshot(COMPLETED, artifact("one", "a", "b")),
       ),
       {
-        inspect: approval((inspected) => {
+        inspect(inspected) {
           asked.push(
             inspected.kind === "part" && inspected.part.content.case === "text"
               ? `part ${inspected.part.content.value}`
               : inspected.kind,
           );
-          return true;
-        }),
+        },
       },
     );
     await agent.run("go");

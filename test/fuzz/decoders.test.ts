@@ -193,9 +193,9 @@ describe("the text of a card", () => {
   });
 
   it("is a card, or an error that names what is wrong", async () => {
-    await fuzz("readCard", 500, cards, formatText, ({ text }) => {
+    await fuzz("readCard", 500, cards, formatText, async ({ text }) => {
       try {
-        expect(readCard(text).card.supportedInterfaces).not.toEqual([]);
+        expect((await readCard(text)).card.supportedInterfaces).not.toEqual([]);
       } catch (error) {
         if (!(error instanceof CardInvalidError)) throw error;
         expect(error.problems).not.toEqual([]);

@@ -32,7 +32,7 @@ export async function openAgent(
     interceptors: [calls.interceptor, ...(options.interceptors ?? [])],
   };
   try {
-    const card = target.kind === "url" ? target.url : readFileCard(target, output);
+    const card = target.kind === "url" ? target.url : await readFileCard(target, output);
     const trust = await findCardTrust(settings, io);
     const given =
       target.kind === "file" && typeof card === "object" ? { card, text: target.text } : undefined;

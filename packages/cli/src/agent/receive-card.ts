@@ -25,7 +25,7 @@ export interface FoundCard {
   /** What holds for this agent. */
   readonly settings: AgentSettings;
   /** What it says. @throws CardInvalidError when it cannot be used */
-  readonly read: () => AgentCard;
+  readonly read: () => AgentCard | Promise<AgentCard>;
 }
 
 /**
@@ -44,7 +44,7 @@ export async function receiveCard(situation: AgentSituation): Promise<FoundCard>
   let body: { readonly url: string | undefined; text?: string | undefined } = { url: undefined };
   const { fetch = globalThis.fetch } = options;
   let received: ReceivedCard | undefined;
-  const found = (read: () => AgentCard): FoundCard => {
+  const found = (read: FoundCard["read"]): FoundCard => {
     const { text = body.text ?? "", url = body.url, card } = received ?? {};
     return { text, url, asked: target.url, settings, read: card === undefined ? read : () => card };
   };
@@ -83,11 +83,11 @@ export async function receiveCard(situation: AgentSituation): Promise<FoundCard>
 }
 
 /** The card of a file; what is odd about it is a warning. @throws CardInvalidError */
-export function readFileCard(
+export async function readFileCard(
   { text, path }: Extract<CardTarget, { readonly kind: "file" }>,
   output: Output,
-): AgentCard {
-  const { card, warnings } = readCard(text, path);
+): Promise<AgentCard> {
+  const { card, warnings } = await readCard(text, path);
   for (const warning of warnings) {
     output.warn(warning).catch(() => {}); // stderr may have no reader
   }

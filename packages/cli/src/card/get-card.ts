@@ -44,7 +44,7 @@ export async function getCard(
     ? await receiveExtendedCard(context, reference, key)
     : await context.receiveCard(reference);
   if (validate) await requireValid(context, found.text);
-  const card = found.read();
+  const card = await found.read();
   const trust = await findTrust(context, found.settings, key);
   const verification = await trust?.verify(found.text);
   if (trust !== undefined) context.needReader();

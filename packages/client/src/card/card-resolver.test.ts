@@ -700,13 +700,13 @@ describe("a card that the caller has", () => {
     expect(received.map(({ text }) => JSON.parse(text))).toEqual([given]);
     const older = await createCardResolver(cardJson03, {}).resolve();
     expect(older.warnings).not.toEqual([]);
-    expect(() => createCardResolver({ name: "Clerk" }, {})).toThrow(/^The given card/);
+    await expect(createCardResolver({ name: "Clerk" }, {}).resolve()).rejects.toThrow(/^The given card/);
   });
 
-  it("is refused when something is missing in it", () => {
+  it("is refused when something is missing in it", async () => {
     const incomplete: AgentCard = agentCard({ name: "", supportedInterfaces: [] });
-    expect(() => createCardResolver(incomplete, {})).toThrow(CardInvalidError);
-    expect(() => createCardResolver(incomplete, {})).toThrow(/name: is required.*supportedInterfaces/);
+    const refused = await rejectedWith(createCardResolver(incomplete, {}).resolve(), CardInvalidError);
+    expect(refused.message).toMatch(/name: is required.*supportedInterfaces/);
   });
 });
 

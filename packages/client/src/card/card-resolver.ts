@@ -57,7 +57,7 @@ export interface CardResolver {
  * `connectTimeoutMs` limits all requests together: URLs, redirects, bodies and repetitions, but not the time that
  * `verifyCard` and `inspect` take.
  *
- * @throws CardNotFoundError when the reference is no address; CardInvalidError when a field is missing in a given card
+ * @throws CardNotFoundError when the reference is no address
  * @throws Error when `untrusted` is set on a platform without a guard
  */
 export function createCardResolver(reference: AgentReference, options: ConnectOptions): CardResolver {
@@ -66,10 +66,10 @@ export function createCardResolver(reference: AgentReference, options: ConnectOp
     : new GivenCard(reference, options);
 }
 
-function readGivenCard(card: AgentCard | JsonObject): ResolvedCard {
+async function readGivenCard(card: AgentCard | JsonObject): Promise<ResolvedCard> {
   if (!isMessage(card, AgentCardSchema)) {
     const given = JSON.stringify(card);
-    return { ...readCard(given, "The given card"), url: undefined, asked: undefined, text: given };
+    return { ...(await readCard(given, "The given card")), url: undefined, asked: undefined, text: given };
   }
   const problems = findMissingFields(AgentCardSchema, card).map(
     ({ field, description }) => `${field}: ${description}`,
@@ -83,22 +83,25 @@ function readGivenCard(card: AgentCard | JsonObject): ResolvedCard {
   return { card, warnings: [], url: undefined, asked: undefined, text };
 }
 
-/** Inspected once, for the first call that asks, and verified like a fetched card. */
+/** Read and inspected once, for the first call that asks, and verified like a fetched card. */
 class GivenCard implements CardResolver {
-  readonly #given: ResolvedCard;
+  readonly #card: AgentCard | JsonObject;
   readonly #options: ConnectOptions;
+  #given: Promise<ResolvedCard> | undefined;
   #judged: Promise<CardVerdict> | undefined;
 
   constructor(card: AgentCard | JsonObject, options: ConnectOptions) {
-    this.#given = readGivenCard(card);
+    this.#card = card;
     this.#options = options;
   }
 
   async resolve(signal?: AbortSignal): Promise<ResolvedCard> {
-    this.#judged ??= this.#judge();
+    this.#given ??= readGivenCard(this.#card);
+    const given = await this.#given;
+    this.#judged ??= this.#judge(given);
     const verdict = await this.#judged;
     await verdict.confirm(signal);
-    return this.#given;
+    return given;
   }
 
   refresh(signal?: AbortSignal): Promise<ResolvedCard> {
@@ -109,9 +112,9 @@ class GivenCard implements CardResolver {
     return this.resolve(signal);
   }
 
-  async #judge(): Promise<CardVerdict> {
+  async #judge(given: ResolvedCard): Promise<CardVerdict> {
     try {
-      return await judgeCard(toReceived(this.#given), this.#options, resolveSettings(this.#options).clock);
+      return await judgeCard(toReceived(given), this.#options, resolveSettings(this.#options).clock);
     } catch (error) {
       this.#judged = undefined; // the next call may get another result
       throw error;
@@ -274,7 +277,7 @@ class FetchingResolver implements CardResolver {
       await before.verdict.renew();
       return { ...before, headers, ...freshness };
     }
-    const read = readCard(text, `The card at ${shownUrl(url)}`);
+    const read = await readCard(text, `The card at ${shownUrl(url)}`);
     const resolved = { ...read, url: url.href, asked: asked.href, text };
     const verdict = await judgeCard(toReceived(resolved), this.#options, this.#settings.clock);
     return { resolved, verdict, asked, headers, ...freshness };

@@ -6,10 +6,10 @@ import type { CardExpectation } from "../options.ts";
 import { checkExpectation as checkReceived } from "./expected-card.ts";
 import { readCard } from "./read-card.ts";
 
-const received = (text: string) => ({ text, card: readCard(text).card });
+const received = async (text: string) => ({ text, card: (await readCard(text)).card });
 
-const checkExpectation = (card: ReturnType<typeof agentCard>, expected: CardExpectation) =>
-  checkReceived(received(canonicalCard(card)), expected);
+const checkExpectation = async (card: ReturnType<typeof agentCard>, expected: CardExpectation) =>
+  checkReceived(await received(canonicalCard(card)), expected);
 
 describe("the version that is expected of a card", () => {
   for (const [version, range] of [
@@ -81,17 +81,17 @@ describe("the digest of a card that was received", () => {
     it(`is of its text: ${what}`, async () => {
       const text = JSON.stringify(card, undefined, 2);
       const digest = await cardDigest(text);
-      await expect(checkReceived(received(text), { cardDigest: digest })).resolves.toBeUndefined();
-      const otherwise = await cardDigest(readCard(text).card);
+      await expect(checkReceived(await received(text), { cardDigest: digest })).resolves.toBeUndefined();
+      const otherwise = await cardDigest((await readCard(text)).card);
       expect(otherwise).not.toBe(digest);
-      await expect(checkReceived(received(text), { cardDigest: otherwise })).rejects.toThrow(digest);
+      await expect(checkReceived(await received(text), { cardDigest: otherwise })).rejects.toThrow(digest);
     });
   }
 
   it("is the same whoever signed it", async () => {
     const signed = JSON.stringify({ ...cardJson, signatures: [{ protected: "x", signature: "y" }] });
     const digest = await cardDigest(agentCard());
-    await expect(checkReceived(received(signed), { cardDigest: digest })).resolves.toBeUndefined();
+    await expect(checkReceived(await received(signed), { cardDigest: digest })).resolves.toBeUndefined();
   });
 
   it("is none when it could be read in two ways", async () => {

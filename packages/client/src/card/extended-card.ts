@@ -45,7 +45,7 @@ export async function judgeExtendedCard(
   options: ExtendedCardOptions,
   clock: ClientClock,
 ): Promise<JudgedExtendedCard> {
-  const { read, text } = readExtendedCard(received, options);
+  const { read, text } = await readExtendedCard(received, options);
   const verdict = await judgeCard(toReceived(received.of, read, text), options, clock);
   return { ...read, text, verdict };
 }
@@ -71,7 +71,7 @@ export function verifyExtendedCards(of: PublicCard, options: ExtendedCardOptions
     const { message } = response;
     if (isMessage(message, AgentCardSchema)) {
       await refuseInCall(async () => {
-        const { read, text } = readExtendedCard({ message, text: texts.of(message), of }, options);
+        const { read, text } = await readExtendedCard({ message, text: texts.of(message), of }, options);
         await verifyReceived(toReceived(of, read, text), options.verifyCard);
       });
     }
@@ -93,17 +93,17 @@ async function refuseInCall(judge: () => Promise<void>): Promise<void> {
   }
 }
 
-function readExtendedCard(
+async function readExtendedCard(
   { message, text = textOf(message) }: ReceivedExtendedCard,
   { maxCardBytes = 1024 * 1024 }: ExtendedCardOptions,
-): { readonly read: ReadCard; readonly text: string } {
+): Promise<{ readonly read: ReadCard; readonly text: string }> {
   if (text.length > maxCardBytes || new TextEncoder().encode(text).byteLength > maxCardBytes) {
     const problem = `is larger than the limit of ${maxCardBytes} bytes`;
     throw new CardInvalidError(`The extended card ${problem}.`, [problem], {
       hint: "Raise `maxCardBytes` when it is meant to be that large.",
     });
   }
-  return { read: readCard(text, "The extended card"), text };
+  return { read: await readCard(text, "The extended card"), text };
 }
 
 function textOf(card: AgentCard): string {

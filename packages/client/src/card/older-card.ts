@@ -14,16 +14,6 @@ export interface NormalizedCard {
 }
 
 /**
- * Whether a card is of A2A 0.3 or before: its address is a member of the card itself. A card that also has interfaces
- * of 1.0 is read as 1.0.
- */
-export function isOlderCard(json: Members): boolean {
-  const interfaces = json["supportedInterfaces"] ?? json["supported_interfaces"] ?? null;
-  const marks = ["url", "preferredTransport", "additionalInterfaces", "protocolVersion", "authentication"];
-  return interfaces === null && marks.some((mark) => (json[mark] ?? null) !== null);
-}
-
-/**
  * A card of A2A 0.2 or 0.3 as one of 1.0: its addresses as interfaces of its own version, its security schemes and
  * requirements in their new form, and defaults for members that were optional.
  */
@@ -189,27 +179,4 @@ function normalizeSecurity(json: Members, warnings: string[]): Record<string, un
       : { securitySchemes: normalizeSecuritySchemes(securitySchemes, warnings) }),
     ...(security === undefined ? {} : { securityRequirements: normalizeSecurityRequirements(security) }),
   };
-}
-
-/** Media types for the kinds of parts by which older cards named their modes. */
-const mediaTypes: ReadonlyMap<string, string> = new Map([
-  ["text", "text/plain"],
-  ["file", "application/octet-stream"],
-  ["data", "application/json"],
-]);
-
-/**
- * Modes as media types, each once. A text that is neither a kind nor a media type stays as it is.
- *
- * @param legacy gets the modes that were converted
- */
-export function toMediaTypes(modes: readonly string[], legacy: Set<string>): string[] {
-  const converted = modes.map((mode) => {
-    const mediaType = mediaTypes.get(mode.toLowerCase());
-    if (mediaType !== undefined) {
-      legacy.add(mode);
-    }
-    return mediaType ?? mode;
-  });
-  return [...new Set(converted)];
 }

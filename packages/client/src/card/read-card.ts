@@ -12,7 +12,6 @@ import { create } from "@bufbuild/protobuf";
 import { CardInvalidError } from "../errors.ts";
 import { shownList } from "../interface/shown-list.ts";
 import { inputRequiredCapability } from "./lifecycle-params.ts";
-import { isOlderCard, normalizeOlderCard, olderFieldPath, toMediaTypes } from "./older-card.ts";
 
 /** A card, and what is unusual about it. */
 export interface ReadCard {
@@ -23,23 +22,37 @@ export interface ReadCard {
 
 /**
  * Reads a card of A2A 1.0, 0.3 or 0.2 from its JSON. Older ones become a message of 1.0, whose interfaces keep their
- * own version. Unknown fields are ignored (requirement H-6).
+ * own version; the code for them is loaded then. Unknown fields are ignored (requirement H-6).
  *
  * @param what names the card in errors; default `The card`
  * @throws CardInvalidError that names every missing REQUIRED field, and every field of a wrong type
  */
-export function readCard(text: string, what = "The card"): ReadCard {
+export async function readCard(text: string, what = "The card"): Promise<ReadCard> {
   const json = parseText(text, what);
-  const older = isOlderCard(json) ? normalizeOlderCard(json) : undefined;
+  const older = isOlderCard(json) ? await import("../on-demand.ts") : undefined;
+  const normalized = older?.normalizeOlderCard(json);
   const problems: string[] = [];
-  const current = older?.json ?? json;
-  const card = parseCard(current, problems);
+  const card = parseCard(normalized?.json ?? json, problems);
   if (card === undefined || problems.length > 0) {
-    const named = older === undefined ? problems : problems.map(olderFieldPath);
+    const named = older === undefined ? problems : problems.map(older.olderFieldPath);
     throw invalidFields(what, [...new Set(named)]);
   }
-  const warnings = [...(older?.warnings ?? []), ...keepInputRequired(json, card), ...modernizeModes(card)];
+  const warnings = [
+    ...(normalized?.warnings ?? []),
+    ...keepInputRequired(json, card),
+    ...modernizeModes(card),
+  ];
   return { card, warnings };
+}
+
+/**
+ * Whether a card is of A2A 0.3 or before: its address is a member of the card itself. A card that also has interfaces
+ * of 1.0 is read as 1.0.
+ */
+function isOlderCard(json: Record<string, unknown>): boolean {
+  const interfaces = json["supportedInterfaces"] ?? json["supported_interfaces"] ?? null;
+  const marks = ["url", "preferredTransport", "additionalInterfaces", "protocolVersion", "authentication"];
+  return interfaces === null && marks.some((mark) => (json[mark] ?? null) !== null);
 }
 
 function parseText(text: string, what: string): Record<string, unknown> {
@@ -138,4 +151,27 @@ function modernizeModes(card: AgentCard): string[] {
     skill.outputModes = convert(skill.outputModes);
   }
   return legacy.size === 0 ? [] : [`Modes of an older form were read as media types: ${shownList(legacy)}.`];
+}
+
+/** Media types for the kinds of parts by which older cards named their modes. */
+const mediaTypes: ReadonlyMap<string, string> = new Map([
+  ["text", "text/plain"],
+  ["file", "application/octet-stream"],
+  ["data", "application/json"],
+]);
+
+/**
+ * Modes as media types, each once. A text that is neither a kind nor a media type stays as it is.
+ *
+ * @param legacy gets the modes that were converted
+ */
+function toMediaTypes(modes: readonly string[], legacy: Set<string>): string[] {
+  const converted = modes.map((mode) => {
+    const mediaType = mediaTypes.get(mode.toLowerCase());
+    if (mediaType !== undefined) {
+      legacy.add(mode);
+    }
+    return mediaType ?? mode;
+  });
+  return [...new Set(converted)];
 }

@@ -86,8 +86,8 @@ describe("what is required of an agent", () => {
     expect(gaps?.message).toContain("the capabilities none");
   });
 
-  it("may be a question in the middle of a task, declared by an older card", () => {
-    const { card: older } = readCard(JSON.stringify(cardJson02));
+  it("may be a question in the middle of a task, declared by an older card", async () => {
+    const { card: older } = await readCard(JSON.stringify(cardJson02));
     expect(gapsOf({ inputRequired: true }, older)).toBeUndefined();
     expect(gapsOf({ inputRequired: true }, agentCard())?.missing).toEqual(["inputRequired"]);
   });

@@ -143,8 +143,9 @@ describe("no interface that may be used (F-8)", () => {
     [cardJson03, /only A2A 0\.3 \(JSONRPC, GRPC, HTTP\+JSON\)/],
     [cardJson02, /only A2A 0\.2 \(JSONRPC\)/],
   ] as const) {
-    it(`is told of an older card by its dialect: ${version.source}`, () => {
-      expect(() => chooseInterfaces(readCard(JSON.stringify(json)).card, {}, webTransports)).toThrow(version);
+    it(`is told of an older card by its dialect: ${version.source}`, async () => {
+      const { card } = await readCard(JSON.stringify(json));
+      expect(() => chooseInterfaces(card, {}, webTransports)).toThrow(version);
     });
   }
 });
