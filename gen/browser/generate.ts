@@ -11,6 +11,7 @@ import {
   getOption,
 } from "@bufbuild/protobuf";
 import {
+  file_google_protobuf_any,
   file_google_protobuf_duration,
   file_google_protobuf_empty,
   file_google_protobuf_struct,
@@ -20,9 +21,11 @@ import { http } from "../src/google/api/annotations_pb.ts";
 import { FieldBehavior, field_behavior } from "../src/google/api/field_behavior_pb.ts";
 import type { HttpRule } from "../src/google/api/http_pb.ts";
 import { file_google_rpc_error_details } from "../src/google/rpc/error_details_pb.ts";
+import { file_google_rpc_status } from "../src/google/rpc/status_pb.ts";
 import { A2AService, file_lf_a2a_v1_a2a } from "../src/lf/a2a/v1/a2a_pb.ts";
 
 const wellKnown = [
+  file_google_protobuf_any,
   file_google_protobuf_duration,
   file_google_protobuf_empty,
   file_google_protobuf_struct,
@@ -33,7 +36,7 @@ const wellKnown = [
 function renderFiles(): ReadonlyMap<string, string> {
   return new Map([
     ...wellKnown.map((file) => [browserPath(file), render(file, false)] as const),
-    ...[file_google_rpc_error_details, file_lf_a2a_v1_a2a].map(
+    ...[file_google_rpc_error_details, file_google_rpc_status, file_lf_a2a_v1_a2a].map(
       (file) => [browserPath(file), render(file, true)] as const,
     ),
     ["lf/a2a/v1/a2a_options.ts", renderOptions()],

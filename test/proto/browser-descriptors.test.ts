@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import * as a2a from "@a2a-connect/proto";
 import * as details from "@a2a-connect/proto/google/rpc/error_details";
+import * as status from "@a2a-connect/proto/google/rpc/status";
 import type { DescField, DescFile, DescMessage, DescMethod } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { repositoryRoot } from "./run-buf.ts";
@@ -9,6 +10,7 @@ import { repositoryRoot } from "./run-buf.ts";
 /** What the package exports under the condition `browser`: the names that it exports elsewhere. */
 const load = (path: string) => import(pathToFileURL(join(repositoryRoot, "gen/src", path)).href);
 const a2aForPages: typeof a2a = await load("lf/a2a/v1/a2a_browser.ts");
+const statusForPages: typeof status = await load("google/rpc/status_browser.ts");
 const detailsForPages: typeof details = await load("google/rpc/error_details_browser.ts");
 
 /** All that is read of descriptors, without options, by plain values. */
@@ -67,6 +69,7 @@ function dependenciesOf(file: DescFile): ReadonlyMap<string, DescFile> {
 
 describe.each([
   ["A2A", a2a, a2a.file_lf_a2a_v1_a2a, a2aForPages, a2aForPages.file_lf_a2a_v1_a2a],
+  ["a status", status, status.file_google_rpc_status, statusForPages, statusForPages.file_google_rpc_status],
   [
     "error details",
     details,
@@ -76,7 +79,7 @@ describe.each([
   ],
 ] as const)("what pages load as the messages of %s", (_, module, file, moduleForPages, fileForPages) => {
   it("has the same descriptors", () => {
-    expect(file.messages.length).toBeGreaterThan(5);
+    expect(file.messages.length).toBeGreaterThan(0);
     expect(factsOf(fileForPages)).toEqual(factsOf(file));
   });
 

@@ -11,5 +11,7 @@ export type { JsonTransportOptions } from "./fetch/transport-options.ts";
 export type { WireBody, WireFetch, WireReader, WireResponse } from "./fetch/wire-fetch.ts";
 export { createHttpJsonTransport, type HttpJsonTransportOptions } from "./http-json/transport.ts";
 export { createJsonRpcTransport, type JsonRpcTransportOptions } from "./jsonrpc/transport.ts";
-export { limitConnectFetch, limitGrpcWebFetch } from "./rpc/limited-fetch.ts";
+export { createConnectTransport } from "./rpc/connect-transport.ts";
+export { createGrpcWebTransport } from "./rpc/grpc-web-transport.ts";
+export type { RpcTransportOptions } from "./rpc/rpc-transport.ts";
 export { translateErrors } from "./translate-errors.ts";

@@ -9,7 +9,7 @@ export { LinkedAbort } from "./async/linked-abort.ts";
 export { SharedRequest } from "./async/shared-request.ts";
 export { longestTimerMs, startTimer, type Timer } from "./async/timer.ts";
 export { pause, settleAll, untilAborted } from "./async/waiting.ts";
-export { formatBase64 } from "./base64.ts";
+export { formatBase64, parseBase64 } from "./base64.ts";
 export { decodeInSteps, decodeMessage } from "./binary/decode.ts";
 export { encodeDeterministically, encodeInSteps, encodeMessage } from "./binary/encode.ts";
 export { DecodeError, type DecodeOptions } from "./binary/input.ts";

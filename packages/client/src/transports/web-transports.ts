@@ -1,16 +1,17 @@
+import type { RpcTransportOptions } from "@a2a-connect/bindings/client";
 import { connectBinding, grpcWebBinding } from "@a2a-connect/core/internal";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
-import type { BindingTransport } from "../platform.ts";
+import type { BindingTransport, BindingTransportSettings } from "../platform.ts";
 import { fetchTransport, jsonTransports } from "./json-transports.ts";
 
 /** The wires that need only `fetch`: JSONRPC, HTTP+JSON, Connect and gRPC-Web. The code of the last two is loaded for the first call. */
 export const webTransports: readonly BindingTransport[] = [
   ...jsonTransports,
   fetchTransport(connectBinding, (settings) =>
-    loaded(async () => (await import("./rpc-transports.ts")).openConnect(settings)),
+    loaded(async () => (await import("./rpc-transports.ts")).createConnectTransport(toOptions(settings))),
   ),
   fetchTransport(grpcWebBinding, (settings) =>
-    loaded(async () => (await import("./rpc-transports.ts")).openGrpcWeb(settings)),
+    loaded(async () => (await import("./rpc-transports.ts")).createGrpcWebTransport(toOptions(settings))),
   ),
 ];
 
@@ -34,4 +35,13 @@ function loaded(load: () => Promise<Transport>): Transport {
     unary: async (...call) => (await transport()).unary(...call),
     stream: async (...call) => (await transport()).stream(...call),
   };
+}
+
+function toOptions({
+  url,
+  fetch,
+  interceptors,
+  maxResponseBytes,
+}: BindingTransportSettings): RpcTransportOptions {
+  return { baseUrl: url, fetch, interceptors, maxResponseBytes };
 }
