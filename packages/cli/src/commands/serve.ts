@@ -1,9 +1,5 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { InvalidArgumentError, Option } from "commander";
-import { usageError } from "../cli-error.ts";
 import { type AddCommand, collect, duration, wholeNumber } from "../command.ts";
-import type { CommandContext } from "../context.ts";
 import type { RetiredKey } from "../serve/card-signing.ts";
 import type { ServeFlags } from "../serve/serve-file.ts";
 
@@ -48,7 +44,7 @@ export const addServe: AddCommand = (program, setAction) => {
   setAction(
     command,
     async () => async (context, file: string, flags: ServeFlags) => {
-      if (flags.watch === true) return await watch(context);
+      if (flags.watch === true) return await (await import("../serve/watch.ts")).serveAndWatch(context);
       const { serveFile } = await import("../serve/serve-file.ts");
       return await serveFile(context, file, flags);
     },
@@ -93,29 +89,6 @@ function parseRetiredKey(text: string, now: number): RetiredKey {
     throw new InvalidArgumentError("The date is past: leave the key out, because it no longer counts.");
   }
   return { file, until };
-}
-
-/**
- * Runs this very command without `--watch` under Node's own watcher: it starts again whenever the module or anything that
- * it imports has changed, also after a mistake in it was mended. Ends when the user interrupts.
- */
-async function watch({ output, signal, exitWith }: CommandContext): Promise<void> {
-  if (output.format === "json") {
-    throw usageError("--watch restarts the server again and again, and -o json is one document");
-  }
-  const [, main = "", ...args] = process.argv;
-  const again = args.filter((arg) => arg !== "--watch");
-  const watcher = spawn(process.execPath, ["--watch", "--watch-preserve-output", main, ...again], {
-    stdio: "inherit",
-  });
-  const stop = (): void => void watcher.kill("SIGTERM");
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    await once(watcher, "exit");
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
-  exitWith(0);
 }
 
 const examples = `

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -186,6 +186,25 @@ export default [agent("Parrot", "hello"), agent("Old owl", "good night")];`,
     server.interrupt();
     expect((await server.result).exitCode).toBe(0);
   }, 30_000);
+
+  it("starts again with --watch each time that an editor saves by renaming a new file", async () => {
+    const save = async (words: string) => {
+      await write("words.ts~", `export const words: string = "${words}";\n`);
+      await rename(join(directory, "words.ts~"), join(directory, "words.ts"));
+    };
+    await save("one");
+    await write("agent.ts", agentModule("words").replace("\n", '\nimport { words } from "./words.ts";\n'));
+    const server = serve("agent.ts", "--watch", "--store", "memory");
+    let starts = cardUrl.source;
+    for (const words of ["one", "two", "three"]) {
+      if (words !== "one") await save(words);
+      const url = (await server.waitFor(new RegExp(starts))).at(-1);
+      expect((await runCommand(["send", "-a", url ?? "", "hi"])).stdout).toContain(words);
+      starts = `${starts}[^]*words\\.ts has changed[^]*${cardUrl.source}`;
+    }
+    server.interrupt();
+    expect((await server.result).exitCode).toBe(0);
+  }, 60_000);
 
   it("stops in an orderly way when all of it is told to by a terminal", atTerminal, async () => {
     await write("agent.ts", agentModule('"hello"'));
