@@ -63,6 +63,23 @@ describe("a2a conformance", () => {
     expect(exitCode).toBe(1);
   });
 
+  it("tells what fails in the same way once, with the requirements that it touches", async () => {
+    await using proxy = await startAlteringProxy(reference.url, {
+      alter(answer) {
+        if (answer.path === cardPath) return;
+        answer.status = 503;
+        answer.body = "down";
+      },
+    });
+    const { stdout } = await run(proxy.url, "--only", "A,E", "--wire", "jsonrpc,http-json");
+    const fields = fieldsOf(stdout);
+    expect(fields.get("Failed")?.length).toBeLessThan(20);
+    const [checks = "", said = ""] =
+      fields.get("Same cause")?.[0]?.split(" checks over jsonrpc, http-json ") ?? [];
+    expect(Number(checks)).toBeGreaterThan(80);
+    expect(said).toMatch(/fail like this: .*503.* \(A-1 A-2 .* and \d+ more\)$/);
+  });
+
   it("counts a SHOULD only where it is asked to", async () => {
     await using proxy = await startAlteringProxy(reference.url, {
       alter(answer) {

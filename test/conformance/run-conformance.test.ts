@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type ConformanceOptions, type Result, runConformance } from "@a2a-connect/conformance";
+import { type ConformanceOptions, createReport, type Result, runConformance } from "@a2a-connect/conformance";
 import { serve } from "@a2a-connect/node";
 import { createReferenceAgent, profileOptions } from "@a2a-connect/reference-agent";
 import { createMemoryTaskStore, type TurnAgent } from "@a2a-connect/server";
@@ -69,6 +69,61 @@ describe("a conformance run", () => {
     const leftOut = only(results, "not-applicable");
     expect(leftOut.length).toBeGreaterThan(500);
     for (const { sentence } of leftOut) expect(sentence).toMatch(/^[A-Z].*\.$/);
+  });
+
+  it("names the extensions that a card requires, over every wire", async () => {
+    await using server = await startAgentHarness(planServers()["required-extension"].options);
+    const results = await examine(server.url, { agent: "any" });
+    expect(only(results, "failed")).toEqual([]);
+    expect(only(results, "passed").length).toBeGreaterThan(500);
+    const about = only(results, "passed").filter(({ scenario }) => scenario.ids.includes("G-4"));
+    expect(new Set(about.map(({ place }) => place)).size).toBe(5);
+  });
+
+  it("holds a server to what its card does not declare, too", async () => {
+    await using server = await startAgentHarness(planServers().bare.options);
+    using run = await runConformance(server.url, { agent: "any", runTimeoutMs });
+    const results = await Array.fromAsync(run.results());
+    expect(only(results, "failed")).toEqual([]);
+    const { rows } = createReport(run, results);
+    const outcomes = (id: string) => rows.find(({ requirement }) => requirement.id === id)?.outcomes;
+    // Webhooks in sends, streams, webhooks, an extended card, media types: what is not declared is refused over every wire.
+    for (const id of ["A-15", "A-20", "A-50", "A-60", "A-9"]) {
+      expect([...(outcomes(id)?.values() ?? [])], id).toEqual(Array(5).fill("passed"));
+    }
+    // What needs one of them does not apply, for a reason that names it.
+    const why = (id: string) =>
+      new Set(results.filter(({ scenario }) => scenario.ids.includes(id)).map(({ sentence }) => sentence));
+    for (const [id, reason] of [
+      ["A-25", "The card does not declare streaming."],
+      ["A-55", "The card does not declare push notifications."],
+      ["A-62", "The card does not declare an extended card."],
+    ] as const) {
+      expect([...(outcomes(id)?.values() ?? [])], id).toEqual(Array(5).fill("not-applicable"));
+      expect(why(id)).toContain(reason);
+    }
+  });
+
+  it("tells the one cause of a server that breaks every answer, and leaves no failed call unhandled", async () => {
+    await using proxy = await startAlteringProxy(reference.url, {
+      alter(answer) {
+        if (answer.path === cardPath) return;
+        answer.status = 503;
+        answer.body = "down";
+      },
+    });
+    const listeners = process.listenerCount("unhandledRejection");
+    using run = await runConformance(proxy.url, { agent: "reference", runTimeoutMs, only: ["A", "K", "R"] });
+    const results: Result[] = [];
+    for await (const result of run.results()) {
+      expect(process.listenerCount("unhandledRejection")).toBe(listeners);
+      results.push(result);
+    }
+    const failed = only(results, "failed").length;
+    expect(failed).toBeGreaterThan(300);
+    const [first, ...others] = createReport(run, results).causes;
+    expect(first?.results.length).toBeGreaterThan(failed / 3);
+    expect(others.length).toBeLessThan(20);
   });
 
   it("tries calls of strangers alone without credentials, and all calls with them", async () => {

@@ -18,7 +18,7 @@ import { expect } from "./expect.ts";
 import type { PuppetTurn } from "./puppet.ts";
 import type { Stage } from "./scenario.ts";
 import { puppetText } from "./server-name.ts";
-import type { A2AClient } from "./target.ts";
+import { type A2AClient, meanwhile } from "./target.ts";
 
 /** An id that nothing else has. */
 export const newId = (): string => randomUUID();
@@ -70,7 +70,7 @@ export function messageOf({ payload }: SendMessageResponse | StreamResponse): Me
 
 /** All events of a stream, to its end. */
 export function readAll(stream: AsyncIterable<StreamResponse>): Promise<StreamResponse[]> {
-  return Array.fromAsync(stream);
+  return meanwhile(Array.fromAsync(stream));
 }
 
 /** A stream that is read event by event. */
@@ -92,7 +92,7 @@ export function openReader(stream: AsyncIterable<StreamResponse>): StreamReader 
       }
       return step.value;
     },
-    rest: () => Array.fromAsync({ [Symbol.asyncIterator]: () => iterator }),
+    rest: () => readAll({ [Symbol.asyncIterator]: () => iterator }),
   };
 }
 
@@ -133,11 +133,13 @@ export interface Played {
 export async function startPlayed({ client, puppet }: Stage, init: MessageInit = {}): Promise<Played> {
   const messageId = newId();
   const { configuration, ...message } = init;
-  const sent = sendTask(client, puppetText, {
-    ...message,
-    messageId,
-    configuration: { ...configuration, returnImmediately: true },
-  });
+  const sent = meanwhile(
+    sendTask(client, puppetText, {
+      ...message,
+      messageId,
+      configuration: { ...configuration, returnImmediately: true },
+    }),
+  );
   const play = await puppet.turnOf(messageId);
   await play.emit(play.turn.working("Working."));
   const { id } = await sent;

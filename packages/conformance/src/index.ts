@@ -1,4 +1,4 @@
-export { type CardFact, findCardFacts } from "./card-facts.ts";
+export { type CardFact, type CardJson, findCardFacts } from "./card-facts.ts";
 export { type Defect, findDefects } from "./closed-schema.ts";
 export { type Exchange, formatExchanges } from "./exchange.ts";
 export { NotApplicable } from "./not-applicable.ts";
@@ -15,6 +15,7 @@ export {
   startReceiver,
 } from "./receiver.ts";
 export { renderBadge } from "./report/badge.ts";
+export { type Cause, createCauseMemory } from "./report/causes.ts";
 export { type PageOptions, renderPage } from "./report/html.ts";
 export { renderJunit } from "./report/junit.ts";
 export {
@@ -24,7 +25,6 @@ export {
   placesInOrder,
   type RequirementRow,
   reportToJson,
-  requirementsOf,
   resultToJson,
   type Tally,
   type Verdict,
@@ -42,7 +42,14 @@ export {
 } from "./requirements.ts";
 export { type KnownAgent, whyNotApplicable } from "./run/applies.ts";
 export type { Dialect, DialectSign } from "./run/dialect.ts";
-export { type Outcome, type Result, type Weight, weightOf, weightOfScenario } from "./run/result.ts";
+export {
+  type Outcome,
+  type Result,
+  requirementsOf,
+  type Weight,
+  weightOf,
+  weightOfScenario,
+} from "./run/result.ts";
 export { type ConformanceOptions, type ConformanceRun, runConformance } from "./run/run-conformance.ts";
 export { type RunOptions, runScenario } from "./run-scenario.ts";
 export {
@@ -58,7 +65,6 @@ export { allScenarios } from "./scenarios/index.ts";
 export { puppetText, requiredExtension, type ServerName } from "./server-name.ts";
 export {
   CannotExamine,
-  type CardJson,
   type FindOptions,
   type FoundServer,
   findServer,

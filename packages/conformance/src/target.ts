@@ -19,7 +19,7 @@ import {
   createGrpcWebTransport,
   Http2SessionManager,
 } from "@connectrpc/connect-node";
-import { listOf } from "./card-facts.ts";
+import { type CardJson, listOf, requiredExtensions } from "./card-facts.ts";
 import { createTrace, type Exchange, maxAnswerBytes, type Trace } from "./exchange.ts";
 import { explainFailure } from "./explain.ts";
 
@@ -36,7 +36,7 @@ export type A2AClient = Client<typeof A2AService>;
 export interface CallOptions {
   /** `A2A-Version` of its calls; `null` leaves it out. Default "1.0". The header of a single call takes precedence. */
   readonly version?: string | null;
-  /** Extensions that its calls ask for. Default none. */
+  /** Extensions that its calls name. Default: those that the card requires. */
   readonly extensions?: readonly string[];
   /** Headers of every call. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -68,11 +68,14 @@ export interface Target {
   tenant(wire: Wire): string;
   /** For connections that go past `client` and `fetch`. */
   readonly tls: TlsSettings;
-  /** Go with every call, such as credentials, and not with requests for the card. What a call says itself counts. */
+  /**
+   * Go with every call, and not with requests for the card: credentials, and the names of the extensions that the card requires.
+   * What a call says itself counts.
+   */
   readonly headers: Readonly<Record<string, string>>;
   /** Aborted when the scenario has had its time. */
   readonly signal: AbortSignal | undefined;
-  /** The same server, called without `headers`. */
+  /** The same server, called without credentials. */
   asStranger(): Target;
 }
 
@@ -91,9 +94,6 @@ export interface TargetOptions {
   /** Ends all that is said to it. */
   readonly signal?: AbortSignal | undefined;
 }
-
-/** A card, as JSON. */
-export type CardJson = Readonly<Record<string, unknown>>;
 
 /** How a server is reached. */
 export interface FindOptions {
@@ -268,7 +268,9 @@ interface Reached extends Pick<FoundServer, "url" | "card" | "addresses" | "head
 }
 
 function createTarget(reached: Reached, { exchanges = [], signal, beforeMessage }: TargetOptions): Target {
-  const { url, card, addresses, headers, tenants, fetch, tls, openSession } = reached;
+  const { url, card, addresses, tenants, fetch, tls, openSession } = reached;
+  const required = formatExtensions(requiredExtensions(card));
+  const headers = { ...(required === undefined ? {} : { [extensionsHeader]: required }), ...reached.headers };
   const trace = createTrace(exchanges, { fetch, signal, beforeMessage });
   const tenant = (wire: Wire): string => tenants.get(wire) ?? "";
   const address = (wire: Wire): string => {
@@ -287,7 +289,12 @@ function createTarget(reached: Reached, { exchanges = [], signal, beforeMessage 
     tenant,
     client: (wire, options = {}) => {
       const opened = { trace, openSession, headers, tls, tenant: tenant(wire) };
-      return createClient(A2AService, openTransport(wire, address(wire), opened, options));
+      const transport = openTransport(wire, address(wire), opened, options);
+      return createClient(A2AService, {
+        ...transport,
+        // A stream that a scenario opens and never reads may fail, too.
+        stream: (...call) => meanwhile(transport.stream(...call)),
+      });
     },
     fetch: (path, init) => trace.fetch(url + path, init),
     fetchFrom: (named, init) => trace.fetch(named, init),
@@ -299,6 +306,12 @@ function createTarget(reached: Reached, { exchanges = [], signal, beforeMessage 
     record: trace.record,
     asStranger: () => createTarget({ ...reached, headers: {} }, { exchanges, signal, beforeMessage }),
   };
+}
+
+/** Lets a call go on while others are made. Its failure then counts only when the scenario waits for it. */
+export function meanwhile<Value>(call: Promise<Value>): Promise<Value> {
+  call.catch(ignore);
+  return call;
 }
 
 /** What a client is made of, beside the options of its caller. */
@@ -363,7 +376,7 @@ async function* mapEach<Item>(items: AsyncIterable<Item>, map: (item: Item) => I
 }
 
 function presentAs(
-  { version = protocolVersion, extensions = [], headers = {} }: CallOptions,
+  { version = protocolVersion, extensions, headers = {} }: CallOptions,
   always: Readonly<Record<string, string>>,
 ): Interceptor {
   return (next) => (request) => {
@@ -375,15 +388,10 @@ function presentAs(
       // The JSON transports have set "1.0" already, so this value is not the caller's choice.
       header.set(versionHeader, version);
     }
-    const asked = formatExtensions(extensions);
-    if (asked !== undefined && !header.has(extensionsHeader)) {
-      header.set(extensionsHeader, asked);
-    }
-    for (const [name, value] of Object.entries(headers)) {
-      header.set(name, value);
-    }
-    for (const [name, value] of Object.entries(always)) {
-      if (!header.has(name)) header.set(name, value);
+    for (const [name, value] of Object.entries(headers)) header.set(name, value);
+    const own = extensions === undefined ? {} : { [extensionsHeader]: formatExtensions(extensions) ?? "" };
+    for (const [name, value] of Object.entries({ ...always, ...own })) {
+      if (!header.has(name) && value !== "") header.set(name, value);
     }
     return next(request);
   };

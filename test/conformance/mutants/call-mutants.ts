@@ -710,6 +710,24 @@ export const callMutants: readonly Mutant[] = [
     calls: presenting((header) => header.set("a2a-extensions", "urn:a2a:tck:required-extension")),
   },
   {
+    name: "refuses calls that name the extension that its card requires",
+    ids: "G-4",
+    place: "connect",
+    server: "required-extension",
+    says: /takes calls that name the extensions that its card requires.*this agent requires extensions/,
+    calls: presenting((header) => header.delete("a2a-extensions")),
+  },
+  {
+    name: "takes a webhook in a send although its card declares none",
+    ids: "A-15",
+    place: "grpc",
+    server: "no-push",
+    says: /refuses a webhook in a send when it has no push: the call was answered/,
+    calls: asking(["sendMessage"], (request) => {
+      delete request.configuration;
+    }),
+  },
+  {
     name: "does not say which extensions are active",
     ids: "G-5",
     place: "grpc",

@@ -1,4 +1,5 @@
 import type {
+  Cause,
   ConformanceOptions,
   ConformanceReport,
   ConformanceRun,
@@ -80,6 +81,7 @@ export async function runConformanceCommand(
   const table = new CheckTable(kit.requirementGroups, columns);
   const mask = maskSettings(agentSettings).text;
   const results: Result[] = [];
+  const isNewCause = kit.createCauseMemory();
   const progress = createProgress(context, table, run.total);
   try {
     for await (const received of run.results()) {
@@ -87,9 +89,10 @@ export async function runConformanceCommand(
       results.push(result);
       table.add(result);
       if (output.format === "json" && output.streaming) await output.document(kit.resultToJson(result));
+      const isTold = result.outcome === "failed" && (isNewCause(result) || output.verbose);
       await progress.show(
         result,
-        result.outcome === "failed" ? describe(result, kit.weightOfScenario(result.scenario)) : undefined,
+        isTold ? describe(result, kit.weightOfScenario(result.scenario)) : undefined,
       );
       if (output.verbose && result.outcome === "failed") {
         await output.block("Said", kit.formatExchanges(result.exchanges));
@@ -184,17 +187,32 @@ function describe({ scenario, place, sentence }: Result, weight: Weight): string
   return line.length > maxLine ? `${line.slice(0, maxLine)}…` : line;
 }
 
+/** Requirements that are named beside a cause. Reports have all of them. */
+const maxIds = 20;
+
+/** Failures that were not told one by one. */
+function describeCause({ sentence, places, scenarios, results }: Cause): string {
+  const ids = [...new Set([...scenarios].flatMap((scenario) => scenario.ids))];
+  const named =
+    ids.slice(0, maxIds).join(" ") + (ids.length > maxIds ? ` and ${ids.length - maxIds} more` : "");
+  const said = sentence.length > maxLine ? `${sentence.slice(0, maxLine)}…` : sentence;
+  return `${results.length} checks over ${[...places].join(", ")} fail like this: ${said} (${named})`;
+}
+
 interface EndOptions extends ConformanceFlags {
   readonly progress: Progress;
 }
 
 async function printEnd(
   output: Output,
-  { tallies, failures, results }: ConformanceReport,
+  { tallies, causes, results }: ConformanceReport,
   verdict: "passed" | "failed" | "incomplete",
   { progress, html, runTimeout }: EndOptions,
 ): Promise<void> {
   await progress.summarize();
+  for (const cause of causes.filter((each) => each.results.length > 1 && !output.verbose)) {
+    await output.field("Same cause", describeCause(cause));
+  }
   for (const [note, noted] of Map.groupBy(
     results.flatMap(({ notes, place }) => notes.map((note) => ({ note, place }))),
     ({ note }) => note,
@@ -213,7 +231,7 @@ async function printEnd(
       : "nothing that was asked for could be tried",
   } as const;
   await output.field("Verdict", verdicts[verdict]);
-  if (failures.length > 0 && html === undefined && !output.verbose) {
+  if (causes.length > 0 && html === undefined && !output.verbose) {
     await output.note(
       "hint: --html report.html shows what was said, with commands to copy; --verbose prints it",
     );

@@ -7,7 +7,7 @@ import { LiveBlock } from "./live-block.ts";
 
 /** Shows a run while it runs. */
 export interface Progress {
-  /** @param failure in one line */
+  /** @param failure in one line; undefined also for one whose cause was shown before */
   show(result: Result, failure: string | undefined): Promise<void>;
   /** Leaves the terminal in order, also when the run has failed. */
   end(): Promise<void>;
@@ -44,10 +44,10 @@ function createLiveProgress(
     return table.width < (process.stdout.columns || 80) ? [...table.lines(colours), progress] : [progress];
   };
   return {
-    async show(_, failure) {
+    async show({ outcome }, failure) {
       done += 1;
+      if (outcome === "failed") failed += 1;
       if (failure === undefined) return await block.draw(render);
-      failed += 1;
       const line = toLine(failure);
       await block.above(
         `${colours ? styleText("red", "✗", { validateStream: false }) : "✗"} ${line}\n`,

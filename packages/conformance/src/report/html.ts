@@ -1,17 +1,19 @@
 import { createHash } from "node:crypto";
+import type { CardFact } from "../card-facts.ts";
 import type { Exchange } from "../exchange.ts";
 import { type Place, type Requirement, requirementGroups } from "../requirements.ts";
 import type { DialectSign } from "../run/dialect.ts";
-import { type Outcome, type Result, type Weight, weightOf } from "../run/result.ts";
+import { type Outcome, type Result, requirementsOf, type Weight, weightOf } from "../run/result.ts";
 import type { Wire } from "../target.ts";
+import type { Cause } from "./causes.ts";
 import { Markup, markup } from "./markup.ts";
 import { pageScript, pageStyle } from "./page-style.ts";
 import {
   type ConformanceReport,
   type Failure,
+  findFailures,
   placesInOrder,
   type RequirementRow,
-  requirementsOf,
   type Tally,
   type Verdict,
   verdictOf,
@@ -126,6 +128,7 @@ function facts({ server, agent, dialect }: ConformanceReport): Markup {
   return markup`<dl>
 <dt>Wires in its card</dt><dd>${names(server.wires)}</dd>
 ${server.undeclared.length > 0 && markup`<dt>Not in its card</dt><dd>${names(server.undeclared)}: not examined</dd>`}
+<dt>Its card declares</dt><dd>${abilities(server.facts)}</dd>
 <dt>${dialect.isGiven ? "Measured by" : "Speaks"}</dt><dd>A2A ${dialect.spec}</dd>
 <dt>Known of it</dt><dd>${
     agent === "reference"
@@ -133,6 +136,21 @@ ${server.undeclared.length > 0 && markup`<dt>Not in its card</dt><dd>${names(ser
       : "only its card, so only what every agent has to do was tried"
   }</dd>
 </dl>`;
+}
+
+/** What a server has, and what it does not have and has to refuse. */
+function abilities(facts: ReadonlySet<CardFact>): string {
+  const all = [
+    ["streaming", "streaming"],
+    ["push", "push notifications"],
+    ["extended-card", "an extended card"],
+  ] as const;
+  const list = (isThere: boolean) =>
+    all.filter(([fact]) => facts.has(fact) === isThere).map(([, words]) => words);
+  const [has, lacks] = [list(true), list(false)];
+  const lacking =
+    lacks.length > 0 ? `no ${lacks.map((words) => words.replace(/^an /, "")).join(", no ")}` : "";
+  return [...has, ...(lacking === "" ? [] : [lacking])].join(", ");
 }
 
 function explanation(): Markup {
@@ -179,11 +197,27 @@ function overview(tallies: Readonly<Record<Weight, Tally>>): Markup {
   )}</tbody></table>`;
 }
 
-/** An article for each set of requirements. */
-function renderFailures({ server, agent, failures }: ConformanceReport): Markup {
+/** From how many scenarios on failures with one cause are told together. */
+const manyScenarios = 4;
+
+function isWide({ scenarios }: Cause): boolean {
+  return scenarios.size >= manyScenarios;
+}
+
+/** The failures without those that are told as one cause. */
+function findOthers({ causes }: ConformanceReport): Failure[] {
+  return findFailures(causes.filter((cause) => !isWide(cause)).flatMap(({ results }) => results));
+}
+
+/** An article for each cause with many failures, and for each set of requirements. */
+function renderFailures(report: ConformanceReport): Markup {
+  const { server, agent, causes } = report;
   let shown = 0;
   const command = `a2a conformance ${server.url}${agent === "reference" ? " --agent reference" : ""}`;
-  return markup`${[...groupFailures(failures)].map(([anchor, each]) => {
+  const wide = causes.filter(isWide);
+  return markup`${wide.map((cause, index) => renderCause(cause, `cause-${index}`, command))}${[
+    ...groupFailures(findOthers(report)),
+  ].map(([anchor, each]) => {
     const rest = Math.max(maxShown - shown, 0);
     const isFirst = shown === 0;
     shown += each.flatMap(({ results }) => results).length;
@@ -196,6 +230,36 @@ function groupFailures(failures: readonly Failure[]): ReadonlyMap<string, readon
   return Map.groupBy(failures, ({ scenario }) => `fails-${scenario.ids.join("-")}`);
 }
 
+/** What is the same in many checks, once, and the checks. */
+function renderCause(
+  { sentence, weight, places, scenarios, results }: Cause,
+  anchor: string,
+  command: string,
+): Markup {
+  const [first] = results;
+  const [id] = first?.scenario.ids ?? [];
+  return markup`<article id="${anchor}">
+<p>${badge(weight)} <span class="dim">${namesOf(places)}</span></p>
+<p class="demand">${counted(results.length, "check")} of ${counted(scenarios.size, "behaviour")} fail in the same way, probably for one reason.</p>
+<p class="seen">${sentence}</p>
+${first !== undefined && conversation(first, true)}
+<details><summary>What was checked</summary>
+<ul>${findFailures(results).map(
+    ({ scenario, results: each }) =>
+      markup`<li>${scenario.title} <span class="dim">${scenario.ids.join(", ")}: ${namesOf(new Set(each.map(({ place }) => place)))}</span>${[...new Set(each.map((result) => result.sentence))].filter((said) => said !== sentence).map((said) => markup`<br><span class="seen">${said}</span>`)}</li>\n`,
+  )}</ul></details>
+<p class="dim">Run one of them again: <code>${command} --only ${id}</code></p>
+</article>
+`;
+}
+
+function namesOf(places: ReadonlySet<Place>): string {
+  return placesInOrder
+    .filter((place) => places.has(place))
+    .map((place) => placeNames[place])
+    .join(", ");
+}
+
 function renderGroup(
   anchor: string,
   failures: readonly Failure[],
@@ -206,10 +270,9 @@ function renderGroup(
   if (first === undefined) return undefined;
   const { scenario, weight } = first;
   const failed = new Set(failures.flatMap(({ results }) => results.map(({ place }) => place)));
-  const places = placesInOrder.filter((place) => failed.has(place));
   let left = rest;
   return markup`<article id="${anchor}">
-<p>${badge(weight)} <span class="dim">${places.map((place) => placeNames[place]).join(", ")}</span></p>
+<p>${badge(weight)} <span class="dim">${namesOf(failed)}</span></p>
 ${requirementsOf(scenario).map(
   (requirement) =>
     markup`<p class="demand">${prose(requirement.sentence)} <span class="dim">${referenceOf(requirement)}</span></p>`,
@@ -307,7 +370,7 @@ function sign(outcome: Outcome): Markup {
 function matrix(report: ConformanceReport): Markup {
   const { rows, server } = report;
   const declared = new Set<Place>(["card", ...server.wires]);
-  const anchors = findAnchors(report.failures);
+  const anchors = findAnchors(report);
   const groups = Map.groupBy(rows, ({ requirement }) => requirement.id.replace(/-.*/, ""));
   return markup`${[...groups].map(([letter, each]) => {
     const failed = each.filter((row) => [...row.outcomes.values()].includes("failed")).length;
@@ -337,14 +400,18 @@ function isTried({ outcomes: each }: RequirementRow): boolean {
   return [...each.values()].some((outcome) => outcome !== "not-applicable");
 }
 
-/** The first failure of a requirement in a place. */
-function findAnchors(failures: readonly Failure[]): ReadonlyMap<string, string> {
+/** Where the first failure of a requirement in a place is told. */
+function findAnchors(report: ConformanceReport): ReadonlyMap<string, string> {
+  const told = [
+    ...report.causes.filter(isWide).map(({ results }, index) => [`cause-${index}`, results] as const),
+    ...[...groupFailures(findOthers(report))].map(
+      ([anchor, each]) => [anchor, each.flatMap(({ results }) => results)] as const,
+    ),
+  ];
   const anchors = new Map<string, string>();
-  for (const [anchor, each] of groupFailures(failures)) {
-    for (const { scenario, results } of each) {
-      for (const key of results.flatMap(({ place }) => scenario.ids.map((id) => `${id} ${place}`))) {
-        if (!anchors.has(key)) anchors.set(key, anchor);
-      }
+  for (const [anchor, results] of told) {
+    for (const key of results.flatMap(({ place, scenario }) => scenario.ids.map((id) => `${id} ${place}`))) {
+      if (!anchors.has(key)) anchors.set(key, anchor);
     }
   }
   return anchors;

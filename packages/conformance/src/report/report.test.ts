@@ -3,6 +3,7 @@ import type { Place } from "../requirements.ts";
 import type { Outcome, Result } from "../run/result.ts";
 import { type Scenario, scenarios } from "../scenario.ts";
 import { renderBadge } from "./badge.ts";
+import { createCauseMemory } from "./causes.ts";
 import { renderPage } from "./html.ts";
 import { renderJunit } from "./junit.ts";
 import { type ConformanceReport, createReport, reportToJson, verdictOf } from "./report.ts";
@@ -107,12 +108,75 @@ describe("a report", () => {
       JSON.stringify(reportToJson(reportOf([resultOf(must, "failed")], { name: "One" }))),
     );
     expect(json).toMatchObject({
-      server: { name: "One", wires: ["grpc", "jsonrpc"], undeclared: ["grpc-web", "connect", "http-json"] },
+      server: {
+        name: "One",
+        wires: ["grpc", "jsonrpc"],
+        undeclared: ["grpc-web", "connect", "http-json"],
+        facts: ["no-streaming", "no-push", "no-extended-card"],
+      },
       verdict: "failed",
       spec: { version: "1.0.1", given: false },
       requirements: [{ id: "A-1", level: "MUST", outcomes: { jsonrpc: "failed" } }, { id: "A-12" }],
       results: [{ ids: ["A-1", "A-12"], place: "jsonrpc", weight: "must", outcome: "failed" }],
     });
+  });
+});
+
+describe("the causes of failures", () => {
+  /** A failure of a scenario of its own, after that answer. */
+  function failing(title: string, place: Place, sentence: string, answer: string): Result {
+    const exchanges = [{ call: "SendMessage", request: "", answer }];
+    return { ...resultOf(scenarioOf("A-1", title), "failed", place, sentence), exchanges };
+  }
+  const down = (at: string) =>
+    `HTTP 503\ndate: ${at}\ncontent-type: text/html\n\n<p>down since ${Date.parse(at)}</p>`;
+  const [early, late] = [down("2026-01-31T12:00:00.000Z"), down("2026-01-31T12:00:01.000Z")];
+  const failures = [
+    failing("a", "jsonrpc", "[unavailable] no JSON-RPC response", early),
+    failing("b", "http-json", "there is no error of this wire: [unavailable] no error of A2A", late),
+    failing("c", "jsonrpc", "[unavailable] no JSON-RPC response", late),
+    failing("d", "jsonrpc", "found 503, wanted 400", early),
+    failing("e", "jsonrpc", "found 1, wanted 2; about: one", "HTTP 200\n\n{}"),
+    failing("f", "grpc", "found 1, wanted 2; about: another", "HTTP 200\n\n{}"),
+    failing("g", "jsonrpc", "found 1, wanted 3", "HTTP 200\n\n{}"),
+    failing("h", "jsonrpc", "It took longer than 10 s; the last call was POST a.", ""),
+    failing("i", "jsonrpc", "It took longer than 10 s; the last call was POST b.", ""),
+  ];
+
+  it("are an answer to calls that fail, or what is said in the same way", () => {
+    const { causes } = reportOf([...failures, resultOf(must, "passed")]);
+    expect(
+      causes.map(({ scenarios: each }) =>
+        [...each]
+          .map(({ title }) => title)
+          .toSorted()
+          .join(""),
+      ),
+    ).toEqual(["abcd", "ef", "hi", "g"]);
+    expect(causes[0]).toMatchObject({ sentence: "[unavailable] no JSON-RPC response", weight: "must" });
+    expect(reportToJson(reportOf(failures))["causes"]).toMatchObject([
+      { checks: 4, places: ["jsonrpc", "http-json"], scenarios: [{ ids: ["A-1"], title: "a" }, {}, {}, {}] },
+      {},
+      {},
+      {},
+    ]);
+  });
+
+  it("are told once while the results come", () => {
+    const isNew = createCauseMemory();
+    const told = failures.filter(isNew).map(({ scenario }) => scenario.title);
+    expect(told).toEqual(["a", "e", "g", "h"]);
+  });
+
+  it("are told once on the page when they touch many scenarios, with all of these", () => {
+    const page = renderPage(reportOf(failures), { at: new Date(0) });
+    expect(page).toContain("4 checks of 4 behaviours fail in the same way");
+    expect(page.match(/no JSON-RPC response/g)).toHaveLength(1);
+    for (const sentence of ["no error of A2A", "found 503, wanted 400", "found 1, wanted 3"]) {
+      expect(page).toContain(sentence);
+    }
+    expect(page).toContain('href="#cause-0"');
+    expect(page).toContain('href="#fails-A-1"');
   });
 });
 
@@ -146,7 +210,7 @@ describe("what a server has sent", () => {
   it("is bounded on the page, however much fails", () => {
     const long = "<".repeat(4_000);
     const many = Array.from({ length: 1_000 }, (_, index): Result => {
-      const one = resultOf(scenarioOf("A-1", `is seen ${index}`), "failed", "jsonrpc", "different");
+      const one = resultOf(scenarioOf("A-1", `is seen ${index}`), "failed", "jsonrpc", `different ${index}`);
       return { ...one, exchanges: Array(3).fill({ call: "a", request: long, answer: long, command: long }) };
     });
     const page = renderPage(reportOf(many), { at: new Date(0) });

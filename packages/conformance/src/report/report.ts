@@ -1,10 +1,12 @@
-import { getRequirement, type Place, type Requirement, requirements } from "../requirements.ts";
+import { type CardFact, findCardFacts } from "../card-facts.ts";
+import { type Place, type Requirement, requirements } from "../requirements.ts";
 import type { KnownAgent } from "../run/applies.ts";
 import type { Dialect } from "../run/dialect.ts";
-import { type Outcome, type Result, type Weight, weightOfScenario } from "../run/result.ts";
+import { type Outcome, type Result, type Weight, weightOfScenario, weights } from "../run/result.ts";
 import type { ConformanceRun } from "../run/run-conformance.ts";
 import type { Scenario } from "../scenario.ts";
 import { type FoundServer, type Wire, wires } from "../target.ts";
+import { type Cause, findCauses } from "./causes.ts";
 
 /** How many scenarios ended how; a scenario counts once for each wire. */
 export type Tally = Readonly<Record<Outcome, number>>;
@@ -33,6 +35,8 @@ export interface ConformanceReport {
     readonly wires: readonly Wire[];
     /** Wires that can be examined and that its card does not declare. */
     readonly undeclared: readonly Wire[];
+    /** What else the card says. */
+    readonly facts: ReadonlySet<CardFact>;
   };
   readonly agent: KnownAgent;
   readonly dialect: Dialect;
@@ -41,6 +45,8 @@ export interface ConformanceReport {
   readonly rows: readonly RequirementRow[];
   /** The heaviest first. */
   readonly failures: readonly Failure[];
+  /** The same failures by their cause: the heaviest first, then those with most failures. */
+  readonly causes: readonly Cause[];
   /** In the order of the scenarios. */
   readonly results: readonly Result[];
 }
@@ -52,8 +58,6 @@ export type Verdict = "passed" | "failed" | "incomplete";
 export interface ReportedRun extends Pick<ConformanceRun, "agent" | "dialect"> {
   readonly server: Pick<FoundServer, "url" | "card" | "addresses">;
 }
-
-const weights: readonly Weight[] = ["must", "should", "may"];
 
 /** Places in the order of columns. */
 export const placesInOrder: readonly Place[] = ["card", ...wires];
@@ -75,12 +79,14 @@ export function createReport(
       version: wordOf(card["version"]),
       wires: wires.filter((wire) => addresses.has(wire)),
       undeclared: wires.filter((wire) => !addresses.has(wire)),
+      facts: findCardFacts(card),
     },
     agent,
     dialect,
     tallies: tally(results),
     rows: findRows(results),
     failures: findFailures(results),
+    causes: findCauses(results),
     results,
   };
 }
@@ -140,7 +146,8 @@ function worseOf(one: Outcome, other: Outcome): Outcome {
   return byGravity.find((outcome) => outcome === one || outcome === other) ?? one;
 }
 
-function findFailures(results: readonly Result[]): Failure[] {
+/** Scenarios that have failed, the heaviest first. */
+export function findFailures(results: readonly Result[]): Failure[] {
   const failed = Map.groupBy(
     results.filter(({ outcome }) => outcome === "failed"),
     ({ scenario }) => scenario,
@@ -150,11 +157,6 @@ function findFailures(results: readonly Result[]): Failure[] {
     .toSorted((one, other) => weights.indexOf(one.weight) - weights.indexOf(other.weight));
 }
 
-/** The requirements that a scenario cites and that bind servers. */
-export function requirementsOf({ ids }: Scenario): Requirement[] {
-  return ids.map(getRequirement).filter(({ of }) => of !== "client");
-}
-
 /** A report as JSON: its results, and what they come to. */
 export interface ReportJson extends Readonly<Record<string, unknown>> {
   readonly results: readonly object[];
@@ -162,9 +164,9 @@ export interface ReportJson extends Readonly<Record<string, unknown>> {
 
 /** A report as JSON, for programs. */
 export function reportToJson(report: ConformanceReport, strict = false): ReportJson {
-  const { server, agent, dialect, tallies, rows, results } = report;
+  const { server, agent, dialect, tallies, rows, causes, results } = report;
   return {
-    server,
+    server: { ...server, facts: [...server.facts] },
     agent,
     verdict: verdictOf(report, strict),
     spec: { version: dialect.spec, given: dialect.isGiven, signs: dialect.signs },
@@ -172,6 +174,10 @@ export function reportToJson(report: ConformanceReport, strict = false): ReportJ
     requirements: rows.map(({ requirement: { id, level, source, sentence }, outcomes }) => ({
       ...{ id, level, sections: source, sentence },
       outcomes: Object.fromEntries(outcomes),
+    })),
+    causes: causes.map(({ sentence, weight, places, scenarios, results: failed }) => ({
+      ...{ sentence, weight, checks: failed.length, places: [...places] },
+      scenarios: [...scenarios].map(({ ids, title }) => ({ ids, title })),
     })),
     results: results.map(resultToJson),
   };

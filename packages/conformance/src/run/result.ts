@@ -25,7 +25,10 @@ export interface Result {
  * How much a failure weighs. `must`: the specification demands it; `should`: it recommends it, or contradicts itself and this is
  * how we read it; `may`: it leaves the choice, or is silent.
  */
-export type Weight = "must" | "should" | "may";
+export type Weight = (typeof weights)[number];
+
+/** The heaviest first. */
+export const weights = ["must", "should", "may"] as const;
 
 /** What a requirement weighs. */
 export function weightOf({ level }: Requirement): Weight {
@@ -35,11 +38,11 @@ export function weightOf({ level }: Requirement): Weight {
 
 /** What a scenario weighs: as much as the heaviest of the requirements that it cites and that bind servers. */
 export function weightOfScenario({ ids }: Pick<Scenario, "ids">): Weight {
-  const weights = new Set(
-    ids
-      .map(getRequirement)
-      .filter((requirement) => requirement.of !== "client")
-      .map(weightOf),
-  );
-  return (["must", "should"] as const).find((weight) => weights.has(weight)) ?? "may";
+  const all = requirementsOf({ ids }).map(weightOf);
+  return weights.find((weight) => all.includes(weight)) ?? "may";
+}
+
+/** The requirements that a scenario cites and that bind servers. */
+export function requirementsOf({ ids }: Pick<Scenario, "ids">): Requirement[] {
+  return ids.map(getRequirement).filter(({ of }) => of !== "client");
 }

@@ -132,9 +132,6 @@ async function* runPlan(
   using limit = startLimit(runTimeoutMs);
   const ended = within(signal, limit.signal);
   const running = new Map<Planned, Promise<Result>>();
-  // A scenario that fails may leave a call alone that fails, too, and that nothing waits for any more.
-  const ignore = (): void => {};
-  process.on("unhandledRejection", ignore);
   try {
     for (let next = 0; next < applicable.length || running.size > 0; ) {
       const planned = applicable[next];
@@ -154,7 +151,6 @@ async function* runPlan(
   } finally {
     limit.end();
     await Promise.all(running.values());
-    process.off("unhandledRejection", ignore);
   }
 }
 

@@ -15,7 +15,7 @@ import {
 import { expect } from "../expect.ts";
 import { callRest, callRpc, capture, type RawAnswer } from "../raw-calls.ts";
 import { type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
-import type { A2AClient } from "../target.ts";
+import { type A2AClient, meanwhile } from "../target.ts";
 
 const { COMPLETED, INPUT_REQUIRED } = TaskState;
 
@@ -159,9 +159,11 @@ export const generations: ScenarioGroup = scenarios("R A2A 1.1", (verifies) => {
       const client = draftClient(stage);
       const { id, generation } = await askingTask(client);
       let held = true;
-      const polled = client.getTask({ id, currentGeneration: generation + ahead }).finally(() => {
-        held = false;
-      });
+      const polled = meanwhile(
+        client.getTask({ id, currentGeneration: generation + ahead }).finally(() => {
+          held = false;
+        }),
+      );
       // Others are answered meanwhile; one that were not held would be, too.
       for (let call = 0; call < 5; call++) {
         await client.getTask({ id });
@@ -196,8 +198,8 @@ export const generations: ScenarioGroup = scenarios("R A2A 1.1", (verifies) => {
     const client = draftClient(stage);
     const { id, generation: currentGeneration } = await askingTask(client);
     const left = new AbortController();
-    const polled = client.getTask({ id, currentGeneration }, { signal: left.signal });
-    const other = client.getTask({ id, currentGeneration });
+    const polled = meanwhile(client.getTask({ id, currentGeneration }, { signal: left.signal }));
+    const other = meanwhile(client.getTask({ id, currentGeneration }));
     left.abort();
     await expect(polled).rejects.toThrow();
     await sendTask(client, "so", { taskId: id });
