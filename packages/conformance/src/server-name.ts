@@ -29,5 +29,8 @@ export const puppetText = "puppet";
 /** The extension that the server of that name requires. */
 export const requiredExtension = "urn:a2a:tck:required-extension";
 
+/** For calls that name no extension which a card requires. */
+export const anotherExtension = { "a2a-extensions": "urn:a2a-connect:another" } as const;
+
 /** Who calls the server "identity". */
 export const asCaller = (id: string): Readonly<Record<string, string>> => ({ "x-test-caller": id });

@@ -143,6 +143,9 @@ const wiresByBinding: ReadonlyMap<unknown, Wire> = new Map([
   ["HTTP+JSON", "http-json"],
 ] as const);
 
+/** In the letters of HTTP/2, so that what a call says itself replaces it. */
+const extensionsName = extensionsHeader.toLowerCase();
+
 /** Where the card of an agent is, below its URL (spec §8.2). */
 const cardPath = "/.well-known/agent-card.json";
 
@@ -270,7 +273,7 @@ interface Reached extends Pick<FoundServer, "url" | "card" | "addresses" | "head
 function createTarget(reached: Reached, { exchanges = [], signal, beforeMessage }: TargetOptions): Target {
   const { url, card, addresses, tenants, fetch, tls, openSession } = reached;
   const required = formatExtensions(requiredExtensions(card));
-  const headers = { ...(required === undefined ? {} : { [extensionsHeader]: required }), ...reached.headers };
+  const headers = { ...(required === undefined ? {} : { [extensionsName]: required }), ...reached.headers };
   const trace = createTrace(exchanges, { fetch, signal, beforeMessage });
   const tenant = (wire: Wire): string => tenants.get(wire) ?? "";
   const address = (wire: Wire): string => {
@@ -389,7 +392,7 @@ function presentAs(
       header.set(versionHeader, version);
     }
     for (const [name, value] of Object.entries(headers)) header.set(name, value);
-    const own = extensions === undefined ? {} : { [extensionsHeader]: formatExtensions(extensions) ?? "" };
+    const own = extensions === undefined ? {} : { [extensionsName]: formatExtensions(extensions) ?? "" };
     for (const [name, value] of Object.entries({ ...always, ...own })) {
       if (!header.has(name) && value !== "") header.set(name, value);
     }

@@ -9,7 +9,7 @@ import { requireForeignType } from "../media-types.ts";
 import { NotApplicable } from "../not-applicable.ts";
 import { capture, type RawAnswer, type RawDetail } from "../raw-calls.ts";
 import { jsonWires, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
-import type { ServerName } from "../server-name.ts";
+import { anotherExtension, type ServerName } from "../server-name.ts";
 import type { A2AClient, Wire } from "../target.ts";
 
 /** The name of an error on each kind of wire. */
@@ -117,7 +117,7 @@ const conditions: readonly Condition[] = [
     names: { jsonRpcCode: -32008, grpcCode: refused, httpStatus: 400 },
     when: ["required-extension"],
     server: "required-extension",
-    prepare: async (stage) => (client) => client.sendMessage(hello(stage)),
+    prepare: async (stage) => (client) => client.sendMessage(hello(stage), { headers: anotherExtension }),
   },
   {
     name: "a version that is not spoken",

@@ -9,7 +9,7 @@ import { helloPart } from "../hello.ts";
 import { callRest, callRpc, capture } from "../raw-calls.ts";
 import { callGrpc } from "../raw-grpc.ts";
 import { jsonWires, type ScenarioGroup, scenarios } from "../scenario.ts";
-import type { ServerName } from "../server-name.ts";
+import { anotherExtension, type ServerName } from "../server-name.ts";
 import type { A2AClient, Wire } from "../target.ts";
 
 /** One condition, and what it is called on each wire: the table of the specification, by hand (spec §5.4). */
@@ -95,7 +95,7 @@ const conditions: readonly Condition[] = [
     name: "a required extension that is not listed",
     ...{ reason: "EXTENSION_SUPPORT_REQUIRED", jsonRpcCode: -32008, grpcCode: failed, httpStatus: 400 },
     server: "required-extension",
-    provoke: (client) => client.sendMessage(toRequest("task no")),
+    provoke: (client) => client.sendMessage(toRequest("task no"), { headers: anotherExtension }),
   },
   {
     name: "a version that is not spoken",

@@ -13,7 +13,7 @@ import {
   streamRaw,
 } from "../raw-calls.ts";
 import { type ScenarioGroup, scenarios } from "../scenario.ts";
-import { requiredExtension } from "../server-name.ts";
+import { anotherExtension, requiredExtension } from "../server-name.ts";
 import type { Target } from "../target.ts";
 
 const body = (words: string): RawRequest => ({
@@ -398,7 +398,8 @@ export const httpJson: ScenarioGroup = scenarios("K HTTP+JSON", (verifies) => {
     async ({ target }) => {
       const listed = { "A2A-EXTENSIONS": requiredExtension };
       expect((await callRest(target, "GET", "/tasks", undefined, listed)).status).toBe(200);
-      expectReason(await callRest(target, "GET", "/tasks"), "EXTENSION_SUPPORT_REQUIRED");
+      const none = await callRest(target, "GET", "/tasks", undefined, anotherExtension);
+      expectReason(none, "EXTENSION_SUPPORT_REQUIRED");
       const other = { ...listed, "a2a-version": "9.9" };
       expectReason(await callRest(target, "GET", "/tasks", undefined, other), "VERSION_NOT_SUPPORTED");
     },

@@ -5,7 +5,7 @@ import { endedTask, helloJson, settledTask } from "../hello.ts";
 import { NotApplicable } from "../not-applicable.ts";
 import { callRpc, postRpc, type RawRequest, readAnySse, readSse } from "../raw-calls.ts";
 import { type ScenarioGroup, scenarios } from "../scenario.ts";
-import { requiredExtension } from "../server-name.ts";
+import { anotherExtension, requiredExtension } from "../server-name.ts";
 
 const params = (words: string): RawRequest => ({
   message: { messageId: newId(), role: "ROLE_USER", parts: [{ text: words }] },
@@ -281,7 +281,7 @@ export const jsonRpc: ScenarioGroup = scenarios("I JSON-RPC", (verifies) => {
     async ({ target }) => {
       const headers = { "A2A-EXTENSIONS": requiredExtension };
       expect((await postRpc(target, call({}), headers)).json.result).toBeDefined();
-      expect((await postRpc(target, call({}))).json.error.code).toBe(-32008);
+      expect((await postRpc(target, call({}), anotherExtension)).json.error.code).toBe(-32008);
       expect((await postRpc(target, call({}), { ...headers, "a2a-version": "9.9" })).json.error.code).toBe(
         -32009,
       );
