@@ -3,7 +3,7 @@ import type { RawRequest } from "./raw-call.ts";
 import { serveTarget } from "./target.ts";
 import { encodeCall, wires } from "./wires.ts";
 
-const target = serveTarget();
+const target = serveTarget({ protocolVersions: ["1.0"] });
 
 const version = { "a2a-version": "1.0" };
 const json = { ...version, "content-type": "application/json" };

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { findProblem, serveTarget } from "./target.ts";
 import { type Call, encodeCall, wires } from "./wires.ts";
 
-const target = serveTarget();
+const target = serveTarget({ protocolVersions: ["1.0", "1.1"] });
 
 /** How a request names its version; a header that is undefined is not sent. */
 interface Row {

@@ -149,6 +149,8 @@ function withOwnFields(context: HandlerContext): HandlerContext {
 /** The parts of a call besides its request. */
 export interface CallOptions {
   readonly wire: Wire;
+  /** The caller's header as the operation reads it. Default the request's. */
+  readonly header?: Headers;
   /** Undefined on the JSON wires, which cannot carry one. */
   readonly deadline?: Deadline | undefined;
 }
@@ -174,13 +176,13 @@ export class CallContext implements HandlerContext {
   readonly #deadline: Deadline | undefined;
   #responseTrailer: Headers | undefined;
 
-  constructor(method: DescMethod, request: HttpRequest, { wire, deadline }: CallOptions) {
+  constructor(method: DescMethod, request: HttpRequest, { wire, deadline, header }: CallOptions) {
     this.service = method.parent;
     this.method = method;
     this.protocolName = wire;
     this.requestMethod = request.method;
     this.url = request.url;
-    this.requestHeader = request.header;
+    this.requestHeader = header ?? request.header;
     this.timeoutMs = deadline === undefined ? noDeadline : () => deadline.remainingMs;
     this.#request = request;
     this.#deadline = deadline;

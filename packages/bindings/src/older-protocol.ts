@@ -7,23 +7,19 @@ import {
 } from "@a2a-connect/core/internal";
 import type { ConnectError } from "@connectrpc/connect";
 import type { HttpRequest } from "./http.ts";
+import { splitTarget } from "./http-json/split-target.ts";
+import { olderMethods } from "./v03/methods.ts";
 
-/** The operation that replaced each JSON-RPC method of A2A 0.3. */
-const operations: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    "message/send": methods.sendMessage,
-    "message/stream": methods.sendStreamingMessage,
-    "tasks/get": methods.getTask,
-    "tasks/list": methods.listTasks,
-    "tasks/cancel": methods.cancelTask,
-    "tasks/resubscribe": methods.subscribeToTask,
-    "tasks/pushNotificationConfig/set": methods.createTaskPushNotificationConfig,
-    "tasks/pushNotificationConfig/get": methods.getTaskPushNotificationConfig,
-    "tasks/pushNotificationConfig/list": methods.listTaskPushNotificationConfigs,
-    "tasks/pushNotificationConfig/delete": methods.deleteTaskPushNotificationConfig,
-    "agent/getAuthenticatedExtendedCard": methods.getExtendedAgentCard,
-  }).map(([older, { name }]) => [older, name]),
-);
+/** The operation that replaced each JSON-RPC method of A2A 0.3. `tasks/list` was announced, and came with 1.0. */
+const operations: ReadonlyMap<string, string> = new Map([
+  ...olderMethods.map(({ name, operation }) => [name, methods[operation].name] as const),
+  ["tasks/list", methods.listTasks.name],
+]);
+
+/** Whether a request that 0.3 has a name for is one of 0.3: it says so, or names no version. */
+export function asksForOlder({ url, header }: Pick<HttpRequest, "url" | "header">): boolean {
+  return readProtocolVersion(header, splitTarget(url).query) === absentProtocolVersion;
+}
 
 /** Why a JSON-RPC method of A2A 0.3 is refused; undefined for every other method. */
 export function refuseOlderMethod(method: string): ConnectError | undefined {

@@ -48,6 +48,8 @@ export interface BindingOptions {
   readonly interceptors?: readonly Interceptor[];
   /** Gets what the caller must not see: thrown values that the caller sees as an internal error. */
   readonly onError?: (thrown: unknown, context: ErrorContext) => void;
+  /** Whether the JSON wires and gRPC also answer calls of A2A 0.3, in its own form (docs/versions.md). Default false. */
+  readonly olderVersions?: boolean;
   /** Timers for keep-alives and deadlines. Default the platform's. */
   readonly timer?: Timer;
 }
@@ -69,6 +71,7 @@ export function resolveOptions(options: BindingOptions): BindingSettings {
     jsonMedia: options.jsonMedia ?? "a2a",
     interceptors: options.interceptors ?? [],
     onError: options.onError ?? (() => {}),
+    olderVersions: options.olderVersions ?? false,
     timer: options.timer ?? startTimer,
   };
 }

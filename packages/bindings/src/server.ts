@@ -13,3 +13,4 @@ export { createRpcHandlers } from "./rpc/handlers.ts";
 export { type HealthOptions, registerHealth } from "./rpc/health.ts";
 export { refuseRpc, refuseUnknownRpc } from "./rpc/plain-error.ts";
 export { type ReflectionOptions, registerReflection } from "./rpc/reflection.ts";
+export { mergeOlderCard, toOlderCard } from "./v03/card-form.ts";

@@ -29,7 +29,15 @@ export {
 } from "./error-catalogue.ts";
 export { formatErrorDetails, parseErrorDetails } from "./error-details.ts";
 export { bodyTooLarge, toConnectError, wireCodes } from "./errors.ts";
-export { defaultMaxDepth, formatFieldPath, tooManyValues } from "./field-walk.ts";
+export {
+  defaultMaxDepth,
+  type FieldWalk,
+  formatFieldPath,
+  report,
+  reportAt,
+  startWalk,
+  tooManyValues,
+} from "./field-walk.ts";
 export { formatMessage, formatResponse } from "./format-json.ts";
 export type { HttpRoute } from "./http-rule.ts";
 export { toTimestamp } from "./json-scalar.ts";
@@ -88,5 +96,6 @@ export {
 export { type Holding, SharedBudget, type SharedBudgetOptions } from "./shared-budget.ts";
 export { applyStep, copyTask, findArtifact, type TaskStep } from "./task-reducer.ts";
 export { findTaskPhase } from "./task-state.ts";
+export { formatJsonInPieces } from "./value-text.ts";
 export { escapeInvisible, isShowable, shownText, shownUrl, visibleText } from "./visible-text.ts";
 export { isLoopbackHost, maxAuthorityLength, parseForeignUrl, parseHttpUrl } from "./web-url.ts";

@@ -30,8 +30,9 @@ export interface AgentServerOptions {
    */
   readonly place?: AgentPlace;
   /**
-   * The protocol versions that the server offers, best first: `1.0` and `1.1`. The fields of 1.1 are a draft and shown
-   * only to callers that ask for it. Default `["1.0"]`.
+   * The protocol versions that the server offers, best first: `1.0`, `1.1` and `0.3`. The fields of 1.1 are a draft and
+   * shown only to callers that ask for it. `0.3` answers older callers on the same port, in their own form
+   * (docs/versions.md). Default `["1.0", "0.3"]`.
    */
   readonly protocolVersions?: readonly string[];
   /** How long GetTask of A2A 1.1 waits for a newer generation, in milliseconds. Default 30,000. */
@@ -41,7 +42,7 @@ export interface AgentServerOptions {
    * the list. Default 4 MiB.
    */
   readonly maxPageBytes?: number;
-  /** The version of a request that names none. Default: 0.3, which is refused (requirement F-4). */
+  /** The version of a request that names none, for operations of 1.0. Default: 0.3, which is refused (requirement F-4). */
   readonly assumeVersion?: string;
   /** Whether the server offers the streaming operations. Default true. */
   readonly streaming?: boolean;
@@ -61,7 +62,7 @@ export interface AgentServerOptions {
   /** Limits of the engine. */
   readonly limits?: Partial<EngineLimits>;
   /** Limits and options of the wires: body size, JSON depth, keep-alive, compression, interceptors. */
-  readonly wires?: Omit<BindingOptions, "onError">;
+  readonly wires?: Omit<BindingOptions, "onError" | "olderVersions">;
   /**
    * Hosts by which callers may reach the server, without a port: `agents.example.org`, `*.example.org` for every name
    * below, `*` for all. A request for another host is refused with 421. You need not list names of this machine
@@ -90,7 +91,8 @@ export interface AgentServerOptions {
    */
   readonly forwardedHosts?: readonly string[];
   /**
-   * Whether the card is also served at `/.well-known/agent.json`, where callers of A2A before 0.3 look. Default false.
+   * Whether the card is also served at `/.well-known/agent.json`, where callers of A2A before 0.3 look. It is when
+   * `protocolVersions` contains `0.3`. Default false.
    */
   readonly olderCardPath?: boolean;
   /** How long clients may cache the card and the keys, in seconds. Default 300. */

@@ -1,6 +1,8 @@
 import type { HttpHandler } from "@a2a-connect/bindings";
 import { type BindingOptions, createOpenApi, type ErrorContext } from "@a2a-connect/bindings/server";
+import { absentProtocolVersion, protocolVersion } from "@a2a-connect/core/internal";
 import type { AgentCard } from "@a2a-connect/proto";
+import { canonicalSignedCard } from "@a2a-connect/signing";
 import type { ServiceImplSpec } from "@connectrpc/connect";
 import { withCard } from "./agent/given-card.ts";
 import { createSkillSwitches, type SkillSwitches } from "./agent/skill-switches.ts";
@@ -10,6 +12,7 @@ import { createCatalogHandler } from "./card/ai-catalog.ts";
 import { type AgentCards, Cards } from "./card/cards.ts";
 import type { Mounts } from "./card/interfaces.ts";
 import { createKeySetHandler } from "./card/key-set.ts";
+import { writeInBothForms } from "./card/older-card.ts";
 import { createConsoleLog, type OperatorLog } from "./console-log.ts";
 import { systemClock } from "./engine/clock.ts";
 import { defaultEngineLimits, type LogRecord } from "./engine/engine-context.ts";
@@ -70,11 +73,18 @@ export interface AgentServer {
 export function createAgentServer(options: AgentServerOptions): AgentServer {
   const {
     place,
-    protocolVersions = ["1.0"],
+    protocolVersions: offered = ["1.0", absentProtocolVersion],
     longPollMs = 30_000,
     maxPageBytes = 4 * 2 ** 20,
     clock = systemClock,
   } = options;
+  const protocolVersions = offered.filter((version) => version !== absentProtocolVersion);
+  const olderVersions = offered.includes(absentProtocolVersion);
+  if (!protocolVersions.includes(protocolVersion) && (olderVersions || protocolVersions.length === 0)) {
+    throw new Error(
+      `protocolVersions must contain "${protocolVersion}", of which older versions are other forms`,
+    );
+  }
   const agent = withCard(options.agent, options.agent.card);
   const log = guardLog(options);
   const store = options.store ?? createMemoryTaskStore();
@@ -103,6 +113,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     },
     baseUrls,
     extended: options.extendedCard,
+    write: olderVersions ? writeInBothForms : canonicalSignedCard,
     skills,
     engine,
     clock,
@@ -121,6 +132,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   const { cardMaxAgeSeconds = 300 } = options;
   const wires: BindingOptions = {
     ...options.wires,
+    olderVersions,
     onError: (error, context) => log(internalError(error, context)),
   };
   const plain = plainRoutes({
@@ -133,7 +145,8 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
       clock,
       maxAgeSeconds: cardMaxAgeSeconds,
     }),
-    olderCardPath: options.olderCardPath ?? false,
+    olderCardPath: olderVersions || options.olderCardPath === true,
+    olderVersions: olderVersions ? { clock } : undefined,
     catalogHandler:
       place === undefined
         ? createCatalogHandler({

@@ -1,15 +1,18 @@
-import { invalidParams, type RpcMethod } from "@a2a-connect/core";
+import { invalidParams } from "@a2a-connect/core";
 import { formatAnswer, formatOnce, isObject, parseJsonMedia, parseMessage } from "@a2a-connect/core/internal";
+import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ServiceImplSpec } from "@connectrpc/connect";
 import { type BodyRefusal, unsupportedMediaType } from "../body.ts";
 import { addErrorHeaders, explainFailure } from "../failure.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "../http.ts";
-import { bindOperations, CallContext, type Operation } from "../invoke.ts";
+import { type BoundMethod, bindOperations, CallContext, type Operation } from "../invoke.ts";
 import { type JsonOverflow, readJson, refuseValues } from "../json/read-json.ts";
 import { respondJson } from "../json/respond-json.ts";
-import { refuseOlderMethod } from "../older-protocol.ts";
+import { asksForOlder, refuseOlderMethod } from "../older-protocol.ts";
 import { type BindingOptions, type BindingSettings, type ErrorContext, resolveOptions } from "../options.ts";
 import { type EventFormat, respondStream } from "../sse/respond-stream.ts";
+import { bindOlderCalls, type OlderCall, toCurrentHeader, toOlderHeader } from "../v03/calls.ts";
+import { createForms } from "../v03/forms.ts";
 import { type Envelope, readEnvelope, readId } from "./envelope.ts";
 import {
   formatError,
@@ -19,6 +22,7 @@ import {
   jsonRpcStatus,
   parseError,
   toJsonRpcError,
+  toOlderError,
   wrapResult,
 } from "./response.ts";
 
@@ -35,11 +39,14 @@ const mediaType = "application/json";
  */
 export function createJsonRpcHandler(spec: ServiceImplSpec, options: BindingOptions = {}): HttpHandler {
   const settings = resolveOptions(options);
-  const operations = new Map(
-    bindOperations(spec, settings.interceptors).map((operation) => [
-      operation.method.name as string,
-      operation,
-    ]),
+  const operations = bindOperations(spec, settings.interceptors);
+  const calls = new Map(
+    operations.map((operation) => [operation.method.name as string, currentCall(operation)]),
+  );
+  const olderCalls = new Map(
+    settings.olderVersions
+      ? bindOlderCalls(operations, createForms("json")).map((call) => [call.name, olderCall(call)])
+      : [],
   );
 
   const handle: HttpHandler = async (request) => {
@@ -68,11 +75,14 @@ export function createJsonRpcHandler(spec: ServiceImplSpec, options: BindingOpti
     if ("refused" in envelope) {
       return respondError(request, envelope.id, invalidRequest(envelope.refused), { status: 200 }, settings);
     }
-    const operation = operations.get(envelope.method);
-    return operation === undefined
+    // No name is in both versions, so calls of 1.0 are not asked for their version here.
+    const call = calls.get(envelope.method) ?? findOlder(envelope.method, request);
+    return call === undefined
       ? respondFailure(request, envelope, unknownMethod(envelope.method), new Headers(), settings)
-      : answer(operation, envelope, request, settings);
+      : answer(call, envelope, request, settings);
   };
+  const findOlder = (method: string, request: HttpRequest) =>
+    olderCalls.has(method) && asksForOlder(request) ? olderCalls.get(method) : undefined;
   // Outside a call only a broken connection can fail.
   return (request) =>
     handle(request).catch((thrown: unknown) =>
@@ -82,33 +92,73 @@ export function createJsonRpcHandler(spec: ServiceImplSpec, options: BindingOpti
 
 const outsideCall = { id: null, method: undefined };
 
+/** A method of JSON-RPC: an operation, and how its callers write. */
+interface JsonRpcCall {
+  readonly bound: BoundMethod;
+  /** The caller's header as the operation reads it. */
+  header(header: Headers): Headers;
+  read(params: Record<string, unknown>, maxDepth: number): Message;
+  event(event: Message): string | Iterable<string>;
+  result(request: Message, result: Message): string | Iterable<string>;
+  /** Writes what the operation has put into the answer's header as its callers read it. */
+  closeHeader(header: Headers): void;
+  error(error: ConnectError): JsonRpcError;
+}
+
+function currentCall({ method, bound }: Operation): JsonRpcCall {
+  const { input, output } = method.desc;
+  return {
+    bound,
+    header: (header) => header,
+    read: (params, maxDepth) => parseMessage(input, params, { maxDepth }),
+    event: (event) => formatOnce(output, event),
+    result: (request, result) => formatAnswer(method, request, result),
+    closeHeader: () => {},
+    error: toJsonRpcError,
+  };
+}
+
+function olderCall({ bound, read, write }: OlderCall): JsonRpcCall {
+  return {
+    bound,
+    header: toCurrentHeader,
+    read,
+    event: write,
+    result: (_request, result) => write(result),
+    closeHeader: toOlderHeader,
+    error: toOlderError,
+  };
+}
+
 async function answer(
-  { method, bound }: Operation,
+  call: JsonRpcCall,
   envelope: Envelope,
   request: HttpRequest,
   settings: BindingSettings,
 ): Promise<HttpResponse> {
-  const context = new CallContext(bound.desc, request, { wire });
+  const { bound } = call;
+  const context = new CallContext(bound.desc, request, { wire, header: call.header(request.header) });
+  const failed = (thrown: unknown) => call.error(explain(thrown, envelope, settings));
   try {
-    const message = parseParams(method, envelope.params, settings);
+    const message = call.read(paramsOf(envelope), settings.maxJsonDepth);
     await request.body.release?.();
     const { before, after } = wrapResult(envelope.id);
     if (bound.kind === "stream") {
       const format: EventFormat = {
-        event: (event) => wrap(before, formatOnce(bound.desc.output, event), after),
-        failure: (thrown) => formatError(envelope.id, toJsonRpcError(explain(thrown, envelope, settings))),
+        event: (event) => wrap(before, call.event(event), after),
+        failure: (thrown) => formatError(envelope.id, failed(thrown)),
       };
-      return await respondStream(bound.call(message, context), context, format, settings);
+      const response = await respondStream(bound.call(message, context), context, format, settings);
+      call.closeHeader(context.responseHeader);
+      return response;
     }
     const result = await bound.call(message, context);
-    const text = wrap(before, formatAnswer(method, message, result), after);
-    return await respondJson(
-      request,
-      { status: 200, text, mediaType, header: context.responseHeader },
-      settings,
-    );
+    const text = wrap(before, call.result(message, result), after);
+    const header = context.responseHeader;
+    call.closeHeader(header);
+    return await respondJson(request, { status: 200, text, mediaType, header }, settings);
   } catch (thrown) {
-    return respondFailure(request, envelope, thrown, context.responseHeader, settings);
+    return respondFailure(request, envelope, thrown, context.responseHeader, settings, call.error);
   }
 }
 
@@ -122,11 +172,11 @@ function* wrapPieces(before: string, texts: Iterable<string>, after: string): Ge
   yield after;
 }
 
-function parseParams(method: RpcMethod, params: unknown, { maxJsonDepth }: BindingSettings) {
+function paramsOf({ params }: Envelope): Record<string, unknown> {
   if (!isObject(params)) {
     throw invalidParams({ field: "params", description: "must be an object" });
   }
-  return parseMessage(method.desc.input, params, { maxDepth: maxJsonDepth });
+  return params;
 }
 
 function explain(
@@ -143,13 +193,14 @@ function respondFailure(
   thrown: unknown,
   header: Headers,
   settings: BindingSettings,
+  format: (error: ConnectError) => JsonRpcError = toJsonRpcError,
 ): Promise<HttpResponse> {
   const error = explain(thrown, envelope, settings);
   addErrorHeaders(header, error);
   return respondError(
     request,
     envelope.id,
-    toJsonRpcError(error),
+    format(error),
     { status: jsonRpcStatus(error), header },
     settings,
   );

@@ -1,5 +1,5 @@
 import { findA2AError } from "@a2a-connect/core";
-import { formatErrorDetails, wireCodes } from "@a2a-connect/core/internal";
+import { errorCatalogue, formatErrorDetails, wireCodes } from "@a2a-connect/core/internal";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, type ConnectError } from "@connectrpc/connect";
 
@@ -37,6 +37,19 @@ export function toJsonRpcError(error: ConnectError): JsonRpcError {
   const { jsonRpcCode } = wireCodes(error);
   return jsonRpcError(jsonRpcCode, headings.get(jsonRpcCode), error, formatErrorDetails(error));
 }
+
+/** The same for callers of 0.3, which did not know these numbers. */
+export function toOlderError(error: ConnectError): JsonRpcError {
+  const { code, ...rest } = toJsonRpcError(error);
+  return { code: olderNumbers.get(code) ?? code, ...rest };
+}
+
+/** What came with 1.0 was an operation that is not supported: a required extension, a version, a generation. */
+const olderNumbers: ReadonlyMap<number, number> = new Map(
+  (["EXTENSION_SUPPORT_REQUIRED", "VERSION_NOT_SUPPORTED", "TASK_GENERATION_MISMATCH"] as const).map(
+    (reason) => [errorCatalogue[reason].jsonRpcCode, errorCatalogue.UNSUPPORTED_OPERATION.jsonRpcCode],
+  ),
+);
 
 /** -32700: the body is not JSON. */
 export function parseError(error: ConnectError): JsonRpcError {

@@ -1,7 +1,7 @@
 import type { Principal } from "@a2a-connect/core";
 import { RecentMap } from "@a2a-connect/core/internal";
 import { type AgentCapabilities, AgentCapabilitiesSchema, type AgentCard } from "@a2a-connect/proto";
-import { canonicalCard, canonicalSignedCard } from "@a2a-connect/signing";
+import { canonicalCard } from "@a2a-connect/signing";
 import type { PublishedKeySet } from "@a2a-connect/signing/internal";
 import { create } from "@bufbuild/protobuf";
 import { type AgentDefinition, type CardDefinition, defineAgent } from "../agent/agent-definition.ts";
@@ -58,6 +58,8 @@ export interface CardOptions {
   readonly facts: Omit<ServerFacts, "disabledSkills">;
   readonly baseUrls: BaseUrls;
   readonly extended: ExtendedCardOptions | undefined;
+  /** The text of a card as it is served; of a signed one, the text that was signed. */
+  readonly write: (card: AgentCard) => string;
   readonly skills: CardSwitches;
   readonly engine: Pick<TaskEngine, "useCard">;
   readonly clock: Pick<Clock, "now" | "ticks" | "schedule">;
@@ -275,6 +277,6 @@ export class Cards implements AgentCards {
 
   #createDocument(card: AgentCard, { served }: PublicCard): Promise<Document> {
     const now = this.#options.clock.now();
-    return createDocument(canonicalSignedCard(card), "application/json", now, served?.document);
+    return createDocument(this.#options.write(card), "application/json", now, served?.document);
   }
 }

@@ -1,0 +1,287 @@
+import {
+  a2aError,
+  findFieldViolations,
+  invalidParams,
+  type MethodLocalName,
+  type RpcMethod,
+} from "@a2a-connect/core";
+import {
+  extensionsHeader,
+  formatJsonInPieces,
+  formatMessage,
+  isLarge,
+  parseMessage,
+  protocolVersion,
+  startWalk,
+  versionHeader,
+} from "@a2a-connect/core/internal";
+import {
+  GetTaskRequestSchema,
+  ListTaskPushNotificationConfigsRequestSchema,
+  type StreamResponse,
+  StreamResponseSchema,
+  type Task,
+  TaskState,
+  type TaskStatus,
+  TaskStatusSchema,
+} from "@a2a-connect/proto";
+import { create, type DescMessage, equals, type JsonObject, type Message } from "@bufbuild/protobuf";
+import type { HandlerContext } from "@connectrpc/connect";
+import type { BoundMethod, Operation, StreamMethod, UnaryMethod } from "../invoke.ts";
+import { type Form, same } from "./form.ts";
+import type { Forms } from "./forms.ts";
+import { type OlderMethod, olderMethods } from "./methods.ts";
+
+/** An operation for callers of an older version: it takes their JSON, and answers in theirs. */
+export interface OlderCall {
+  readonly name: string;
+  readonly method: RpcMethod;
+  /** The operation; it names fields as its callers do. */
+  readonly bound: BoundMethod;
+  /** @throws ConnectError InvalidArgument that names the wrong fields */
+  read(json: unknown, maxDepth: number): Message;
+  /** The JSON text of an answer or an event; a large one in pieces, which are made while they are read. */
+  write(message: Message): string | Iterable<string>;
+}
+
+/** The operations that older versions have. */
+export function bindOlderCalls(operations: readonly Operation[], forms: Forms): readonly OlderCall[] {
+  const byName = new Map(operations.map((operation) => [operation.method.localName, operation]));
+  const bounds: Bounds = (name) => byName.get(name)?.bound;
+  return olderMethods.flatMap((older) => {
+    const operation = byName.get(older.operation);
+    return operation === undefined ? [] : [bindOlderCall(older, operation, bounds, forms)];
+  });
+}
+
+type Bounds = (name: MethodLocalName) => BoundMethod | undefined;
+
+function bindOlderCall(
+  { name, request, response }: OlderMethod,
+  { method, bound }: Operation,
+  bounds: Bounds,
+  forms: Forms,
+): OlderCall {
+  const asked = request === undefined ? same : forms[request];
+  const { input, output } = method.desc;
+  return {
+    name,
+    method,
+    bound: withOlderNames(adapt(method.localName, bound, bounds), asked),
+    read(json, maxDepth) {
+      const walk = startWalk("", maxDepth);
+      const current = request === undefined ? {} : asked.toCurrent(json, walk);
+      if (walk.violations.length > 0) {
+        throw invalidParams(walk.violations);
+      }
+      try {
+        return parseMessage(input, current, { maxDepth });
+      } catch (error) {
+        throw renameFields(error, asked);
+      }
+    },
+    write: (message) => (response === undefined ? "null" : formatOlder(message, forms[response], output)),
+  };
+}
+
+/* ---- The headers of a call ---- */
+
+/** How older versions name the extensions of a call. */
+const olderExtensionsHeader = `X-${extensionsHeader}`;
+
+/** A caller's header in the words of 1.0. */
+export function toCurrentHeader(header: Headers): Headers {
+  const current = new Headers(header);
+  current.set(versionHeader, protocolVersion);
+  const extensions = header.get(olderExtensionsHeader);
+  if (extensions !== null) {
+    current.set(extensionsHeader, extensions);
+  }
+  return current;
+}
+
+/** The header of an answer in the words of older versions. */
+export function toOlderHeader(header: Headers): void {
+  const extensions = header.get(extensionsHeader);
+  if (extensions !== null) {
+    header.delete(extensionsHeader);
+    header.set(olderExtensionsHeader, extensions);
+  }
+}
+
+/* ---- What a caller is told ---- */
+
+/** Length of one piece of a large answer, in characters. */
+const pieceLength = 64 * 1024;
+
+/** The events of a task that other events follow, although the caller was asked something. */
+const passed = new WeakSet<Message>();
+/** All readers of an event get the same object, so its text is made once. */
+const texts = new WeakMap<Message, string>();
+
+function formatOlder(message: Message, form: Form, desc: DescMessage): string | Iterable<string> {
+  const known = texts.get(message);
+  if (known !== undefined) {
+    return known;
+  }
+  const json = form.toOlder(formatMessage(desc, message));
+  if (passed.has(message)) {
+    (json as JsonObject)["final"] = false; // an event is an object
+  }
+  if (isLarge(message)) {
+    return formatJsonInPieces(json, pieceLength);
+  }
+  const text = JSON.stringify(json);
+  if (message.$typeName === StreamResponseSchema.typeName) {
+    texts.set(message, text);
+  }
+  return text;
+}
+
+/** An error about fields, with the names that the caller has used. */
+function renameFields(error: unknown, form: Form): unknown {
+  const violations = findFieldViolations(error);
+  return violations.length === 0
+    ? error
+    : invalidParams(
+        violations.map(({ field, description }) => ({ field: olderPath(field, form), description })),
+      );
+}
+
+/** `message.parts[0].raw` as a caller knows it: `message.parts[0].file.bytes`. */
+export function olderPath(path: string, form: Form): string {
+  const segments = path.match(/\[(?:"(?:[^"\\]|\\.)*"|[^\]]*)\]|[^.[]+/g) ?? [];
+  return (segments.length === 0 ? segments : form.olderPath(segments))
+    .map((segment, index) => (index === 0 || segment.startsWith("[") ? segment : `.${segment}`))
+    .join("");
+}
+
+function withOlderNames(bound: BoundMethod, form: Form): BoundMethod {
+  const renamed = (error: unknown): never => {
+    throw renameFields(error, form);
+  };
+  return bound.kind === "unary"
+    ? { ...bound, call: (request, context) => bound.call(request, context).catch(renamed) }
+    : {
+        ...bound,
+        call(request, context) {
+          const events = bound.call(request, context);
+          return {
+            next: () => events.next().catch(renamed),
+            return: () => events.return?.() ?? Promise.resolve({ done: true, value: undefined }),
+          };
+        },
+      };
+}
+
+/* ---- Operations that did something else ---- */
+
+function adapt(name: MethodLocalName, bound: BoundMethod, bounds: Bounds): BoundMethod {
+  const [listing, reading] = [bounds("listTaskPushNotificationConfigs"), bounds("getTask")];
+  if (name === "getTaskPushNotificationConfig" && bound.kind === "unary" && listing?.kind === "unary") {
+    return { ...bound, call: readConfig(bound, listing) };
+  }
+  if (name === "listTaskPushNotificationConfigs" && bound.kind === "unary") {
+    return { ...bound, call: listAllConfigs(bound) };
+  }
+  if (bound.kind === "stream" && reading?.kind === "unary") {
+    return { ...bound, call: endAtQuestion(bound, reading, name === "subscribeToTask") };
+  }
+  return bound;
+}
+
+/** Without an id the first config of the task is meant. */
+function readConfig(bound: UnaryMethod, listing: UnaryMethod): UnaryMethod["call"] {
+  return async (request, context) => {
+    const { taskId, id } = request as Message & { readonly taskId: string; readonly id: string }; // its request
+    if (id !== "") {
+      return bound.call(request, context);
+    }
+    const [first] = (await listPage(listing, { taskId, pageSize: 1 }, context)).configs;
+    if (first === undefined) {
+      throw a2aError("TASK_NOT_FOUND", "the task has no push config", { taskId });
+    }
+    return first;
+  };
+}
+
+/** A list was not divided into pages. */
+function listAllConfigs(bound: UnaryMethod): UnaryMethod["call"] {
+  return async (request, context) => {
+    const { taskId } = request as Message & { readonly taskId: string }; // its request
+    const page = await listPage(bound, { taskId }, context);
+    while (page.nextPageToken !== "") {
+      const next = await listPage(bound, { taskId, pageToken: page.nextPageToken }, context);
+      page.configs.push(...next.configs);
+      page.nextPageToken = next.nextPageToken;
+    }
+    return page;
+  };
+}
+
+interface ConfigPage extends Message {
+  readonly configs: Message[];
+  nextPageToken: string;
+}
+
+async function listPage(
+  listing: UnaryMethod,
+  request: { readonly taskId: string; readonly pageSize?: number; readonly pageToken?: string },
+  context: HandlerContext,
+): Promise<ConfigPage> {
+  const message = create(ListTaskPushNotificationConfigsRequestSchema, request);
+  return (await listing.call(message, context)) as ConfigPage; // the answer to this request
+}
+
+/**
+ * A stream ended where the agent asked its caller. A question that was answered meanwhile, which a caller sees who reads
+ * old events again, is not `final`.
+ *
+ * @param endsAtTask whether the stream also ends with a task that waits for its caller
+ */
+function endAtQuestion(bound: StreamMethod, reading: UnaryMethod, endsAtTask: boolean): StreamMethod["call"] {
+  return (request, context) => {
+    const events = bound.call(request, context);
+    return readUntilQuestion();
+
+    async function* readUntilQuestion(): AsyncGenerator<Message> {
+      try {
+        for (let next = await events.next(); next.done !== true; next = await events.next()) {
+          const event = next.value as StreamResponse; // an event of these streams
+          const question = questionOf(event, endsAtTask);
+          if (question === undefined) {
+            yield event;
+          } else if (event.payload.case === "task" || (await isStatusOf(question.taskId, question.status))) {
+            yield event;
+            return;
+          } else {
+            const copy = { ...event };
+            passed.add(copy);
+            yield copy;
+          }
+        }
+      } finally {
+        await events.return?.();
+      }
+    }
+
+    async function isStatusOf(id: string, status: TaskStatus): Promise<boolean> {
+      const question = create(GetTaskRequestSchema, { id, historyLength: 0 });
+      const task = (await reading.call(question, context)) as Task; // the answer to this request
+      return task.status !== undefined && equals(TaskStatusSchema, task.status, status);
+    }
+  };
+}
+
+/** The task and the status of an event that asks the caller for something. */
+function questionOf(
+  { payload }: StreamResponse,
+  looksAtTasks: boolean,
+): { readonly taskId: string; readonly status: TaskStatus } | undefined {
+  if (payload.case !== "statusUpdate" && (payload.case !== "task" || !looksAtTasks)) {
+    return undefined;
+  }
+  const { status } = payload.value;
+  const taskId = payload.case === "task" ? payload.value.id : payload.value.taskId;
+  return status?.state === TaskState.INPUT_REQUIRED ? { taskId, status } : undefined;
+}

@@ -1,0 +1,65 @@
+import type { HttpHandler } from "@a2a-connect/bindings";
+import { mergeOlderCard, toOlderCard } from "@a2a-connect/bindings/server";
+import { absentProtocolVersion, parseProtocolVersion, versionHeader } from "@a2a-connect/core/internal";
+import type { AgentCard } from "@a2a-connect/proto";
+import { canonicalSignedCard } from "@a2a-connect/signing";
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { Clock } from "../engine/clock.ts";
+import type { BaseUrls } from "../reach/base-urls.ts";
+import type { Cards } from "./cards.ts";
+import { createDocument, type Document, serveDocument } from "./serve-document.ts";
+
+/**
+ * The text of a card that callers of A2A 1.0 and 0.3 can read: the members of both stand side by side. A signed card is
+ * only in the form that was signed, and stays byte for byte what it is.
+ */
+export function writeInBothForms(card: AgentCard): string {
+  const text = canonicalSignedCard(card);
+  return card.signatures.length > 0 ? text : JSON.stringify(mergeOlderCard(JSON.parse(text) as JsonObject));
+}
+
+/** What the pages of older cards are made from. */
+export interface OlderCardPages {
+  readonly cards: Pick<Cards, "cardFor" | "signed">;
+  readonly baseUrls: Pick<BaseUrls, "varyBy">;
+  readonly clock: Pick<Clock, "now">;
+  readonly maxAgeSeconds: number;
+}
+
+/**
+ * The two pages of an agent that older callers know, given the page of its card: the card's own, which answers requests
+ * for 0.3 with the older form where the card is signed, and the older page.
+ */
+export function olderCardPages(
+  current: HttpHandler,
+  { cards, baseUrls, clock, maxAgeSeconds }: OlderCardPages,
+): { readonly card: HttpHandler; readonly older: HttpHandler } {
+  const documents = new WeakMap<AgentCard, Promise<Document>>();
+  const documentOf = (card: AgentCard) => {
+    const known =
+      documents.get(card) ?? createDocument(writeOlder(card), "application/json", clock.now(), undefined);
+    documents.set(card, known);
+    return known;
+  };
+  const olderForm: HttpHandler = async (request) => {
+    const document = await documentOf(cards.cardFor(request.forwardedUrl));
+    return serveDocument(request, document, { maxAgeSeconds, varyBy: baseUrls.varyBy(request) });
+  };
+  return {
+    async card(request) {
+      if (!cards.signed) {
+        return current(request);
+      }
+      const version = request.header.get(versionHeader);
+      const wantsOlder = version !== null && parseProtocolVersion(version) === absentProtocolVersion;
+      const response = await (wantsOlder ? olderForm : current)(request);
+      response.header?.append("vary", versionHeader);
+      return response;
+    },
+    older: (request) => (cards.signed ? olderForm : current)(request),
+  };
+}
+
+function writeOlder(card: AgentCard): string {
+  return JSON.stringify(toOlderCard(JSON.parse(canonicalSignedCard(card)) as JsonObject));
+}
