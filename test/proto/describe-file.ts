@@ -7,7 +7,7 @@ import {
 } from "@a2a-connect/proto/google/api/field_behavior";
 import type { HttpRule } from "@a2a-connect/proto/google/api/http";
 import type { DescEnum, DescField, DescFile, DescMessage, DescMethod } from "@bufbuild/protobuf";
-import { getOption, ScalarType } from "@bufbuild/protobuf";
+import { getOption, hasOption, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import type {
   EnumFacts,
@@ -134,7 +134,7 @@ function describeMethod(method: DescMethod): MethodFacts {
     response: method.output.typeName,
     clientStreaming: method.proto.clientStreaming,
     serverStreaming: method.proto.serverStreaming,
-    http: [rule, ...rule.additionalBindings].map(describeRule),
+    http: hasOption(method, http) ? [rule, ...rule.additionalBindings].map(describeRule) : [],
     methodSignature: [...getOption(method, method_signature)],
   };
 }

@@ -18,7 +18,9 @@ import {
   ClientFactory,
   DefaultAgentCardResolver,
   JsonRpcTransportFactory,
+  RestTransportFactory,
 } from "@a2a-js/sdk-0.3/client";
+import { GrpcTransportFactory } from "@a2a-js/sdk-0.3/client/grpc";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 type StreamEvent = Message | Task | TaskStatusUpdateEvent | TaskArtifactUpdateEvent;
@@ -50,6 +52,8 @@ const watchedFetch: typeof fetch = (input, init) => {
 
 const transports = {
   JSONRPC: new JsonRpcTransportFactory({ fetchImpl: watchedFetch }),
+  "HTTP+JSON": new RestTransportFactory({ fetchImpl: watchedFetch }),
+  GRPC: new GrpcTransportFactory(),
 } as const;
 
 describe.each(Object.keys(transports) as (keyof typeof transports)[])("the 0.3 client over %s", (name) => {
@@ -66,13 +70,19 @@ describe.each(Object.keys(transports) as (keyof typeof transports)[])("the 0.3 c
   const send = async (text: string, more: Partial<Message> = {}) =>
     (await client.sendMessage(sending(text, more))) as Task; // the commands below make tasks
 
+  /** What the SDK drops when it reads the messages of `a2a.v1`, or what these have no field for. */
+  const isJson = name === "JSONRPC";
+
+  /** The SDK cannot write null into a Struct. */
+  const canNull = name !== "GRPC";
+
   it("finds its interface in the card", async () => {
     const card = await client.getAgentCard();
-    expect(client.transport).toMatchObject({ endpoint: expect.stringMatching(/^http:/) });
     expect(card).toMatchObject({ protocolVersion: "0.3.0", preferredTransport: "JSONRPC" });
     // It was the extended one: the card says that there is one.
     expect(card.description).toMatch(/extended card\.$/);
-    expect(card.capabilities).toMatchObject({ streaming: true, stateTransitionHistory: true });
+    expect(card.capabilities.streaming).toBe(true);
+    expect(card.capabilities.stateTransitionHistory).toBe(isJson ? true : undefined);
   });
 
   it("sends a message and gets the whole task", async () => {
@@ -92,10 +102,13 @@ describe.each(Object.keys(transports) as (keyof typeof transports)[])("the 0.3 c
 
   it("gets parts of every kind back as it sent them", async () => {
     const parts: Part[] = [
-      { kind: "text", text: "hello", metadata: { a_b: 1 } },
-      { kind: "file", file: { bytes: "AAF/gP8=", mimeType: "application/x-test", name: "five" } },
+      { kind: "text", text: "hello", ...(isJson && { metadata: { a_b: 1 } }) },
+      {
+        kind: "file",
+        file: { bytes: "AAF/gP8=", mimeType: "application/x-test", ...(isJson && { name: "five" }) },
+      },
       { kind: "file", file: { uri: "https://example.com/a%20b", mimeType: "text/plain" } },
-      { kind: "data", data: { snake_case: [1, "two", null, { deep: false }] } },
+      { kind: "data", data: { snake_case: [1, "two", ...(canNull ? [null] : []), { deep: false }] } },
     ];
     const task = await send("", { parts });
     expect(task.artifacts?.[0]?.parts).toEqual(parts);
@@ -105,7 +118,10 @@ describe.each(Object.keys(transports) as (keyof typeof transports)[])("the 0.3 c
     const events = await collect(client.sendMessageStream(sending("stream 5 20")));
     expect(events[0]).toMatchObject({ kind: "task" });
     const chunks = events.filter((event) => event.kind === "artifact-update");
-    expect(chunks.map(({ append }) => append === true)).toEqual([false, true, true, true, true]);
+    expect(chunks).toHaveLength(5);
+    if (isJson) {
+      expect(chunks.map(({ append }) => append === true)).toEqual([false, true, true, true, true]);
+    }
     expect(events.at(-1)).toMatchObject({
       kind: "status-update",
       final: true,
@@ -128,7 +144,7 @@ describe.each(Object.keys(transports) as (keyof typeof transports)[])("the 0.3 c
     const task = (await client.sendMessage({ ...params, configuration: { blocking: false } })) as Task;
     expect(["submitted", "working"]).toContain(task.status.state);
     expect(await client.cancelTask({ id: task.id })).toMatchObject({ status: { state: "canceled" } });
-    await expect(client.cancelTask({ id: task.id })).rejects.toHaveProperty("name", "TaskNotCancelableError");
+    await expect(client.cancelTask({ id: task.id })).rejects.toThrow(/cannot be canceled|already ended/);
   });
 
   it("resubscribes after a cut, and reads to the end", async () => {
@@ -148,9 +164,9 @@ describe.each(Object.keys(transports) as (keyof typeof transports)[])("the 0.3 c
   });
 
   it("is told which task it does not have, and which field is wrong", async () => {
-    await expect(client.getTask({ id: randomUUID() })).rejects.toHaveProperty("name", "TaskNotFoundError");
+    await expect(client.getTask({ id: randomUUID() })).rejects.toThrow(/[Tt]ask not found|no such task/);
     await expect(client.sendMessage(sending("x", { parts: [] }))).rejects.toThrow(
-      /message\.\w+: needs.*-32602/,
+      isJson ? /message\.parts: needs.*-32602/ : /message\.content: needs/,
     );
   });
 

@@ -49,6 +49,8 @@ export type BoundMethod = UnaryMethod | StreamMethod;
 export interface Operation<Bound extends BoundMethod = BoundMethod> {
   readonly method: RpcMethod;
   readonly bound: Bound;
+  /** The caller's header as the operation reads it. Default as it is. */
+  readonly header?: (header: Headers) => Headers;
 }
 
 /** The operations that a service implements. */
@@ -150,7 +152,7 @@ function withOwnFields(context: HandlerContext): HandlerContext {
 export interface CallOptions {
   readonly wire: Wire;
   /** The caller's header as the operation reads it. Default the request's. */
-  readonly header?: Headers;
+  readonly header?: Headers | undefined;
   /** Undefined on the JSON wires, which cannot carry one. */
   readonly deadline?: Deadline | undefined;
 }

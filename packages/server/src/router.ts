@@ -9,6 +9,7 @@ import {
   registerReflection,
 } from "@a2a-connect/bindings/server";
 import { A2AService } from "@a2a-connect/proto";
+import { A2AService as OlderService } from "@a2a-connect/proto/a2a/v1";
 import { Health } from "@a2a-connect/proto/grpc/health/v1";
 import type { ServiceImplSpec } from "@connectrpc/connect";
 import type { Mounts } from "./card/interfaces.ts";
@@ -69,7 +70,9 @@ export function createRouter(options: RouterOptions): HttpHandler {
 function mountTools(wires: BindingOptions, serving: () => boolean): ReadonlyMap<string, HttpHandler> {
   return createRpcHandlers({ service: A2AService, methods: {} }, wires, (router) => {
     registerHealth(router, { serving, services: [A2AService] });
-    registerReflection(router, { services: [A2AService, Health] });
+    registerReflection(router, {
+      services: [A2AService, ...(wires.olderVersions === true ? [OlderService] : []), Health],
+    });
   });
 }
 

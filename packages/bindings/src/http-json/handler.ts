@@ -18,9 +18,10 @@ import type { HttpHandler, HttpRequest, HttpResponse } from "../http.ts";
 import { type BoundMethod, bindOperations, CallContext } from "../invoke.ts";
 import { readJson } from "../json/read-json.ts";
 import { respondJson } from "../json/respond-json.ts";
-import { refuseOlderPath } from "../older-protocol.ts";
+import { asksForOlder, refuseOlderPath } from "../older-protocol.ts";
 import { type BindingOptions, type BindingSettings, resolveOptions } from "../options.ts";
 import { type EventFormat, respondStream } from "../sse/respond-stream.ts";
+import { createOlderHttpHandler } from "../v03/http-json.ts";
 import { formatErrorBody } from "./error-body.ts";
 import { splitTarget } from "./split-target.ts";
 
@@ -45,13 +46,17 @@ export function createHttpJsonHandler(spec: ServiceImplSpec, options: HttpJsonOp
   const settings = resolveOptions(options);
   const prefix = options.prefix ?? "";
   const routes = createRouteTable();
-  const operations = new Map(
-    bindOperations(spec, settings.interceptors).map(({ method, bound }) => [method.localName, bound]),
-  );
+  const bound = bindOperations(spec, settings.interceptors);
+  const operations = new Map(bound.map(({ method, bound }) => [method.localName, bound]));
+  const answerOlder = settings.olderVersions ? createOlderHttpHandler(bound, settings) : undefined;
 
   return async (request) => {
-    const { path, query, queryFault } = splitTarget(request.url);
+    const target = splitTarget(request.url);
+    const { path, query, queryFault } = target;
     const below = path.startsWith(prefix) ? path.slice(prefix.length) : undefined;
+    if (answerOlder !== undefined && below?.startsWith("/v1/") === true && asksForOlder(request)) {
+      return answerOlder(request, below, target);
+    }
     const older = refuseOlderPath(below ?? "", query, request);
     if (older !== undefined) {
       return respondError(request, older, { status: wireCodes(older).httpStatus }, settings);

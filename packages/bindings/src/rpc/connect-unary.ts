@@ -49,7 +49,7 @@ async function answer(
   settings: BindingSettings,
 ): Promise<HttpResponse> {
   const { bound, method } = operation;
-  const { context, responseCompression, refused, close } = openCall(headers, bound.desc, request, settings);
+  const { context, responseCompression, refused, close } = openCall(headers, { bound }, request, settings);
   try {
     if (refused !== undefined) {
       throw refused;

@@ -66,7 +66,7 @@ class EnvelopedCall implements StreamFormat {
     this.#codec = codec;
     this.#request = request;
     this.#settings = settings;
-    this.#call = openCall(protocol, operation.bound.desc, request, settings);
+    this.#call = openCall(protocol, operation, request, settings);
   }
 
   async answer(): Promise<HttpResponse> {

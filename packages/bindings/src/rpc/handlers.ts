@@ -2,6 +2,7 @@ import type { ConnectRouter, ServiceImplSpec } from "@connectrpc/connect";
 import type { HttpHandler } from "../http.ts";
 import { type BoundMethod, bindOperations, type Operation } from "../invoke.ts";
 import { type BindingOptions, type BindingSettings, resolveOptions } from "../options.ts";
+import { bindProtoOperations } from "../v03/proto-calls.ts";
 import { serveOnConnect } from "./connect-services.ts";
 import { connectStream } from "./connect-stream.ts";
 import { connectUnary } from "./connect-unary.ts";
@@ -23,7 +24,11 @@ export function createRpcHandlers(
 ): ReadonlyMap<string, HttpHandler> {
   const settings = resolveOptions(options);
   const handlers = new Map(serveOnConnect(register, settings));
-  for (const { method, bound } of bindOperations(spec, settings.interceptors)) {
+  const operations = bindOperations(spec, settings.interceptors);
+  for (const older of settings.olderVersions ? bindProtoOperations(operations, settings.maxJsonDepth) : []) {
+    handlers.set(older.method.grpcPath, serve(older, [grpc, grpcWeb], settings));
+  }
+  for (const { method, bound } of operations) {
     handlers.set(
       method.grpcPath,
       bound.kind === "unary"

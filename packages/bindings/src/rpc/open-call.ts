@@ -1,9 +1,8 @@
-import type { DescMethod } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { type Compression, compressionNegotiate } from "@connectrpc/connect/protocol";
 import { Deadline, deadlineExceeded } from "../deadline.ts";
 import type { HttpRequest } from "../http.ts";
-import { CallContext } from "../invoke.ts";
+import { CallContext, type Operation } from "../invoke.ts";
 import type { BindingSettings, Wire } from "../options.ts";
 
 /** The caller's time limit for the call. */
@@ -39,7 +38,7 @@ export interface OpenCall {
 /** Begins a call: its compressions, its deadline, its context. */
 export function openCall(
   headers: CallHeaders,
-  method: DescMethod,
+  { bound, header: toRead }: Pick<Operation, "bound" | "header">,
   request: HttpRequest,
   { compressions, timer }: Pick<BindingSettings, "compressions" | "timer">,
 ): OpenCall {
@@ -54,7 +53,11 @@ export function openCall(
   const { timeoutMs } = timeout;
   const deadline = timeoutMs === undefined ? undefined : new Deadline(timeoutMs, request, timer);
   return {
-    context: new CallContext(method, request, { wire: headers.wire, deadline }),
+    context: new CallContext(bound.desc, request, {
+      wire: headers.wire,
+      deadline,
+      header: toRead?.(header),
+    }),
     requestCompression: compression.request,
     responseCompression: compression.response,
     refused: compression.error ?? timeout.error ?? (timeoutMs === 0 ? deadlineExceeded() : undefined),

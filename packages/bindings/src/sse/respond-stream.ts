@@ -46,6 +46,8 @@ export interface EventFormat {
   event(message: Message): string | Iterable<string>;
   /** The last event of a stream that broke. */
   failure(thrown: unknown): string;
+  /** The type of that event. Default none, as for all others. */
+  readonly failureType?: string;
 }
 
 const encoder = new TextEncoder();
@@ -82,7 +84,9 @@ export class EventWriter implements StreamFormat {
   }
 
   failure(thrown: unknown): Uint8Array {
-    return encoder.encode(`data: ${this.#format.failure(thrown)}\n\n`);
+    const { failureType } = this.#format;
+    const type = failureType === undefined ? "" : `event: ${failureType}\n`;
+    return encoder.encode(`${type}data: ${this.#format.failure(thrown)}\n\n`);
   }
 }
 

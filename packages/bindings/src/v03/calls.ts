@@ -19,13 +19,12 @@ import {
   GetTaskRequestSchema,
   ListTaskPushNotificationConfigsRequestSchema,
   type StreamResponse,
-  StreamResponseSchema,
   type Task,
   TaskState,
   type TaskStatus,
   TaskStatusSchema,
 } from "@a2a-connect/proto";
-import { create, type DescMessage, equals, type JsonObject, type Message } from "@bufbuild/protobuf";
+import { create, equals, type JsonObject, type JsonValue, type Message } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { BoundMethod, Operation, StreamMethod, UnaryMethod } from "../invoke.ts";
 import { type Form, same } from "./form.ts";
@@ -35,12 +34,16 @@ import { type OlderMethod, olderMethods } from "./methods.ts";
 /** An operation for callers of an older version: it takes their JSON, and answers in theirs. */
 export interface OlderCall {
   readonly name: string;
+  /** The method of `a2a.v1.A2AService`. */
+  readonly rpc: string;
   readonly method: RpcMethod;
   /** The operation; it names fields as its callers do. */
   readonly bound: BoundMethod;
   /** @throws ConnectError InvalidArgument that names the wrong fields */
   read(json: unknown, maxDepth: number): Message;
-  /** The JSON text of an answer or an event; a large one in pieces, which are made while they are read. */
+  /** An answer or an event as JSON. */
+  toOlder(message: Message): JsonValue;
+  /** Its text; that of a large one in pieces, which are made while they are read. */
   write(message: Message): string | Iterable<string>;
 }
 
@@ -57,16 +60,24 @@ export function bindOlderCalls(operations: readonly Operation[], forms: Forms): 
 type Bounds = (name: MethodLocalName) => BoundMethod | undefined;
 
 function bindOlderCall(
-  { name, request, response }: OlderMethod,
+  { name, rpc, request, response }: OlderMethod,
   { method, bound }: Operation,
   bounds: Bounds,
   forms: Forms,
 ): OlderCall {
   const asked = request === undefined ? same : forms[request];
   const { input, output } = method.desc;
+  const toOlder = (message: Message): JsonValue => {
+    const json = forms[response].toOlder(formatMessage(output, message));
+    return passed.has(message) ? { ...(json as JsonObject), final: false } : json; // an event is an object
+  };
+  /** All readers of an event get the same object, so its text is made once. */
+  const texts = new WeakMap<Message, string>();
   return {
     name,
+    rpc,
     method,
+    toOlder,
     bound: withOlderNames(adapt(method.localName, bound, bounds), asked),
     read(json, maxDepth) {
       const walk = startWalk("", maxDepth);
@@ -80,7 +91,20 @@ function bindOlderCall(
         throw renameFields(error, asked);
       }
     },
-    write: (message) => (response === undefined ? "null" : formatOlder(message, forms[response], output)),
+    write(message) {
+      const known = texts.get(message);
+      if (known !== undefined) {
+        return known;
+      }
+      if (isLarge(message)) {
+        return formatJsonInPieces(toOlder(message), pieceLength);
+      }
+      const text = JSON.stringify(toOlder(message));
+      if (bound.kind === "stream") {
+        texts.set(message, text);
+      }
+      return text;
+    },
   };
 }
 
@@ -116,27 +140,6 @@ const pieceLength = 64 * 1024;
 
 /** The events of a task that other events follow, although the caller was asked something. */
 const passed = new WeakSet<Message>();
-/** All readers of an event get the same object, so its text is made once. */
-const texts = new WeakMap<Message, string>();
-
-function formatOlder(message: Message, form: Form, desc: DescMessage): string | Iterable<string> {
-  const known = texts.get(message);
-  if (known !== undefined) {
-    return known;
-  }
-  const json = form.toOlder(formatMessage(desc, message));
-  if (passed.has(message)) {
-    (json as JsonObject)["final"] = false; // an event is an object
-  }
-  if (isLarge(message)) {
-    return formatJsonInPieces(json, pieceLength);
-  }
-  const text = JSON.stringify(json);
-  if (message.$typeName === StreamResponseSchema.typeName) {
-    texts.set(message, text);
-  }
-  return text;
-}
 
 /** An error about fields, with the names that the caller has used. */
 function renameFields(error: unknown, form: Form): unknown {

@@ -44,7 +44,7 @@ const requirement: Form = {
 };
 
 /** The wires that older versions know, by the names of a card. */
-const olderTransports = ["JSONRPC"];
+const olderTransports = ["JSONRPC", "HTTP+JSON", "GRPC"];
 
 /**
  * A card. Its interfaces are those of 1.0 at the same URLs, where the version of a call decides. A signature is left out,
@@ -76,7 +76,7 @@ export function cardForm(isJson: boolean): Form {
       ["version"],
       ["provider"],
       ["documentationUrl"],
-      ...(isJson ? [["iconUrl"] as const] : []),
+      ["iconUrl"],
       ["capabilities", "capabilities", capabilities],
       ["securitySchemes", "securitySchemes", isJson ? table(scheme) : same],
       ["securityRequirements", "security", requirements],

@@ -1,4 +1,4 @@
-import { isObject, reportAt } from "@a2a-connect/core/internal";
+import { isObject, report, reportAt } from "@a2a-connect/core/internal";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { cardForm } from "./card-form.ts";
 import { type Form, list, names, type Row, record, reportMissing, same } from "./form.ts";
@@ -17,6 +17,9 @@ export interface Forms {
   /** Of CancelTask and SubscribeToTask. */
   readonly taskRequest: Form;
   readonly pushConfig: Form;
+  readonly createPushConfigRequest: Form;
+  /** What DeleteTaskPushNotificationConfig answers. */
+  readonly nothing: Form;
   /** Of the calls that read or delete one push config. */
   readonly pushConfigRequest: Form;
   readonly listPushConfigsRequest: Form;
@@ -106,6 +109,7 @@ export function createForms(dialect: Dialect): Forms {
       },
     },
   );
+  const pushConfig = nestConfig(settings, isJson);
   return {
     sendMessageRequest: record([
       ["message", "message", message],
@@ -114,7 +118,9 @@ export function createForms(dialect: Dialect): Forms {
     ]),
     getTaskRequest: record([isJson ? ["id"] : ["id", "name", taskName], ["historyLength"]]),
     taskRequest: record([isJson ? ["id"] : ["id", "name", taskName], ...rows(isJson, ["metadata"])]),
-    pushConfig: nestConfig(settings, isJson),
+    pushConfig,
+    createPushConfigRequest: isJson ? pushConfig : createRequest(pushConfig),
+    nothing: isJson ? { ...same, toOlder: () => null } : same,
     pushConfigRequest: isJson
       ? record([
           ["taskId", "id"],
@@ -125,8 +131,8 @@ export function createForms(dialect: Dialect): Forms {
       isJson ? [["taskId", "id"]] : [["taskId", "parent", taskName], ["pageSize"], ["pageToken"]],
     ),
     listPushConfigsResponse: isJson
-      ? bareList("configs", nestConfig(settings, isJson))
-      : record([["configs", "configs", list(nestConfig(settings, isJson))], ["nextPageToken"]]),
+      ? bareList("configs", pushConfig)
+      : record([["configs", "configs", list(pushConfig)], ["nextPageToken"]]),
     message,
     task,
     payload: payloadForm({ task, message, statusUpdate, artifactUpdate }, isJson),
@@ -185,7 +191,7 @@ const taskName: Form = {
   toCurrent(value, walk) {
     const [, id] = typeof value === "string" ? (/^tasks\/([^/]+)$/.exec(value) ?? []) : [];
     if (id === undefined) {
-      reportAt(walk, "", "must be tasks/{id}");
+      report(walk, "must be tasks/{id}");
     }
     return id;
   },
@@ -242,6 +248,28 @@ function nestConfig(settings: Form, isJson: boolean): Form {
     },
     olderPath: ([name = "", ...rest]) =>
       name === "taskId" ? [isJson ? "taskId" : "name"] : [member, ...settings.olderPath([name, ...rest])],
+  };
+}
+
+/** In protobuf the task of a new push config, and its id, stand beside it. */
+function createRequest(pushConfig: Form): Form {
+  return {
+    ...pushConfig,
+    toOlder(value) {
+      const { taskId, id } = value as JsonObject; // a message is an object
+      return { parent: `tasks/${String(taskId)}`, configId: id ?? "", config: pushConfig.toOlder(value) };
+    },
+    toCurrent(value, walk) {
+      const { parent, configId, config } = value as JsonObject; // the JSON of a message
+      walk.path.push("parent");
+      const taskId = taskName.toCurrent(parent, walk);
+      walk.path.pop();
+      walk.path.push("config");
+      const current = pushConfig.toCurrent(config, walk) as JsonObject | undefined; // an object
+      walk.path.pop();
+      return { ...current, taskId, id: configId || current?.["id"] || taskId };
+    },
+    olderPath: (path) => (path[0] === "taskId" ? ["parent"] : ["config", ...pushConfig.olderPath(path)]),
   };
 }
 

@@ -5,42 +5,79 @@ import type { Forms } from "./forms.ts";
 export interface OlderMethod {
   /** The method of JSON-RPC. */
   readonly name: string;
+  /** The method of `a2a.v1.A2AService`. */
+  readonly rpc: string;
   readonly operation: MethodLocalName;
   /** The form of the request; undefined: it says nothing. */
   readonly request: keyof Forms | undefined;
-  /** The form of the answer, or of each event of a stream; undefined: there is none. */
-  readonly response: keyof Forms | undefined;
+  /** The form of the answer, or of each event of a stream. */
+  readonly response: keyof Forms;
 }
 
 /** The operations of A2A 0.3. ListTasks came with 1.0. */
 export const olderMethods: readonly OlderMethod[] = [
-  row("message/send", "sendMessage", "sendMessageRequest", "payload"),
-  row("message/stream", "sendStreamingMessage", "sendMessageRequest", "payload"),
-  row("tasks/get", "getTask", "getTaskRequest", "task"),
-  row("tasks/cancel", "cancelTask", "taskRequest", "task"),
-  row("tasks/resubscribe", "subscribeToTask", "taskRequest", "payload"),
-  row("tasks/pushNotificationConfig/set", "createTaskPushNotificationConfig", "pushConfig", "pushConfig"),
-  row("tasks/pushNotificationConfig/get", "getTaskPushNotificationConfig", "pushConfigRequest", "pushConfig"),
-  row(
-    "tasks/pushNotificationConfig/list",
-    "listTaskPushNotificationConfigs",
-    "listPushConfigsRequest",
-    "listPushConfigsResponse",
-  ),
-  row(
-    "tasks/pushNotificationConfig/delete",
-    "deleteTaskPushNotificationConfig",
-    "pushConfigRequest",
-    undefined,
-  ),
-  row("agent/getAuthenticatedExtendedCard", "getExtendedAgentCard", undefined, "card"),
+  {
+    name: "message/send",
+    rpc: "SendMessage",
+    operation: "sendMessage",
+    request: "sendMessageRequest",
+    response: "payload",
+  },
+  {
+    name: "message/stream",
+    rpc: "SendStreamingMessage",
+    operation: "sendStreamingMessage",
+    request: "sendMessageRequest",
+    response: "payload",
+  },
+  { name: "tasks/get", rpc: "GetTask", operation: "getTask", request: "getTaskRequest", response: "task" },
+  {
+    name: "tasks/cancel",
+    rpc: "CancelTask",
+    operation: "cancelTask",
+    request: "taskRequest",
+    response: "task",
+  },
+  {
+    name: "tasks/resubscribe",
+    rpc: "TaskSubscription",
+    operation: "subscribeToTask",
+    request: "taskRequest",
+    response: "payload",
+  },
+  {
+    name: "tasks/pushNotificationConfig/set",
+    rpc: "CreateTaskPushNotificationConfig",
+    operation: "createTaskPushNotificationConfig",
+    request: "createPushConfigRequest",
+    response: "pushConfig",
+  },
+  {
+    name: "tasks/pushNotificationConfig/get",
+    rpc: "GetTaskPushNotificationConfig",
+    operation: "getTaskPushNotificationConfig",
+    request: "pushConfigRequest",
+    response: "pushConfig",
+  },
+  {
+    name: "tasks/pushNotificationConfig/list",
+    rpc: "ListTaskPushNotificationConfig",
+    operation: "listTaskPushNotificationConfigs",
+    request: "listPushConfigsRequest",
+    response: "listPushConfigsResponse",
+  },
+  {
+    name: "tasks/pushNotificationConfig/delete",
+    rpc: "DeleteTaskPushNotificationConfig",
+    operation: "deleteTaskPushNotificationConfig",
+    request: "pushConfigRequest",
+    response: "nothing",
+  },
+  {
+    name: "agent/getAuthenticatedExtendedCard",
+    rpc: "GetAgentCard",
+    operation: "getExtendedAgentCard",
+    request: undefined,
+    response: "card",
+  },
 ];
-
-function row(
-  name: string,
-  operation: MethodLocalName,
-  request: OlderMethod["request"],
-  response: OlderMethod["response"],
-): OlderMethod {
-  return { name, operation, request, response };
-}

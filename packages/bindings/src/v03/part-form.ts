@@ -4,11 +4,11 @@ import { type Form, type Members, reportMissing } from "./form.ts";
 
 /**
  * Where a part of an older version has the content of one of 1.0. `json` is JSON-RPC's part with a `kind`; `proto` is the
- * JSON of `a2a.v1.Part`, which has neither metadata nor names of files.
+ * JSON of `a2a.v1.Part`.
  */
 const places = {
   json: { raw: "bytes", url: "uri", filename: "name", mediaType: "mimeType" },
-  proto: { raw: "fileWithBytes", url: "fileWithUri", filename: undefined, mediaType: "mimeType" },
+  proto: { raw: "fileWithBytes", url: "fileWithUri", filename: "name", mediaType: "mimeType" },
 } as const;
 
 /**
@@ -25,15 +25,14 @@ export function partForm(dialect: keyof typeof places): Form {
   /** The content of an older part, and its metadata. */
   function contentOf(part: JsonObject): { readonly kind: string; readonly content: JsonObject } {
     const { text, data, metadata } = part;
-    const rest: JsonObject = metadata !== undefined && isJson ? { metadata } : {};
+    const rest: JsonObject = metadata !== undefined ? { metadata } : {};
     if (text !== undefined) {
       return { kind: "text", content: { text, ...rest } };
     }
     if (data !== undefined) {
       const isWrapped = !isObject(data);
       const object = isWrapped ? { value: data } : data;
-      const marked =
-        isWrapped && isJson ? { metadata: { ...(metadata as object), [wrappedMark]: true } } : rest;
+      const marked = isWrapped ? { metadata: { ...(metadata as object), [wrappedMark]: true } } : rest;
       return { kind: "data", content: { data: isJson ? object : { data: object }, ...marked } };
     }
     const file = {
@@ -69,7 +68,7 @@ export function partForm(dialect: keyof typeof places): Form {
         case "url":
         case "filename":
         case "mediaType":
-          return ["file", places[dialect][name] ?? name];
+          return ["file", places[dialect][name]];
         case "data":
           return isJson ? [name, ...rest] : [name, "data", ...rest];
         default:
@@ -109,7 +108,7 @@ export function partForm(dialect: keyof typeof places): Form {
     return {
       ...pick(file, raw, "raw"),
       ...pick(file, url, "url"),
-      ...(filename === undefined ? {} : pick(file, filename, "filename")),
+      ...pick(file, filename, "filename"),
       ...pick(file, mediaType, "mediaType"),
     };
   }
@@ -157,8 +156,8 @@ function isMissing(part: Members, name: string, walk: FieldWalk): boolean {
   return missing;
 }
 
-/** A member under another name; nothing when it is not set, or has no other name. */
-function pick(members: Members, name: string, as: string | undefined): JsonObject {
+/** A member under another name; nothing when it is not set. */
+function pick(members: Members, name: string, as: string): JsonObject {
   const value = members[name] ?? undefined;
-  return value === undefined || as === undefined ? {} : { [as]: value as JsonValue };
+  return value === undefined ? {} : { [as]: value as JsonValue };
 }

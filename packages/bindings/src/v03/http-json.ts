@@ -1,0 +1,155 @@
+import { invalidParams, type MethodLocalName } from "@a2a-connect/core";
+import {
+  bindHttpRequest,
+  createRouteTable,
+  isObject,
+  parseJsonMedia,
+  type RouteMatch,
+  wireCodes,
+} from "@a2a-connect/core/internal";
+import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
+import { type BodyRefusal, unsupportedMediaType } from "../body.ts";
+import { addErrorHeaders, explainFailure } from "../failure.ts";
+import type { HttpRequest, HttpResponse } from "../http.ts";
+import type { Target } from "../http-json/split-target.ts";
+import { CallContext, type Operation } from "../invoke.ts";
+import { readJson } from "../json/read-json.ts";
+import { respondJson } from "../json/respond-json.ts";
+import { toOlderError } from "../jsonrpc/response.ts";
+import type { BindingSettings } from "../options.ts";
+import { type EventFormat, respondStream } from "../sse/respond-stream.ts";
+import { toCurrentHeader, toOlderHeader } from "./calls.ts";
+import { bindProtoCalls, type ProtoCall } from "./proto-calls.ts";
+
+const wire = "http-json";
+const mediaType = "application/json";
+
+/** Answers a request whose path, below the prefix, is one of 0.3. */
+export type OlderHttpHandler = (request: HttpRequest, below: string, target: Target) => Promise<HttpResponse>;
+
+/**
+ * The HTTP+JSON binding of 0.3: paths below `/v1`, and the JSON of the messages of `a2a.v1`. The paths are otherwise those
+ * of 1.0, but for that of the extended card.
+ */
+export function createOlderHttpHandler(
+  operations: readonly Operation[],
+  settings: BindingSettings,
+): OlderHttpHandler {
+  const routes = createRouteTable();
+  const calls = new Map(bindProtoCalls(operations).map((call) => [call.method.localName, call]));
+  return async (request, below, { query, queryFault }) => {
+    const path = below === "/v1/card" ? "/extendedAgentCard" : below.slice("/v1".length);
+    const match = routes.find(request.method, path);
+    const isTenants = match !== undefined && "variables" in match && "tenant" in match.variables;
+    const call =
+      match === undefined || "allow" in match || isTenants ? undefined : calls.get(match.method.localName);
+    if (match !== undefined && "allow" in match) {
+      const refused = new ConnectError(
+        "this path cannot be called with this HTTP method",
+        Code.Unimplemented,
+      );
+      return respondError(
+        request,
+        refused,
+        { status: 405, header: { allow: match.allow.join(", ") } },
+        settings,
+      );
+    }
+    if (match === undefined || call === undefined) {
+      const missing = new ConnectError("there is nothing at this path", Code.Unimplemented);
+      return respondError(request, missing, { status: 404 }, settings);
+    }
+    if (queryFault !== undefined) {
+      const refused = invalidParams({ field: "", description: queryFault });
+      return respondError(request, refused, { status: 400 }, settings);
+    }
+    return answer(call, match, query, request, settings);
+  };
+}
+
+async function answer(
+  call: ProtoCall,
+  match: RouteMatch,
+  query: URLSearchParams,
+  request: HttpRequest,
+  settings: BindingSettings,
+): Promise<HttpResponse> {
+  const { bound } = call;
+  const explain = (thrown: unknown) => explainFailure(thrown, { wire, method: call.name }, settings);
+  let context: HandlerContext | undefined;
+  try {
+    const hasBody = withBody.has(call.method.localName);
+    const body = hasBody ? await readJson(request, settings, checkType) : noBody;
+    if ("error" in body) {
+      return await respondError(request, body.error, { status: body.status, header: body.header }, settings);
+    }
+    context = new CallContext(bound.desc, request, { wire, header: toCurrentHeader(request.header) });
+    const { maxJsonDepth: maxDepth } = settings;
+    const message = hasBody
+      ? call.read(toRequest(call, match, body.json), maxDepth)
+      : bindHttpRequest(match.method, match.route, match.variables, query, undefined, { maxDepth });
+    await request.body.release?.();
+    if (bound.kind === "stream") {
+      const format: EventFormat = {
+        event: call.write,
+        failure: (thrown) => formatError(explain(thrown)),
+        failureType: "error",
+      };
+      const response = await respondStream(bound.call(message, context), context, format, settings);
+      toOlderHeader(context.responseHeader);
+      return response;
+    }
+    const text = call.write(await bound.call(message, context));
+    const header = context.responseHeader;
+    toOlderHeader(header);
+    header.set("cache-control", "no-store");
+    return await respondJson(request, { status: 200, text, mediaType, header }, settings);
+  } catch (thrown) {
+    const error = explain(thrown);
+    const header = context?.responseHeader ?? new Headers();
+    return respondError(request, error, { status: wireCodes(error).httpStatus, header }, settings);
+  }
+}
+
+const noBody = { json: undefined };
+
+/** The operations whose request is in the body. Everything about the others is in the path and the query. */
+const withBody: ReadonlySet<MethodLocalName> = new Set([
+  "sendMessage",
+  "sendStreamingMessage",
+  "createTaskPushNotificationConfig",
+]);
+
+/**
+ * The request of `a2a.v1` in a body. A push config's task is in the path; some SDKs send the config alone, as the proto says,
+ * and some the whole request.
+ */
+function toRequest({ desc }: ProtoCall, { variables }: RouteMatch, body: unknown): unknown {
+  if (desc.name !== "CreateTaskPushNotificationConfig") {
+    return body ?? {};
+  }
+  const parent = `tasks/${variables["taskId"] ?? ""}`;
+  return isObject(body) && "config" in body ? { ...body, parent } : { parent, config: body };
+}
+
+function checkType(header: Headers): BodyRefusal | undefined {
+  return parseJsonMedia(header.get("content-type")) === mediaType
+    ? undefined
+    : unsupportedMediaType([mediaType]);
+}
+
+/** An error is what it is over JSON-RPC, without an envelope. */
+function formatError(error: ConnectError): string {
+  return JSON.stringify(toOlderError(error));
+}
+
+function respondError(
+  request: HttpRequest,
+  error: ConnectError,
+  { status, header: init }: { status: number; header?: HeadersInit | undefined },
+  settings: BindingSettings,
+): Promise<HttpResponse> {
+  const header = init instanceof Headers ? init : new Headers(init);
+  addErrorHeaders(header, error);
+  return respondJson(request, { status, text: formatError(error), mediaType, header }, settings);
+}
