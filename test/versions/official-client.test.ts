@@ -3,7 +3,10 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createJsonRpcTransport } from "@a2a-connect/bindings/client";
+import { startReceiver } from "@a2a-connect/conformance";
 import { type ServedAgent, serve } from "@a2a-connect/node";
+import { A2AService } from "@a2a-connect/proto";
 import { createReferenceAgent, profileOptions } from "@a2a-connect/reference-agent";
 import type {
   Message,
@@ -21,6 +24,7 @@ import {
   RestTransportFactory,
 } from "@a2a-js/sdk-0.3/client";
 import { GrpcTransportFactory } from "@a2a-js/sdk-0.3/client/grpc";
+import { createClient } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 type StreamEvent = Message | Task | TaskStatusUpdateEvent | TaskArtifactUpdateEvent;
@@ -180,6 +184,35 @@ describe.each(Object.keys(transports) as (keyof typeof transports)[])("the 0.3 c
     expect(await client.listTaskPushNotificationConfig({ id: taskId })).toEqual([made]);
     await client.deleteTaskPushNotificationConfig(ids);
     expect(await client.listTaskPushNotificationConfig({ id: taskId })).toEqual([]);
+  });
+});
+
+describe("a webhook of a 0.3 caller", () => {
+  it("is told the whole task in the form of 0.3, with its token; that of a 1.0 caller is told the events", async () => {
+    await using receiver = await startReceiver();
+    const client = await new ClientFactory().createFromUrl(served.url);
+    const { id: taskId } = (await client.sendMessage(sending("ask What?"))) as Task;
+    await client.setTaskPushNotificationConfig({
+      taskId,
+      pushNotificationConfig: { id: "older", url: `${receiver.url}/older`, token: "the-token" },
+    });
+    await createClient(
+      A2AService,
+      createJsonRpcTransport({ url: `${served.url}/rpc` }),
+    ).createTaskPushNotificationConfig({ taskId, id: "current", url: `${receiver.url}/current` });
+    await client.sendMessage(sending("Ada", { taskId }));
+    const toldAt = (path: string) =>
+      receiver.requests
+        .filter((request) => request.path === path)
+        .map(({ body, head }) => ({ head, json: JSON.parse(body.toString()) }));
+    const isOver = (path: string, word: string) =>
+      toldAt(path).some(({ json }) => JSON.stringify(json).includes(word));
+    await receiver.until(() => isOver("/older", "completed") && isOver("/current", "TASK_STATE_COMPLETED"));
+    const last = toldAt("/older").at(-1);
+    expect(last?.json).toEqual(await client.getTask({ id: taskId }));
+    expect(last?.head).toMatch(/^x-a2a-notification-token: the-token$/im);
+    expect(last?.head).toMatch(/^content-type: application\/json$/im);
+    expect(toldAt("/current").at(-1)?.json).toHaveProperty("statusUpdate");
   });
 });
 

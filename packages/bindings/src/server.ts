@@ -14,3 +14,4 @@ export { type HealthOptions, registerHealth } from "./rpc/health.ts";
 export { refuseRpc, refuseUnknownRpc } from "./rpc/plain-error.ts";
 export { type ReflectionOptions, registerReflection } from "./rpc/reflection.ts";
 export { mergeOlderCard, toOlderCard } from "./v03/card-form.ts";
+export { isOlderConfig, writeOlderTask } from "./v03/push.ts";

@@ -30,6 +30,7 @@ import type { BoundMethod, Operation, StreamMethod, UnaryMethod } from "../invok
 import { type Form, same } from "./form.ts";
 import type { Forms } from "./forms.ts";
 import { type OlderMethod, olderMethods } from "./methods.ts";
+import { markPushConfig } from "./push.ts";
 
 /** An operation for callers of an older version: it takes their JSON, and answers in theirs. */
 export interface OlderCall {
@@ -86,7 +87,9 @@ function bindOlderCall(
         throw invalidParams(walk.violations);
       }
       try {
-        return parseMessage(input, current, { maxDepth });
+        const message = parseMessage(input, current, { maxDepth });
+        markPushConfig(message);
+        return message;
       } catch (error) {
         throw renameFields(error, asked);
       }

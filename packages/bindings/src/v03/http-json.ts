@@ -1,4 +1,4 @@
-import { invalidParams, type MethodLocalName } from "@a2a-connect/core";
+import type { MethodLocalName } from "@a2a-connect/core";
 import {
   bindHttpRequest,
   createRouteTable,
@@ -60,8 +60,7 @@ export function createOlderHttpHandler(
       return respondError(request, missing, { status: 404 }, settings);
     }
     if (queryFault !== undefined) {
-      const refused = invalidParams({ field: "", description: queryFault });
-      return respondError(request, refused, { status: 400 }, settings);
+      return respondError(request, queryFault, { status: 400 }, settings);
     }
     return answer(call, match, query, request, settings);
   };

@@ -1,7 +1,7 @@
 import { eventIdHeader } from "@a2a-connect/bindings";
-import { encodeInTurns, runInTurns } from "@a2a-connect/bindings/server";
+import { encodeInTurns, runInTurns, writeOlderTask } from "@a2a-connect/bindings/server";
 import { decodeInSteps, formatOnce } from "@a2a-connect/core/internal";
-import { StreamResponseSchema, type TaskPushNotificationConfig } from "@a2a-connect/proto";
+import { StreamResponseSchema, type Task, type TaskPushNotificationConfig } from "@a2a-connect/proto";
 import type { LogEvent } from "../store/task-store.ts";
 
 /** The request to a webhook for one event. */
@@ -20,14 +20,16 @@ const tokenHeader = "X-A2A-Notification-Token";
  * (requirements N-1 to N-3). `x-a2a-event-id` has the event's generation; with the task id in the body it tells a
  * receiver which events it has seen already. A large one is made in slices, and other calls run in between.
  *
+ * @param task the task of the event, for a webhook that an older caller has registered: it gets the whole task
  * @throws Error (as a rejection) when the event was damaged, or the config has a value that a header cannot carry
  */
 export async function createNotification(
   config: TaskPushNotificationConfig,
   event: LogEvent,
+  task?: Task,
 ): Promise<Notification> {
   const headers = new Headers({
-    "content-type": "application/a2a+json",
+    "content-type": task === undefined ? "application/a2a+json" : "application/json",
     [eventIdHeader]: String(event.generation),
   });
   const { token, authentication } = config;
@@ -37,10 +39,14 @@ export async function createNotification(
   if (token !== "") {
     headers.set(tokenHeader, token);
   }
-  const response = await runInTurns(decodeInSteps(StreamResponseSchema, event.payload));
-  const text = formatOnce(StreamResponseSchema, response);
+  const text = task === undefined ? await writeEvent(event) : writeOlderTask(task);
   const body = await encodeInTurns(typeof text === "string" ? [text] : text);
   return { headers, body, bytes: body.reduce((sum, { length }) => sum + length, 0) };
+}
+
+async function writeEvent({ payload }: LogEvent): Promise<string | Iterable<string>> {
+  const response = await runInTurns(decodeInSteps(StreamResponseSchema, payload));
+  return formatOnce(StreamResponseSchema, response);
 }
 
 /** The first field of a config whose value a header cannot carry; undefined when all can be sent. */

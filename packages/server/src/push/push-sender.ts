@@ -1,5 +1,8 @@
+import { isOlderConfig } from "@a2a-connect/bindings/server";
 import { pause } from "@a2a-connect/core/internal";
+import type { Task } from "@a2a-connect/proto";
 import type { EngineContext } from "../engine/engine-context.ts";
+import { readTask } from "../engine/read-task.ts";
 import type { Delivery, DeliveryMove, DueDeliveries } from "../store/task-store.ts";
 import { type Attempt, chooseDeliveries, isLarge } from "./choose-deliveries.ts";
 import { ConfigCallers } from "./config-callers.ts";
@@ -234,11 +237,12 @@ export class PushSender {
   }
 
   async #post(run: Run): Promise<PostOutcome> {
-    const { url } = run.delivery.config;
+    const { config } = run.delivery;
+    const { url } = config;
     const { signal } = run.controller;
     let notification: Notification | undefined;
     try {
-      notification = await (isLarge(run) ? this.#makeInTurn(run) : this.#make(run));
+      notification = await (isLarge(run) || isOlderConfig(config) ? this.#makeInTurn(run) : this.#make(run));
     } catch {
       // The reason is private, because it is about a config or an event.
       const problem = "was not called, because its event could not be read";
@@ -251,7 +255,7 @@ export class PushSender {
 
   /**
    * Makes one large notification after the other: it takes several times its size meanwhile, and may be larger than its
-   * event was.
+   * event was, above all when it is a whole task.
    *
    * @returns undefined when those before have taken the room
    */
@@ -278,10 +282,19 @@ export class PushSender {
     if (event?.generation !== next) {
       throw new Error("the event is missing");
     }
-    const notification = await createNotification(config, event);
+    const task = isOlderConfig(config) ? await this.#readTask(run.delivery) : undefined;
+    const notification = await createNotification(config, event, task);
     run.bytes = notification.bytes;
     run.isMade = true;
     return notification;
+  }
+
+  async #readTask({ owner, taskId }: Delivery): Promise<Task> {
+    const stored = await this.#context.store.find(owner, taskId, "full");
+    if (stored === undefined) {
+      throw new Error("the task is missing");
+    }
+    return (await readTask(this.#context, stored, "full")).task;
   }
 
   /** The cursor's next position; undefined when the result is not known, and the event is sent again. */
