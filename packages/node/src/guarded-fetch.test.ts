@@ -220,6 +220,28 @@ describe("a guarded fetch and proxies (N-6)", () => {
   });
 });
 
+it("resolves names of other callers while those of one do not resolve, and forgets what waited too long", async () => {
+  await using listener = await listen(echo);
+  const asked: string[] = [];
+  const ends: (() => void)[] = [];
+  const lookup: LookupFunction = (name, _options, callback) => {
+    asked.push(name);
+    const answer = () => callback(null, [{ address: "127.0.0.1", family: 4 }]);
+    if (name.startsWith("slow")) ends.push(answer);
+    else answer();
+  };
+  await using guarded = createGuardedFetch({ allow: ["good.example"], lookup, connectTimeoutMs: 500 });
+  const slow = ["slow-1.example", "slow-2.example", "slow-3.example"].map((host) =>
+    guarded.fetch(`https://${host}/`, {}, "alice").catch(() => "failed"),
+  );
+  const good = await guarded.fetch(`http://good.example:${listener.port}/`, {}, "bob");
+  expect([good.status, asked]).toEqual([200, ["slow-1.example", "good.example"]]);
+  await Promise.all(slow);
+  for (const end of ends) end();
+  await guarded.fetch(`http://good.example:${listener.port}/`, { headers: { connection: "close" } }, "alice");
+  expect(asked.slice(2).filter((name) => name.startsWith("slow"))).toEqual([]);
+});
+
 /** Answers with `answers`, one after the other, and the last of them for ever. */
 function createResolver(...answers: string[][]): {
   asked: string[];

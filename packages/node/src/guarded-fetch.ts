@@ -1,6 +1,8 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { lookup as systemLookup } from "node:dns";
 import type { LookupFunction } from "node:net";
 import type { ConnectionOptions } from "node:tls";
+import { ReadTurns } from "@a2a-connect/core/internal";
 import { Agent, buildConnector, type Dispatcher, Pool, fetch as undiciFetch } from "undici";
 import {
   type AddressGuard,
@@ -30,8 +32,10 @@ export interface GuardedFetch extends AsyncDisposable {
    * The standard `fetch`, with three differences. It rejects, with the code `ERR_ADDRESS_REFUSED`, when the guard does
    * not permit the address. It never follows a redirect, but returns it (or rejects, for `redirect: "error"`). It uses
    * no proxy. Form data must be undici's own.
+   *
+   * It resolves two names at a time, as the system's resolver does, and one for each `caller`, however long that takes.
    */
-  readonly fetch: typeof fetch;
+  readonly fetch: (input: string | URL | Request, init?: RequestInit, caller?: string) => Promise<Response>;
   /** Why a URL would be refused for its text (see AddressGuard). Call it when a URL is registered. */
   refuseUrl(url: string): string | undefined;
   /** Closes all connections; calls that still run reject. */
@@ -48,7 +52,23 @@ export interface GuardedFetch extends AsyncDisposable {
  */
 export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
   const guard = createAddressGuard(options);
-  const { responseTimeoutMs = 300_000 } = options;
+  const { responseTimeoutMs = 300_000, connectTimeoutMs = 10_000, lookup = systemLookup } = options;
+  const callers = new AsyncLocalStorage<string | undefined>();
+  const turns = new ReadTurns(maxLookups);
+  // A name that is slow to resolve keeps a thread beyond its connection's time, but no place among those that wait.
+  const lookupInTurn: LookupFunction = (hostname, lookupOptions, callback) => {
+    const signal = AbortSignal.timeout(connectTimeoutMs);
+    const read = (): Promise<void> =>
+      new Promise((resolve) =>
+        lookup(hostname, lookupOptions, (...answer) => {
+          resolve();
+          callback(...answer);
+        }),
+      );
+    turns
+      .run({ share: callers.getStore(), signal: () => signal }, read)
+      .catch((error) => callback(error, ""));
+  };
   // A pool for each origin, because a resolver does not know the port for which a name is resolved. Not an agent that
   // reads the environment: a proxy would resolve the name itself.
   const agent = new Agent({
@@ -57,11 +77,11 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
         ...poolOptions,
         headersTimeout: responseTimeoutMs,
         bodyTimeout: responseTimeoutMs,
-        connect: guardedConnector(guard, targetOf(new URL(origin)), options),
+        connect: guardedConnector(guard, targetOf(new URL(origin)), { ...options, lookup: lookupInTurn }),
       }),
   });
   const dispatcher = agent.compose(limitInterimAnswers);
-  const guardedFetch: typeof fetch = async (input, init) => {
+  const guardedFetch: GuardedFetch["fetch"] = async (input, init, caller) => {
     const text = input instanceof Request ? input.url : String(input);
     const refusal = guard.refuseUrl(text);
     if (refusal !== undefined) throw addressRefused(`the URL ${refusal}`);
@@ -73,7 +93,8 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
     };
     try {
       // undici's types name its own classes in place of the DOM's. At run time they are the same, except for form data.
-      return (await undiciFetch(text, request as Parameters<typeof undiciFetch>[1])) as unknown as Response;
+      const run = () => undiciFetch(text, request as Parameters<typeof undiciFetch>[1]);
+      return (await callers.run(caller, run)) as unknown as Response;
     } catch (error) {
       throw isRefusal(error) ? error.cause : error;
     }
@@ -85,6 +106,9 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
     [Symbol.asyncDispose]: () => agent.destroy(),
   };
 }
+
+/** Names that are resolved at a time: Node has no more threads for it. */
+const maxLookups = 2;
 
 /** Interim answers (1xx, such as Early Hints) before the answer to a request. undici would read them without end. */
 const maxInterimAnswers = 16;

@@ -1,8 +1,8 @@
+import type { ReadTurns } from "@a2a-connect/core/internal";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
 import type { ServedAgent } from "../agent/served-agent.ts";
 import type { SkillSwitches } from "../agent/skill-switches.ts";
 import type { TaskStore } from "../store/task-store.ts";
-import type { ReadTurns } from "./capacity/read-turns.ts";
 import type { Clock } from "./clock.ts";
 import type { JournalCodec } from "./durable/journal-codec.ts";
 import type { EventBudget } from "./live-tail.ts";

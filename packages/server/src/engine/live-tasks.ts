@@ -1,6 +1,5 @@
-import type { Holding, SharedBudget } from "@a2a-connect/core/internal";
+import type { Holding, Reader, SharedBudget } from "@a2a-connect/core/internal";
 import type { Owner } from "../store/task-store.ts";
-import type { Reader } from "./capacity/read-turns.ts";
 import { ownerShare } from "./capacity/shares.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { LiveTask } from "./live-task.ts";

@@ -1,6 +1,12 @@
 import { nextSlice } from "@a2a-connect/bindings/server";
 import { a2aError, findA2AError, invalidParams, isInterrupted, isTerminal } from "@a2a-connect/core";
-import { isLarge, lastEventIdHeader, type SharedBudget } from "@a2a-connect/core/internal";
+import {
+  isLarge,
+  lastEventIdHeader,
+  type Reader,
+  ReadTurns,
+  type SharedBudget,
+} from "@a2a-connect/core/internal";
 import { type Message, MessageSchema, TaskSchema, TaskState } from "@a2a-connect/proto";
 import { create, equals, type JsonObject } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
@@ -21,7 +27,6 @@ import {
 } from "../agent/skill-selection.ts";
 import type { KeyedTask, Owner, StoredTask, TaskPage, TaskQuery, TaskView } from "../store/task-store.ts";
 import { createActiveBytes, createFollowers } from "./capacity/caller-budgets.ts";
-import { type Reader, ReadTurns } from "./capacity/read-turns.ts";
 import type { CallDetails } from "./command.ts";
 import { readJournal } from "./durable/journal.ts";
 import { createJournalCodec } from "./durable/journal-codec.ts";

@@ -1,8 +1,8 @@
 import { isSettled, isTerminal } from "@a2a-connect/core";
+import type { Reader } from "@a2a-connect/core/internal";
 import type { TaskState } from "@a2a-connect/proto";
 import type { ConnectError } from "@connectrpc/connect";
 import type { Owner } from "../store/task-store.ts";
-import type { Reader } from "./capacity/read-turns.ts";
 import { CommitWaiters } from "./commit-waiters.ts";
 import { CommittedEvent } from "./committed-event.ts";
 import type { EngineContext } from "./engine-context.ts";

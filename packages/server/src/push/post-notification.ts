@@ -16,6 +16,8 @@ export type PostOutcome =
 /** How to send it, and for how long. */
 export interface PostSettings {
   readonly fetch: PushFetch;
+  /** The caller whose webhook it is. */
+  readonly caller: string;
   readonly timeoutMs: number;
   readonly clock: Pick<Clock, "schedule">;
   readonly signal: AbortSignal;
@@ -31,17 +33,18 @@ const maxAnswerBytes = 16_384;
 export async function postNotification(
   url: string,
   notification: Notification,
-  { fetch, timeoutMs, clock, signal }: PostSettings,
+  { fetch, caller, timeoutMs, clock, signal }: PostSettings,
 ): Promise<PostOutcome> {
   const timeout = new AbortController();
   const cancelTimeout = clock.schedule(timeoutMs, () => timeout.abort());
   try {
-    const response = await fetch(url, {
+    const init: RequestInit = {
       method: "POST",
       ...contentOf(notification),
       redirect: "manual",
       signal: AbortSignal.any([signal, timeout.signal]),
-    });
+    };
+    const response = await fetch(url, init, caller);
     const { ok, status } = response;
     await discardAnswer(response.body);
     // A platform that hides redirects says 0.

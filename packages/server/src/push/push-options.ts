@@ -1,8 +1,9 @@
 /**
  * Sends one request, like the platform's `fetch`. It must support `signal`, `redirect`, a body of bytes and, for a
  * notification of more than some 256 KiB, a stream of bytes whose number the `content-length` header says.
+ * `caller` is the one whose webhook it is: of what is limited, one caller gets its share.
  */
-export type PushFetch = (url: string, init: RequestInit) => Promise<Response>;
+export type PushFetch = (url: string, init: RequestInit, caller?: string) => Promise<Response>;
 
 /** How long to wait before a failed webhook is tried again; each delay is between half of this and all of it. */
 export interface PushRetry {

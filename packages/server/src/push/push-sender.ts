@@ -248,9 +248,9 @@ export class PushSender {
       const problem = "was not called, because its event could not be read";
       return signal.aborted ? { kind: "stopped" } : { kind: "failed", problem };
     }
-    return signal.aborted || notification === undefined
-      ? { kind: "stopped" }
-      : postNotification(url, notification, { ...this.#options, clock: this.#context.clock, signal });
+    if (signal.aborted || notification === undefined) return { kind: "stopped" };
+    const settings = { ...this.#options, caller: run.share, clock: this.#context.clock, signal };
+    return postNotification(url, notification, settings);
   }
 
   /**

@@ -1,9 +1,9 @@
+import { ReadTurns } from "@a2a-connect/core/internal";
 import { createEngineHarness, say, taskOf } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it, vi } from "vitest";
 import { defineAgent } from "../../agent/agent-definition.ts";
 import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
-import { ReadTurns } from "./read-turns.ts";
 
 /** Reads that end when a test says so. */
 function setUp(max: number) {

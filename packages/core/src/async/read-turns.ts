@@ -13,8 +13,8 @@ interface Waiting {
 }
 
 /**
- * Lets few reads of the store run at a time, because each keeps what it reads in memory before a budget can count it. Half of
- * the places at most are for one caller. Callers that wait take turns, and a call whose caller has gone reads nothing.
+ * Lets few reads run at a time: of the store, because each keeps what it reads in memory before a budget can count it; of
+ * the resolver, because it asks for few names at a time. Half of the places at most are for one caller. Callers that wait take turns, and a call whose caller has gone reads nothing.
  */
 export class ReadTurns {
   readonly #max: number;
