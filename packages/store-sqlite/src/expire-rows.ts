@@ -1,10 +1,19 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Expiry } from "@a2a-connect/server/store";
 import { type LargeValues, pieceBytes } from "./large-values.ts";
+import { type ListPlace, type PlaceRow, toPlace } from "./list-totals.ts";
 import { finished, prepareQuery } from "./schema.ts";
 
 /** Answers `TaskStore.expire`; runs inside a transaction. */
-export type ExpireRows = (expiry: Expiry) => boolean;
+export type ExpireRows = (expiry: Expiry) => Expired;
+
+/** What was removed. */
+export interface Expired {
+  /** The tasks that are gone. */
+  readonly tasks: readonly ListPlace[];
+  /** Whether there may be more to remove. */
+  readonly more: boolean;
+}
 
 /** To free this many bytes costs about as much as to remove a row: a large value has a chain of pages of its own. */
 const bytesPerRow = 16 * 1024;
@@ -34,9 +43,9 @@ export function createExpireRows(database: DatabaseSync, values: LargeValues): E
   );
   const removeKey = database.prepare("delete from keys where number = ?");
   const firstDoomed = prepareQuery<TaskNumber>(database, "select task as number from doomed limit 1");
-  const firstFinished = prepareQuery<TaskNumber>(
+  const firstFinished = prepareQuery<TaskNumber & PlaceRow>(
     database,
-    `select number from tasks where ${finished} and status_timestamp < ? order by status_timestamp limit 1`,
+    `select number, tenant, principal, context_id, state, status_timestamp, task_id from tasks where ${finished} and status_timestamp < ? order by status_timestamp limit 1`,
   );
   const removeTask = database.prepare("delete from tasks where number = ?");
   const doom = database.prepare("insert into doomed (task) values (?)");
@@ -102,26 +111,29 @@ export function createExpireRows(database: DatabaseSync, values: LargeValues): E
     return spent;
   }
 
-  function nextDoomed(finishedBefore: number | undefined): number | undefined {
+  /** @param gone gets the place of a task that this removes */
+  function nextDoomed(finishedBefore: number | undefined, gone: ListPlace[]): number | undefined {
     const doomed = firstDoomed.get();
     if (doomed !== undefined || finishedBefore === undefined) return doomed?.number;
     const task = firstFinished.get(finishedBefore);
     if (task === undefined) return undefined;
     removeTask.run(task.number);
     doom.run(task.number);
+    gone.push(toPlace(task));
     return task.number;
   }
 
   return ({ finishedBefore, now, limit }) => {
+    const tasks: ListPlace[] = [];
     let left = limit - expireMessages(now, limit);
     while (left > 0) {
-      const task = nextDoomed(finishedBefore);
-      if (task === undefined) return false;
+      const task = nextDoomed(finishedBefore, tasks);
+      if (task === undefined) return { tasks, more: false };
       const spent = removeRows(task, left);
       if (spent < left) redeem.run(task);
       left -= spent + 1;
     }
-    return true;
+    return { tasks, more: true };
   };
 }
 

@@ -10,10 +10,11 @@ export interface GroupCommit {
    * only its own caller gets the error, and the other writes are committed.
    *
    * @param bytes about how much it writes
+   * @param committed is called once with the result of `write` when that is durable, before anything else can read it
    * @returns the result of `write`, once that is durable
    * @throws ConnectError `Unavailable` when the transaction failed; nothing of it was stored
    */
-  run<T>(bytes: number, write: () => T): Promise<T>;
+  run<T>(bytes: number, write: () => T, committed?: (result: T) => void): Promise<T>;
   /** Commits the waiting writes and refuses all later ones. */
   close(): void;
 }
@@ -108,12 +109,15 @@ export function createGroupCommit(database: DatabaseSync, assertInPlace: () => v
   }
 
   return {
-    run<T>(bytes: number, write: () => T): Promise<T> {
+    run<T>(bytes: number, write: () => T, committed?: (result: T) => void): Promise<T> {
       if (!open) return Promise.reject(storeClosed());
       return new Promise<T>((resolve, reject) => {
-        // The closure passes the result of `write` to `resolve`. The list of pending writes cannot express the type of
-        // each result.
-        waiting.push({ bytes, write, resolve: resolve as (result: unknown) => void, reject });
+        const settle = (result: T): void => {
+          committed?.(result);
+          resolve(result);
+        };
+        // `settle` gets the result of `write`. The list of pending writes cannot express the type of each result.
+        waiting.push({ bytes, write, resolve: settle as (result: unknown) => void, reject });
         schedule();
       });
     },

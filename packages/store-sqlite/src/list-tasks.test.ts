@@ -6,6 +6,7 @@ import { expect, it, onTestFinished, vi } from "vitest";
 import { temporaryFile } from "../test-support/temporary-file.ts";
 import { createLargeValues } from "./large-values.ts";
 import { createListTasks } from "./list-tasks.ts";
+import { ListTotals } from "./list-totals.ts";
 import { createSqliteTaskStore } from "./sqlite-task-store.ts";
 import { createTaskReader } from "./task-rows.ts";
 
@@ -39,8 +40,18 @@ async function openFilled(): Promise<DatabaseSync> {
   return new DatabaseSync(file);
 }
 
-function listAll(database: DatabaseSync, sliceTasks: number | undefined, filter: Partial<TaskQuery>) {
-  const list = createListTasks(database, createTaskReader(database, createLargeValues(database)), sliceTasks);
+function listAll(
+  database: DatabaseSync,
+  sliceTasks: number | undefined,
+  filter: Partial<TaskQuery>,
+  totals = new ListTotals(),
+) {
+  const list = createListTasks(
+    database,
+    createTaskReader(database, createLargeValues(database)),
+    totals,
+    sliceTasks,
+  );
   const pages: TaskPage[] = [];
   let steps = 0;
   for (let after: TaskQuery["after"]; ; ) {
@@ -81,16 +92,53 @@ it("passes the tasks of its slice only, in their order, by the index", async () 
   }
 });
 
+it.each(filters)("counts once, and lists as before: %o", async (filter) => {
+  using database = await openFilled();
+  const counted = listAll(database, undefined, filter);
+  const totals = new ListTotals();
+  totals.open({ ...all, ...filter }).add(counted.pages[0]?.totalSize ?? 0, undefined);
+  const prepare = vi.spyOn(database, "prepare");
+  for (const sliceTasks of [undefined, 1, 2])
+    expect(listAll(database, sliceTasks, filter, totals).pages).toEqual(counted.pages);
+  expect(prepare.mock.calls.filter(([sql]) => sql.includes("count(*)"))).toEqual([]);
+});
+
+it("keeps totals while tasks come, change, go and are counted", async () => {
+  const file = temporaryFile();
+  await createSqliteTaskStore({ file }).close();
+  insertTasks(file, 10_001);
+  const store = createSqliteTaskStore({ file });
+  onTestFinished(() => store.close());
+  // Counting takes two steps: one task comes before the place where it is, one leaves from there, one comes after it.
+  const counting = store.list(all);
+  const change = { contextId: "c0", state: TaskState.COMPLETED, at: 20_000 };
+  const { tail } = (await store.find(alice, "t1", "head")) ?? expect.fail("the task is there");
+  await Promise.all([
+    store.commit(createCommit({ taskId: "new", at: 30_000, contextId: "c0" })),
+    store.commit(createCommit({ taskId: "old", at: 0, contextId: "c0" })),
+    store.commit(createCommit({ taskId: "t1", after: { tail, fence: 1 }, ...change })),
+  ]);
+  await counting;
+  const totalsOf = async () =>
+    Promise.all(
+      [{}, { contextId: "c0" }, { state: TaskState.COMPLETED }, { since: 15_000 }].map(
+        async (filter) => (await store.list({ ...all, ...filter })).totalSize,
+      ),
+    );
+  expect(await totalsOf()).toEqual([10_003, 10_002, 1, 2]);
+  await store.commit(createCommit({ taskId: "newer", ...change, at: 30_000 }));
+  expect(await totalsOf()).toEqual([10_004, 10_003, 2, 3]);
+  await expect(store.commit(createCommit({ taskId: "newer" }))).resolves.toMatchObject({
+    refused: "conflict",
+  });
+  while (await store.expire({ finishedBefore: 40_000, now: 0, limit: 10 }));
+  expect(await totalsOf()).toEqual([10_002, 10_001, 0, 1]);
+});
+
 it("lets other calls run between ten thousand tasks and the next", async () => {
   const file = temporaryFile();
   await createSqliteTaskStore({ file }).close();
-  const database = new DatabaseSync(file);
-  database.exec(`
-    with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < 10001)
-    insert into tasks (task_id, tenant, principal, context_id, state, status_timestamp, sequence, generation, fence,
-      snapshot_sequence, snapshot_generation)
-    select 't' || n, '${alice.tenant}', '${alice.principal}', 'c' || (n > 10000), 1, n, 0, 0, 1, 0, 0 from numbers`);
-  database.close();
+  insertTasks(file, 10_001);
   const store = createSqliteTaskStore({ file });
   onTestFinished(() => store.close());
   let turns = 0;
@@ -100,3 +148,13 @@ it("lets other calls run between ten thousand tasks and the next", async () => {
   expect((await store.list(all)).totalSize).toBe(10_001);
   expect(turns).toBe(1);
 });
+
+/** Writes tasks t1, t2, … without logs, each newer than the one before. */
+function insertTasks(file: string, count: number): void {
+  using database = new DatabaseSync(file);
+  database.exec(`
+    with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < ${count})
+    insert into tasks (task_id, tenant, principal, context_id, state, status_timestamp, sequence, generation, fence,
+      snapshot_sequence, snapshot_generation)
+    select 't' || n, '${alice.tenant}', '${alice.principal}', 'c' || (n > 10000), 1, n, 0, 0, 1, 0, 0 from numbers`);
+}

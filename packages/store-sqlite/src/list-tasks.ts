@@ -1,6 +1,7 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import { type ListCursor, type TaskPage, TaskPageBuilder, type TaskQuery } from "@a2a-connect/server/store";
 import type { Gap } from "./large-values.ts";
+import type { ListTotals } from "./list-totals.ts";
 import { prepareQuery, type Query } from "./schema.ts";
 import { type TaskReader, type TaskRow, taskColumns } from "./task-rows.ts";
 
@@ -20,16 +21,20 @@ interface Condition {
 /** How many tasks one step passes, to count them and to find those of the page: a millisecond or two. */
 const defaultSliceTasks = 10_000;
 
+/** How many tasks the first step of a page passes when there is nothing to count. */
+const minSliceTasks = 1_000;
+
 const newestFirst = "order by status_timestamp desc, task_id desc";
 
 /**
- * Lists by `tasks_by_owner` or `tasks_by_context`. Both have the order and all filters, so that counting reads no row. Every
- * task of the owner or context has to be passed to count the matches, so a long list takes many steps. What changes between
- * two steps is seen or not, as between two pages.
+ * Lists by `tasks_by_owner` or `tasks_by_context`. Both have the order and all filters, so that counting reads no row. When
+ * the total is not kept, every task of the owner or context has to be passed to count the matches, so a long list takes many
+ * steps. What changes between two steps is seen or not, as between two pages.
  */
 export function createListTasks(
   database: DatabaseSync,
   reader: TaskReader,
+  totals: ListTotals,
   sliceTasks: number = defaultSliceTasks,
 ): ListTasks {
   /** One statement for each combination of filters. */
@@ -51,11 +56,15 @@ export function createListTasks(
 
   return function* (query, gaps) {
     const page = new TaskPageBuilder(query);
-    let [totalSize, more] = [0, false];
-    for (let last: ListCursor | undefined; ; yield) {
+    const tally = totals.open(query);
+    const isKept = tally.isDone;
+    let more = false;
+    // Without tasks to count, the page begins where it begins, and the first slice is what it may need.
+    for (let last = isKept ? query.after : undefined, size = isKept ? minSliceTasks : sliceTasks; ; yield) {
       const rest = [...toFilters(query), ...toPlace("<", last)];
       const oldest = toCondition("status_timestamp >= ?", query.since);
-      const lastOfSlice = { sql: `${newestFirst} limit 1 offset ?`, values: [sliceTasks - 1] };
+      const lastOfSlice = { sql: `${newestFirst} limit 1 offset ?`, values: [size - 1] };
+      size = sliceTasks;
       const [end] = select<PlaceRow>("status_timestamp, task_id", query, [...rest, ...oldest], lastOfSlice);
       last = end && { statusTimestamp: end.status_timestamp, taskId: end.task_id };
       // One of the two bounds: with both, SQLite would search by the earlier one, and pass the same tasks in each step.
@@ -73,9 +82,13 @@ export function createListTasks(
           if (!more) page.add((bytes) => reader.task(row, query.view, gaps, bytes));
         }
       }
-      const [count] = select<{ readonly total: number }>("count(*) as total", query, slice);
-      totalSize += count?.total ?? 0;
-      if (last === undefined) return { tasks: page.tasks, totalSize, more };
+      if (!isKept) {
+        const [count] = select<{ readonly total: number }>("count(*) as total", query, slice);
+        tally.add(count?.total ?? 0, last);
+      }
+      if (last === undefined || (isKept && more)) {
+        return { tasks: page.tasks, totalSize: tally.total, more };
+      }
     }
   };
 }

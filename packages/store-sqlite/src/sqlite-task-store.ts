@@ -24,6 +24,7 @@ import {
   type WrittenValues,
 } from "./large-values.ts";
 import { createListTasks } from "./list-tasks.ts";
+import { ListTotals } from "./list-totals.ts";
 import { type Durability, openDatabase } from "./open-database.ts";
 import { createPushDeliveries } from "./push-deliveries.ts";
 import { createReadQueue, type ReadQueue } from "./read-queue.ts";
@@ -82,7 +83,8 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
   const { file, durability = "process", maxFileBytes, maxCheckedBytes = 2 ** 30 } = options;
   const { now = () => performance.now() } = options;
   const opened = openDatabase({ file, durability, maxFileBytes, maxCheckedBytes, now }, prepareParts);
-  const { reader, deliveries, keys, values, writer, expireRows, listTasks, unfinished, due } = opened.parts;
+  const { reader, deliveries, keys, values, writer, expireRows, totals, listTasks, unfinished, due } =
+    opened.parts;
   const writes = createGroupCommit(opened.parts.database, opened.assertInPlace);
   let open = true;
 
@@ -91,7 +93,11 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
 
   async function commitOne(commit: TaskCommit, written?: WrittenValues): Promise<CommitResult> {
     const bytes = written === undefined ? storedBytes(commit) : 0;
-    const { result, lost } = await writes.run(bytes, () => writer.commit(commit, written));
+    const { result, lost } = await writes.run(
+      bytes,
+      () => writer.commit(commit, written),
+      ({ move }) => move && totals.move(move),
+    );
     removeLost(lost);
     return result;
   }
@@ -286,7 +292,14 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
     },
 
     async expire(expiry) {
-      return writes.run(expiry.limit * bytesPerExpiredRow, () => expireRows(expiry));
+      const { more } = await writes.run(
+        expiry.limit * bytesPerExpiredRow,
+        () => expireRows(expiry),
+        ({ tasks }) => {
+          for (const from of tasks) totals.move({ from, to: undefined });
+        },
+      );
+      return more;
     },
 
     async putPushConfig(owner, config) {
@@ -347,6 +360,7 @@ function prepareParts(database: DatabaseSync) {
   const reader = createTaskReader(database, values);
   const deliveries = createPushDeliveries(database);
   const keys = createRequestKeys(database);
+  const totals = new ListTotals();
   return {
     database,
     reader,
@@ -355,7 +369,8 @@ function prepareParts(database: DatabaseSync) {
     values,
     writer: createTaskWriter(database, { reader, deliveries, keys }),
     expireRows: createExpireRows(database, values),
-    listTasks: createListTasks(database, reader),
+    totals,
+    listTasks: createListTasks(database, reader, totals),
     unfinished: prepareQuery<RefRow>(
       database,
       `select task_id, tenant, principal from tasks

@@ -12,6 +12,7 @@ import {
   withoutHistory,
 } from "@a2a-connect/server/store";
 import type { Run, WrittenValues } from "./large-values.ts";
+import { type Move, toPlace } from "./list-totals.ts";
 import type { PushDeliveries } from "./push-deliveries.ts";
 import type { RequestKeys } from "./request-keys.ts";
 import { prepareQuery } from "./schema.ts";
@@ -36,6 +37,8 @@ export interface Committed {
   readonly result: CommitResult;
   /** Runs that no row names any more. */
   readonly lost: readonly LostRun[];
+  /** Undefined when the task stays where it is in lists. */
+  readonly move: Move | undefined;
 }
 
 /** A run whose pieces are to be removed. */
@@ -144,7 +147,9 @@ export function createTaskWriter(
       const row = reader.row(commit.taskId);
       const { owner } = commit;
       const result = decideCommit(commit, row && toTarget(row), (key) => keys.isTaken(owner, key));
-      if ("refused" in result) return { result, lost: written === undefined ? [] : runsOf(written) };
+      if ("refused" in result) {
+        return { result, lost: written === undefined ? [] : runsOf(written), move: undefined };
+      }
       const { tail } = result;
       const task =
         row === undefined
@@ -157,7 +162,7 @@ export function createTaskWriter(
       if (result.deliveryDue && row !== undefined) deliveries.wake(task);
       for (const config of commit.pushConfigs) deliveries.put(task, config, before + 1, tail.generation);
       for (const key of commit.keys) keys.putTask(owner, task, key);
-      return { result, lost };
+      return { result, lost, move: toMove(row, commit) };
     },
 
     claim(owner, taskId) {
@@ -184,6 +189,18 @@ export function createTaskWriter(
       return row !== undefined;
     },
   };
+}
+
+function toMove(row: TaskRow | undefined, { owner, taskId, index }: TaskCommit): Move | undefined {
+  const from = row && toPlace(row);
+  if (
+    from?.contextId === index.contextId &&
+    from.state === index.state &&
+    from.statusTimestamp === index.statusTimestamp
+  ) {
+    return undefined;
+  }
+  return { from, to: { owner, taskId, ...index } };
 }
 
 /** Bytes that a row has of a value in pieces, at most. */
