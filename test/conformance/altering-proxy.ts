@@ -51,7 +51,7 @@ export async function startAlteringProxy(
   origin: string,
   { ask, alter, answer, grpcAddress }: ProxyOptions,
 ): Promise<AsyncDisposable & { readonly url: string }> {
-  const server = createServer(async (incoming, response) => {
+  const handle = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (answer?.(incoming, response) === true) return;
     const request = await readRequest(incoming);
     const own = ask?.(request);
@@ -67,6 +67,10 @@ export async function startAlteringProxy(
     response.writeHead(passing.status, Object.fromEntries(passing.headers));
     response.write(passing.body, encodingOf(passing.headers));
     if (passing.staysOpen !== true) response.end();
+  };
+  const server = createServer((incoming, response) => {
+    // The server behind it may close while it holds a call.
+    handle(incoming, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://localhost:${(server.address() as AddressInfo).port}`; // it listens on a port
