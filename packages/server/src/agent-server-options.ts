@@ -32,7 +32,7 @@ export interface AgentServerOptions {
   /**
    * The protocol versions that the server offers, best first: `1.0`, `1.1` and `0.3`. The fields of 1.1 are a draft and
    * shown only to callers that ask for it. `0.3` answers older callers on the same port, in their own form
-   * (docs/versions.md). Default `["1.0", "0.3"]`.
+   * (docs/versions.md). Default `["1.0"]`.
    */
   readonly protocolVersions?: readonly string[];
   /** How long GetTask of A2A 1.1 waits for a newer generation, in milliseconds. Default 30,000. */
