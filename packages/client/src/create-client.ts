@@ -5,7 +5,7 @@ import { type ClientContext, cardOf, keyFor, renewCard, signalOf } from "./clien
 import { readArtifacts } from "./content/artifact-reader.ts";
 import { explained } from "./failure.ts";
 import { createObservation } from "./follow/observation.ts";
-import { ObservedStream } from "./follow/task-stream.ts";
+import { ObservedStream } from "./follow/observed-stream.ts";
 import { repeatableOperations } from "./operations/operations.ts";
 import { resumeTask, runTask } from "./run/run-task.ts";
 import { checkInput, type SendAnswer, sendOnce } from "./send/send-once.ts";

@@ -2,7 +2,12 @@ import { LinkedAbort } from "@a2a-connect/core/internal";
 import type { ClientClock } from "../clock.ts";
 import { SilenceError } from "../platform.ts";
 
-/** Ends a connection after a time of silence. It uses one timer for each period, not one for each message. */
+/**
+ * Ends a connection after a time of silence. It uses one timer for each period, not one for each message.
+ *
+ * On a stream of events only messages break the silence. Keep-alive comments of server-sent events do not, and gRPC has
+ * none: they prove that the server lives, not that its events come through. A quiet task costs one GetTask each time.
+ */
 export class SilenceWatch {
   readonly #abort: LinkedAbort;
   readonly #clock: ClientClock;

@@ -10,18 +10,21 @@ import type { Observation } from "./observation.ts";
 import { Outage } from "./outage.ts";
 import { type Facts, fitPhase, nextStep, type Outcome, type Phase } from "./phases.ts";
 import { PollSchedule } from "./poll-schedule.ts";
-import { longPoll, poll, subscribe } from "./sources/follow.ts";
 import { enterFollowers, type Followers } from "./sources/followers.ts";
 import { sendAgain, sendByCall, sendByStream } from "./sources/send.ts";
 import type { NumberedResponse, Source } from "./sources/source.ts";
+import { longPoll, poll, subscribe } from "./sources/subscribe-or-poll.ts";
 import { sendByWebhook } from "./sources/webhook.ts";
 import { Submission } from "./submission.ts";
 
 /** A long poll that was answered sooner than this did not wait. */
 const shortestLongPollMs = 1_000;
 
-/** Attempts at a stream before the client sends the same message by a call: a proxy may block streams. */
-const sendPatience = 3;
+/**
+ * Streams in a row that bring no answer before the client sends the same message by one call: a proxy may block streams.
+ * When the call brings none either, it goes on with as many streams and another call.
+ */
+const streamsBeforeCall = 2;
 
 /**
  * How many streams in a row may bring no event before the client looks at the task. It is more when events are
@@ -117,7 +120,7 @@ export class Course implements Disposable {
   }
 
   /** Whether a look at the task has shown that a stream would bring its new events one by one. */
-  leavesToStream({ response: { payload } }: NumberedResponse): boolean {
+  shouldCatchUpByStream({ response: { payload } }: NumberedResponse): boolean {
     const { tracker } = this.#observation;
     const isCheck = this.#phase === "check" || this.#phase === "check-silence";
     return (
@@ -142,15 +145,19 @@ export class Course implements Disposable {
     }
   }
 
-  /** How a source has ended that did not fail. @param unread the response at which it was left */
-  endOf(unread: NumberedResponse | undefined): Outcome {
-    if (unread !== undefined) {
+  /**
+   * The outcome of a source that did not fail.
+   *
+   * @param left the response that is left to a stream (`shouldCatchUpByStream`); undefined when the source has ended
+   */
+  outcomeAtEnd(left: NumberedResponse | undefined): Outcome {
+    if (left !== undefined) {
       this.#catchUps += 1;
       return "behind";
     }
     switch (this.#phase) {
       case "subscribe":
-        return this.#count("ended");
+        return this.#orFruitless("ended");
       case "long-poll":
         return this.#hasNews ? "news" : this.#hasWaited() ? "ended" : "early";
       case "check":
@@ -158,26 +165,26 @@ export class Course implements Disposable {
       case "poll":
         return this.#hasNews ? "news" : "ended";
       default:
-        return this.#observation.tracker.taskId !== undefined ? "taken" : this.judge(unanswered());
+        return this.#observation.tracker.taskId !== undefined ? "taken" : this.outcomeOfFailure(unanswered());
     }
   }
 
   /** What a failure of the source, or of an event in it, means. @throws the error that ends everything */
-  judge(error: unknown): Outcome {
+  outcomeOfFailure(error: unknown): Outcome {
     const { signal, tracker } = this.#observation;
     signal.throwIfAborted();
     this.#failure = error;
     const isSending = this.#phase.startsWith("send");
     if (isSending && tracker.taskId === undefined && this.#submission !== undefined) {
-      const judgement = this.#submission.judge(error, this.#phase);
-      return judgement === "broken" ? this.#noteBroken(error) : judgement;
+      const outcome = this.#submission.outcomeOfFailure(error, this.#phase);
+      return outcome === "broken" ? this.#noteBroken(error) : outcome;
     }
     const judgement = judgeFailure(error, isSending ? "subscribe" : this.#phase);
     if (judgement === "final") {
       throw nameMissingTask(error, tracker.taskId ?? "");
     }
     if (isSending) {
-      return "taken"; // the task is followed from here on
+      return "taken"; // the message arrived, so a broken stream is no failure of sending: the task is followed at once
     }
     if (hasNoCursor(error)) {
       tracker.forgetPosition();
@@ -227,15 +234,17 @@ export class Course implements Disposable {
 
   #noteBroken(error: unknown): Outcome {
     this.#outage.failed(error);
-    return this.#count("broken");
+    return this.#orFruitless("broken");
   }
 
-  #count(outcome: "ended" | "broken"): Outcome {
+  /** Counts a source without an event. It is fruitless when enough before it had none either. */
+  #orFruitless(outcome: "ended" | "broken"): Outcome {
     this.#fruitless += 1;
     const { position } = this.#observation.tracker;
     switch (this.#phase) {
       case "send":
-        return this.#submission?.key !== undefined && this.#fruitless % sendPatience === sendPatience - 1
+        return this.#submission?.key !== undefined &&
+          this.#fruitless % (streamsBeforeCall + 1) === streamsBeforeCall
           ? "fruitless"
           : outcome;
       case "subscribe":

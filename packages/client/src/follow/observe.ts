@@ -24,7 +24,7 @@ export async function* observe(
     try {
       using source = course.open();
       let read = await source.read();
-      for (; read !== undefined && !course.leavesToStream(read); read = await source.read()) {
+      for (; read !== undefined && !course.shouldCatchUpByStream(read); read = await source.read()) {
         const events = tracker.accept(read);
         course.note(events.length);
         for (const event of events) {
@@ -34,9 +34,9 @@ export async function* observe(
           return;
         }
       }
-      outcome = course.endOf(read);
+      outcome = course.outcomeAtEnd(read);
     } catch (error) {
-      outcome = course.judge(error);
+      outcome = course.outcomeOfFailure(error);
     }
     await course.advance(outcome);
   }

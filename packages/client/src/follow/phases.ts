@@ -21,7 +21,7 @@ export type Phase =
 /**
  * How a source ended, when the task is not over:
  *
- * - `taken`: the agent has the message; `refused`: it has not, and a changed card may be the reason;
+ * - `taken`: the agent has the message, even if its stream broke then; `refused`: it has not, and a changed card may be the reason;
  * - `unsupported`: the agent does not do that;
  * - `ended`: there is nothing more, and perhaps nothing new; `news`: a call brought something new;
  * - `early`: a long poll was answered at once, with nothing new;
@@ -42,12 +42,12 @@ export type Outcome =
   | "fruitless";
 
 /** What comes before the next phase: a wait after failures, the interval between polls, or a new card. */
-export type Before = "at once" | "backoff" | "interval" | "new card";
+export type Pause = "at once" | "backoff" | "interval" | "new card";
 
 /** What comes next. */
 export interface Step {
   readonly to: Phase;
-  readonly before: Before;
+  readonly before: Pause;
 }
 
 /** What is known of the agent and of the events so far. */
@@ -58,7 +58,7 @@ export interface Facts {
   readonly longPolls: boolean;
 }
 
-const step = (to: Phase, before: Before = "at once"): Step => ({ to, before });
+const step = (to: Phase, before: Pause = "at once"): Step => ({ to, before });
 const follow = step("subscribe");
 const anew = step("send", "new card");
 const reconnect = step("subscribe", "backoff");
@@ -119,6 +119,6 @@ export function fitPhase(phase: Phase, facts: Facts): Phase {
     case "poll":
       return facts.longPolls ? "long-poll" : "poll";
     default:
-      return phase;
+      return phase; // the others are SendMessage and GetTask, which every agent has
   }
 }

@@ -16,6 +16,9 @@ export class EventGapError extends Error {}
 /**
  * The only object that knows how far a task has been seen. Over any number of connections, each event goes out once and
  * in order.
+ *
+ * An event's number has several names: `id` of a response, `generation` in A2A 1.1, `position` for the last one that went
+ * out, which the client sends as `Last-Event-ID`.
  */
 export class TaskTracker {
   readonly #size: TaskSize;

@@ -1,4 +1,3 @@
-import { type EventIds, eventIdsKey } from "@a2a-connect/bindings/client";
 import { A2AService } from "@a2a-connect/proto";
 import {
   type Client,
@@ -10,7 +9,7 @@ import {
 } from "@connectrpc/connect";
 import { beforeEach, describe, expect, it } from "vitest";
 import { agentCard, agentInterface } from "../../test-support/cards.ts";
-import { AgentTransport } from "./agent-transport.ts";
+import { AgentTransport, abortsAtEndKey } from "./agent-transport.ts";
 import type { UsedCard } from "./used-card.ts";
 
 interface TestCard extends UsedCard {
@@ -101,7 +100,7 @@ describe("calls with a card that is replaced", () => {
 
   for (const [what, contextValues] of [
     ["a stream", createContextValues()],
-    ["an event stream of ours", createContextValues().set(eventIdsKey, { last: "" } satisfies EventIds)],
+    ["an event stream of ours", createContextValues().set(abortsAtEndKey, true)],
   ] as const) {
     it(`close it when ${what} is aborted, however often`, async () => {
       const { signal, abort } = createAbort();

@@ -1,4 +1,4 @@
-import { eventIdsKey, OnlyMessage, onlyMessage } from "@a2a-connect/bindings/client";
+import { OnlyMessage, onlyMessage } from "@a2a-connect/bindings/client";
 import {
   create,
   type DescMessage,
@@ -6,10 +6,25 @@ import {
   type DescMethodUnary,
   type MessageInitShape,
 } from "@bufbuild/protobuf";
-import type { ContextValues, StreamResponse, Transport, UnaryResponse } from "@connectrpc/connect";
+import {
+  type ContextKey,
+  type ContextValues,
+  createContextKey,
+  type StreamResponse,
+  type Transport,
+  type UnaryResponse,
+} from "@connectrpc/connect";
 import { CardInterfaces } from "./card-interfaces.ts";
 import type { Candidate } from "./choose-interfaces.ts";
 import type { UsedCard } from "./used-card.ts";
+
+/**
+ * A context value of streaming calls: their caller always aborts the signal when it is done with the messages. They then
+ * need no watch for their end, which would cost promises for each message. Default false.
+ */
+export const abortsAtEndKey: ContextKey<boolean> = createContextKey<boolean>(false, {
+  description: "the caller aborts the signal at the end of the stream",
+});
 
 /**
  * The one transport of a client. A call goes to the interfaces of the card that is in use when the call begins. The
@@ -93,10 +108,10 @@ export class AgentTransport implements Transport {
         ({ transport, timeoutMs: leftMs, header: sent, message: asked }) =>
           transport.stream(method, signal, leftMs, sent, new OnlyMessage(asked), values),
       );
-      if (values?.get(eventIdsKey) === undefined) {
+      if (values?.get(abortsAtEndKey) !== true) {
         return { ...response, message: watchEnd(response.message, signal, end) };
       }
-      endWith(signal, end); // our event streams always abort it at their end, so their messages need no watch
+      endWith(signal, end);
       return response;
     } catch (error) {
       end();

@@ -42,7 +42,9 @@ interface CallAttempt<I extends DescMessage> {
  * sends, and push configs without an id) goes on as long as the interface has never answered. All other calls, and all
  * later ones, go on only when no byte of them was sent (`wasNeverSent`). Time limits apply to all attempts together.
  *
- * An interface that has failed several times in a row is left alone for a while, as long as there is another one.
+ * An interface that has failed several times in a row is left alone for a while, as long as there is another one. Only
+ * calls without a response count as failures; a stream that breaks later does not. Only a call that may be repeated tries
+ * the interface first again.
  *
  * Every request has the interface's version and tenant, and the settings' headers and extensions. The settings'
  * interceptors see each attempt with all of these.

@@ -6,6 +6,7 @@ import type { MessageShape } from "@bufbuild/protobuf";
 import { Code, ConnectError, createContextValues } from "@connectrpc/connect";
 import { SilenceWatch } from "../../calls/silence-watch.ts";
 import type { ClientContext } from "../../client-context.ts";
+import { abortsAtEndKey } from "../../interface/agent-transport.ts";
 import { SilenceError } from "../../platform.ts";
 import type { NumberedResponse, Source } from "./source.ts";
 
@@ -99,9 +100,9 @@ export class EventStream<Method extends StreamingMethod> implements Source {
       undefined,
       headers,
       new OnlyMessage(request),
-      createContextValues().set(eventIdsKey, this.#ids),
+      createContextValues().set(eventIdsKey, this.#ids).set(abortsAtEndKey, true),
     );
-    this.#next = parseId(header.get(eventIdHeader));
+    this.#next = parseId(header.get(eventIdHeader)); // of the first message
     this.#watch.heard();
     return message[Symbol.asyncIterator]();
   }

@@ -31,12 +31,12 @@ export class Followers implements Disposable {
     }
   }
 
-  /** Polls that were begun so far. */
+  /** The number of the newest poll that was begun. */
   get started(): number {
     return this.#started;
   }
 
-  /** Polls that were begun before the last one that was answered, that one included. */
+  /** The number of the newest poll that was answered. Polls are numbered as they begin, from 1. */
   get answered(): number {
     return this.#answered;
   }

@@ -5,7 +5,12 @@ import type { NumberedResponse, Source } from "./source.ts";
 /** How many responses wait for a follower that is slower than another one. Beyond that it gets a stream of its own. */
 const maxWaiting = 64;
 
-/** One stream for several followers of a task. It is read as fast as the fastest of them reads, and ends with the last. */
+/**
+ * One stream for several followers of a task. It is read as fast as the fastest of them reads, and ends with the last.
+ *
+ * A stream has one even while it has a single follower, because another may join at any response. So a reader waits for
+ * each response, also for one that the source has ready.
+ */
 export class SharedStream {
   readonly #source: Source;
   readonly #readers = new Set<Reader>();

@@ -4,7 +4,7 @@ import type { StreamResponse } from "@a2a-connect/proto";
 export interface NumberedResponse {
   readonly response: StreamResponse;
   readonly id: number | undefined;
-  /** It has the same generation as the event before it on its connection. */
+  /** It has the same generation as the event before it on its connection: `TaskTracker` then trusts no generation. */
   readonly repeatsGeneration?: boolean;
 }
 
