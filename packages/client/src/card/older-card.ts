@@ -29,6 +29,7 @@ export function normalizeOlderCard(json: Members): NormalizedCard {
   return {
     json: {
       ...pick(rest, sharedFields),
+      version: json["version"] ?? unversioned(warnings),
       description: json["description"] ?? describe(json, "The card", warnings),
       ...normalizeProvider(json["provider"], warnings),
       supportedInterfaces: interfacesOf(primary, additionalInterfaces),
@@ -46,7 +47,7 @@ export function normalizeOlderCard(json: Members): NormalizedCard {
 const maxWarnings = 20;
 
 /** Members that are the same in all versions. */
-const sharedFields = ["name", "version", "documentationUrl", "iconUrl", "signatures"];
+const sharedFields = ["name", "documentationUrl", "iconUrl", "signatures"];
 
 /** A problem of the normalised card with the names of the older one. */
 export function olderFieldPath(problem: string): string {
@@ -129,7 +130,9 @@ function normalizeProvider(provider: unknown, warnings: string[]): Record<string
   if (!isObject(provider) || (hasText(provider["organization"]) && hasText(provider["url"]))) {
     return provider === undefined ? {} : { provider };
   }
-  warnings.push("The provider lacks its organization or its url: it was left out.");
+  const { organization } = provider;
+  const name = typeof organization === "string" && organization !== "" ? ` ${shownText(organization)}` : "";
+  warnings.push(`The provider${name} lacks its ${name === "" ? "organization" : "url"}: it was left out.`);
   return {};
 }
 
@@ -161,6 +164,12 @@ function normalizeSkills(skills: unknown, warnings: string[]): unknown {
   });
 }
 
+/** Some of the first agents gave their card no version. */
+function unversioned(warnings: string[]): string {
+  warnings.push("The card has no version: it was read as empty.");
+  return "";
+}
+
 /** Descriptions were optional; the name replaces a missing one. */
 function describe({ name }: Members, what: string, warnings: string[]): unknown {
   warnings.push(`${what} has no description: its name stands in.`);
@@ -170,8 +179,12 @@ function describe({ name }: Members, what: string, warnings: string[]): unknown 
 /** `securitySchemes` and `security`, or `authentication` in the first cards. */
 function normalizeSecurity(json: Members, warnings: string[]): Record<string, unknown> {
   const { securitySchemes, security, authentication } = json;
-  if ((securitySchemes ?? null) === null && isObject(authentication)) {
-    return schemesOfAuthentication(authentication, warnings);
+  if ((security ?? null) === null && (authentication ?? null) !== null) {
+    const told = schemesOfAuthentication(authentication, warnings);
+    const schemes = normalizeSecuritySchemes(securitySchemes ?? {}, warnings);
+    return isObject(schemes) && isObject(told["securitySchemes"])
+      ? { ...told, securitySchemes: { ...schemes, ...told["securitySchemes"] } }
+      : { ...told, securitySchemes };
   }
   return {
     ...(securitySchemes === undefined

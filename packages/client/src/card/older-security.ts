@@ -41,28 +41,108 @@ export function normalizeSecurityRequirements(security: unknown): unknown {
   });
 }
 
-/** `authentication.schemes` of the first cards: names of HTTP schemes, any of which is enough. */
-export function schemesOfAuthentication({ schemes }: Members, warnings: string[]): Record<string, unknown> {
-  if (!Array.isArray(schemes)) {
-    return {};
-  }
-  const names = schemes.filter((scheme): scheme is string => typeof scheme === "string" && scheme !== "");
-  const needing = names.filter((name) => !isFree(name));
-  const known = needing.filter((name) => httpSchemes.has(name.toLowerCase()));
-  const unknown = needing.filter((name) => !known.includes(name));
+/**
+ * `authentication` of the first cards: ways to say who calls, any of which is enough. A way is the name of an HTTP scheme, or
+ * an object that describes a scheme of OAuth 2.0; one of these may also stand in `authentication.oauth2`.
+ *
+ * What cannot be expressed is left out while another way is there. When there is none, a requirement stays that no caller can
+ * meet: the card must not look as if it asked for nothing.
+ */
+export function schemesOfAuthentication(
+  authentication: unknown,
+  warnings: string[],
+): Record<string, unknown> {
+  const told = isObject(authentication) ? authentication : { schemes: authentication };
+  const { schemes, oauth2 } = told;
+  const others = Object.keys(told).filter((name) => !["schemes", "oauth2", "credentials"].includes(name));
+  const listed: readonly unknown[] = Array.isArray(schemes) ? schemes : [schemes ?? []].flat();
+  const ways = [
+    ...listed.map(readWay),
+    ...((oauth2 ?? null) === null ? [] : [readOAuth("OAuth2", oauth2)]),
+    ...(schemes === undefined && oauth2 === undefined && others.length > 0
+      ? [unknownWay("authentication")]
+      : []),
+  ];
+  const known = ways.flatMap(({ found }) => found);
+  const unknown = ways.filter(({ free, found }) => !free && found.length === 0).map(({ name }) => name);
   if (unknown.length > 0) {
     warnings.push(
-      `authentication.schemes does not say how to present ${shownList(unknown)}: left out of the security schemes.`,
+      `The card's authentication does not say how to present ${shownList(unknown)}: ${known.length > 0 ? "left out of the security schemes" : "no caller can meet what it asks for"}.`,
     );
   }
+  const required = known.length > 0 ? known.map(([name]) => name) : unknown.slice(0, 1);
   return {
-    securitySchemes: Object.fromEntries(
-      known.map((scheme) => [scheme, { httpAuthSecurityScheme: { scheme } }]),
-    ),
+    securitySchemes: Object.fromEntries(known),
     // When one alternative demands nothing, there are no requirements.
-    securityRequirements:
-      needing.length < names.length ? [] : known.map((name) => ({ schemes: { [name]: { list: [] } } })),
+    securityRequirements: ways.some(({ free }) => free)
+      ? []
+      : required.map((name) => ({ schemes: { [name]: { list: [] } } })),
   };
+}
+
+/** One way to say who calls, and the security schemes of 1.0 by which it is expressed, by name. */
+interface Way {
+  readonly name: string;
+  /** Whether it asks for nothing. */
+  readonly free: boolean;
+  readonly found: readonly (readonly [name: string, scheme: unknown])[];
+}
+
+function unknownWay(name: string): Way {
+  return { name, free: false, found: [] };
+}
+
+function readWay(way: unknown): Way {
+  if (typeof way === "string") {
+    const isKnown = httpSchemes.has(way.toLowerCase());
+    return {
+      name: way === "" ? "a scheme without a name" : way,
+      free: isFree(way),
+      found: isKnown ? [[way, { httpAuthSecurityScheme: { scheme: way } }]] : [],
+    };
+  }
+  const name = isObject(way) ? (way["scheme"] ?? way["type"] ?? way["name"]) : undefined;
+  const called = typeof name === "string" && name !== "" ? name : "a scheme without a name";
+  if (!isObject(way)) {
+    return unknownWay(called);
+  }
+  return /^oauth/i.test(called) || isObject(way["flows"]) ? readOAuth(called, way) : readWay(called);
+}
+
+/** A scheme of OAuth 2.0 with its flows, or with the URLs of one. A scheme of 1.0 has one flow, so each becomes one. */
+function readOAuth(name: string, way: unknown): Way {
+  const told = isObject(way) ? way : {};
+  const flows: Members = isObject(told["flows"]) ? told["flows"] : flowOfUrls(told);
+  const found = flowNames.flatMap((flow) => {
+    const content = flows[flow];
+    return isObject(content) ? [[flow, { scopes: {}, ...content }] as const] : [];
+  });
+  return {
+    name,
+    free: false,
+    found: found.map(([flow, content]) => [
+      found.length === 1 ? name : `${name}.${flow}`,
+      { oauth2SecurityScheme: { flows: { [flow]: { ...content, scopes: scopesOf(content["scopes"]) } } } },
+    ]),
+  };
+}
+
+function flowOfUrls({ authorizationUrl, tokenUrl, refreshUrl, scopes }: Members): Members {
+  const refresh = refreshUrl === undefined ? {} : { refreshUrl };
+  if (typeof tokenUrl !== "string") {
+    return typeof authorizationUrl === "string" ? { implicit: { authorizationUrl, ...refresh, scopes } } : {};
+  }
+  return typeof authorizationUrl === "string"
+    ? { authorizationCode: { authorizationUrl, tokenUrl, ...refresh, scopes } }
+    : { clientCredentials: { tokenUrl, ...refresh, scopes } };
+}
+
+/** Scopes with what they permit; the first cards also had lists of names. */
+function scopesOf(scopes: unknown): unknown {
+  const names = typeof scopes === "string" ? scopes.split(" ").filter((name) => name !== "") : scopes;
+  return Array.isArray(names)
+    ? Object.fromEntries(names.filter((name) => typeof name === "string").map((name: string) => [name, ""]))
+    : (names ?? {});
 }
 
 const httpSchemes: ReadonlySet<string> = new Set([

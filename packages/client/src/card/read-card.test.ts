@@ -264,7 +264,7 @@ describe("a card of 0.2 (Q-2)", async () => {
     ["no url", { url: undefined }, "url: is required"],
     ["a url that is none", { url: 5 }, "url: must be a string"],
     ["no name", { name: undefined }, "name: is required"],
-    ["no version", { version: null }, "version: is required"],
+    ["a version that is none", { version: 5 }, "version: must be a string"],
     ["no skills", { skills: undefined }, "skills: is required"],
     ["a transport that is none", { preferredTransport: {} }, "preferredTransport: must be a string"],
   ] as const) {
@@ -273,6 +273,87 @@ describe("a card of 0.2 (Q-2)", async () => {
       expect(await problemsOf(JSON.stringify(json))).toEqual([problem]);
     });
   }
+});
+
+describe("a card of the first agents (R3.2)", () => {
+  const scopes = { read: "Reads." };
+  const code = {
+    authorizationUrl: "https://a.example/authorize",
+    tokenUrl: "https://a.example/token",
+    scopes,
+  };
+  const client = { tokenUrl: "https://a.example/token", scopes };
+  const oauth = (flow: string, content: object) => ({ oauth2SecurityScheme: { flows: { [flow]: content } } });
+  const unmet = (name: string) => [{ schemes: { [name]: {} } }];
+  const securityOf = async (authentication: JsonValue) => {
+    const { card, warnings } = await read({ ...cardJson02, authentication });
+    const { securitySchemes = {}, securityRequirements } = card;
+    return {
+      securitySchemes,
+      securityRequirements,
+      warned: warnings.some((each) => /authentication/.test(each)),
+    };
+  };
+
+  for (const [what, authentication, securitySchemes, securityRequirements, warned] of [
+    [
+      "a scheme that is an object",
+      { schemes: [{ scheme: "OAuth2", flows: { authorizationCode: code } }] },
+      { OAuth2: oauth("authorizationCode", code) },
+      unmet("OAuth2"),
+      false,
+    ],
+    [
+      "several flows",
+      { schemes: [{ scheme: "OAuth2", flows: { authorizationCode: code, clientCredentials: client } }] },
+      {
+        "OAuth2.clientCredentials": oauth("clientCredentials", client),
+        "OAuth2.authorizationCode": oauth("authorizationCode", code),
+      },
+      [...unmet("OAuth2.clientCredentials"), ...unmet("OAuth2.authorizationCode")],
+      false,
+    ],
+    [
+      "URLs of OAuth beside a bearer token",
+      { schemes: ["bearer"], oauth2: { ...code, scopes: ["read"] } },
+      {
+        bearer: { httpAuthSecurityScheme: { scheme: "bearer" } },
+        OAuth2: oauth("authorizationCode", { ...code, scopes: { read: "" } }),
+      },
+      [...unmet("bearer"), ...unmet("OAuth2")],
+      false,
+    ],
+    ["a scheme that 1.0 cannot express", { schemes: ["ApiKey"] }, {}, unmet("ApiKey"), true],
+    ["an object that says nothing", { schemes: [{}] }, {}, unmet("a scheme without a name"), true],
+    ["OAuth without a URL", { schemes: [{ scheme: "OAuth2" }] }, {}, unmet("OAuth2"), true],
+    [
+      "a text",
+      "bearer",
+      { bearer: { httpAuthSecurityScheme: { scheme: "bearer" } } },
+      unmet("bearer"),
+      false,
+    ],
+    ["other members", { type: "kerberos" }, {}, unmet("authentication"), true],
+    ["a number", { schemes: [5] }, {}, unmet("a scheme without a name"), true],
+    ["no scheme at all", { schemes: [] }, {}, undefined, false],
+    ["none", { schemes: ["none"] }, {}, undefined, false],
+  ] as const) {
+    it(`never looks open when it is not: ${what}`, async () => {
+      expect(await securityOf(authentication as JsonValue)).toEqual({
+        securitySchemes,
+        securityRequirements,
+        warned,
+      });
+    });
+  }
+
+  it("may have no version, which is then empty, and a provider without a url, whose name is told", async () => {
+    const { version: _, ...rest } = cardJson02;
+    const { card, warnings } = await read({ ...rest, provider: { organization: "Acme" } });
+    expect(card["version"]).toBe("");
+    expect(warnings).toContain("The card has no version: it was read as empty.");
+    expect(warnings).toContain("The provider Acme lacks its url: it was left out.");
+  });
 });
 
 describe("any JSON", () => {

@@ -32,7 +32,7 @@ export async function readCard(text: string, what = "The card"): Promise<ReadCar
   const older = isOlderCard(json) ? await import("../on-demand.ts") : undefined;
   const normalized = older?.normalizeOlderCard(json);
   const problems: string[] = [];
-  const card = parseCard(normalized?.json ?? json, problems);
+  const card = parseCard(normalized?.json ?? json, problems, older === undefined ? [] : ["version"]);
   if (card === undefined || problems.length > 0) {
     const named = older === undefined ? problems : problems.map(older.olderFieldPath);
     throw invalidFields(what, [...new Set(named)]);
@@ -87,8 +87,16 @@ function whyNotJson(text: string): string {
   return /^\s*</.test(text) ? "is a web page or XML, not JSON" : "is not valid JSON";
 }
 
-/** The message, or undefined when it cannot be read; all problems go to `problems`. */
-function parseCard(json: Record<string, unknown>, problems: string[]): AgentCard | undefined {
+/**
+ * The message, or undefined when it cannot be read; all problems go to `problems`.
+ *
+ * @param mayBeEmpty REQUIRED texts that may be empty
+ */
+function parseCard(
+  json: Record<string, unknown>,
+  problems: string[],
+  mayBeEmpty: readonly string[],
+): AgentCard | undefined {
   const say = ({ field, description }: { readonly field: string; readonly description: string }) =>
     problems.push(field === "" ? description : `${field}: ${description}`);
   for (const field of requiredLists) {
@@ -99,6 +107,7 @@ function parseCard(json: Record<string, unknown>, problems: string[]): AgentCard
   try {
     const card = parseMessage(AgentCardSchema, json);
     findMissingFields(AgentCardSchema, card).forEach((violation) => {
+      if (mayBeEmpty.includes(violation.field)) return;
       // Reported above, for a list that is missing.
       if (!problems.includes(`${violation.field}: is required`)) say(violation);
     });
