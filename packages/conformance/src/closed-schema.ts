@@ -12,6 +12,17 @@ export interface Defect {
 }
 
 /**
+ * Whether a member that `findDefects` finds in a card is one of A2A 0.3, which a card for callers of both versions has
+ * beside those of 1.0.
+ */
+export function isOlderMember({ kind, path }: Pick<Defect, "kind" | "path">): boolean {
+  return kind === "unknown" && olderMembers.test(path);
+}
+
+const olderMembers =
+  /^(url|protocolVersion|preferredTransport|additionalInterfaces|security|supportsAuthenticatedExtendedCard|capabilities\.stateTransitionHistory|skills\[\d+\]\.security|securitySchemes\..+\.(type|description|in|name|scheme|bearerFormat|flows|oauth2MetadataUrl|openIdConnectUrl))$/;
+
+/**
  * What is wrong with the JSON of a message by the schema of the proto, which is closed: no other members, names in
  * lowerCamelCase, enums as names, times in UTC, standard base64, all REQUIRED members, one member of each oneof.
  */

@@ -1,5 +1,6 @@
 export { type CardFact, type CardJson, findCardFacts } from "./card-facts.ts";
-export { type Defect, findDefects } from "./closed-schema.ts";
+export { type Defect, findDefects, isOlderMember } from "./closed-schema.ts";
+
 export { type Exchange, formatExchanges } from "./exchange.ts";
 export { NotApplicable } from "./not-applicable.ts";
 export { createPuppet, type Puppet, type PuppetTurn } from "./puppet.ts";

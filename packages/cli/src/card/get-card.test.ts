@@ -187,6 +187,12 @@ describe("a2a card get --validate (A2ACLI_CARD_GET_002)", () => {
     expect(stderr).not.toContain("is missing");
   });
 
+  it("finds nothing wrong with the members of 0.3 beside those of 1.0", async () => {
+    const both = { ...card, url: "https://h", protocolVersion: "0.3.0", preferredTransport: "JSONRPC" };
+    const { stdout, exitCode } = await validate(both);
+    expect([field(stdout, "Valid"), exitCode]).toEqual(["yes", 0]);
+  });
+
   it("says first that a card is of an older version", async () => {
     const { supportedInterfaces: _, ...rest } = card;
     const older = { ...rest, url: "https://h", protocolVersion: "0.3.0", preferredTransport: "JSONRPC" };

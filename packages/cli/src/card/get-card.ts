@@ -111,13 +111,16 @@ async function receiveExtendedCard(
 async function findProblems(text: string): Promise<readonly string[]> {
   const card = parseJson(text);
   if (card === undefined) return ["the card is not JSON"];
-  const { findDefects } = await import("@a2a-connect/conformance");
-  const problems = findDefects(AgentCardSchema, card).map(({ kind, path, problem }) => {
+  const { findDefects, isOlderMember } = await import("@a2a-connect/conformance");
+  const older = findOlderCard(card);
+  const defects = findDefects(AgentCardSchema, card).filter(
+    (defect) => older !== undefined || !isOlderMember(defect), // a card may be one for both versions
+  );
+  const problems = defects.map(({ kind, path, problem }) => {
     if (kind === "unknown") return `${path} is not a field of A2A 1.0`;
     return kind === "missing" ? `${path} is missing` : `${path === "" ? "the card" : path} ${problem}`;
   });
-  const older = problems.length === 0 ? undefined : findOlderCard(card);
-  if (older === undefined) return problems;
+  if (older === undefined || problems.length === 0) return problems;
   const version = older.version === "" ? "" : ` (${older.version})`;
   // Why there are so many problems, before the problems.
   return [`the card is of an older version of A2A${version}: ${older.members.join(", ")}`, ...problems];

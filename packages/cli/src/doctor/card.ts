@@ -12,10 +12,12 @@ import { type Finding, type FindingId, find } from "./findings.ts";
  * What a card lacks, and what it has that no card of 1.0 has (spec §4.4), and the card as far as it can be read.
  *
  * @param defects of its JSON by the closed schema
+ * @param isOlderMember whether one is a member of A2A 0.3, which may stand beside those of 1.0
  */
 export function readFields(
   { json }: FoundCard,
   defects: readonly Defect[],
+  isOlderMember: (defect: Defect) => boolean,
 ): { readonly findings: readonly Finding[]; readonly card?: AgentCard } {
   const older = findOlderCard(json);
   if (older !== undefined) {
@@ -38,9 +40,14 @@ export function readFields(
   } catch (error) {
     if (wrong.length === 0) wrong.push(...findFieldViolations(error).flatMap(say));
   }
+  const isForBoth =
+    unknown.length > 0 && defects.filter(({ kind }) => kind === "unknown").every(isOlderMember);
   const isOlder = unknown.some((path) => olderMembers.has(path));
   const findings = [
-    ...listed(isOlder ? "card.older-members" : "card.unknown-members", unknown),
+    ...listed(
+      isForBoth ? "card.both-versions" : isOlder ? "card.older-members" : "card.unknown-members",
+      unknown,
+    ),
     ...listed("card.required", missing),
     ...listed("card.values", wrong),
     ...(missing.length + wrong.length === 0 ? [find("card.whole")] : []),

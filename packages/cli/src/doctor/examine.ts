@@ -60,7 +60,7 @@ export async function examine(target: URL | FoundCard, options: ExamineOptions):
   } else found = target;
   if (found === undefined) return close();
   const kit = await import("@a2a-connect/conformance");
-  const fields = readFields(found, kit.findDefects(AgentCardSchema, found.json));
+  const fields = readFields(found, kit.findDefects(AgentCardSchema, found.json), kit.isOlderMember);
   await add(fields.findings);
   const { card } = fields;
   if (card === undefined) return close();

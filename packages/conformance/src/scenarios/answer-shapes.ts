@@ -6,7 +6,7 @@ import {
   TaskSchema,
 } from "@a2a-connect/proto";
 import type { DescMessage } from "@bufbuild/protobuf";
-import { type Defect, findDefects } from "../closed-schema.ts";
+import { type Defect, findDefects, isOlderMember } from "../closed-schema.ts";
 import { expect } from "../expect.ts";
 import { helloJson, settledTask } from "../hello.ts";
 import {
@@ -81,7 +81,7 @@ export const answerShapes: ScenarioGroup = scenarios("H JSON of answers", (verif
     "writes its card by the schema; members of version 0.3 may be there, too",
     async ({ target, note }) => {
       const defects = findDefects(AgentCardSchema, target.card);
-      const older = defects.filter(({ path }) => membersOf03.test(path));
+      const older = defects.filter(isOlderMember);
       if (older.length > 0) {
         note(`The card has members of version 0.3: ${older.map(({ path }) => path).join(", ")}.`);
       }
@@ -90,10 +90,6 @@ export const answerShapes: ScenarioGroup = scenarios("H JSON of answers", (verif
     { needs: "any" },
   );
 });
-
-/** The members of a card that 1.0 has removed. */
-const membersOf03 =
-  /^(url|protocolVersion|preferredTransport|additionalInterfaces|security|supportsAuthenticatedExtendedCard|capabilities\.stateTransitionHistory|skills\[\d+\]\.security)$/;
 
 function getExtendedCard({ wire, target }: Stage): Promise<RawAnswer> {
   return wire === "jsonrpc"
