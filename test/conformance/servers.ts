@@ -1,17 +1,16 @@
 import { generateKeyPairSync } from "node:crypto";
-import { createPuppet, type Puppet, puppetText, type ServerName } from "@a2a-connect/conformance";
+import type { ServerName } from "@a2a-connect/conformance";
 import { type Principal, principalKey } from "@a2a-connect/core";
 import { createGuardedFetch } from "@a2a-connect/node";
 import { createReferenceAgent, profileOptions } from "@a2a-connect/reference-agent";
-import { type Clock, type PushOptions, systemClock, type Turn, type TurnAgent } from "@a2a-connect/server";
+import { type Clock, type PushOptions, systemClock, type TurnAgent } from "@a2a-connect/server";
 import type { HarnessOptions } from "@a2a-connect/testing";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import type { JWK } from "jose";
 
-/** A server to start, and the strings of its agent. */
+/** A server to start. */
 export interface ServerPlan {
   readonly options: Omit<HarnessOptions, "store">;
-  readonly puppet: Puppet;
 }
 
 /** How each server is set up. */
@@ -67,22 +66,15 @@ function plan(
   options: Omit<HarnessOptions, "agent" | "store">,
   more: Partial<TurnAgent["card"]> = {},
 ): ServerPlan {
-  const puppet = createPuppet();
   const reference = createReferenceAgent(profile);
   const { card } = reference;
   const agent: TurnAgent = {
     ...reference,
     card: { ...card, ...more, skills: [...(card.skills ?? []), ...(profile === "bare" ? [pictures] : [])] },
-    execute: (turn) => (isPuppet(turn) ? puppet.execute(turn) : (reference.execute?.(turn) ?? [])),
     taskAfterMs: 50,
     cancelGraceMs: 50,
   };
-  return { options: { clock: strictClock(), ...options, agent }, puppet };
-}
-
-function isPuppet({ task, message }: Turn): boolean {
-  const first = (task?.history[0] ?? message).parts[0]?.content;
-  return first?.case === "text" && first.value === puppetText;
+  return { options: { clock: strictClock(), ...options, agent } };
 }
 
 /** The machine's clock, except that no two moments are the same: the order of a list is then the order of its making. */
@@ -114,7 +106,7 @@ const demandCredentials: Interceptor = (next) => (request) => {
   throw new ConnectError("sign in first", Code.Unauthenticated, { "www-authenticate": "Bearer" });
 };
 
-/** Stands in for authentication, which is a later issue: whoever says who they are is believed. */
+/** Stands in for authentication, which is a later issue: a caller who says who it is, is believed. */
 const readCaller: Interceptor = (next) => (request) => {
   const id = request.header.get("x-test-caller");
   if (id !== null) {

@@ -15,9 +15,7 @@ import { type JsonObject, type JsonValue, type MessageInitShape, toJson } from "
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { ConnectError } from "@connectrpc/connect";
 import { expect } from "./expect.ts";
-import type { PuppetTurn } from "./puppet.ts";
 import type { Stage } from "./scenario.ts";
-import { puppetText } from "./server-name.ts";
 import { type A2AClient, meanwhile } from "./target.ts";
 
 /** An id that nothing else has. */
@@ -121,29 +119,6 @@ export async function callAny(client: A2AClient, { localName }: RpcMethod): Prom
   const call = client[localName] as (request: object) => Promise<unknown> | AsyncIterable<StreamResponse>; // one request fits all operations
   const answer = call(request);
   return Symbol.asyncIterator in answer ? readAll(answer) : answer;
-}
-
-/** A task whose turn the test plays. */
-export interface Played {
-  readonly task: Task;
-  readonly play: PuppetTurn;
-}
-
-/** Starts a task that is WORKING until the test says otherwise. */
-export async function startPlayed({ client, puppet }: Stage, init: MessageInit = {}): Promise<Played> {
-  const messageId = newId();
-  const { configuration, ...message } = init;
-  const sent = meanwhile(
-    sendTask(client, puppetText, {
-      ...message,
-      messageId,
-      configuration: { ...configuration, returnImmediately: true },
-    }),
-  );
-  const play = await puppet.turnOf(messageId);
-  await play.emit(play.turn.working("Working."));
-  const { id } = await sent;
-  return { task: await untilSeen(client, id, ({ status }) => status?.state === TaskState.WORKING), play };
 }
 
 /** Starts a task of the reference agent that is WORKING until it is canceled. */

@@ -99,7 +99,9 @@ export function createTrace(
         if (received > maxAnswerBytes) throw new ConnectError(tooLong, Code.ResourceExhausted);
       };
       const failed = (error: unknown) => {
-        exchange.answer = shorten(`${exchange.answer}${String(error)}`);
+        exchange.answer = shorten(
+          `${exchange.answer}${error instanceof Error ? error.message : String(error)}`,
+        );
       };
       if (!request.stream) asked(request.message);
       const limited = { ...request, signal: within(request.signal) ?? request.signal };

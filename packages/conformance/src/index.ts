@@ -3,7 +3,6 @@ export { type Defect, findDefects, isOlderMember } from "./closed-schema.ts";
 
 export { type Exchange, formatExchanges } from "./exchange.ts";
 export { NotApplicable } from "./not-applicable.ts";
-export { createPuppet, type Puppet, type PuppetTurn } from "./puppet.ts";
 export {
   accept,
   answer,
@@ -63,7 +62,7 @@ export {
   type Verifies,
 } from "./scenario.ts";
 export { allScenarios } from "./scenarios/index.ts";
-export { puppetText, requiredExtension, type ServerName } from "./server-name.ts";
+export { requiredExtension, type ServerName } from "./server-name.ts";
 export {
   CannotExamine,
   type FindOptions,

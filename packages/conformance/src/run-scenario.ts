@@ -1,14 +1,11 @@
 import type { Exchange } from "./exchange.ts";
 import { refuseMessage } from "./not-applicable.ts";
-import type { Puppet } from "./puppet.ts";
 import type { Place, SpecVersion } from "./requirements.ts";
 import type { Scenario } from "./scenario.ts";
 import type { FoundServer } from "./target.ts";
 
 /** What a run of a scenario may have beside its server. */
 export interface RunOptions {
-  /** The strings of the server's agent, for scenarios that need one that is `played`. */
-  readonly puppet?: Puppet;
   /** Gets what the scenario and the server say to each other. */
   readonly exchanges?: Exchange[];
   /** The text of A2A 1.0 that the server is measured by. Default: it may speak either. */
@@ -31,7 +28,7 @@ export async function runScenario(
   scenario: Scenario,
   place: Place,
   server: FoundServer,
-  { puppet, exchanges, notes, spec, signal, quiet = false }: RunOptions = {},
+  { exchanges, notes, spec, signal, quiet = false }: RunOptions = {},
 ): Promise<void> {
   // The card has no wire of its own; what it says is tried over JSON-RPC, or over what there is.
   const wire = place === "card" ? (server.addresses.has("jsonrpc") ? "jsonrpc" : firstWire(server)) : place;
@@ -46,12 +43,6 @@ export async function runScenario(
     client: target.client(wire),
     target,
     spec,
-    get puppet() {
-      if (puppet === undefined || scenario.needs !== "played") {
-        throw new Error(`"${scenario.title}" does not say that its agent has to be played`);
-      }
-      return puppet;
-    },
     note: (sentence) => void notes?.push(sentence),
   });
   const [outcome] = await Promise.allSettled([running]);

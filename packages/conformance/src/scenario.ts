@@ -1,5 +1,4 @@
 import type { CardFact } from "./card-facts.ts";
-import type { Puppet } from "./puppet.ts";
 import { getRequirement, type Place, type SpecVersion } from "./requirements.ts";
 import type { ServerName } from "./server-name.ts";
 import type { A2AClient, Target, Wire } from "./target.ts";
@@ -13,17 +12,12 @@ export interface Stage {
   readonly target: Target;
   /** The text of A2A 1.0 that it is measured by, where they differ; undefined: it may speak either. */
   readonly spec: SpecVersion | undefined;
-  /** Its agent's strings. @throws Error when the agent is not played by the test */
-  readonly puppet: Puppet;
   /** Keeps a sentence that its owner should read although nothing is wrong, such as which of two dialects is spoken. */
   note(sentence: string): void;
 }
 
-/**
- * Which agent a scenario needs: `any`, the `reference` agent, which does what the text of a message says, or one that is
- * `played` by the test itself in the same process.
- */
-export type NeededAgent = "any" | "reference" | "played";
+/** Which agent a scenario needs: `any`, or the `reference` agent, which does what the text of a message says. */
+export type NeededAgent = "any" | "reference";
 
 /** One behaviour, and the requirements that hold when it is seen. Runs once for each place. */
 export interface Scenario {

@@ -23,9 +23,6 @@ export type ServerName =
   /** Lets no caller wait for a newer generation for long. */
   | "short-poll";
 
-/** Text of the first message of a task whose turns the test plays itself. */
-export const puppetText = "puppet";
-
 /** The extension that the server of that name requires. */
 export const requiredExtension = "urn:a2a:tck:required-extension";
 

@@ -181,7 +181,7 @@ function badge(weight: Weight): Markup {
 function overview(tallies: Readonly<Record<Weight, Tally>>): Markup {
   const kinds: readonly Outcome[] = ["passed", "failed", "not-run", "not-applicable"];
   const heads = ["pass", "fail", "not tried", "do not apply"];
-  return markup`<table><thead><tr><th>Checks of what A2A</th>${heads.map((head) => markup`<th class="mark">${head}</th>`)}</tr></thead>
+  return markup`<div class="wide"><table><thead><tr><th>Checks of what A2A</th>${heads.map((head) => markup`<th class="mark">${head}</th>`)}</tr></thead>
 <tbody>${(
     [
       ["must", "demands"],
@@ -194,7 +194,7 @@ function overview(tallies: Readonly<Record<Weight, Tally>>): Markup {
         const count = tallies[weight][kind];
         return markup`<td class="mark"><span class="sign ${count > 0 ? kind : "not-applicable"}">${count}</span></td>`;
       })}</tr>\n`,
-  )}</tbody></table>`;
+  )}</tbody></table></div>`;
 }
 
 /** From how many scenarios on failures with one cause are told together. */
@@ -240,7 +240,7 @@ function renderCause(
   const [id] = first?.scenario.ids ?? [];
   return markup`<article id="${anchor}">
 <p>${badge(weight)} <span class="dim">${namesOf(places)}</span></p>
-<p class="demand">${counted(results.length, "check")} of ${counted(scenarios.size, "behaviour")} fail in the same way, probably for one reason.</p>
+<p class="demand">${counted(results.length, "check")} fail in the same way, probably for one reason.</p>
 <p class="seen">${sentence}</p>
 ${first !== undefined && conversation(first, true)}
 <details><summary>What was checked</summary>
@@ -311,7 +311,7 @@ function conversation({ place, exchanges }: Result, isOpen: boolean): Markup {
   const last = exchanges.at(-1);
   if (last === undefined) return markup`<p class="dim">${placeNames[place]}: nothing was sent.</p>`;
   const before = exchanges.slice(0, -1);
-  return markup`<details${isOpen && markup` open`}><summary>${placeNames[place]}: ${last.call}</summary>
+  return markup`<details${isOpen && markup` open`}><summary>${placeNames[place]}: ${last.call.replace(/ over [a-z-]+$/, "")}</summary>
 ${renderExchange(last)}
 ${before.length > 0 && markup`<details><summary>What went before</summary>${before.map((each) => markup`<p><code>${each.call}</code></p>${renderExchange(each)}`)}</details>`}
 </details>`;

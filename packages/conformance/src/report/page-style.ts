@@ -47,7 +47,7 @@ article > p:first-child { margin-top: 0; }
 details { margin: .5rem 0; }
 summary { cursor: pointer; padding: .2rem 0; }
 .sides { display: grid; grid-template-columns: 1fr 1fr; gap: .75rem; }
-@media (max-width: 45rem) { .sides { grid-template-columns: 1fr; } }
+@media (max-width: 45rem) { .sides { grid-template-columns: 1fr; } thead th, td.mark, th.mark { white-space: normal; } }
 pre { background: var(--box); border: 1px solid var(--line); border-radius: .3rem; padding: .6rem; margin: .25rem 0 .75rem;
   font: 13px/1.45 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere; max-height: 24rem; overflow-y: auto; }
 .command { position: relative; }

@@ -32,20 +32,14 @@ const cases: readonly Case[] = [
   {
     name: "one for the reference agent, of any other",
     scenario: scenarioOf({}),
-    wanted: /^It needs the reference agent, which/,
+    wanted: /^It needs the reference agent of a2a-connect, which/,
   },
   { name: "one for the reference agent", scenario: scenarioOf({}), agent: "reference", wanted: undefined },
-  {
-    name: "one whose agent is played",
-    scenario: scenarioOf({ needs: "played" }),
-    agent: "reference",
-    wanted: /plays in its own process/,
-  },
   {
     name: "one for a reference agent that is set up in another way",
     scenario: scenarioOf({ server: "identity" }),
     agent: "reference",
-    wanted: /^It needs the reference agent set up with callers/,
+    wanted: /^It needs the reference agent of a2a-connect, set up with callers/,
   },
   {
     name: "one on a wire that is not declared",

@@ -56,17 +56,13 @@ const reasons: readonly Reason[] = [
     place !== "card" && !server.addresses.has(place)
       ? `The card declares no interface for ${place}.`
       : undefined,
-  ({ scenario }) =>
-    scenario.needs === "played"
-      ? "It needs an agent whose turns the test plays in its own process."
-      : undefined,
   ({ scenario, agent }) =>
     scenario.needs === "reference" && agent !== "reference"
-      ? "It needs the reference agent, which does what the text of a message says."
+      ? "It needs the reference agent of a2a-connect, which does what the text of a message says."
       : undefined,
   ({ scenario: { needs, server } }) =>
     needs === "reference" && server !== "full"
-      ? `It needs the reference agent set up ${setups[server]}.`
+      ? `It needs the reference agent of a2a-connect, set up ${setups[server]}.`
       : undefined,
   ({ scenario, facts }) => {
     const lacking = scenario.when.find((fact) => !facts.has(fact));

@@ -17,7 +17,6 @@ import {
   openReader,
   readAll,
   sendTask,
-  startPlayed,
   startWorking,
   statesOf,
   taskOf,
@@ -162,21 +161,6 @@ export const taskStates: ScenarioGroup = scenarios("B States", (verifies) => {
       expect(tasks.map((found) => found.id)).toStrictEqual([id]);
     },
     { needs: "any" },
-  );
-
-  verifies(
-    // Played: the executor has to speak after its grace period is over, which no message can time.
-    "B-2",
-    "drops what an agent says after its task was canceled",
-    async (stage) => {
-      const { task, play } = await startPlayed(stage);
-      const canceled = await stage.client.cancelTask({ id: task.id });
-      expect(canceled.status?.state).toBe(TaskState.CANCELED);
-      // The grace period is over and the executor was abandoned: the engine takes this no more.
-      await play.emit(play.turn.artifact({ text: "too late" }));
-      expect(await stage.client.getTask({ id: task.id })).toStrictEqual(canceled);
-    },
-    { needs: "played" },
   );
 
   verifies("B-2", "takes a refinement as another task of the same context", async ({ client }) => {
