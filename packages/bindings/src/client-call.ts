@@ -50,16 +50,18 @@ export async function runUnaryCall<I extends DescMessage, O extends DescMessage>
     ending.throwIfOver();
     return await next({ ...request, signal: ending.signal }, ending);
   } catch (thrown) {
-    throw ending.explain(thrown);
+    throw ending.errorFor(thrown);
   } finally {
     ending[Symbol.dispose]();
   }
 }
 
 /**
- * The same for a stream of responses.
+ * The same for a stream of responses. With interceptors, `inspect` included, Connect wraps the messages: they have no
+ * `takeReady` then, and each one is waited for.
  *
- * @param next the messages of its response must fail as `ending` explains, and dispose of it at their end
+ * @param next the iterator of its response's messages must turn each error into `ending.errorFor(error)`, and call
+ *   `ending[Symbol.dispose]()` when it ends
  */
 export async function runStreamingCall<I extends DescMessage, O extends DescMessage>(
   { interceptors, signal, timeoutMs }: CallLimits,
@@ -81,7 +83,7 @@ export async function runStreamingCall<I extends DescMessage, O extends DescMess
     return await next({ ...request, signal: ending.signal }, ending);
   } catch (thrown) {
     ending[Symbol.dispose]();
-    throw ending.explain(thrown);
+    throw ending.errorFor(thrown);
   }
 }
 
@@ -115,15 +117,15 @@ export class CallEnding implements Disposable {
     this.signal = limit.signal;
   }
 
-  /** @throws the reason, as `explain` gives it */
+  /** @throws the reason, as `errorFor` gives it */
   throwIfOver(): void {
     if (this.signal.aborted) {
-      throw this.explain(undefined);
+      throw this.errorFor(undefined);
     }
   }
 
   /** The error for the caller: when the call was ended, the reason of that. */
-  explain(thrown: unknown): ConnectError {
+  errorFor(thrown: unknown): ConnectError {
     return this.signal.aborted
       ? ConnectError.from(this.signal.reason, Code.Canceled)
       : ConnectError.from(thrown);
@@ -136,10 +138,14 @@ export class CallEnding implements Disposable {
   }
 }
 
-/** For calls with interceptors, which Connect ends and whose errors it explains. */
+/** For calls with interceptors, which Connect ends and whose errors it makes ConnectErrors of. */
 const endless = new CallEnding(undefined, undefined);
 
-/** The one message of a call whose request is no stream: a transport takes it without awaiting anything. */
+/**
+ * The one message of a call whose request is no stream. Connect's contracts want an iterable, so the message is packed
+ * for the client's transport, again for the wire's, and again for its interceptors; `onlyMessage` takes it out each time
+ * without iterating.
+ */
 export class OnlyMessage<T> implements AsyncIterable<T> {
   readonly message: T;
 

@@ -7,7 +7,8 @@ import {
   type Transport,
 } from "@connectrpc/connect";
 import { OnlyMessage, onlyMessage, runStreamingCall, runUnaryCall } from "../client-call.ts";
-import { eventIdsKey, type MessageReading, MessageStream, parseResponse } from "./read-response.ts";
+import { eventIdsKey, type MessageReading, MessageStream } from "./message-stream.ts";
+import { parseResponse } from "./read-response.ts";
 import { callHeaders, type TransportSettings } from "./transport-options.ts";
 import type { WireResponse } from "./wire-fetch.ts";
 

@@ -7,9 +7,9 @@ import {
 } from "@a2a-connect/core/internal";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { createJsonTransport, type OutgoingCall } from "../fetch/json-transport.ts";
+import { sendRequest } from "../fetch/outgoing-request.ts";
 import { isEventStream, readJsonResponse } from "../fetch/read-response.ts";
 import { codeFromHttpStatus, fromWireError, tooManyRequests } from "../fetch/response-errors.ts";
-import { send } from "../fetch/send.ts";
 import { type JsonTransportOptions, resolveTransportOptions } from "../fetch/transport-options.ts";
 import type { WireResponse } from "../fetch/wire-fetch.ts";
 import { parseCode } from "./error-body.ts";
@@ -40,7 +40,7 @@ export function createHttpJsonTransport(options: HttpJsonTransportOptions): Tran
     const { header, signal } = call;
     const url = joinUrl(options.baseUrl, parts);
     const body = parts.body === undefined ? {} : { body: { mediaType, text: JSON.stringify(parts.body) } };
-    return send({ url, method: parts.verb, header, accept, ...body, signal }, settings);
+    return sendRequest({ url, method: parts.verb, header, accept, ...body, signal }, settings);
   }
 
   async function readFailure(response: WireResponse): Promise<ConnectError> {

@@ -1,9 +1,9 @@
 import { findMemberText, findReasonByJsonRpcCode, formatMessage, isObject } from "@a2a-connect/core/internal";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { createJsonTransport, type OutgoingCall } from "../fetch/json-transport.ts";
+import { sendRequest } from "../fetch/outgoing-request.ts";
 import { isEventStream, readJsonResponse } from "../fetch/read-response.ts";
 import { codeFromHttpStatus, fromWireError, tooManyRequests } from "../fetch/response-errors.ts";
-import { send } from "../fetch/send.ts";
 import { type JsonTransportOptions, resolveTransportOptions } from "../fetch/transport-options.ts";
 import type { WireResponse } from "../fetch/wire-fetch.ts";
 import { withoutHeading } from "./response.ts";
@@ -34,7 +34,7 @@ export function createJsonRpcTransport(options: JsonRpcTransportOptions): Transp
     const params = formatMessage(method.input, message);
     const text = JSON.stringify({ jsonrpc: "2.0", id, method: method.name, params });
     const request = { url, method: "POST", header, accept, body: { mediaType, text }, signal };
-    return { id, response: await send(request, settings) };
+    return { id, response: await sendRequest(request, settings) };
   }
 
   return createJsonTransport(

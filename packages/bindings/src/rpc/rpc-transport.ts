@@ -162,7 +162,7 @@ async function* decodeEach<Desc extends DescMessage>(
       yield decode(desc, bytes);
     }
   } catch (thrown) {
-    throw ending.explain(thrown);
+    throw ending.errorFor(thrown);
   } finally {
     ending[Symbol.dispose]();
   }

@@ -247,3 +247,48 @@ it("reads no further than a slow reader takes", async () => {
   }
   expect(received).toBe(Math.ceil(total / bytes.byteLength));
 });
+
+it("retires the connection of a call that was given up, and not the one that has replaced it", async () => {
+  await using server = await start((stream, headers) => {
+    begin(stream);
+    if (headers[":path"]?.endsWith("/SubscribeToTask") === true) {
+      stream.session?.goaway();
+      stream.write(envelope(event));
+    } else {
+      stream.write(envelope(task));
+      end(stream);
+    }
+  });
+  const leave = new AbortController();
+  const silent = server.client
+    .subscribeToTask({ id: "t1" }, { signal: leave.signal })
+    [Symbol.asyncIterator]();
+  await silent.next();
+  await server.client.getTask({ id: "t1" });
+  expect(server.sessions).toHaveLength(2);
+  leave.abort(new ConnectError("too late", Code.DeadlineExceeded));
+  expect((await failureOf(silent.next())).code).toBe(Code.DeadlineExceeded);
+  await server.client.getTask({ id: "t1" });
+  expect(server.sessions).toHaveLength(2);
+});
+
+it("begins no call on the connection of a call that was given up", async () => {
+  await using server = await start((stream, headers) => {
+    begin(stream);
+    if (headers[":path"]?.endsWith("/SubscribeToTask") === true) {
+      stream.write(envelope(event));
+    } else {
+      stream.write(envelope(task));
+      end(stream);
+    }
+  });
+  const leave = new AbortController();
+  const silent = server.client
+    .subscribeToTask({ id: "t1" }, { signal: leave.signal })
+    [Symbol.asyncIterator]();
+  await silent.next();
+  leave.abort(new ConnectError("too late", Code.DeadlineExceeded));
+  await failureOf(silent.next());
+  await server.client.getTask({ id: "t1" });
+  expect(server.sessions).toHaveLength(2);
+});

@@ -29,9 +29,9 @@ import {
 } from "@connectrpc/connect/protocol-grpc";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { GrpcCall } from "./grpc-call.ts";
-import { explainGrpcFailure, type GrpcCircumstances } from "./grpc-failures.ts";
+import { type GrpcCircumstances, isSilence, translateGrpcFailure } from "./grpc-failures.ts";
 import { GrpcMessages } from "./grpc-messages.ts";
-import type { GrpcSession } from "./grpc-session.ts";
+import type { GrpcSession, GrpcStream } from "./grpc-session.ts";
 
 /** What a client end of gRPC needs. */
 export interface GrpcClientOptions {
@@ -84,19 +84,23 @@ export function createGrpcClient({
     ending: CallEnding,
   ) {
     const { method, header, signal } = request;
-    const explain = (thrown: unknown): unknown => explainGrpcFailure(thrown, signal, circumstances);
+    let opened: GrpcStream | undefined;
     let call: GrpcCall | undefined;
+    const failed = (thrown: unknown): unknown => {
+      if (isSilence(signal)) opened?.retireConnection();
+      return translateGrpcFailure(thrown, signal, circumstances);
+    };
     try {
       const bytes = encodeMessage(method.input, message);
-      const stream = await session.request(toFields(pathOf(method), header));
-      call = new GrpcCall(stream, bytes, signal, maxBytes);
+      opened = await session.request(toFields(pathOf(method), header));
+      call = new GrpcCall(opened.stream, bytes, signal, maxBytes);
       const head = await call.head;
       const { compression = null, headerError } = validateResponseWithCompression(
         codings,
         head.status,
         head.header,
       );
-      const reading = { header: head.header, compression, maxBytes, explain, ending };
+      const reading = { header: head.header, compression, maxBytes, failed, ending };
       return {
         call,
         header: head.header,
@@ -105,7 +109,7 @@ export function createGrpcClient({
       };
     } catch (thrown) {
       call?.cancel();
-      throw explain(thrown);
+      throw failed(thrown);
     }
   }
 

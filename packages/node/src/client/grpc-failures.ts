@@ -7,8 +7,6 @@ import { refusedCode } from "../guarded-fetch.ts";
 export interface GrpcCircumstances {
   /** Aborted when the transport was closed: later failures are Canceled. */
   readonly closed: AbortSignal;
-  /** Called when a call was given up because its connection did not answer. */
-  readonly onSilence: () => void;
   /** The size limit of a message that the transport reads. */
   readonly maxResponseBytes: number;
 }
@@ -19,19 +17,18 @@ export interface GrpcCircumstances {
  *
  * @param signal of the call
  */
-export function explainGrpcFailure(
+export function translateGrpcFailure(
   thrown: unknown,
   signal: AbortSignal,
-  { closed, onSilence, maxResponseBytes }: GrpcCircumstances,
+  { closed, maxResponseBytes }: GrpcCircumstances,
 ): unknown {
-  if (isSilence(signal)) onSilence();
   if (signal.aborted) return thrown; // the caller aborted it
   if (closed.aborted) return new ConnectError("the client was closed", Code.Canceled);
-  return translateFailure(thrown, maxResponseBytes);
+  return translateReceived(thrown, maxResponseBytes);
 }
 
-/** The server was silent for too long, or the call exceeded its time limit. */
-function isSilence({ aborted, reason }: AbortSignal): boolean {
+/** Whether a call was given up because the server was silent for too long, or because it exceeded its time limit. */
+export function isSilence({ aborted, reason }: AbortSignal): boolean {
   return (
     aborted &&
     (reason instanceof SilenceError ||
@@ -39,7 +36,7 @@ function isSilence({ aborted, reason }: AbortSignal): boolean {
   );
 }
 
-function translateFailure(thrown: unknown, maxResponseBytes: number): unknown {
+function translateReceived(thrown: unknown, maxResponseBytes: number): unknown {
   const error = ConnectError.from(readTooManyRequests(thrown));
   // A status from the server is an answer.
   if (error.isWireError) return error;
@@ -82,11 +79,7 @@ function isOfContent(code: string): boolean {
   );
 }
 
-/** A stream that was reset, or ended without a status. Connect marks these errors by their words alone. */
-function isCutOff({ code, rawMessage }: ConnectError): boolean {
-  return (
-    (rawMessage.startsWith("http/2 stream closed") && code !== Code.ResourceExhausted) ||
-    rawMessage === "protocol error: missing status" ||
-    rawMessage.startsWith("protocol error: incomplete envelope")
-  );
+/** A stream that ended without a status. The error is that of Connect's `validateTrailer`, which its words alone tell. */
+function isCutOff({ rawMessage }: ConnectError): boolean {
+  return rawMessage === "protocol error: missing status";
 }

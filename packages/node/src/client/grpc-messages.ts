@@ -1,5 +1,6 @@
 import type { CallEnding, ReadyMessages } from "@a2a-connect/bindings/client";
-import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/protobuf";
+import { decodeMessage } from "@a2a-connect/core/internal";
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type Compression, compressedFlag } from "@connectrpc/connect/protocol";
 import { headerGrpcStatus, validateTrailer } from "@connectrpc/connect/protocol-grpc";
@@ -12,8 +13,8 @@ export interface GrpcReading {
   readonly compression: Compression | null;
   /** Longest message after decompression. */
   readonly maxBytes: number;
-  /** The error for the caller, for what went wrong. */
-  explain(thrown: unknown): unknown;
+  /** Takes note of what went wrong. @returns the error for it that other wires have, too */
+  failed(thrown: unknown): unknown;
   readonly ending: CallEnding;
 }
 
@@ -44,7 +45,7 @@ export class GrpcMessages<Desc extends DescMessage>
         this.#compressed = envelope;
         return undefined;
       }
-      return envelope && fromBinary(this.#desc, envelope.bytes);
+      return envelope && decodeMessage(this.#desc, envelope.bytes);
     } catch (thrown) {
       throw this.#fail(thrown);
     }
@@ -91,7 +92,7 @@ export class GrpcMessages<Desc extends DescMessage>
     }
     const { buffer, byteOffset, byteLength } = await compression.decompress(bytes, maxBytes);
     this.#compressed = undefined;
-    return fromBinary(this.#desc, new Uint8Array(buffer, byteOffset, byteLength)); // no Buffer, for callers
+    return decodeMessage(this.#desc, new Uint8Array(buffer, byteOffset, byteLength)); // no Buffer, for callers
   }
 
   #finish(): void {
@@ -104,8 +105,8 @@ export class GrpcMessages<Desc extends DescMessage>
   }
 
   #fail(thrown: unknown): ConnectError {
-    const { ending, explain } = this.#reading;
-    const error = ending.explain(explain(thrown));
+    const { ending, failed } = this.#reading;
+    const error = ending.errorFor(failed(thrown));
     this.#leave();
     return error;
   }

@@ -8,6 +8,13 @@ import {
 /** A connection that no call has used for so long is closed, 15 min. */
 const idleMs = 15 * 60 * 1_000;
 
+/** The stream of a call. */
+export interface GrpcStream {
+  readonly stream: ClientHttp2Stream;
+  /** Its connection does not answer: the calls on it may go on, but it gets no new ones. */
+  retireConnection(): void;
+}
+
 /**
  * The HTTP/2 connection of a transport. The first call opens it; a later call opens it again after it broke, fell
  * silent, or the server said that it is going away. Calls that run on such a connection may stay there; new calls get
@@ -23,21 +30,15 @@ export class GrpcSession {
   }
 
   /** Begins a call. @throws the error of a connection that does not come about */
-  async request(headers: OutgoingHttpHeaders): Promise<ClientHttp2Stream> {
+  async request(headers: OutgoingHttpHeaders): Promise<GrpcStream> {
     for (;;) {
       const connection = this.#usable();
       await connection.opened;
       const stream = connection.request(headers);
       if (stream !== undefined) {
-        return stream;
+        return { stream, retireConnection: () => connection.retire() };
       } // it was closed in the moment in which it was to be used
     }
-  }
-
-  /** The connection does not answer: its calls may go on, but it gets no new ones. */
-  replace(): void {
-    this.#current?.retire();
-    this.#current = undefined;
   }
 
   /** Ends all connections. */

@@ -45,7 +45,7 @@ export function grpcTransport({ tls, cardScheme, guard }: GrpcTransportOptions):
       const timeoutMs = Math.min(settings.connectTimeoutMs, longestTimerMs);
       const dial = { tls, lookup: guard?.lookupFor(target), timeoutMs };
       const session = new GrpcSession(() =>
-        connect(target.origin, { createConnection: () => open(target, dial) }),
+        connect(target.origin, { createConnection: () => openSocket(target, dial) }),
       );
       return openTransport(target, session, settings);
     },
@@ -60,7 +60,7 @@ function openTransport(target: URL, session: GrpcSession, settings: BindingTrans
       baseUrl: target.href,
       session,
       interceptors: [...settings.interceptors],
-      circumstances: { closed: closed.signal, onSilence: () => session.replace(), maxResponseBytes },
+      circumstances: { closed: closed.signal, maxResponseBytes },
     }),
     close() {
       closed.abort();
@@ -76,7 +76,7 @@ interface Dial {
 }
 
 /** A socket to the target, with TLS. It is destroyed when it does not connect in time. */
-function open(target: URL, { tls, lookup, timeoutMs }: Dial): Socket {
+function openSocket(target: URL, { tls, lookup, timeoutMs }: Dial): Socket {
   const { port } = targetOf(target);
   const host = withoutBrackets(target.hostname);
   const where = { host, port, ...(lookup === undefined ? {} : { lookup }) };

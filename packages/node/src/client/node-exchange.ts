@@ -18,7 +18,7 @@ const acceptedCodings = "gzip, deflate, br";
  * ReadableStream, which cost more than the request itself. A URL that `fetch` would not call is not called.
  */
 export function createNodeExchange(dispatcher: Dispatcher): NodeExchange {
-  const running = new Set<Exchange>();
+  const running = new Set<RunningRequest>();
   const permitted = new Set<string>();
   let isClosed = false;
   let last = { href: "", origin: "", path: "" };
@@ -37,8 +37,8 @@ export function createNodeExchange(dispatcher: Dispatcher): NodeExchange {
         throw new Error("the client was closed");
       }
       init.signal?.throwIfAborted();
-      const exchange = new Exchange(init.signal ?? undefined, () => running.delete(exchange));
-      running.add(exchange);
+      const sent = new RunningRequest(init.signal ?? undefined, () => running.delete(sent));
+      running.add(sent);
       const { method = "GET", headers, body } = init;
       const request = {
         origin,
@@ -47,13 +47,13 @@ export function createNodeExchange(dispatcher: Dispatcher): NodeExchange {
         headers: { "accept-encoding": acceptedCodings, "user-agent": "a2a-connect", ...(headers as object) },
         body: (body ?? null) as Uint8Array | string | null, // the JSON wires send nothing else
       };
-      dispatcher.dispatch(request, exchange);
-      return exchange.response;
+      dispatcher.dispatch(request, sent);
+      return sent.response;
     },
     close() {
       isClosed = true;
-      for (const exchange of running) {
-        exchange.abort(new Error("the client was closed"));
+      for (const sent of running) {
+        sent.abort(new Error("the client was closed"));
       }
     },
   };
@@ -84,7 +84,7 @@ async function requireCallable(url: string): Promise<void> {
 const maxWaitingBytes = 64 * 1024;
 
 /** One request and its response. */
-class Exchange implements Dispatcher.DispatchHandler {
+class RunningRequest implements Dispatcher.DispatchHandler {
   readonly response: Promise<WireResponse>;
   readonly #respond: PromiseWithResolvers<WireResponse>;
   readonly #signal: AbortSignal | undefined;

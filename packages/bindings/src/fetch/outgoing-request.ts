@@ -21,7 +21,10 @@ const encoder = new TextEncoder();
  *
  * @throws ConnectError Unavailable when no response came; the signal's reason when it was aborted
  */
-export async function send(request: OutgoingRequest, settings: TransportSettings): Promise<WireResponse> {
+export async function sendRequest(
+  request: OutgoingRequest,
+  settings: TransportSettings,
+): Promise<WireResponse> {
   const headers: Record<string, string> = {};
   request.header.forEach((value, name) => {
     headers[name] = value;
