@@ -1,6 +1,6 @@
 import type { A2AService, AgentCard } from "@a2a-connect/proto";
 import type { Client } from "@connectrpc/connect";
-import type { CallOptions, SendOptions } from "./call-options.ts";
+import type { CallOptions } from "./call-options.ts";
 import type { AgentCards } from "./card/agent-cards.ts";
 import type { ExtendedCards } from "./card/extended-cards.ts";
 import { CardRefusedError } from "./errors.ts";
@@ -27,14 +27,6 @@ export interface ClientContext {
 /** The card in use: the extended one once it was fetched, until the public one changes. */
 export function cardOf({ extended, cards }: ClientContext): AgentCard {
   return extended.card ?? cards.current.resolved.card;
-}
-
-/** The key of a message: the caller's, else one of the client's own if the agent honours keys. */
-export function keyFor(
-  { cards, settings }: ClientContext,
-  { idempotencyKey }: Pick<SendOptions, "idempotencyKey"> = {},
-): string | undefined {
-  return idempotencyKey ?? (cards.current.honoursKeys ? settings.randomId() : undefined);
 }
 
 /** Aborts with the call's own signal, and when the client is closed. */

@@ -1,13 +1,14 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { AgentClient } from "./agent-client.ts";
 import type { Input, SendOptions } from "./call-options.ts";
-import { type ClientContext, cardOf, keyFor, renewCard, signalOf } from "./client-context.ts";
+import { type ClientContext, cardOf, renewCard, signalOf } from "./client-context.ts";
 import { readArtifacts } from "./content/artifact-reader.ts";
 import { explained } from "./failure.ts";
 import { createObservation } from "./follow/observation.ts";
 import { ObservedStream } from "./follow/observed-stream.ts";
 import { repeatableOperations } from "./operations/operations.ts";
 import { resumeTask, runTask } from "./run/run-task.ts";
+import { keyFor } from "./send/idempotency-key.ts";
 import { checkInput, type SendAnswer, sendOnce } from "./send/send-once.ts";
 import { createSendRequest } from "./send/send-request.ts";
 

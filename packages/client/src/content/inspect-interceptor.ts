@@ -20,7 +20,7 @@ import { judgedLaterKey } from "./judged-later.ts";
 /**
  * Shows everything in a response to `inspect`, one thing after the other, before the caller gets the response; for a
  * stream, before each of its messages. A refusal ends the call with a ConnectError, FailedPrecondition, whose cause is
- * an UntrustedOutputError: `findUntrustedOutput` returns that.
+ * an UntrustedOutputError.
  *
  * It must be the outermost interceptor, so that the caller gets exactly what it accepted.
  */
@@ -35,16 +35,6 @@ export function inspectResponses(inspect: Inspect): Interceptor {
     }
     return response;
   };
-}
-
-/** What an inspector refused, from the error of any call; undefined for another error. */
-export function findUntrustedOutput(thrown: unknown): UntrustedOutputError | undefined {
-  for (let at = thrown, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth += 1) {
-    if (at instanceof UntrustedOutputError) {
-      return at;
-    }
-  }
-  return undefined;
 }
 
 async function* inspectEach<M extends ProtobufMessage>(

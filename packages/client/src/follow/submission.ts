@@ -1,11 +1,9 @@
 import { findA2AError } from "@a2a-connect/core";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { isTransient } from "../calls/failures.ts";
 import { mayComeOfChangedCard } from "../card/agent-cards.ts";
-import { type ClientContext, keyFor } from "../client-context.ts";
-import { wasNeverSent } from "../interface/never-sent.ts";
+import type { ClientContext } from "../client-context.ts";
 import type { UsedCard } from "../interface/used-card.ts";
-import { finalSendFailure } from "../send/send-once.ts";
+import { finalSendFailure, keyFor, maySendAgain } from "../send/idempotency-key.ts";
 import type { Sending } from "./observation.ts";
 import type { Outcome, Phase } from "./phases.ts";
 
@@ -38,11 +36,10 @@ export class Submission {
     if (this.#changes === undefined && mayComeOfChangedCard(error)) {
       return "refused";
     }
-    const mayPass = isTransient(error);
-    if (mayPass && (this.#key !== undefined || wasNeverSent(error))) {
+    if (maySendAgain(error, this.#key)) {
       return "broken";
     }
-    const final = mayPass ? finalSendFailure(error, this.#sending.request) : error;
+    const final = finalSendFailure(error, this.#sending.request);
     throw this.#changes === undefined ? final : this.#context.cards.driftError(this.#changes, final);
   }
 

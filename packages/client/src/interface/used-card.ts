@@ -24,6 +24,6 @@ export interface UsedCard {
   /** The interfaces that may be used, best first. */
   readonly candidates: readonly Candidate[];
   readonly settings: InterfaceSettings;
-  /** Whether the agent takes a message once that is sent twice with the same `Idempotency-Key`. */
+  /** Whether the agent takes a message once that is sent twice with the same `Idempotency-Key` (`send/idempotency-key.ts`). */
   readonly honoursKeys: boolean;
 }

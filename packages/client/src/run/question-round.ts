@@ -3,10 +3,11 @@ import { type Part, PartSchema, type Task, TaskState, type TaskStatus } from "@a
 import { isMessage } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import type { InputMessage } from "../call-options.ts";
-import { keyFor, renewCard } from "../client-context.ts";
+import { renewCard } from "../client-context.ts";
 import { SendUncertainError } from "../errors.ts";
 import { isSameQuestion, isSameStatus, stateOf } from "../follow/task-status.ts";
 import { cancelTask, getTask } from "../operations/operations.ts";
+import { keyFor } from "../send/idempotency-key.ts";
 import { sendOnce } from "../send/send-once.ts";
 import { createSendRequest } from "../send/send-request.ts";
 import { callBack, callbackError } from "./callback-error.ts";

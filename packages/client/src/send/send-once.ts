@@ -1,12 +1,9 @@
-import { idempotencyKeyHeader } from "@a2a-connect/core/internal";
 import type { SendMessageRequest, SendMessageResponse } from "@a2a-connect/proto";
-import { ConnectError } from "@connectrpc/connect";
-import { isTransient } from "../calls/failures.ts";
 import { repeatCall } from "../calls/repeat-call.ts";
 import { checkInputModes } from "../card/input-modes.ts";
 import { type ClientContext, cardOf } from "../client-context.ts";
-import { InvalidResponseError, SendUncertainError } from "../errors.ts";
-import { wasNeverSent } from "../interface/never-sent.ts";
+import { InvalidResponseError } from "../errors.ts";
+import { finalSendFailure, keyHeader } from "./idempotency-key.ts";
 
 /** How to send a message by one request. */
 export interface SendCallOptions {
@@ -53,7 +50,7 @@ export async function sendOnce(
   try {
     return await send();
   } catch (error) {
-    throw isTransient(error) ? finalSendFailure(error, request) : error;
+    throw finalSendFailure(error, request);
   }
 }
 
@@ -66,24 +63,4 @@ export function checkInput(
   if (context.options.checkInputModes !== false) {
     checkInputModes(cardOf(context), message?.parts ?? [], skill);
   }
-}
-
-/** The header that identifies a send. */
-export function keyHeader(key: string | undefined): Readonly<Record<string, string>> {
-  return key === undefined ? {} : { [idempotencyKeyHeader]: key };
-}
-
-/** The error for a send that failed in a way that may pass, and is not repeated. */
-export function finalSendFailure(cause: unknown, { message }: SendMessageRequest): unknown {
-  if (!(cause instanceof ConnectError) || cause.isWireError || wasNeverSent(cause)) {
-    return cause;
-  }
-  return new SendUncertainError(
-    `The message was sent, and no usable answer came: it is not known whether the agent has taken it (${cause.rawMessage}).`,
-    message?.messageId ?? "",
-    {
-      hint: "Look for its task (list tasks by context) before you send it again: this agent does not promise to take a message once.",
-      cause,
-    },
-  );
 }

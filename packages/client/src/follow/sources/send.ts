@@ -5,7 +5,8 @@ import {
 } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import type { ClientContext } from "../../client-context.ts";
-import { checkInput, keyHeader, type SendAnswer, sendCall } from "../../send/send-once.ts";
+import { keyHeader } from "../../send/idempotency-key.ts";
+import { checkInput, type SendAnswer, sendCall } from "../../send/send-once.ts";
 import type { Observation, Sending } from "../observation.ts";
 import { EventStream } from "./event-stream.ts";
 import { callSource, type Source } from "./source.ts";
