@@ -1,6 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { AgentClient } from "./agent-client.ts";
 import type { Input, SendOptions } from "./call-options.ts";
+import { withDrift } from "./card/card-drift.ts";
 import { type ClientContext, cardOf, renewCard, signalOf } from "./client-context.ts";
 import { readArtifacts } from "./content/artifact-reader.ts";
 import { explained } from "./failure.ts";
@@ -65,7 +66,7 @@ async function sendMessage(
   await renewCard(context, signal, request.message?.taskId || undefined);
   const timeoutMs =
     options.returnImmediately === true ? settings.requestTimeoutMs : settings.retry.giveUpAfterMs;
-  return cards.withDrift(signal, async () => {
+  return withDrift(cards, signal, async () => {
     checkInput(context, request, options);
     const sending = { headers: options.headers ?? {}, signal, key: keyFor(context, options), timeoutMs };
     return sendOnce(context, request, sending);

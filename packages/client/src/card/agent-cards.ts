@@ -1,18 +1,7 @@
-import { findA2AError } from "@a2a-connect/core";
-import type { AgentCard } from "@a2a-connect/proto";
-import { Code, ConnectError } from "@connectrpc/connect";
-import {
-  CardDriftError,
-  CardInvalidError,
-  CardNotFoundError,
-  InputModeError,
-  RequirementError,
-  TaskRejectedError,
-  UnreachableError,
-} from "../errors.ts";
+import { CardInvalidError, CardNotFoundError, UnreachableError } from "../errors.ts";
 import type { AgentTransport } from "../interface/agent-transport.ts";
 import type { UsedCard } from "../interface/used-card.ts";
-import { describeChanges } from "./card-changes.ts";
+import { describeChanges, driftError } from "./card-changes.ts";
 import type { CardResolver, ResolvedCard } from "./card-resolver.ts";
 
 /** A card that is about to be used. */
@@ -21,7 +10,7 @@ interface Adoption {
   readonly done: Promise<void>;
 }
 
-/** The agent's public card, and its replacement when it has changed (drift). */
+/** The agent's public card, and its replacement when it has changed. `card-drift.ts` has what that means for a call. */
 export class AgentCards {
   readonly #transport: AgentTransport;
   readonly #resolver: CardResolver;
@@ -47,45 +36,6 @@ export class AgentCards {
   /** The card in use. */
   get current(): UsedCard {
     return this.#transport.card;
-  }
-
-  /**
-   * Fetches the card again when a failure suggests that it has changed. If there is another card, the client uses it
-   * from then on.
-   *
-   * @param used the card of the failed call
-   * @returns what has changed
-   * @throws `failure` when it has another cause, or no change could explain it; CardDriftError when the new card does
-   *   not meet the requirements, CardRefusedError or UntrustedOutputError when it is refused
-   */
-  async adoptNewCard(failure: unknown, used: UsedCard, signal: AbortSignal): Promise<readonly string[]> {
-    if (!mayComeOfChangedCard(failure)) {
-      throw failure;
-    }
-    const changes = await this.#adoptLatest(used, signal);
-    if (changes.length === 0) {
-      throw failure;
-    }
-    return changes;
-  }
-
-  /**
-   * Makes a submission once more with the agent's new card, when its failure comes of that.
-   *
-   * @throws the failure, or CardDriftError when the new card does not help either
-   */
-  async withDrift<T>(signal: AbortSignal, submit: () => Promise<T>): Promise<T> {
-    const used = this.current;
-    try {
-      return await submit();
-    } catch (error) {
-      const changes = await this.adoptNewCard(error, used, signal);
-      try {
-        return await submit();
-      } catch (again) {
-        throw this.driftError(changes, again);
-      }
-    }
   }
 
   /**
@@ -142,7 +92,7 @@ export class AgentCards {
     try {
       this.#transport.use(await this.#test(resolved));
     } catch (error) {
-      throw this.driftError(sentences, error, resolved.card);
+      throw driftError(sentences, error, resolved.card);
     } finally {
       this.#adoption = undefined;
     }
@@ -169,36 +119,14 @@ export class AgentCards {
     }
   }
 
-  /** The error for a call that failed with the new card. */
-  driftError(
-    changes: readonly string[],
-    cause: unknown,
-    card: AgentCard = this.current.resolved.card,
-  ): CardDriftError {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    return new CardDriftError(
-      `The agent's card has changed, and the call does not fit it any more: ${[...changes, reason].join(" ")}`,
-      changes,
-      card,
-      { hint: "Connect again, and adapt the call to the new card.", cause },
-    );
-  }
-
-  /** Explains a task that was rejected because of its skill, when the card has changed meanwhile. */
-  async explainRejection(error: unknown, signal: AbortSignal): Promise<unknown> {
-    if (!(error instanceof TaskRejectedError) || !skillReasons.has(error.reason ?? "")) {
-      return error;
-    }
-    try {
-      const changes = await this.#adoptLatest(this.current, signal);
-      return changes.length === 0 ? error : this.driftError(changes, error);
-    } catch {
-      return error; // when the new card is refused, the next submission gets the reason
-    }
-  }
-
-  /** @returns what has changed since the card was used */
-  async #adoptLatest(used: UsedCard, signal: AbortSignal): Promise<readonly string[]> {
+  /**
+   * Fetches the card that the agent has now, unless another call has brought a newer one than `used`.
+   *
+   * @returns what has changed since `used`
+   * @throws CardDriftError when the new card does not meet the requirements; CardRefusedError or UntrustedOutputError
+   *   when it is refused
+   */
+  async adoptLatest(used: UsedCard, signal: AbortSignal): Promise<readonly string[]> {
     if (used === this.current) {
       await this.#adopt((await this.#findNewCard(signal)) ?? used.resolved, used.resolved);
     } // otherwise another call was faster
@@ -206,33 +134,11 @@ export class AgentCards {
   }
 }
 
-/** Reasons of a rejection that a card with other skills explains (lifecycle extension). */
-const skillReasons: ReadonlySet<string> = new Set([
-  "unsupported-skill",
-  "skill-unavailable",
-  "skill-removed",
-]);
-
 /** Whether there was no card to judge: it could not be fetched, or is not a card. */
 function isNoCard(error: unknown): boolean {
   return (
     error instanceof CardNotFoundError ||
     error instanceof CardInvalidError ||
     error instanceof UnreachableError
-  );
-}
-
-/** Failures of a submission that a changed card explains. The agent created no task in any of them. */
-export function mayComeOfChangedCard(error: unknown): boolean {
-  if (error instanceof RequirementError || error instanceof InputModeError) {
-    return true;
-  }
-  const reason = findA2AError(error)?.reason;
-  return (
-    reason === "CONTENT_TYPE_NOT_SUPPORTED" ||
-    reason === "VERSION_NOT_SUPPORTED" ||
-    reason === "EXTENSION_SUPPORT_REQUIRED" ||
-    (error instanceof ConnectError &&
-      (error.code === Code.Unimplemented || (error.code === Code.InvalidArgument && error.isWireError)))
   );
 }

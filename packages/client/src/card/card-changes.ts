@@ -6,6 +6,7 @@ import {
   SecurityRequirementSchema,
   SecuritySchemeSchema,
 } from "@a2a-connect/proto";
+import { CardDriftError } from "../errors.ts";
 import { shownInterface, shownList } from "../interface/shown-list.ts";
 
 /**
@@ -25,6 +26,17 @@ export function describeChanges(before: AgentCard, after: AgentCard): string[] {
     ...describeList("default output modes", before.defaultOutputModes, after.defaultOutputModes),
     ...(securityOf(before) === securityOf(after) ? [] : ["What callers must present has changed."]),
   ];
+}
+
+/** The error for a call that does not fit the new card, after these changes. */
+export function driftError(changes: readonly string[], cause: unknown, card: AgentCard): CardDriftError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new CardDriftError(
+    `The agent's card has changed, and the call does not fit it any more: ${[...changes, reason].join(" ")}`,
+    changes,
+    card,
+    { hint: "Connect again, and adapt the call to the new card.", cause },
+  );
 }
 
 function describeText(what: string, before: string, after: string): string[] {

@@ -1,6 +1,7 @@
 import { findA2AError } from "@a2a-connect/core";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { mayComeOfChangedCard } from "../card/agent-cards.ts";
+import { driftError } from "../card/card-changes.ts";
+import { adoptNewCard, mayComeOfChangedCard } from "../card/card-drift.ts";
 import type { ClientContext } from "../client-context.ts";
 import type { UsedCard } from "../interface/used-card.ts";
 import { finalSendFailure, keyFor, maySendAgain } from "../send/idempotency-key.ts";
@@ -40,12 +41,14 @@ export class Submission {
       return "broken";
     }
     const final = finalSendFailure(error, this.#sending.request);
-    throw this.#changes === undefined ? final : this.#context.cards.driftError(this.#changes, final);
+    throw this.#changes === undefined
+      ? final
+      : driftError(this.#changes, final, this.#context.cards.current.resolved.card);
   }
 
   /** Fetches the card again. @throws the failure, when no change of the card explains it */
   async renew(failure: unknown, signal: AbortSignal): Promise<void> {
-    this.#changes = await this.#context.cards.adoptNewCard(failure, this.#card, signal);
+    this.#changes = await adoptNewCard(this.#context.cards, failure, this.#card, signal);
     this.#card = this.#context.cards.current;
     this.#key = keyFor(this.#context, this.#sending.options);
   }

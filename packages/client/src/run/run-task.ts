@@ -2,6 +2,7 @@ import { isInterrupted, isTerminal } from "@a2a-connect/core";
 import { LinkedAbort } from "@a2a-connect/core/internal";
 import type { StreamResponse, Task } from "@a2a-connect/proto";
 import type { Input } from "../call-options.ts";
+import { explainRejection } from "../card/card-drift.ts";
 import { type ClientContext, signalOf } from "../client-context.ts";
 import { readArtifacts } from "../content/artifact-reader.ts";
 import { explained } from "../failure.ts";
@@ -71,7 +72,8 @@ function drive(
       if (given.aborted && options.cancelOnAbort === true) {
         await cancelQuietly(context, observation);
       }
-      throw await context.cards.explainRejection(
+      throw await explainRejection(
+        context.cards,
         signal.aborted ? signal.reason : error,
         context.closed.signal,
       );

@@ -24,7 +24,7 @@ export function translateGrpcFailure(
 ): unknown {
   if (signal.aborted) return thrown; // the caller aborted it
   if (closed.aborted) return new ConnectError("the client was closed", Code.Canceled);
-  return translateReceived(thrown, maxResponseBytes);
+  return translateConnectionFailure(thrown, maxResponseBytes);
 }
 
 /** Whether a call was given up because the server was silent for too long, or because it exceeded its time limit. */
@@ -36,7 +36,7 @@ export function isSilence({ aborted, reason }: AbortSignal): boolean {
   );
 }
 
-function translateReceived(thrown: unknown, maxResponseBytes: number): unknown {
+function translateConnectionFailure(thrown: unknown, maxResponseBytes: number): unknown {
   const error = ConnectError.from(readTooManyRequests(thrown));
   // A status from the server is an answer.
   if (error.isWireError) return error;
