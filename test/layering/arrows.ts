@@ -21,11 +21,11 @@ export const packageArrows: Arrows = {
   "store-*": ["client", "server"],
   testing: ["node", "store-*"],
   cli: ["node", "store-*"],
-  conformance: ["testing"],
+  conformance: ["bindings", "signing"],
   inspector: ["client", "signing"],
-  "examples/*": ["conformance", "cli", "inspector"],
-  bench: ["conformance", "cli", "inspector", "examples/*"],
-  test: ["conformance", "cli", "inspector", "examples/*"],
+  "examples/*": ["testing", "conformance", "cli", "inspector"],
+  bench: ["testing", "conformance", "cli", "inspector", "examples/*"],
+  test: ["testing", "conformance", "cli", "inspector", "examples/*"],
 };
 
 /** Arrows that only a dynamic `import()` may take, or one of types alone, so that the importer starts without them. */

@@ -231,11 +231,7 @@ function groupFailures(failures: readonly Failure[]): ReadonlyMap<string, readon
 }
 
 /** What is the same in many checks, once, and the checks. */
-function renderCause(
-  { sentence, weight, places, scenarios, results }: Cause,
-  anchor: string,
-  command: string,
-): Markup {
+function renderCause({ sentence, weight, places, results }: Cause, anchor: string, command: string): Markup {
   const [first] = results;
   const [id] = first?.scenario.ids ?? [];
   return markup`<article id="${anchor}">

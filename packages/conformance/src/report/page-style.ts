@@ -24,6 +24,7 @@ dt { color: var(--dim); }
 dd { margin: 0; }
 table { border-collapse: collapse; width: 100%; }
 .wide { overflow-x: auto; }
+.wide td { overflow-wrap: break-word; }
 th, td { padding: .3rem .5rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
 thead th { font-weight: 600; font-size: .85rem; white-space: nowrap; }
 td.mark, th.mark { text-align: center; white-space: nowrap; overflow-wrap: normal; }

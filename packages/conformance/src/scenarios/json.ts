@@ -242,15 +242,9 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", (verifies) => {
     }
   });
 
-  for (const [name, refused] of [
-    ["an enum name that does not exist", (stage: Stage) => listRaw(stage, { status: "TASK_STATE_RUNNING" })],
-    ["an enum number that does not exist", (stage: Stage) => listRaw(stage, { status: 77 })],
-    ["a role that does not exist", (stage: Stage) => sendRaw(stage, user({ role: "user" }))],
-  ] as const) {
-    verifies("H-3", `refuses ${name}`, async (stage) => {
-      expectInvalid(await refused(stage));
-    });
-  }
+  verifies("H-3", "refuses an enum number that does not exist", async (stage) => {
+    expectInvalid(await listRaw(stage, { status: 77 }));
+  });
 
   verifies("H-4", "writes times in UTC with a Z", async (stage) => {
     const { result } = await sendRaw(stage, user());
@@ -276,7 +270,6 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", (verifies) => {
     }
     const later = new Date(ms + 1).toISOString();
     expect((await listRaw(stage, { contextId, statusTimestampAfter: later })).result.totalSize).toBe(0);
-    expectInvalid(await listRaw(stage, { statusTimestampAfter: "yesterday" }));
   });
 
   verifies(
@@ -360,12 +353,6 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", (verifies) => {
     ]);
   });
 
-  verifies("H-9", "takes empty text for a content, and gives it back", async ({ client }) => {
-    const { id } = await sendTask(client, "", { parts: [text("ask Why?"), text("")] });
-    const { history } = await client.getTask({ id });
-    expect(history[0]?.parts[1]?.content).toStrictEqual({ case: "text", value: "" });
-  });
-
   verifies(
     "H-9 H-14",
     "writes empty text, and refuses parts with no or two contents",
@@ -373,7 +360,6 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", (verifies) => {
       const { result } = await sendRaw(stage, user({ parts: [{ text: "ask Why?" }, { text: "" }] }));
       expect(result.task.history[0]?.parts[1]).toStrictEqual({ text: "" });
       expectInvalid(await sendRaw(stage, user({ parts: [{}] })));
-      expectInvalid(await sendRaw(stage, user({ parts: [{ text: "a", url: "https://example.com/" }] })));
       expectInvalid(await sendRaw(stage, user({ parts: [{ text: "a", data: null }] })));
     },
     { places: jsonWires },
@@ -427,7 +413,6 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", (verifies) => {
     for (const pageSize of [5, "5"]) {
       expect((await listRaw(stage, { contextId: newId(), pageSize })).result.pageSize).toBe(5);
     }
-    expectInvalid(await listRaw(stage, { pageSize: "five" }));
     expectInvalid(await listRaw(stage, { pageSize: 1.5 }));
   });
 
@@ -436,11 +421,6 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", (verifies) => {
     "x y": [1, { c_d: false, "": [] }],
     "https://example.com/v1": { deep: { er: "" } },
   };
-  verifies("H-13", "gives back metadata as it was", async ({ client }) => {
-    const { id } = await sendTask(client, "ask Why?", { metadata });
-    expect((await client.getTask({ id })).history[0]?.metadata).toStrictEqual(metadata);
-  });
-
   verifies(
     "H-13 H-10",
     "gives back the metadata of a hello as it was",

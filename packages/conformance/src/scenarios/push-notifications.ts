@@ -194,18 +194,6 @@ export const pushNotifications: ScenarioGroup = scenarios("N Push notifications"
     },
     on,
   );
-
-  verifies(
-    "N-9",
-    "shows the secrets of a webhook to its owner",
-    async ({ client }) => {
-      const { id: taskId } = await sendTask(client, "task done");
-      const given = { taskId, id: "hook", url: "https://example.com/hook", ...secret };
-      await client.createTaskPushNotificationConfig(given);
-      expect(await client.getTaskPushNotificationConfig({ taskId, id: "hook" })).toMatchObject(given);
-    },
-    on,
-  );
 });
 
 /**
