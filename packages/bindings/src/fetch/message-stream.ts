@@ -22,7 +22,7 @@ export interface MessageReading {
   /** Longest event. */
   readonly maxLength: number;
   readonly ids: EventIds | undefined;
-  /** The JSON of the message in that of an event. @throws ConnectError for an event that is an error */
+  /** Takes the JSON of the message out of that of an event: for JSON-RPC, its `result`. @throws ConnectError for an event that is an error */
   read(json: unknown): unknown;
   /** What may end the call before its response has ended. */
   readonly ending: CallEnding;
@@ -40,9 +40,10 @@ export interface ReadyMessages<T> extends AsyncIterator<T, void> {
 
 /**
  * The messages in the server-sent events of a response. This is no generator, because each one between the socket and the
- * caller costs every event.
+ * caller costs every event; the client's `observe` is the only one.
  *
- * It rejects with a ConnectError: Internal for an event that is not JSON, or no message of the type.
+ * It rejects with a ConnectError: Internal for an event that is not JSON, or no message of the type; Unavailable when the
+ * connection breaks; the server's own error, when an event is one.
  */
 export class MessageStream<Desc extends DescMessage>
   implements AsyncIterable<MessageShape<Desc>, void>, ReadyMessages<MessageShape<Desc>>

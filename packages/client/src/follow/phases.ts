@@ -26,7 +26,8 @@ export type Phase =
  * - `ended`: there is nothing more, and perhaps nothing new; `news`: a call brought something new;
  * - `early`: a long poll was answered at once, with nothing new;
  * - `behind`: the task has events that a stream would bring one by one;
- * - `silent`: nothing was heard for too long; `broken`: it failed in a way that may pass;
+ * - `silent`: nothing was heard for too long; `broken`: it failed in a way that may pass; while
+ *   sending, before the first event;
  * - `fruitless`: it ended or broke without any event, as the ones before it.
  */
 export type Outcome =

@@ -92,7 +92,7 @@ export class TaskTracker {
   }
 
   /**
-   * Takes a message of a stream.
+   * Takes a response of a source: a message of a stream, the answer to a poll, a notification.
    *
    * @returns the events that are new
    * @throws EventGapError when events before it are missing

@@ -32,7 +32,7 @@ export class GrpcCall {
   readonly #head: PromiseWithResolvers<GrpcHead> = Promise.withResolvers();
   readonly #chunks: Uint8Array[] = [];
   #waiting = 0;
-  /** The beginning of a message whose end has not arrived; `#missing` says how many bytes that is. */
+  /** The beginning of a message whose end has not arrived; `#missing` says how many bytes are still to come. */
   readonly #partial = new ByteBuffer();
   #arrival: PromiseWithResolvers<void> | undefined;
   /** Set when nothing more comes. */

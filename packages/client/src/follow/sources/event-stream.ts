@@ -23,7 +23,8 @@ export interface StreamCall<Method extends StreamingMethod> {
 
 /**
  * The messages of one connection, with numbers: the response's header has the number of the first message, and each
- * later one is one more (docs/streams.md). If server-sent events have ids of their own, those count.
+ * later one is one more (docs/streams.md). Server-sent events that have
+ * ids of their own keep those. Without the number in the header nothing is numbered, because the server cannot resume.
  *
  * `read` rejects with a ConnectError: Unavailable after `idleTimeoutMs` of silence, or the error of the call.
  */
@@ -63,7 +64,7 @@ export class EventStream<Method extends StreamingMethod> implements Source {
     }
   }
 
-  /** Ends the call. Connect's streams have no return(): to leave early, abort the call. */
+  /** Ends the call. Connect's wrapper, which interceptors bring, has no return(): to leave early, abort the call. */
   [Symbol.dispose](): void {
     if (this.#isLast && this.#messages !== undefined) {
       void this.#awaitEnd(this.#messages);
@@ -117,6 +118,7 @@ export class EventStream<Method extends StreamingMethod> implements Source {
     return { response, id, repeatsGeneration };
   }
 
+  /** The watch has aborted the call, which looks Canceled; for the loop it is a broken connection. */
   #silence(error: unknown): ConnectError {
     return new ConnectError(
       `the server was silent for ${this.#context.settings.idleTimeoutMs} ms`,

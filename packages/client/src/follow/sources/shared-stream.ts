@@ -8,8 +8,8 @@ const maxWaiting = 64;
 /**
  * One stream for several followers of a task. It is read as fast as the fastest of them reads, and ends with the last.
  *
- * A stream has one even while it has a single follower, because another may join at any response. So a reader waits for
- * each response, also for one that the source has ready.
+ * Every stream of SubscribeToTask is read through one, even for a single follower, because another may join at any
+ * response. So a reader waits for each response, also for one that the source has ready.
  */
 export class SharedStream {
   readonly #source: Source;
