@@ -46,9 +46,10 @@ function reportTables(): string {
           weightOfScenario(row),
           row.places.length === 3 ? "all" : row.places.join(", "),
           row.title,
-          piecesOf(row)
-            .map((piece) => `\`${piece}\``)
-            .join(" … "),
+          (row.sometimes ? "in some runs: " : "") +
+            piecesOf(row)
+              .map((piece) => `\`${piece}\``)
+              .join(" … "),
           row.because,
         ]),
       );

@@ -52,6 +52,7 @@ describe.each(Object.entries(servers))("the server of %s", (name, [options, star
       for (const place of deviation.places) {
         const result = results.find((each) => each.place === place && isOf(each, deviation));
         expect(result, `over ${place}: there is no such scenario, delete it`).toBeDefined();
+        if (deviation.sometimes && result?.outcome === "passed") continue;
         expect(result?.outcome, `over ${place}: it is so by now, delete it`).toBe("failed");
         const said = `${formatExchanges(result?.exchanges ?? [])}\n${result?.sentence}`;
         expect(said, `over ${place}`).toMatch(new RegExp(pieces.join("[\\s\\S]*")));

@@ -10,6 +10,8 @@ export interface Deviation {
   readonly title: string;
   /** Wires, or the card. */
   readonly places: readonly string[];
+  /** Whether it depends on which of two calls comes first: some runs see it, and others do not. */
+  readonly sometimes?: boolean;
   /** What was said, and the failure: pieces of it in their order, with ` … ` for what is left out. */
   readonly evidence: string;
   /** Why it is a deviation, with the requirement that says so. */
