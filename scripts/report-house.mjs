@@ -22,12 +22,18 @@ const root = resolve(options.root);
 /** A file with fewer lines is short. An `index.ts` is not counted: it only lists exports, and should be short. */
 const shortLines = 25;
 
+/** The page of the conformance report, which is not code of checks. */
+const template = new Set(
+  ["html", "page-style", "markup"].map((name) => `packages/conformance/src/report/${name}.ts`),
+);
+
 /** The aims: what each measure should be at most. Other measures have no aim. */
 const wanted = {
   lines: 55_800,
   "lines: cli": 12_000,
   "lines: signing": 4_000,
   "lines: server/src/card": 900,
+  "lines: conformance, doctor, smoke": 10_722,
   [`files under ${shortLines} lines`]: 20,
   "exports of core": 40,
   "exports of server": 50,
@@ -159,6 +165,8 @@ function listCycles() {
 function measure() {
   const rooms = [...new Set(sources.map((path) => path.split("/")[1]))];
   const inFolder = (folder) => sources.filter((path) => path.startsWith(`packages/${folder}/`));
+  // Three commands that look at a server: what they know of it should be in one place.
+  const kit = ["conformance/src", "cli/src/doctor", "cli/src/smoke"].flatMap(inFolder);
   const short = sources.filter((path) => !path.endsWith("/index.ts") && countLines(path) < shortLines);
   const tests = findFiles("packages/**/*.test.ts", "test/**/*.test.ts", "examples/**/*.test.ts");
   const support = findFiles("packages/*/test-support/**/*.ts", "test/**/*.ts").filter(
@@ -169,6 +177,7 @@ function measure() {
     ["lines", sumLines(sources)],
     ...rooms.map((room) => [`lines: ${room}`, sumLines(inFolder(`${room}/src`))]),
     ["lines: server/src/card", sumLines(inFolder("server/src/card"))],
+    ["lines: conformance, doctor, smoke", sumLines(kit.filter((path) => !template.has(path)))],
     [`files under ${shortLines} lines`, short.length],
     ...["core", "server", "client", "signing"].map((room) => [
       `exports of ${room}`,
@@ -201,10 +210,10 @@ if (options.check) {
   process.exitCode = cycles.length === 0 ? 0 : 1;
 } else {
   const { rows, short } = measure();
-  console.log(`${"measure".padEnd(30)} ${"here".padStart(8)} ${"wanted".padStart(8)}`);
+  console.log(`${"measure".padEnd(34)} ${"here".padStart(8)} ${"wanted".padStart(8)}`);
   for (const [name, count] of rows) {
     const aim = wanted[name] === undefined ? "–" : format(wanted[name]);
-    console.log(`${name.padEnd(30)} ${format(count).padStart(8)} ${aim.padStart(8)}`);
+    console.log(`${name.padEnd(34)} ${format(count).padStart(8)} ${aim.padStart(8)}`);
   }
   if (options.list) {
     listShort(short);

@@ -95,7 +95,7 @@ describe("the gate", () => {
   };
   const gap: Gap = { id: "A-1", reason: "Not yet." };
   const shown = (options: ScenarioOptions) =>
-    scenarios("A", (verifies) => verifies("A-1", "is", async () => {}, options));
+    scenarios("A", ({ verifies }) => verifies.where(options)("A-1", "is", async () => {}));
 
   for (const [name, options, known, faults] of [
     ["is content with a test on every wire", { places: ["grpc", "jsonrpc"] }, [], []],
@@ -142,6 +142,6 @@ describe("the gate", () => {
   it("refuses a scenario that cites an unknown id", () => {
     // In two parts, because the ids in this file are read by the gate as well.
     const unknown = ["A", "99"].join("-");
-    expect(() => scenarios("A", (verifies) => verifies(unknown, "is", async () => {}))).toThrow(unknown);
+    expect(() => scenarios("A", ({ verifies }) => verifies(unknown, "is", async () => {}))).toThrow(unknown);
   });
 });

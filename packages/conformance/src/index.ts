@@ -59,7 +59,6 @@ export {
   type ScenarioOptions,
   type Stage,
   scenarios,
-  type Verifies,
 } from "./scenario.ts";
 export { allScenarios } from "./scenarios/index.ts";
 export { requiredExtension, type ServerName } from "./server-name.ts";

@@ -36,16 +36,7 @@ export interface Scenario {
 }
 
 /** What a scenario needs, when that is not the full reference agent. */
-export interface ScenarioOptions {
-  /** Default `reference`. */
-  readonly needs?: NeededAgent;
-  /** Default `full`. */
-  readonly server?: ServerName;
-  /** Default none. */
-  readonly when?: readonly CardFact[];
-  /** Default: wherever one of the requirements applies. */
-  readonly places?: readonly Place[];
-}
+export type ScenarioOptions = Partial<Pick<Scenario, "needs" | "server" | "when" | "places">>;
 
 /** Scenarios of one subject, in a file of their own. */
 export interface ScenarioGroup {
@@ -54,7 +45,14 @@ export interface ScenarioGroup {
 }
 
 /** Adds a scenario that shows these requirements, for example `verifies("A-6 A-27", "…", async ({ client }) => …)`. */
-export type Verifies = (ids: string, title: string, run: Scenario["run"], options?: ScenarioOptions) => void;
+export interface Verifies {
+  (ids: string, title: string, run: Scenario["run"]): void;
+  /** The same for scenarios that need something else. Default places: wherever one of the requirements applies. */
+  where(options: ScenarioOptions): Verifies;
+}
+
+/** The two ways to add scenarios: to be shown with the reference agent only, and with any agent. */
+export type Describe = (add: { readonly verifies: Verifies; readonly anyAgent: Verifies }) => void;
 
 /** The two wires whose messages are JSON. */
 export const jsonWires = ["jsonrpc", "http-json"] as const;
@@ -64,12 +62,17 @@ export const jsonWires = ["jsonrpc", "http-json"] as const;
  *
  * @throws Error when an id is cited that does not exist
  */
-export function scenarios(title: string, describe: (verifies: Verifies) => void): ScenarioGroup {
+export function scenarios(title: string, describe: Describe): ScenarioGroup {
   const list: Scenario[] = [];
-  describe((cited, name, run, { needs = "reference", server = "full", when = [], places } = {}) => {
-    const ids = cited.split(" ");
-    const everywhere = new Set(ids.flatMap((id) => getRequirement(id).places));
-    list.push({ ids, title: name, needs, server, when, places: places ?? [...everywhere], run });
-  });
+  const addTo = (options: ScenarioOptions): Verifies => {
+    const add = (cited: string, name: string, run: Scenario["run"]): void => {
+      const ids = cited.split(" ");
+      const places = [...new Set(ids.flatMap((id) => getRequirement(id).places))];
+      list.push({ needs: "reference", server: "full", when: [], places, ...options, ids, title: name, run });
+    };
+    return Object.assign(add, { where: (more: ScenarioOptions) => addTo({ ...options, ...more }) });
+  };
+  const verifies = addTo({});
+  describe({ verifies, anyAgent: verifies.where({ needs: "any" }) });
   return { title, scenarios: list };
 }

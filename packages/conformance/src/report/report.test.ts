@@ -11,9 +11,7 @@ import { type ConformanceReport, createReport, reportToJson, verdictOf } from ".
 const hostile = `</pre><script>alert("1")</script><img src=x onerror='alert(2)'>\u0000\u001b[31m]]>`;
 
 function scenarioOf(ids: string, title = "is seen"): Scenario {
-  const [scenario] = scenarios("one", (verifies) =>
-    verifies(ids, title, async () => {}, { needs: "any" }),
-  ).scenarios;
+  const [scenario] = scenarios("one", ({ anyAgent }) => anyAgent(ids, title, async () => {})).scenarios;
   if (scenario === undefined) throw new Error("there is none");
   return scenario;
 }

@@ -4,8 +4,8 @@ import { type Scenario, type ScenarioOptions, scenarios } from "../scenario.ts";
 import { type KnownAgent, whyNotApplicable } from "./applies.ts";
 
 function scenarioOf(options: ScenarioOptions, ids = "A-1"): Scenario {
-  const { scenarios: list } = scenarios("one", (verifies) =>
-    verifies(ids, "is seen", async () => {}, options),
+  const { scenarios: list } = scenarios("one", ({ verifies }) =>
+    verifies.where(options)(ids, "is seen", async () => {}),
   );
   const [only] = list;
   if (only === undefined) throw new Error("there is none");

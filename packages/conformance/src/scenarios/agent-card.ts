@@ -15,7 +15,9 @@ import type { Target } from "../target.ts";
 const path = "/.well-known/agent-card.json";
 
 /** L */
-export const agentCard: ScenarioGroup = scenarios("L Agent card", (verifies) => {
+export const agentCard: ScenarioGroup = scenarios("L Agent card", ({ verifies, anyAgent }) => {
+  const bare = verifies.where({ server: "bare" });
+
   verifies("L-1", "is public, and has all that a card needs", async ({ target }) => {
     const response = await target.fetch(path);
     expect([response.status, response.headers.get("content-type")]).toStrictEqual([200, "application/json"]);
@@ -42,23 +44,15 @@ export const agentCard: ScenarioGroup = scenarios("L Agent card", (verifies) => 
     }
   });
 
-  verifies(
-    "L-1",
-    "is public JSON, and has all that a card needs",
-    async ({ target }) => {
-      const response = await target.fetch(path);
-      expect(response.status).toBe(200);
-      expect(response.headers.get("content-type")).toMatch(/^application\/([\w.]+\+)?json\b/);
-      const missing = findMissingFields(
-        AgentCardSchema,
-        parseMessage(AgentCardSchema, await response.json()),
-      );
-      expect(missing).toStrictEqual([]);
-    },
-    { needs: "any" },
-  );
+  anyAgent("L-1", "is public JSON, and has all that a card needs", async ({ target }) => {
+    const response = await target.fetch(path);
+    expect(response.status).toBe(200);
+    expect(response.headers.get("content-type")).toMatch(/^application\/([\w.]+\+)?json\b/);
+    const missing = findMissingFields(AgentCardSchema, parseMessage(AgentCardSchema, await response.json()));
+    expect(missing).toStrictEqual([]);
+  });
 
-  verifies(
+  anyAgent.where({ places: ["card"] })(
     "L-1 F-1",
     "answers over each wire of version 1.0 that it names, at the address that it gives",
     async ({ target }) => {
@@ -71,56 +65,35 @@ export const agentCard: ScenarioGroup = scenarios("L Agent card", (verifies) => 
         expect(protocolVersion).toMatch(/^\d+\.\d+$/);
       }
     },
-    { needs: "any", places: ["card"] },
   );
 
-  verifies(
-    "L-4",
-    "names its bindings as the specification does, or by a URI",
-    async ({ target }) => {
-      for (const { protocolBinding } of listOf(target.card["supportedInterfaces"])) {
-        expect(protocolBinding).toMatch(/^(JSONRPC|GRPC|HTTP\+JSON)$|^[a-z][a-z\d+.-]*:./);
-      }
-    },
-    { needs: "any" },
-  );
+  anyAgent("L-4", "names its bindings as the specification does, or by a URI", async ({ target }) => {
+    for (const { protocolBinding } of listOf(target.card["supportedInterfaces"])) {
+      expect(protocolBinding).toMatch(/^(JSONRPC|GRPC|HTTP\+JSON)$|^[a-z][a-z\d+.-]*:./);
+    }
+  });
 
-  verifies(
-    "J-2",
-    "gives the address of gRPC as a bare host and port",
-    async ({ target }) => {
-      const found = listOf(target.card["supportedInterfaces"]).filter(
-        (one) => one["protocolBinding"] === "GRPC",
-      );
-      if (found.length === 0) throw new NotApplicable("the card names no gRPC");
-      for (const { url } of found) expect(url).toMatch(/^[^/]+:\d+$/);
-    },
-    { needs: "any" },
-  );
+  anyAgent("J-2", "gives the address of gRPC as a bare host and port", async ({ target }) => {
+    const found = listOf(target.card["supportedInterfaces"]).filter(
+      (one) => one["protocolBinding"] === "GRPC",
+    );
+    if (found.length === 0) throw new NotApplicable("the card names no gRPC");
+    for (const { url } of found) expect(url).toMatch(/^[^/]+:\d+$/);
+  });
 
-  verifies(
-    "L-5",
-    "says for how long it may be kept, and has a tag",
-    async ({ target }) => {
-      const { headers } = await target.fetch(path);
-      expect(headers.get("cache-control") ?? "", "Cache-Control").toMatch(/\bmax-age=\d+/);
-      expect(headers.get("etag") ?? "", "ETag").toMatch(/^(W\/)?"[^"]*"$/);
-    },
-    { needs: "any" },
-  );
+  anyAgent("L-5", "says for how long it may be kept, and has a tag", async ({ target }) => {
+    const { headers } = await target.fetch(path);
+    expect(headers.get("cache-control") ?? "", "Cache-Control").toMatch(/\bmax-age=\d+/);
+    expect(headers.get("etag") ?? "", "ETag").toMatch(/^(W\/)?"[^"]*"$/);
+  });
 
-  verifies(
-    "L-5",
-    "is not sent again to a caller who names its tag",
-    async ({ target }) => {
-      const etag = (await target.fetch(path)).headers.get("etag");
-      if (etag === null) throw new NotApplicable("the card has no tag");
-      // With a condition of the caller's, the platform's fetch says no-cache, which asks for the whole card.
-      const headers = { "if-none-match": etag, "cache-control": "max-age=0" };
-      expect((await target.fetch(path, { headers })).status).toBe(304);
-    },
-    { needs: "any" },
-  );
+  anyAgent("L-5", "is not sent again to a caller who names its tag", async ({ target }) => {
+    const etag = (await target.fetch(path)).headers.get("etag");
+    if (etag === null) throw new NotApplicable("the card has no tag");
+    // With a condition of the caller's, the platform's fetch says no-cache, which asks for the whole card.
+    const headers = { "if-none-match": etag, "cache-control": "max-age=0" };
+    expect((await target.fetch(path, { headers })).status).toBe(304);
+  });
 
   verifies(
     "L-1 L-2 L-4 J-2 F-7",
@@ -146,18 +119,13 @@ export const agentCard: ScenarioGroup = scenarios("L Agent card", (verifies) => 
     },
   );
 
-  verifies(
-    "L-1 A-20",
-    "declares what the agent does and does not do",
-    async ({ target }) => {
-      expect((await readCard(target)).capabilities).toMatchObject({
-        streaming: false,
-        pushNotifications: false,
-        extendedAgentCard: false,
-      });
-    },
-    { server: "bare" },
-  );
+  bare("L-1 A-20", "declares what the agent does and does not do", async ({ target }) => {
+    expect((await readCard(target)).capabilities).toMatchObject({
+      streaming: false,
+      pushNotifications: false,
+      extendedAgentCard: false,
+    });
+  });
 
   verifies("L-5", "may be kept, and is revalidated by tag or by date", async ({ target }) => {
     const response = await target.fetch(path);
@@ -189,22 +157,14 @@ export const agentCard: ScenarioGroup = scenarios("L Agent card", (verifies) => 
     expect(() => fromJson(AgentCardSchema, { ...card, preferredTransport: "GRPC" })).toThrow();
   });
 
-  verifies(
-    "L-8",
-    "lets a skill take what the agent does not, and the other way round",
-    async ({ client }) => {
-      const picture = text("<svg/>", { mediaType: "image/svg+xml" });
-      const forPictures = { metadata: { [lifecycleExtension]: { skill: "pictures" } } };
-      const task = await sendTask(client, "", { parts: [picture], ...forPictures });
-      expect(task.status?.state).toBe(TaskState.COMPLETED);
-      await expectReason(
-        client.sendMessage(toRequest("", { parts: [picture] })),
-        "CONTENT_TYPE_NOT_SUPPORTED",
-      );
-      await expectReason(client.sendMessage(toRequest("words", forPictures)), "CONTENT_TYPE_NOT_SUPPORTED");
-    },
-    { server: "bare" },
-  );
+  bare("L-8", "lets a skill take what the agent does not, and the other way round", async ({ client }) => {
+    const picture = text("<svg/>", { mediaType: "image/svg+xml" });
+    const forPictures = { metadata: { [lifecycleExtension]: { skill: "pictures" } } };
+    const task = await sendTask(client, "", { parts: [picture], ...forPictures });
+    expect(task.status?.state).toBe(TaskState.COMPLETED);
+    await expectReason(client.sendMessage(toRequest("", { parts: [picture] })), "CONTENT_TYPE_NOT_SUPPORTED");
+    await expectReason(client.sendMessage(toRequest("words", forPictures)), "CONTENT_TYPE_NOT_SUPPORTED");
+  });
 });
 
 /** The members of a card that are looked at one by one. */

@@ -21,38 +21,27 @@ import {
 } from "../raw-calls.ts";
 import { jsonWires, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
 
-const generic = { needs: "any", places: jsonWires } as const;
-
 /** H, the answers of any server against the closed schema of the proto. */
-export const answerShapes: ScenarioGroup = scenarios("H JSON of answers", (verifies) => {
-  verifies(
+export const answerShapes: ScenarioGroup = scenarios("H JSON of answers", ({ anyAgent }) => {
+  const anyOverJson = anyAgent.where({ places: jsonWires });
+
+  anyOverJson(
     "H-1 H-3 H-4 H-7",
     "answers a hello with JSON of the schema, and nothing else in it",
     async (stage) => expectShape(SendMessageResponseSchema, await sendRaw(stage, helloJson(stage))),
-    generic,
   );
 
-  verifies(
-    "H-1 H-3 H-4 H-7",
-    "writes a task by the schema",
-    async (stage) => {
-      const { id } = await settledTask(stage);
-      expectShape(TaskSchema, await getRaw(stage, id));
-    },
-    generic,
-  );
+  anyOverJson("H-1 H-3 H-4 H-7", "writes a task by the schema", async (stage) => {
+    const { id } = await settledTask(stage);
+    expectShape(TaskSchema, await getRaw(stage, id));
+  });
 
-  verifies(
-    "H-1 H-3 H-4 H-7",
-    "writes a list by the schema",
-    async (stage) => {
-      const { contextId } = await settledTask(stage);
-      expectShape(ListTasksResponseSchema, await listRaw(stage, { contextId, includeArtifacts: true }));
-    },
-    generic,
-  );
+  anyOverJson("H-1 H-3 H-4 H-7", "writes a list by the schema", async (stage) => {
+    const { contextId } = await settledTask(stage);
+    expectShape(ListTasksResponseSchema, await listRaw(stage, { contextId, includeArtifacts: true }));
+  });
 
-  verifies(
+  anyOverJson.where({ when: ["streaming"] })(
     "H-1 H-3 H-4 H-7",
     "writes every event of a stream by the schema",
     async (stage) => {
@@ -63,20 +52,18 @@ export const answerShapes: ScenarioGroup = scenarios("H JSON of answers", (verif
         expect(sentences(findDefects(StreamResponseSchema, event)), JSON.stringify(event)).toStrictEqual([]);
       }
     },
-    { ...generic, when: ["streaming"] },
   );
 
-  verifies(
+  anyOverJson.where({ when: ["extended-card"] })(
     "H-1 H-7",
     "writes its extended card by the schema, when it shows it",
     async (stage) => {
       const answer = await getExtendedCard(stage);
       if (answer.error === undefined) expectShape(AgentCardSchema, answer);
     },
-    { ...generic, when: ["extended-card"] },
   );
 
-  verifies(
+  anyAgent(
     "L-1 L-7",
     "writes its card by the schema; members of version 0.3 may be there, too",
     async ({ target, note }) => {
@@ -87,7 +74,6 @@ export const answerShapes: ScenarioGroup = scenarios("H JSON of answers", (verif
       }
       expect(sentences(defects.filter((defect) => !older.includes(defect)))).toStrictEqual([]);
     },
-    { needs: "any" },
   );
 });
 

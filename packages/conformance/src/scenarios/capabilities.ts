@@ -11,32 +11,29 @@ const refusals: ReadonlySet<unknown> = new Set([
 ]);
 
 /** A.3 and A.5, as far as they show without a task. */
-export const capabilities: ScenarioGroup = scenarios("A Capabilities of the card", (verifies) => {
-  verifies(
+export const capabilities: ScenarioGroup = scenarios("A Capabilities of the card", ({ anyAgent }) => {
+  anyAgent.where({ when: ["streaming"] })(
     "A-34",
     "knows SubscribeToTask when its card declares streaming",
     async ({ client }) =>
       expectKnown(await failureOfEither(readAll(client.subscribeToTask({ id: newId() })))),
-    { needs: "any", when: ["streaming"] },
   );
 
-  verifies(
+  anyAgent.where({ when: ["no-streaming"], server: "bare" })(
     "A-20",
     "refuses to subscribe when its card does not declare streaming",
     async ({ client }) => {
       await expectReason(client.subscribeToTask({ id: newId() }), "UNSUPPORTED_OPERATION");
     },
-    { needs: "any", when: ["no-streaming"], server: "bare" },
   );
 
-  verifies(
+  anyAgent.where({ when: ["push"], server: "push" })(
     "A-55",
     "knows the webhooks of a task when its card declares push",
     async ({ client }) => {
       const listed = client.listTaskPushNotificationConfigs({ taskId: newId() });
       expectKnown(await failureOfEither(listed));
     },
-    { needs: "any", when: ["push"], server: "push" },
   );
 });
 

@@ -9,8 +9,11 @@ import { type ScenarioGroup, scenarios } from "../scenario.ts";
 import type { Target } from "../target.ts";
 
 /** M, the side of the server. */
-export const cardSigning: ScenarioGroup = scenarios("M Signatures of cards", (verifies) => {
-  verifies(
+export const cardSigning: ScenarioGroup = scenarios("M Signatures of cards", ({ verifies, anyAgent }) => {
+  const signed = verifies.where({ server: "signed" });
+  const signedAgent = anyAgent.where({ server: "signed", when: ["signatures"] });
+
+  signed(
     "M-1 M-7",
     "are detached, without padding, and over the canonical card, as another implementation sees it",
     async ({ target }) => {
@@ -25,10 +28,9 @@ export const cardSigning: ScenarioGroup = scenarios("M Signatures of cards", (ve
       const changed = base64url.encode(payloadOf({ ...card, description: "" }));
       await expect(flattenedVerify({ ...signature, payload: changed }, keys)).rejects.toThrow("signature");
     },
-    { server: "signed" },
   );
 
-  verifies(
+  signedAgent(
     "M-1 M-2",
     "have a header with an algorithm and a key, all of it without padding",
     async ({ target }) => {
@@ -45,55 +47,44 @@ export const cardSigning: ScenarioGroup = scenarios("M Signatures of cards", (ve
         ]);
       }
     },
-    { server: "signed", needs: "any", when: ["signatures"] },
   );
 
-  verifies(
-    "M-1 M-7",
-    "can be verified with the key set that they name",
-    async ({ target, note }) => {
-      const signed = listOf(target.card["signatures"]).flatMap(({ protected: header, signature }) => {
-        const { jku } = readHeader(String(header));
-        return typeof jku === "string"
-          ? [{ jku, protected: String(header), signature: String(signature) }]
-          : [];
-      });
-      if (signed.length === 0) throw new NotApplicable("no signature names a key set (jku)");
-      const card = target.card as JsonObject; // a card was JSON
-      const [canonical, whole] = [payloadOf(pruneUnsigned(card)), payloadOf(card)].map((bytes) =>
-        base64url.encode(bytes),
-      );
-      for (const { jku, ...signature } of signed) {
-        const keys = createLocalJWKSet((await (await target.fetchFrom(jku)).json()) as JSONWebKeySet);
-        const verify = (payload = "") => flattenedVerify({ ...signature, payload }, keys);
-        await verify(canonical).catch(async (error: unknown) => {
-          await verify(whole).catch(() => {
-            throw error;
-          });
-          note("What is signed is the card with its defaults, which spec §8.4.1 leaves out.");
+  signedAgent("M-1 M-7", "can be verified with the key set that they name", async ({ target, note }) => {
+    const signed = listOf(target.card["signatures"]).flatMap(({ protected: header, signature }) => {
+      const { jku } = readHeader(String(header));
+      return typeof jku === "string"
+        ? [{ jku, protected: String(header), signature: String(signature) }]
+        : [];
+    });
+    if (signed.length === 0) throw new NotApplicable("no signature names a key set (jku)");
+    const card = target.card as JsonObject; // a card was JSON
+    const [canonical, whole] = [payloadOf(pruneUnsigned(card)), payloadOf(card)].map((bytes) =>
+      base64url.encode(bytes),
+    );
+    for (const { jku, ...signature } of signed) {
+      const keys = createLocalJWKSet((await (await target.fetchFrom(jku)).json()) as JSONWebKeySet);
+      const verify = (payload = "") => flattenedVerify({ ...signature, payload }, keys);
+      await verify(canonical).catch(async (error: unknown) => {
+        await verify(whole).catch(() => {
+          throw error;
         });
-      }
-    },
-    { server: "signed", needs: "any", when: ["signatures"] },
-  );
-
-  verifies(
-    "M-2",
-    "name their algorithm, their key and the set that it is in",
-    async ({ target }) => {
-      const [signature] = (await readCard(target)).signatures;
-      const header = readHeader(signature.protected);
-      const { keys } = await readKeys(target);
-      expect(header).toStrictEqual({
-        alg: "ES256",
-        typ: "JOSE",
-        kid: keys[0]?.kid,
-        jku: `${target.url}/.well-known/jwks.json`,
+        note("What is signed is the card with its defaults, which spec §8.4.1 leaves out.");
       });
-      expect(Object.keys(keys[0] ?? {})).not.toContain("d");
-    },
-    { server: "signed" },
-  );
+    }
+  });
+
+  signed("M-2", "name their algorithm, their key and the set that it is in", async ({ target }) => {
+    const [signature] = (await readCard(target)).signatures;
+    const header = readHeader(signature.protected);
+    const { keys } = await readKeys(target);
+    expect(header).toStrictEqual({
+      alg: "ES256",
+      typ: "JOSE",
+      kid: keys[0]?.kid,
+      jku: `${target.url}/.well-known/jwks.json`,
+    });
+    expect(Object.keys(keys[0] ?? {})).not.toContain("d");
+  });
 });
 
 function readHeader(text: string): Readonly<Record<string, unknown>> {

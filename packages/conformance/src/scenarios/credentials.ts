@@ -7,9 +7,7 @@ import { NotApplicable } from "../not-applicable.ts";
 import { readAnswer } from "../raw-calls.ts";
 import { callGrpc } from "../raw-grpc.ts";
 import { jsonWires, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
-import type { Wire } from "../target.ts";
-
-const options = { needs: "any", when: ["credentials"], server: "credentials" } as const;
+import { type Wire, wires } from "../target.ts";
 
 /** Headers of callers whom no server knows. */
 const strangers: readonly (readonly [name: string, headers: Readonly<Record<string, string>>])[] = [
@@ -18,51 +16,38 @@ const strangers: readonly (readonly [name: string, headers: Readonly<Record<stri
 ];
 
 /** O, the side of the server. */
-export const credentials: ScenarioGroup = scenarios("O Authentication", (verifies) => {
+export const credentials: ScenarioGroup = scenarios("O Authentication", ({ anyAgent }) => {
+  const guarded = anyAgent.where({ when: ["credentials"], server: "credentials" });
+
   for (const [name, headers] of strangers) {
-    verifies(
-      "O-2",
-      `refuses a call ${name}`,
-      async (stage) => {
-        const refusals: readonly unknown[] =
-          stage.wire === "grpc" || stage.wire === "grpc-web"
-            ? [Code.Unauthenticated, Code.PermissionDenied]
-            : [401, 403];
-        const { status, refused } = await callAsStranger(stage, headers);
-        if (stage.wire === "jsonrpc" && refused && !refusals.includes(status)) {
-          stage.note(`The refusal over JSON-RPC has HTTP status ${status}; 401 says more.`);
-          return;
-        }
-        expect(status).oneOf([...refusals]);
-      },
-      { ...options, places: ["grpc", "grpc-web", "connect", "jsonrpc", "http-json"] },
-    );
+    guarded.where({ places: wires })("O-2", `refuses a call ${name}`, async (stage) => {
+      const refusals: readonly unknown[] =
+        stage.wire === "grpc" || stage.wire === "grpc-web"
+          ? [Code.Unauthenticated, Code.PermissionDenied]
+          : [401, 403];
+      const { status, refused } = await callAsStranger(stage, headers);
+      if (stage.wire === "jsonrpc" && refused && !refusals.includes(status)) {
+        stage.note(`The refusal over JSON-RPC has HTTP status ${status}; 401 says more.`);
+        return;
+      }
+      expect(status).oneOf([...refusals]);
+    });
   }
 
-  verifies(
-    "L-9",
-    "demands only schemes that its card describes",
-    async ({ target: { card } }) => {
-      const { securitySchemes } = card;
-      for (const { schemes } of listOf(card["securityRequirements"])) {
-        for (const name of isObject(schemes) ? Object.keys(schemes) : []) {
-          expect(isObject(securitySchemes) ? Object.keys(securitySchemes) : []).toContain(name);
-        }
+  guarded("L-9", "demands only schemes that its card describes", async ({ target: { card } }) => {
+    const { securitySchemes } = card;
+    for (const { schemes } of listOf(card["securityRequirements"])) {
+      for (const name of isObject(schemes) ? Object.keys(schemes) : []) {
+        expect(isObject(securitySchemes) ? Object.keys(securitySchemes) : []).toContain(name);
       }
-    },
-    options,
-  );
+    }
+  });
 
-  verifies(
-    "O-2",
-    "says with a challenge how to authenticate",
-    async (stage) => {
-      const { status, challenge } = await callAsStranger(stage, {});
-      if (status !== 401) throw new NotApplicable("the call is not refused with 401");
-      expect(challenge).toMatch(/\w/);
-    },
-    { ...options, places: jsonWires },
-  );
+  guarded.where({ places: jsonWires })("O-2", "says with a challenge how to authenticate", async (stage) => {
+    const { status, challenge } = await callAsStranger(stage, {});
+    if (status !== 401) throw new NotApplicable("the call is not refused with 401");
+    expect(challenge).toMatch(/\w/);
+  });
 });
 
 /** What JSON-RPC calls the answer to a caller who was let in: there is no such task. */

@@ -10,7 +10,7 @@ import { NotApplicable } from "../not-applicable.ts";
 import { capture, type RawAnswer, type RawDetail } from "../raw-calls.ts";
 import { jsonWires, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
 import { anotherExtension, type ServerName } from "../server-name.ts";
-import type { A2AClient, Wire } from "../target.ts";
+import { type A2AClient, type Wire, wires } from "../target.ts";
 
 /** The name of an error on each kind of wire. */
 interface Names {
@@ -140,52 +140,42 @@ const conditions: readonly Condition[] = [
 ];
 
 /** E, on any server: the same condition has the same name on every wire. */
-export const errorTable: ScenarioGroup = scenarios("E Errors, condition by condition", (verifies) => {
+export const errorTable: ScenarioGroup = scenarios("E Errors, condition by condition", ({ anyAgent }) => {
   for (const { name, reason, names, before = {}, when = [], server = "full", prepare } of conditions) {
-    const options = { needs: "any", when, server } as const;
+    const anyAgentThere = anyAgent.where({ when, server, places: wires });
 
-    verifies(
-      "E-1 E-7",
-      `has the number for ${name}, and a sentence`,
-      async (stage) => {
-        const provoke = await prepare(stage);
-        const { number, sentence } = await readNumber(stage, provoke, reason);
-        const member = memberOf[stage.wire];
-        const earlier = before[member];
-        expect(sentence).toMatch(/\w/);
-        if (number === earlier && stage.spec === undefined) {
-          stage.note(
-            `The number for ${name} (${earlier}) is that of version 1.0.0; 1.0.1 says ${names[member]}.`,
-          );
-        } else {
-          expect(number, sentence).toBe((stage.spec === "1.0.0" ? earlier : undefined) ?? names[member]);
-        }
-      },
-      { ...options, places: ["grpc", "grpc-web", "connect", "jsonrpc", "http-json"] },
-    );
+    anyAgentThere("E-1 E-7", `has the number for ${name}, and a sentence`, async (stage) => {
+      const provoke = await prepare(stage);
+      const { number, sentence } = await readNumber(stage, provoke, reason);
+      const member = memberOf[stage.wire];
+      const earlier = before[member];
+      expect(sentence).toMatch(/\w/);
+      if (number === earlier && stage.spec === undefined) {
+        stage.note(
+          `The number for ${name} (${earlier}) is that of version 1.0.0; 1.0.1 says ${names[member]}.`,
+        );
+      } else {
+        expect(number, sentence).toBe((stage.spec === "1.0.0" ? earlier : undefined) ?? names[member]);
+      }
+    });
 
     if (reason !== undefined) {
-      verifies(
-        "E-2 E-5",
-        `names ${reason} in the ErrorInfo for ${name}`,
-        async (stage) => {
-          const provoke = await prepare(stage);
-          const error = await mustFail(provoke(stage.client), reason);
-          if (stage.wire === "jsonrpc" && !hasErrorInfo(await capture(stage, provoke))) {
-            stage.note("Errors over JSON-RPC have no ErrorInfo: 1.0.0 demands it, 1.0.1 recommends it.");
-            return;
-          }
-          const infos = error.findDetails(ErrorInfoSchema);
-          expect(
-            infos.map((info) => [info.reason, info.domain]),
-            error.message,
-          ).toStrictEqual([[reason, "a2a-protocol.org"]]);
-        },
-        { ...options, places: ["grpc", "grpc-web", "connect", "jsonrpc", "http-json"] },
-      );
+      anyAgentThere("E-2 E-5", `names ${reason} in the ErrorInfo for ${name}`, async (stage) => {
+        const provoke = await prepare(stage);
+        const error = await mustFail(provoke(stage.client), reason);
+        if (stage.wire === "jsonrpc" && !hasErrorInfo(await capture(stage, provoke))) {
+          stage.note("Errors over JSON-RPC have no ErrorInfo: 1.0.0 demands it, 1.0.1 recommends it.");
+          return;
+        }
+        const infos = error.findDetails(ErrorInfoSchema);
+        expect(
+          infos.map((info) => [info.reason, info.domain]),
+          error.message,
+        ).toStrictEqual([[reason, "a2a-protocol.org"]]);
+      });
     }
 
-    verifies(
+    anyAgentThere.where({ places: jsonWires })(
       "E-1 E-8 I-2 K-7",
       `answers ${name} in the shape of its wire`,
       async (stage) => {
@@ -208,7 +198,6 @@ export const errorTable: ScenarioGroup = scenarios("E Errors, condition by condi
           expect(detail["@type"], text).toMatch(/^type\.googleapis\.com\/[\w.]+$/);
         }
       },
-      { ...options, places: jsonWires },
     );
   }
 });

@@ -9,7 +9,7 @@ import { helloPart } from "../hello.ts";
 import { callRest, callRpc, capture } from "../raw-calls.ts";
 import { jsonWires, type ScenarioGroup, scenarios } from "../scenario.ts";
 import type { ServerName } from "../server-name.ts";
-import type { A2AClient } from "../target.ts";
+import { type A2AClient, wires } from "../target.ts";
 
 /** One condition, and what it is called on each wire: the table of the specification, by hand (spec §5.4). */
 interface Condition {
@@ -68,9 +68,9 @@ const conditions: readonly Condition[] = [
 ];
 
 /** E */
-export const errors: ScenarioGroup = scenarios("E Errors", (verifies) => {
+export const errors: ScenarioGroup = scenarios("E Errors", ({ verifies, anyAgent }) => {
   for (const { name, reason, jsonRpcCode, grpcCode, httpStatus, server = "full", provoke } of conditions) {
-    verifies(
+    verifies.where({ server, places: wires })(
       "E-1 E-2 E-5 E-7 J-6",
       `calls ${name} ${reason ?? Code[grpcCode]}`,
       async (stage) => {
@@ -86,13 +86,9 @@ export const errors: ScenarioGroup = scenarios("E Errors", (verifies) => {
           expect(value).toBeTypeOf("string");
         }
       },
-      {
-        server,
-        places: ["grpc", "grpc-web", "connect", "jsonrpc", "http-json"],
-      },
     );
 
-    verifies(
+    verifies.where({ server, places: ["jsonrpc"] })(
       "E-1 E-2 E-7 I-2 I-10 I-13",
       `calls ${name} ${jsonRpcCode} in a JSON-RPC answer`,
       async (stage) => {
@@ -106,10 +102,9 @@ export const errors: ScenarioGroup = scenarios("E Errors", (verifies) => {
         expect(message).toMatch(/\w/);
         expectDetails(data ?? [], reason);
       },
-      { server, places: ["jsonrpc"] },
     );
 
-    verifies(
+    verifies.where({ server, places: ["http-json"] })(
       "E-1 E-2 E-7 E-8 K-7",
       `answers ${name} with HTTP status ${httpStatus}`,
       async (stage) => {
@@ -123,11 +118,10 @@ export const errors: ScenarioGroup = scenarios("E Errors", (verifies) => {
         expect(message).toMatch(/\w/);
         expectDetails(details ?? [], reason);
       },
-      { server, places: ["http-json"] },
     );
   }
 
-  verifies(
+  verifies.where({ places: ["grpc-web", "connect"] })(
     "E-7",
     "does not know an operation that does not exist",
     async ({ target, wire }) => {
@@ -138,10 +132,9 @@ export const errors: ScenarioGroup = scenarios("E Errors", (verifies) => {
       if (wire === "connect") expect((await response.json()).code).toBe("unimplemented");
       else expect(response.headers.get("grpc-status")).toBe("12");
     },
-    { places: ["grpc-web", "connect"] },
   );
 
-  verifies(
+  anyAgent.where({ places: jsonWires })(
     "E-7 I-13",
     "has the number for an operation that does not exist",
     async ({ target, wire }) => {
@@ -151,25 +144,19 @@ export const errors: ScenarioGroup = scenarios("E Errors", (verifies) => {
           : (await callRest(target, "POST", "/no:such", {})).status;
       expect(found).toBe(wire === "jsonrpc" ? -32601 : 404);
     },
-    { needs: "any", places: jsonWires },
   );
 
-  verifies(
-    "E-3",
-    "names the fields that a send lacks, by their camelCase path",
-    async (stage) => {
-      const nameless = { role: Role.USER, parts: [helloPart(stage)] };
-      for (const [request, lacking] of [
-        [{}, /^message$/],
-        [{ message: nameless }, /^message\.messageId$/],
-      ] as const) {
-        const violations = findFieldViolations(await failureOf(stage.client.sendMessage(request)));
-        const fields = violations.map(({ field }) => field);
-        expect(fields).toStrictEqual(expect.arrayContaining([expect.stringMatching(lacking)]));
-      }
-    },
-    { needs: "any" },
-  );
+  anyAgent("E-3", "names the fields that a send lacks, by their camelCase path", async (stage) => {
+    const nameless = { role: Role.USER, parts: [helloPart(stage)] };
+    for (const [request, lacking] of [
+      [{}, /^message$/],
+      [{ message: nameless }, /^message\.messageId$/],
+    ] as const) {
+      const violations = findFieldViolations(await failureOf(stage.client.sendMessage(request)));
+      const fields = violations.map(({ field }) => field);
+      expect(fields).toStrictEqual(expect.arrayContaining([expect.stringMatching(lacking)]));
+    }
+  });
 
   verifies("E-3", "names wrong fields by their camelCase path", async ({ client }) => {
     const bad = toRequest("task no", { configuration: { historyLength: -1 } });
@@ -180,7 +167,7 @@ export const errors: ScenarioGroup = scenarios("E Errors", (verifies) => {
     expect(violation?.description).toMatch(/\w/);
   });
 
-  verifies(
+  verifies.where({ places: jsonWires })(
     "E-3",
     "has a BadRequest with fieldViolations, beside the reason that the SDKs look for",
     async (stage) => {
@@ -197,7 +184,6 @@ export const errors: ScenarioGroup = scenarios("E Errors", (verifies) => {
         },
       ]);
     },
-    { places: jsonWires },
   );
 
   verifies("E-4", "is understood by its reason when a peer has other numbers for it", async ({ wire }) => {

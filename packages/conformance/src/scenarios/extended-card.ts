@@ -8,23 +8,23 @@ import { type ScenarioGroup, scenarios } from "../scenario.ts";
 import { asCaller } from "../server-name.ts";
 
 /** A.6 */
-export const extendedCard: ScenarioGroup = scenarios("A.6 GetExtendedAgentCard", (verifies) => {
-  verifies(
+export const extendedCard: ScenarioGroup = scenarios("A.6 GetExtendedAgentCard", ({ verifies, anyAgent }) => {
+  const withIdentity = verifies.where({ server: "identity" });
+
+  anyAgent.where({ when: ["no-extended-card"], server: "bare" })(
     "A-60",
     "refuses the operation when the card does not declare it",
     ({ client }) => expectReason(client.getExtendedAgentCard({}), "UNSUPPORTED_OPERATION").then(() => {}),
-    { needs: "any", when: ["no-extended-card"], server: "bare" },
   );
 
-  verifies(
+  verifies.where({ server: "no-card" })(
     "A-61",
     "says so when a card is declared and there is none",
     ({ client }) =>
       expectReason(client.getExtendedAgentCard({}), "EXTENDED_AGENT_CARD_NOT_CONFIGURED").then(() => {}),
-    { server: "no-card" },
   );
 
-  verifies(
+  anyAgent.where({ when: ["extended-card"] })(
     "A-61 A-62 H-7",
     "shows a whole extended card, or says that there is none or that the caller is unknown",
     async ({ client, note }) => {
@@ -40,28 +40,17 @@ export const extendedCard: ScenarioGroup = scenarios("A.6 GetExtendedAgentCard",
         expect(findA2AError(outcome)?.reason, outcome.message).toBe("EXTENDED_AGENT_CARD_NOT_CONFIGURED");
       note(`The extended card is not shown: ${outcome.rawMessage}`);
     },
-    { needs: "any", when: ["extended-card"] },
   );
 
-  verifies(
-    "A-62",
-    "wants to know who calls, and only for this",
-    async ({ client }) => {
-      expect((await failureOf(client.getExtendedAgentCard({}))).code).toBe(Code.Unauthenticated);
-      expect((await sendTask(client, "task anonymous")).status?.state).toBe(TaskState.COMPLETED);
-    },
-    { server: "identity" },
-  );
+  withIdentity("A-62", "wants to know who calls, and only for this", async ({ client }) => {
+    expect((await failureOf(client.getExtendedAgentCard({}))).code).toBe(Code.Unauthenticated);
+    expect((await sendTask(client, "task anonymous")).status?.state).toBe(TaskState.COMPLETED);
+  });
 
-  verifies(
-    "A-62 A-63",
-    "gives each caller the card that is for them",
-    async ({ target, wire }) => {
-      for (const name of [newId(), newId()]) {
-        const card = await target.client(wire, { headers: asCaller(name) }).getExtendedAgentCard({});
-        expect(card.name).toBe(`The card of ${name}`);
-      }
-    },
-    { server: "identity" },
-  );
+  withIdentity("A-62 A-63", "gives each caller the card that is for them", async ({ target, wire }) => {
+    for (const name of [newId(), newId()]) {
+      const card = await target.client(wire, { headers: asCaller(name) }).getExtendedAgentCard({});
+      expect(card.name).toBe(`The card of ${name}`);
+    }
+  });
 });

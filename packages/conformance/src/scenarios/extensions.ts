@@ -10,8 +10,6 @@ import { jsonWires, type ScenarioGroup, scenarios } from "../scenario.ts";
 import { requiredExtension } from "../server-name.ts";
 import type { A2AClient } from "../target.ts";
 
-const strict = { server: "required-extension" } as const;
-
 /** The extensions that the answer to a call names; which call does not matter, nor whether it fails. */
 async function echoOf(client: A2AClient, asked: string): Promise<string[]> {
   let echoed = "";
@@ -29,34 +27,28 @@ function activeIn({ artifacts }: Task): unknown {
 }
 
 /** G */
-export const extensions: ScenarioGroup = scenarios("G Extensions", (verifies) => {
-  verifies(
-    "G-1",
-    "declares them in the card, under capabilities and nowhere else",
-    async ({ target }) => {
-      const card = await (await target.fetch("/.well-known/agent-card.json")).json();
-      expect(card).not.toHaveProperty("extensions");
-      expect(card.capabilities.extensions).toContainEqual({
-        uri: requiredExtension,
-        description: expect.stringMatching(/\w/),
-        required: true,
-      });
-    },
-    strict,
-  );
+export const extensions: ScenarioGroup = scenarios("G Extensions", ({ verifies, anyAgent }) => {
+  const strict = verifies.where({ server: "required-extension" });
+  const demanding = anyAgent.where({ server: "required-extension", when: ["required-extension"] });
+  const extensive = anyAgent.where({ server: "required-extension", when: ["extensions"] });
 
-  verifies(
-    "G-1",
-    "gives every extension in its card a URI of its own",
-    async ({ target }) => {
-      const uris = extensionsOf(target.card).map(({ uri }) => uri);
-      for (const uri of uris) expect(uri).toMatch(/^[a-z][a-z\d+.-]*:./i);
-      expect(new Set(uris).size).toBe(uris.length);
-    },
-    { ...strict, needs: "any", when: ["extensions"] },
-  );
+  strict("G-1", "declares them in the card, under capabilities and nowhere else", async ({ target }) => {
+    const card = await (await target.fetch("/.well-known/agent-card.json")).json();
+    expect(card).not.toHaveProperty("extensions");
+    expect(card.capabilities.extensions).toContainEqual({
+      uri: requiredExtension,
+      description: expect.stringMatching(/\w/),
+      required: true,
+    });
+  });
 
-  verifies(
+  extensive("G-1", "gives every extension in its card a URI of its own", async ({ target }) => {
+    const uris = extensionsOf(target.card).map(({ uri }) => uri);
+    for (const uri of uris) expect(uri).toMatch(/^[a-z][a-z\d+.-]*:./i);
+    expect(new Set(uris).size).toBe(uris.length);
+  });
+
+  extensive(
     "G-5",
     "names the extensions of its card that a call has activated",
     async ({ target, client }) => {
@@ -65,10 +57,9 @@ export const extensions: ScenarioGroup = scenarios("G Extensions", (verifies) =>
       expect(echoed.length, "no extension is named").toBeGreaterThan(0);
       expect(uris).toStrictEqual(expect.arrayContaining(echoed));
     },
-    { ...strict, needs: "any", when: ["extensions"] },
   );
 
-  verifies(
+  anyAgent(
     "G-3 G-2",
     "ignores extensions that no card of it names, and does not claim them",
     async ({ target, client }) => {
@@ -79,10 +70,9 @@ export const extensions: ScenarioGroup = scenarios("G Extensions", (verifies) =>
       );
       expect(required).toStrictEqual(expect.arrayContaining(echoed));
     },
-    { needs: "any" },
   );
 
-  verifies(
+  demanding(
     "G-4 G-7",
     "refuses calls without the extension that its card requires, or with another version of it",
     async (stage) => {
@@ -92,38 +82,31 @@ export const extensions: ScenarioGroup = scenarios("G Extensions", (verifies) =>
         await expectReason(client.sendMessage(hello(stage)), "EXTENSION_SUPPORT_REQUIRED");
       }
     },
-    { ...strict, needs: "any", when: ["required-extension"] },
   );
 
-  verifies(
+  demanding(
     "G-4 G-2",
     "takes calls that name the extensions that its card requires, and shows its card to all",
     async ({ target, client }) => {
       await client.listTasks({ contextId: newId() });
       expect((await target.fetch("/.well-known/agent-card.json")).status).toBe(200);
     },
-    { ...strict, needs: "any", when: ["required-extension"] },
   );
 
-  verifies(
-    "G-2 G-5",
-    "activates those that are asked for and known, and says so",
-    async ({ client }) => {
-      let echoed: string | null = null;
-      const { payload } = await client.sendMessage(toRequest("seen"), {
-        headers: { "A2A-Extensions": `${requiredExtension} , ${lifecycleExtension},urn:unknown` },
-        onHeader: (header) => {
-          echoed = header.get("a2a-extensions");
-        },
-      });
-      const active = [requiredExtension, lifecycleExtension];
-      expect(activeIn(taskOf({ payload } as SendMessageResponse))).toStrictEqual(active);
-      expect(echoed).toBe(active.join(","));
-    },
-    strict,
-  );
+  strict("G-2 G-5", "activates those that are asked for and known, and says so", async ({ client }) => {
+    let echoed: string | null = null;
+    const { payload } = await client.sendMessage(toRequest("seen"), {
+      headers: { "A2A-Extensions": `${requiredExtension} , ${lifecycleExtension},urn:unknown` },
+      onHeader: (header) => {
+        echoed = header.get("a2a-extensions");
+      },
+    });
+    const active = [requiredExtension, lifecycleExtension];
+    expect(activeIn(taskOf({ payload } as SendMessageResponse))).toStrictEqual(active);
+    expect(echoed).toBe(active.join(","));
+  });
 
-  verifies(
+  strict.where({ places: jsonWires })(
     "G-2 I-4 K-9",
     "reads headers that are repeated",
     async ({ target, wire }) => {
@@ -148,7 +131,6 @@ export const extensions: ScenarioGroup = scenarios("G Extensions", (verifies) =>
       });
       expect(echoed).toBe(`${requiredExtension},${lifecycleExtension}`);
     },
-    { ...strict, places: jsonWires },
   );
 
   verifies("G-3", "ignores an extension that it does not know, and does not claim it", async ({ client }) => {
@@ -163,14 +145,13 @@ export const extensions: ScenarioGroup = scenarios("G Extensions", (verifies) =>
   });
 
   for (const method of Object.values(methods)) {
-    verifies(
+    strict(
       "G-4",
       `refuses ${method.name} without the extension that it requires`,
       async ({ target, wire }) => {
         const client = target.client(wire, { extensions: [] });
         await expectReason(callAny(client, method), "EXTENSION_SUPPORT_REQUIRED");
       },
-      strict,
     );
   }
 
@@ -178,7 +159,7 @@ export const extensions: ScenarioGroup = scenarios("G Extensions", (verifies) =>
     expect(activeIn(await sendTask(client, "seen"))).toStrictEqual([]);
   });
 
-  verifies(
+  strict(
     "G-7 G-3",
     "does not take another version of an extension for the one it knows",
     async ({ target, wire }) => {
@@ -187,7 +168,6 @@ export const extensions: ScenarioGroup = scenarios("G Extensions", (verifies) =>
         await expectReason(client.listTasks({}), "EXTENSION_SUPPORT_REQUIRED");
       }
     },
-    strict,
   );
 
   verifies("G-7", "leaves an extension off whose version is another", async ({ target, wire }) => {

@@ -14,7 +14,7 @@ import {
 } from "../calls.ts";
 import { expect } from "../expect.ts";
 import { callRest, callRpc, capture, type RawAnswer } from "../raw-calls.ts";
-import { type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
+import { jsonWires, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
 import { type A2AClient, meanwhile } from "../target.ts";
 
 const { COMPLETED, INPUT_REQUIRED } = TaskState;
@@ -81,7 +81,9 @@ async function askingTask(client: A2AClient): Promise<Task> {
 }
 
 /** R */
-export const generations: ScenarioGroup = scenarios("R A2A 1.1", (verifies) => {
+export const generations: ScenarioGroup = scenarios("R A2A 1.1", ({ verifies }) => {
+  const overJson = verifies.where({ places: jsonWires });
+
   verifies("R-1", "counts every event of a task from 1, wherever the task is seen", async (stage) => {
     const { events, resumed, followUp, subscribed, tasks } = await seenEverywhere(stage, draftClient(stage));
     expect(events.length).toBeGreaterThan(4);
@@ -119,7 +121,7 @@ export const generations: ScenarioGroup = scenarios("R A2A 1.1", (verifies) => {
     expect(Object.values(tasks).map((task) => task?.generation)).toStrictEqual(Array(6).fill(0n));
   });
 
-  verifies(
+  overJson(
     "R-7 R-5",
     "writes a generation as a string, and no such member for callers of 1.0",
     async (stage) => {
@@ -140,7 +142,6 @@ export const generations: ScenarioGroup = scenarios("R A2A 1.1", (verifies) => {
         expect(typeof task.result.task["generation"]).toBe(wanted === undefined ? "undefined" : "string");
       }
     },
-    { places: ["jsonrpc", "http-json"] },
   );
 
   verifies("R-3", "answers at once without a generation, or with one that is past", async (stage) => {
@@ -183,7 +184,7 @@ export const generations: ScenarioGroup = scenarios("R A2A 1.1", (verifies) => {
     }
   });
 
-  verifies(
+  verifies.where({ server: "short-poll" })(
     "R-3",
     "tells the task as it is when nothing happens for long",
     async (stage) => {
@@ -191,7 +192,6 @@ export const generations: ScenarioGroup = scenarios("R A2A 1.1", (verifies) => {
       const polled = await draftClient(stage).getTask({ id: task.id, currentGeneration: task.generation });
       expect(polled).toStrictEqual(task);
     },
-    { server: "short-poll" },
   );
 
   verifies("R-3", "ends with its caller, and leaves the task alone", async (stage) => {
@@ -223,18 +223,13 @@ export const generations: ScenarioGroup = scenarios("R A2A 1.1", (verifies) => {
     }
   });
 
-  verifies(
-    "R-3 R-5",
-    "reads a generation as a number and as a string",
-    async (stage) => {
-      const { id, generation } = await sendTask(draftClient(stage), "task done");
-      for (const known of [0, "0", Number(generation), String(generation)]) {
-        const { status, result } = await getRaw(stage, id, known);
-        expect([status, result["generation"]]).toStrictEqual([200, String(generation)]);
-      }
-    },
-    { places: ["jsonrpc", "http-json"] },
-  );
+  overJson("R-3 R-5", "reads a generation as a number and as a string", async (stage) => {
+    const { id, generation } = await sendTask(draftClient(stage), "task done");
+    for (const known of [0, "0", Number(generation), String(generation)]) {
+      const { status, result } = await getRaw(stage, id, known);
+      expect([status, result["generation"]]).toStrictEqual([200, String(generation)]);
+    }
+  });
 
   verifies("R-4", "refuses a message from somebody who knows another generation", async (stage) => {
     const client = draftClient(stage);
@@ -254,23 +249,18 @@ export const generations: ScenarioGroup = scenarios("R A2A 1.1", (verifies) => {
     expect(await client.getTask({ id: task.id })).toStrictEqual(task);
   });
 
-  verifies(
-    "R-4",
-    "refuses it with the codes of the draft",
-    async (stage) => {
-      const { id } = await askingTask(draftClient(stage));
-      const answer = await capture(
-        stage,
-        (client) =>
-          client.sendMessage(toRequest("so", { taskId: id, configuration: { ifGenerationMatch: 1n } })),
-        { version: "1.1" },
-      );
-      expect([answer.status, answer.error.code]).toStrictEqual(
-        stage.wire === "jsonrpc" ? [200, -32010] : [409, 409],
-      );
-    },
-    { places: ["jsonrpc", "http-json"] },
-  );
+  overJson("R-4", "refuses it with the codes of the draft", async (stage) => {
+    const { id } = await askingTask(draftClient(stage));
+    const answer = await capture(
+      stage,
+      (client) =>
+        client.sendMessage(toRequest("so", { taskId: id, configuration: { ifGenerationMatch: 1n } })),
+      { version: "1.1" },
+    );
+    expect([answer.status, answer.error.code]).toStrictEqual(
+      stage.wire === "jsonrpc" ? [200, -32010] : [409, 409],
+    );
+  });
 
   verifies("R-4", "takes one of two messages from callers who know the same generation", async (stage) => {
     const client = draftClient(stage);

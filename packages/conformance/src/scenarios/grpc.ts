@@ -23,7 +23,9 @@ const service = "/lf.a2a.v1.A2AService";
 const nothing = new Uint8Array();
 
 /** J */
-export const grpc: ScenarioGroup = scenarios("J gRPC", (verifies) => {
+export const grpc: ScenarioGroup = scenarios("J gRPC", ({ verifies, anyAgent }) => {
+  const streamingAgent = anyAgent.where({ when: ["streaming"] });
+
   verifies("J-1", "answers an empty request for a list at its path over HTTP/2", async ({ target }) => {
     const { trailers, messages } = await callGrpc(target, `${service}/ListTasks`, nothing);
     expect(trailers["grpc-status"]).toBe("0");
@@ -32,107 +34,77 @@ export const grpc: ScenarioGroup = scenarios("J gRPC", (verifies) => {
     ]);
   });
 
-  verifies(
-    "J-1",
-    "knows the methods of the schema at their paths over HTTP/2",
-    async ({ target }) => {
-      for (const { name } of Object.values(methods)) {
-        const answer = await callGrpc(target, `${service}/${name}`, nothing);
-        expect([name, answer.headers[":status"]]).toStrictEqual([name, 200]);
-        expect(answer.headers["content-type"]).toMatch(/^application\/grpc/);
-        expect(answer.trailers["grpc-status"]).toMatch(/^\d+$/);
-        // Version 1.0.0 has UNIMPLEMENTED for what an agent does not support. That has a reason.
-        const known = answer.trailers["grpc-status"] !== "12" || reasonOf(answer) !== undefined;
-        expect([name, known]).toStrictEqual([name, true]);
-      }
-    },
-    { needs: "any" },
-  );
+  anyAgent("J-1", "knows the methods of the schema at their paths over HTTP/2", async ({ target }) => {
+    for (const { name } of Object.values(methods)) {
+      const answer = await callGrpc(target, `${service}/${name}`, nothing);
+      expect([name, answer.headers[":status"]]).toStrictEqual([name, 200]);
+      expect(answer.headers["content-type"]).toMatch(/^application\/grpc/);
+      expect(answer.trailers["grpc-status"]).toMatch(/^\d+$/);
+      // Version 1.0.0 has UNIMPLEMENTED for what an agent does not support. That has a reason.
+      const known = answer.trailers["grpc-status"] !== "12" || reasonOf(answer) !== undefined;
+      expect([name, known]).toStrictEqual([name, true]);
+    }
+  });
 
-  verifies(
-    "J-1 E-7",
-    "does not know other methods",
-    async ({ target }) => {
-      const { messages, trailers } = await callGrpc(target, `${service}/NoSuchMethod`, nothing);
-      expect([messages, trailers["grpc-status"]]).toStrictEqual([[], "12"]);
-    },
-    { needs: "any", places: ["grpc"] },
-  );
+  anyAgent.where({ places: ["grpc"] })("J-1 E-7", "does not know other methods", async ({ target }) => {
+    const { messages, trailers } = await callGrpc(target, `${service}/NoSuchMethod`, nothing);
+    expect([messages, trailers["grpc-status"]]).toStrictEqual([[], "12"]);
+  });
 
-  verifies(
-    "J-3",
-    "hears the version in lowercase metadata",
-    async ({ target }) => {
-      const request = toBinary(GetTaskRequestSchema, create(GetTaskRequestSchema, { id: newId() }));
-      const reasonFor = async (version: string) =>
-        reasonOf(await callGrpc(target, `${service}/GetTask`, request, { "a2a-version": version }));
-      const [spoken, other] = [await reasonFor("1.0"), await reasonFor("9.9")];
-      if (spoken === "TASK_NOT_FOUND" && other === spoken) throw new NotApplicable("no version is refused");
-      expect([spoken, other]).toStrictEqual(["TASK_NOT_FOUND", "VERSION_NOT_SUPPORTED"]);
-    },
-    { needs: "any" },
-  );
+  anyAgent("J-3", "hears the version in lowercase metadata", async ({ target }) => {
+    const request = toBinary(GetTaskRequestSchema, create(GetTaskRequestSchema, { id: newId() }));
+    const reasonFor = async (version: string) =>
+      reasonOf(await callGrpc(target, `${service}/GetTask`, request, { "a2a-version": version }));
+    const [spoken, other] = [await reasonFor("1.0"), await reasonFor("9.9")];
+    if (spoken === "TASK_NOT_FOUND" && other === spoken) throw new NotApplicable("no version is refused");
+    expect([spoken, other]).toStrictEqual(["TASK_NOT_FOUND", "VERSION_NOT_SUPPORTED"]);
+  });
 
-  verifies(
-    "J-4 J-6",
-    "has status and ErrorInfo for an unknown task in its trailers",
-    async ({ target }) => {
-      const request = toBinary(GetTaskRequestSchema, create(GetTaskRequestSchema, { id: newId() }));
-      const answer = await callGrpc(target, `${service}/GetTask`, request);
-      expect([answer.headers[":status"], answer.messages, answer.trailers["grpc-status"]]).toStrictEqual([
-        200,
-        [],
-        "5",
-      ]);
-      const { code, message, details } = detailsOf(answer);
-      expect([code, message]).toStrictEqual([5, decodeURIComponent(String(answer.trailers["grpc-message"]))]);
-      expect(details.map(({ typeUrl }) => typeUrl)).toContain("type.googleapis.com/google.rpc.ErrorInfo");
-      const infos = details.flatMap((detail) => anyUnpack(detail, ErrorInfoSchema) ?? []);
-      expect(infos).toMatchObject([{ reason: "TASK_NOT_FOUND", domain: "a2a-protocol.org" }]);
-    },
-    { needs: "any" },
-  );
+  anyAgent("J-4 J-6", "has status and ErrorInfo for an unknown task in its trailers", async ({ target }) => {
+    const request = toBinary(GetTaskRequestSchema, create(GetTaskRequestSchema, { id: newId() }));
+    const answer = await callGrpc(target, `${service}/GetTask`, request);
+    expect([answer.headers[":status"], answer.messages, answer.trailers["grpc-status"]]).toStrictEqual([
+      200,
+      [],
+      "5",
+    ]);
+    const { code, message, details } = detailsOf(answer);
+    expect([code, message]).toStrictEqual([5, decodeURIComponent(String(answer.trailers["grpc-message"]))]);
+    expect(details.map(({ typeUrl }) => typeUrl)).toContain("type.googleapis.com/google.rpc.ErrorInfo");
+    const infos = details.flatMap((detail) => anyUnpack(detail, ErrorInfoSchema) ?? []);
+    expect(infos).toMatchObject([{ reason: "TASK_NOT_FOUND", domain: "a2a-protocol.org" }]);
+  });
 
-  verifies(
-    "J-4",
-    "encodes the sentence of an error with percent signs",
-    async ({ target }) => {
-      const answers = [
-        await callGrpc(target, `${service}/ListTasks`, nothing, { "a2a-version": "9%41" }),
-        await callGrpc(
-          target,
-          `${service}/GetTask`,
-          toBinary(GetTaskRequestSchema, create(GetTaskRequestSchema, { id: "ü%41" })),
-        ),
-      ];
-      const sentences = answers.map((answer) => [
-        String(answer.trailers["grpc-message"] ?? ""),
-        detailsOf(answer).message,
-      ]);
-      // Only what is not plain ASCII, and the percent sign, is encoded.
-      const special = sentences.filter(([, sentence = ""]) => /[^ -~]|%/.test(sentence));
-      if (special.length === 0) throw new NotApplicable("no error has a sentence that needs it");
-      for (const [encoded = "", sentence] of special) {
-        expect(decodeURIComponent(encoded), `grpc-message: ${encoded}`).toBe(sentence);
-      }
-    },
-    { needs: "any" },
-  );
+  anyAgent("J-4", "encodes the sentence of an error with percent signs", async ({ target }) => {
+    const answers = [
+      await callGrpc(target, `${service}/ListTasks`, nothing, { "a2a-version": "9%41" }),
+      await callGrpc(
+        target,
+        `${service}/GetTask`,
+        toBinary(GetTaskRequestSchema, create(GetTaskRequestSchema, { id: "ü%41" })),
+      ),
+    ];
+    const sentences = answers.map((answer) => [
+      String(answer.trailers["grpc-message"] ?? ""),
+      detailsOf(answer).message,
+    ]);
+    // Only what is not plain ASCII, and the percent sign, is encoded.
+    const special = sentences.filter(([, sentence = ""]) => /[^ -~]|%/.test(sentence));
+    if (special.length === 0) throw new NotApplicable("no error has a sentence that needs it");
+    for (const [encoded = "", sentence] of special) {
+      expect(decodeURIComponent(encoded), `grpc-message: ${encoded}`).toBe(sentence);
+    }
+  });
 
-  verifies(
-    "J-5",
-    "streams the answer to a hello as messages, and ends with OK",
-    async (stage) => {
-      const request = toBinary(SendMessageRequestSchema, hello(stage));
-      const { messages, trailers } = await callGrpc(stage.target, `${service}/SendStreamingMessage`, request);
-      expect(trailers["grpc-status"]).toBe("0");
-      const [first] = messages.map((message) => fromBinary(StreamResponseSchema, message).payload.case);
-      expect(first).toMatch(/^(task|message)$/);
-    },
-    { needs: "any", when: ["streaming"] },
-  );
+  streamingAgent("J-5", "streams the answer to a hello as messages, and ends with OK", async (stage) => {
+    const request = toBinary(SendMessageRequestSchema, hello(stage));
+    const { messages, trailers } = await callGrpc(stage.target, `${service}/SendStreamingMessage`, request);
+    expect(trailers["grpc-status"]).toBe("0");
+    const [first] = messages.map((message) => fromBinary(StreamResponseSchema, message).payload.case);
+    expect(first).toMatch(/^(task|message)$/);
+  });
 
-  verifies(
+  streamingAgent(
     "J-5",
     "fails without a message where there is nothing to subscribe to",
     async ({ target }) => {
@@ -144,20 +116,14 @@ export const grpc: ScenarioGroup = scenarios("J gRPC", (verifies) => {
       );
       expect([answer.messages, reasonOf(answer)]).toStrictEqual([[], "TASK_NOT_FOUND"]);
     },
-    { needs: "any", when: ["streaming"] },
   );
 
-  verifies(
-    "J-8",
-    "calls a send without a message INVALID_ARGUMENT",
-    async ({ target }) => {
-      const { trailers } = await callGrpc(target, `${service}/SendMessage`, nothing);
-      expect(trailers["grpc-status"]).toBe("3");
-    },
-    { needs: "any" },
-  );
+  anyAgent("J-8", "calls a send without a message INVALID_ARGUMENT", async ({ target }) => {
+    const { trailers } = await callGrpc(target, `${service}/SendMessage`, nothing);
+    expect(trailers["grpc-status"]).toBe("3");
+  });
 
-  verifies(
+  verifies.where({ server: "required-extension" })(
     "J-3",
     "reads service parameters from lowercase metadata, and echoes extensions in its headers",
     async ({ target }) => {
@@ -176,7 +142,6 @@ export const grpc: ScenarioGroup = scenarios("J gRPC", (verifies) => {
         "VERSION_NOT_SUPPORTED",
       );
     },
-    { server: "required-extension" },
   );
 
   verifies("J-4 J-6", "puts status and ErrorInfo into its trailers", async ({ target }) => {

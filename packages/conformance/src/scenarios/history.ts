@@ -11,7 +11,7 @@ import type { A2AClient } from "../target.ts";
 const words = ["ask Why?", "Why?", "because"];
 
 /** C */
-export const history: ScenarioGroup = scenarios("C History", (verifies) => {
+export const history: ScenarioGroup = scenarios("C History", ({ verifies, anyAgent }) => {
   for (const [historyLength, want] of [
     [undefined, words],
     [0, []],
@@ -39,7 +39,7 @@ export const history: ScenarioGroup = scenarios("C History", (verifies) => {
     );
   }
 
-  verifies(
+  anyAgent(
     "C-1 C-2 C-4",
     "has no more of the history of a hello than GetTask is asked for, the newest of it in order",
     async (stage) => {
@@ -51,10 +51,9 @@ export const history: ScenarioGroup = scenarios("C History", (verifies) => {
       expect(await read(1)).toStrictEqual(all.slice(-1));
       expect(await read(2)).toStrictEqual(all.slice(-2));
     },
-    { needs: "any" },
   );
 
-  verifies(
+  anyAgent(
     "C-1 C-4",
     "has no more of the history of a hello than SendMessage is asked for",
     async (stage) => {
@@ -63,10 +62,9 @@ export const history: ScenarioGroup = scenarios("C History", (verifies) => {
         expect(task.history.length).toBeLessThanOrEqual(historyLength);
       }
     },
-    { needs: "any" },
   );
 
-  verifies(
+  anyAgent.where({ places: jsonWires })(
     "C-1 C-4",
     "has no messages in the member `history` of a hello when none are asked for",
     async (stage) => {
@@ -75,20 +73,14 @@ export const history: ScenarioGroup = scenarios("C History", (verifies) => {
       expect([result?.id, result?.history ?? []], body).toStrictEqual([id, []]);
       if (result.history !== undefined) stage.note("`history: []` should rather be left out (C-1).");
     },
-    { needs: "any", places: jsonWires },
   );
 
-  verifies(
-    "C-3",
-    "keeps what was said in a hello",
-    async (stage) => {
-      const messageId = newId();
-      const { id } = await settledTask(stage, { messageId });
-      const { history: kept } = await stage.client.getTask({ id, historyLength: 10 });
-      expect(kept.map((message) => message.messageId)).toContain(messageId);
-    },
-    { needs: "any" },
-  );
+  anyAgent("C-3", "keeps what was said in a hello", async (stage) => {
+    const messageId = newId();
+    const { id } = await settledTask(stage, { messageId });
+    const { history: kept } = await stage.client.getTask({ id, historyLength: 10 });
+    expect(kept.map((message) => message.messageId)).toContain(messageId);
+  });
 
   verifies("C-1 C-5", "shortens the snapshot that a stream begins with, too", async ({ client }) => {
     const { id } = await sendTask(client, "ask Why?");
@@ -113,7 +105,7 @@ export const history: ScenarioGroup = scenarios("C History", (verifies) => {
     expect((await client.listTasks({ contextId })).totalSize).toBe(1); // nothing was begun
   });
 
-  verifies(
+  verifies.where({ places: jsonWires })(
     "C-1 C-4",
     "has no member `history` when none is asked for, and all of it when nothing is said",
     async (stage) => {
@@ -123,10 +115,9 @@ export const history: ScenarioGroup = scenarios("C History", (verifies) => {
       const all = await capture(stage, (client) => client.getTask({ id }));
       expect(all.result.history).toHaveLength(3);
     },
-    { places: jsonWires },
   );
 
-  verifies(
+  verifies.where({ places: ["http-json"] })(
     "C-4 K-5",
     "tells historyLength=0 in a query from none",
     async ({ target, client }) => {
@@ -135,7 +126,6 @@ export const history: ScenarioGroup = scenarios("C History", (verifies) => {
       expect((await callRest(target, "GET", `/tasks/${id}?historyLength=1`)).json.history).toHaveLength(1);
       expect((await callRest(target, "GET", `/tasks/${id}`)).json.history).toHaveLength(3);
     },
-    { places: ["http-json"] },
   );
 
   verifies("C-2 A-11", "keeps two messages of the same id in one task", async ({ client }) => {

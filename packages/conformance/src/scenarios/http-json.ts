@@ -31,105 +31,82 @@ const postText = async (target: Target, content: string): Promise<RawAnswer> =>
   );
 
 /** K */
-export const httpJson: ScenarioGroup = scenarios("K HTTP+JSON", (verifies) => {
-  verifies(
-    "K-1",
-    "subscribes with GET or with POST",
-    async ({ target, note }) => {
-      const path = `/tasks/${newId()}:subscribe`;
-      const answers = [await callRest(target, "GET", path), await callRest(target, "POST", path)];
-      const heard = answers.filter(({ text }) => text.includes("TASK_NOT_FOUND"));
-      if (heard.length === 1) {
-        note(
-          `It subscribes with ${heard[0] === answers[0] ? "GET" : "POST"} only; the schema says GET, the text POST.`,
-        );
-      }
-      expect(heard.length, answers.map(({ status, text }) => `${status} ${text}`).join("\n")).toBeGreaterThan(
-        0,
-      );
-    },
-    { needs: "any", when: ["streaming"] },
-  );
+export const httpJson: ScenarioGroup = scenarios("K HTTP+JSON", ({ verifies, anyAgent }) => {
+  const streamingAgent = anyAgent.where({ when: ["streaming"] });
 
-  verifies(
-    "K-2",
-    "decodes the path to a task",
-    async (stage) => {
-      const { id } = await settledTask(stage);
-      const encoded = [...Buffer.from(id)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
-      const { result, text } = await callRest(stage.target, "GET", `/tasks/${encoded}`);
-      expect(result?.id, text).toBe(id);
-    },
-    { needs: "any" },
-  );
+  streamingAgent("K-1", "subscribes with GET or with POST", async ({ target, note }) => {
+    const path = `/tasks/${newId()}:subscribe`;
+    const answers = [await callRest(target, "GET", path), await callRest(target, "POST", path)];
+    const heard = answers.filter(({ text }) => text.includes("TASK_NOT_FOUND"));
+    if (heard.length === 1) {
+      note(
+        `It subscribes with ${heard[0] === answers[0] ? "GET" : "POST"} only; the schema says GET, the text POST.`,
+      );
+    }
+    expect(heard.length, answers.map(({ status, text }) => `${status} ${text}`).join("\n")).toBeGreaterThan(
+      0,
+    );
+  });
+
+  anyAgent("K-2", "decodes the path to a task", async (stage) => {
+    const { id } = await settledTask(stage);
+    const encoded = [...Buffer.from(id)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
+    const { result, text } = await callRest(stage.target, "GET", `/tasks/${encoded}`);
+    expect(result?.id, text).toBe(id);
+  });
 
   for (const type of ["application/json", "application/a2a+json"]) {
-    verifies(
-      "K-3",
-      `hears a hello of ${type}, and answers with a JSON media type`,
-      async (stage) => {
-        const { status, header, text } = await readAnswer(
-          await stage.target.fetchOn("http-json", "/message:send", {
-            method: "POST",
-            headers: { "a2a-version": "1.0", "content-type": type },
-            body: JSON.stringify({ message: helloJson(stage) }),
-          }),
+    anyAgent("K-3", `hears a hello of ${type}, and answers with a JSON media type`, async (stage) => {
+      const { status, header, text } = await readAnswer(
+        await stage.target.fetchOn("http-json", "/message:send", {
+          method: "POST",
+          headers: { "a2a-version": "1.0", "content-type": type },
+          body: JSON.stringify({ message: helloJson(stage) }),
+        }),
+      );
+      expect(status, text).toBe(200);
+      const answered = header.get("content-type") ?? "";
+      expect(answered).toMatch(/^application\/(a2a\+)?json\b/);
+      if (!answered.startsWith(type)) {
+        stage.note(
+          `It answers ${type} with ${answered}. 1.0.1 prefers application/a2a+json, 1.0.0 application/json.`,
         );
-        expect(status, text).toBe(200);
-        const answered = header.get("content-type") ?? "";
-        expect(answered).toMatch(/^application\/(a2a\+)?json\b/);
-        if (!answered.startsWith(type)) {
-          stage.note(
-            `It answers ${type} with ${answered}. 1.0.1 prefers application/a2a+json, 1.0.0 application/json.`,
-          );
-        }
-      },
-      { needs: "any" },
-    );
+      }
+    });
   }
 
-  verifies(
-    "K-4",
-    "needs no body for a cancel, whatever its media type",
-    async ({ target }) => {
-      for (const type of [undefined, "application/json", "application/a2a+json"]) {
-        const headers = { "a2a-version": "1.0", ...(type === undefined ? {} : { "content-type": type }) };
-        const path = `/tasks/${newId()}:cancel`;
-        const answer = await readAnswer(await target.fetchOn("http-json", path, { method: "POST", headers }));
-        expect([type, answer.status], answer.text).toStrictEqual([type, 404]);
-      }
-    },
-    { needs: "any" },
-  );
+  anyAgent("K-4", "needs no body for a cancel, whatever its media type", async ({ target }) => {
+    for (const type of [undefined, "application/json", "application/a2a+json"]) {
+      const headers = { "a2a-version": "1.0", ...(type === undefined ? {} : { "content-type": type }) };
+      const path = `/tasks/${newId()}:cancel`;
+      const answer = await readAnswer(await target.fetchOn("http-json", path, { method: "POST", headers }));
+      expect([type, answer.status], answer.text).toStrictEqual([type, 404]);
+    }
+  });
 
-  verifies(
-    "K-5",
-    "takes the filters of a list from the query",
-    async (stage) => {
-      const { id, contextId, status } = await settledTask(stage);
-      const state = TaskStateSchema.value[status?.state ?? TaskState.UNSPECIFIED]?.name ?? "";
-      const query = new URLSearchParams({
-        contextId,
-        status: state,
-        pageSize: "7",
-        historyLength: "0",
-        includeArtifacts: "true",
-        statusTimestampAfter: "2020-01-31T12:00:00.000Z",
-      });
-      const { json, text } = await callRest(stage.target, "GET", `/tasks?${query}`);
-      expect(json, text).toMatchObject({
-        totalSize: 1,
-        tasks: [{ id }],
-      });
-      expect(json.tasks[0]?.history ?? []).toStrictEqual([]);
-      query.set("status", state === "TASK_STATE_REJECTED" ? "TASK_STATE_FAILED" : "TASK_STATE_REJECTED");
-      const none = await callRest(stage.target, "GET", `/tasks?${query}`);
-      expect(none.json.tasks ?? [], none.text).toStrictEqual([]);
-    },
-    { needs: "any" },
-  );
+  anyAgent("K-5", "takes the filters of a list from the query", async (stage) => {
+    const { id, contextId, status } = await settledTask(stage);
+    const state = TaskStateSchema.value[status?.state ?? TaskState.UNSPECIFIED]?.name ?? "";
+    const query = new URLSearchParams({
+      contextId,
+      status: state,
+      pageSize: "7",
+      historyLength: "0",
+      includeArtifacts: "true",
+      statusTimestampAfter: "2020-01-31T12:00:00.000Z",
+    });
+    const { json, text } = await callRest(stage.target, "GET", `/tasks?${query}`);
+    expect(json, text).toMatchObject({
+      totalSize: 1,
+      tasks: [{ id }],
+    });
+    expect(json.tasks[0]?.history ?? []).toStrictEqual([]);
+    query.set("status", state === "TASK_STATE_REJECTED" ? "TASK_STATE_FAILED" : "TASK_STATE_REJECTED");
+    const none = await callRest(stage.target, "GET", `/tasks?${query}`);
+    expect(none.json.tasks ?? [], none.text).toStrictEqual([]);
+  });
 
-  verifies(
+  anyAgent.where({ server: "push", when: ["push"] })(
     "K-5 K-12",
     "takes the path of a webhook for its name, and deletes it",
     async (stage) => {
@@ -144,24 +121,15 @@ export const httpJson: ScenarioGroup = scenarios("K HTTP+JSON", (verifies) => {
       const { json, text } = await callRest(stage.target, "GET", path);
       expect(json.configs ?? [], text).toStrictEqual([]);
     },
-    { server: "push", needs: "any", when: ["push"] },
   );
 
-  verifies(
-    "K-6",
-    "ignores parameters that it does not know",
-    async ({ target }) => {
-      expect((await callRest(target, "GET", "/tasks?foo=1&constructor=2")).status).toBe(200);
-    },
-    { needs: "any" },
-  );
+  anyAgent("K-6", "ignores parameters that it does not know", async ({ target }) => {
+    expect((await callRest(target, "GET", "/tasks?foo=1&constructor=2")).status).toBe(200);
+  });
 
   for (const query of ["pageSize=abc", "includeArtifacts=maybe", "status=TASK_STATE_RUNNING"]) {
-    verifies(
-      "K-6",
-      `answers ?${query} with 400`,
-      async ({ target }) => expectErrorBody(await callRest(target, "GET", `/tasks?${query}`), 400),
-      { needs: "any" },
+    anyAgent("K-6", `answers ?${query} with 400`, async ({ target }) =>
+      expectErrorBody(await callRest(target, "GET", `/tasks?${query}`), 400),
     );
   }
 
@@ -172,60 +140,42 @@ export const httpJson: ScenarioGroup = scenarios("K HTTP+JSON", (verifies) => {
     ["a send without a message", (target: Target) => callRest(target, "POST", "/message:send", {}), 400],
     ["an unknown task", (target: Target) => callRest(target, "GET", `/tasks/${newId()}`), 404],
   ] as const) {
-    verifies(
-      "K-7",
-      `answers ${name} with an error whose code is the status`,
-      async ({ target }) => expectErrorBody(await send(target), status),
-      { needs: "any" },
+    anyAgent("K-7", `answers ${name} with an error whose code is the status`, async ({ target }) =>
+      expectErrorBody(await send(target), status),
     );
   }
 
-  verifies(
-    "K-8",
-    "streams a hello as bare events",
-    async (stage) => {
-      const { status, header, text } = await streamRaw(stage, helloJson(stage));
-      expect([status, header.get("content-type")], text).toStrictEqual([
-        200,
-        expect.stringMatching(/^text\/event-stream\b/),
+  streamingAgent("K-8", "streams a hello as bare events", async (stage) => {
+    const { status, header, text } = await streamRaw(stage, helloJson(stage));
+    expect([status, header.get("content-type")], text).toStrictEqual([
+      200,
+      expect.stringMatching(/^text\/event-stream\b/),
+    ]);
+    const members = readAnySse(text).map((event) => Object.keys(event));
+    expect(members.length, text).toBeGreaterThan(0);
+    for (const [member, ...more] of members) {
+      expect([member, more], text).toStrictEqual([
+        expect.stringMatching(/^(task|message|statusUpdate|artifactUpdate)$/),
+        [],
       ]);
-      const members = readAnySse(text).map((event) => Object.keys(event));
-      expect(members.length, text).toBeGreaterThan(0);
-      for (const [member, ...more] of members) {
-        expect([member, more], text).toStrictEqual([
-          expect.stringMatching(/^(task|message|statusUpdate|artifactUpdate)$/),
-          [],
-        ]);
-      }
-    },
-    { needs: "any", when: ["streaming"] },
-  );
+    }
+  });
 
-  verifies(
-    "K-9",
-    "hears the version in a header",
-    async ({ target }) => {
-      const statusOf = async (version: string) =>
-        (await callRest(target, "GET", `/tasks/${newId()}`, undefined, { "a2a-version": version })).status;
-      const [spoken, other] = [await statusOf("1.0"), await statusOf("9.9")];
-      if (spoken === 404 && other === spoken) throw new NotApplicable("no version is refused");
-      expect([spoken, other]).toStrictEqual([404, 400]);
-    },
-    { needs: "any" },
-  );
+  anyAgent("K-9", "hears the version in a header", async ({ target }) => {
+    const statusOf = async (version: string) =>
+      (await callRest(target, "GET", `/tasks/${newId()}`, undefined, { "a2a-version": version })).status;
+    const [spoken, other] = [await statusOf("1.0"), await statusOf("9.9")];
+    if (spoken === 404 && other === spoken) throw new NotApplicable("no version is refused");
+    expect([spoken, other]).toStrictEqual([404, 400]);
+  });
 
-  verifies(
-    "K-12",
-    "answers a hello, and what is read of it, with 200",
-    async (stage) => {
-      const { target } = stage;
-      const { id } = await rawHelloTask(stage);
-      for (const path of [`/tasks/${id}`, "/tasks"]) {
-        expect([path, (await callRest(target, "GET", path)).status]).toStrictEqual([path, 200]);
-      }
-    },
-    { needs: "any" },
-  );
+  anyAgent("K-12", "answers a hello, and what is read of it, with 200", async (stage) => {
+    const { target } = stage;
+    const { id } = await rawHelloTask(stage);
+    for (const path of [`/tasks/${id}`, "/tasks"]) {
+      expect([path, (await callRest(target, "GET", path)).status]).toStrictEqual([path, 200]);
+    }
+  });
 
   verifies("K-1", "subscribes with GET and with POST", async ({ target, client }) => {
     for (const verb of ["GET", "POST"]) {
@@ -326,7 +276,7 @@ export const httpJson: ScenarioGroup = scenarios("K HTTP+JSON", (verifies) => {
     expect((await callRest(target, "GET", `/tasks?${query}`)).json.tasks).toStrictEqual([]);
   });
 
-  verifies(
+  verifies.where({ server: "push" })(
     "K-5 K-12",
     "takes parameters of DELETE from path and query",
     async ({ target, client }) => {
@@ -343,7 +293,6 @@ export const httpJson: ScenarioGroup = scenarios("K HTTP+JSON", (verifies) => {
       expect(deleted.status).oneOf([200, 204]);
       expect((await callRest(target, "GET", `/${tenant}${path}`)).json.configs ?? []).toStrictEqual([]);
     },
-    { server: "push" },
   );
 
   verifies("K-6", "names the parameters that are wrong", async ({ target }) => {
@@ -389,7 +338,7 @@ export const httpJson: ScenarioGroup = scenarios("K HTTP+JSON", (verifies) => {
     ]);
   });
 
-  verifies(
+  verifies.where({ server: "required-extension" })(
     "K-9",
     "reads version and extensions from headers of any case",
     async ({ target }) => {
@@ -400,7 +349,6 @@ export const httpJson: ScenarioGroup = scenarios("K HTTP+JSON", (verifies) => {
       const other = { ...listed, "a2a-version": "9.9" };
       expectReason(await callRest(target, "GET", "/tasks", undefined, other), "VERSION_NOT_SUPPORTED");
     },
-    { server: "required-extension" },
   );
 
   verifies("K-10", "has no version in its paths", async ({ target }) => {

@@ -7,7 +7,7 @@ import { type ScenarioGroup, scenarios } from "../scenario.ts";
 import { asCaller } from "../server-name.ts";
 
 /** D */
-export const ids: ScenarioGroup = scenarios("D Context and task ids", (verifies) => {
+export const ids: ScenarioGroup = scenarios("D Context and task ids", ({ verifies, anyAgent }) => {
   verifies("D-1", "gives every task an id of its own that fits into a path", async ({ client }) => {
     const tasks = [await sendTask(client, "task one"), await sendTask(client, "task two")];
     const [first] = await readAll(client.sendStreamingMessage(toRequest("task three")));
@@ -19,21 +19,16 @@ export const ids: ScenarioGroup = scenarios("D Context and task ids", (verifies)
     }
   });
 
-  verifies(
-    "D-1 D-2",
-    "gives the task of each hello an id of its own, and a context",
-    async (stage) => {
-      const tasks = [await helloTask(stage), await helloTask(stage)];
-      expect(new Set(tasks.map(({ id }) => id)).size).toBe(2);
-      for (const { id, contextId } of tasks) {
-        expect([id, contextId]).toStrictEqual([expect.stringMatching(/./), expect.stringMatching(/./)]);
-        expect((await stage.client.getTask({ id })).id).toBe(id);
-      }
-    },
-    { needs: "any" },
-  );
+  anyAgent("D-1 D-2", "gives the task of each hello an id of its own, and a context", async (stage) => {
+    const tasks = [await helloTask(stage), await helloTask(stage)];
+    expect(new Set(tasks.map(({ id }) => id)).size).toBe(2);
+    for (const { id, contextId } of tasks) {
+      expect([id, contextId]).toStrictEqual([expect.stringMatching(/./), expect.stringMatching(/./)]);
+      expect((await stage.client.getTask({ id })).id).toBe(id);
+    }
+  });
 
-  verifies(
+  anyAgent(
     "D-2 D-3",
     "keeps a context of the caller's in the answer to a hello, or refuses it",
     async (stage) => {
@@ -48,10 +43,9 @@ export const ids: ScenarioGroup = scenarios("D Context and task ids", (verifies)
         expect(outcome.value.payload.value).toMatchObject({ contextId });
       }
     },
-    { needs: "any" },
   );
 
-  verifies(
+  anyAgent(
     "D-5",
     "starts another task for a second hello in the same context, and lists both",
     async (stage) => {
@@ -63,18 +57,12 @@ export const ids: ScenarioGroup = scenarios("D Context and task ids", (verifies)
       const { tasks } = await stage.client.listTasks({ contextId });
       expect(tasks.map(({ id }) => id).toSorted()).toStrictEqual([first.id, second.id].toSorted());
     },
-    { needs: "any" },
   );
 
-  verifies(
-    "D-6",
-    "takes a reference to a task that it does not know",
-    async (stage) => {
-      const { payload } = await stage.client.sendMessage(hello(stage, { referenceTaskIds: [newId()] }));
-      expect(payload.case).toMatch(/^(task|message)$/);
-    },
-    { needs: "any" },
-  );
+  anyAgent("D-6", "takes a reference to a task that it does not know", async (stage) => {
+    const { payload } = await stage.client.sendMessage(hello(stage, { referenceTaskIds: [newId()] }));
+    expect(payload.case).toMatch(/^(task|message)$/);
+  });
 
   verifies("D-2", "makes a context for a message without one, and says which", async ({ client }) => {
     const task = await sendTask(client, "task one");
@@ -117,7 +105,7 @@ export const ids: ScenarioGroup = scenarios("D Context and task ids", (verifies)
     expect(new Set(made.map(({ id }) => id)).size).toBe(2);
   });
 
-  verifies(
+  verifies.where({ server: "identity" })(
     "D-6",
     "takes references to unknown and to foreign tasks alike",
     async ({ target, wire }) => {
@@ -130,6 +118,5 @@ export const ids: ScenarioGroup = scenarios("D Context and task ids", (verifies)
         expect(task.history[0]?.referenceTaskIds).toStrictEqual(referenceTaskIds);
       }
     },
-    { server: "identity" },
   );
 });

@@ -22,7 +22,9 @@ const call = (rest: RawRequest): RawRequest => ({
 const getUnknown = (): RawRequest => call({ method: "GetTask", params: { id: newId() } });
 
 /** I */
-export const jsonRpc: ScenarioGroup = scenarios("I JSON-RPC", (verifies) => {
+export const jsonRpc: ScenarioGroup = scenarios("I JSON-RPC", ({ verifies, anyAgent }) => {
+  const streamingAgent = anyAgent.where({ when: ["streaming"] });
+
   verifies("I-1", "takes and gives application/json, with or without a charset", async ({ target }) => {
     for (const type of [
       "application/json",
@@ -36,7 +38,7 @@ export const jsonRpc: ScenarioGroup = scenarios("I JSON-RPC", (verifies) => {
     }
   });
 
-  verifies(
+  anyAgent(
     "I-1",
     "hears application/json with or without a charset, and answers with it",
     async ({ target }) => {
@@ -46,23 +48,17 @@ export const jsonRpc: ScenarioGroup = scenarios("I JSON-RPC", (verifies) => {
         expect(json.error?.code, text).toBe(-32001);
       }
     },
-    { needs: "any" },
   );
 
-  verifies(
-    "I-2",
-    "repeats the id of a call as it was, beside a result or an error",
-    async ({ target }) => {
-      for (const id of [1, 0, -7, 9_007_199_254_740_991, "a", "1", "ü"]) {
-        const good = await postRpc(target, call({ id }));
-        expect(Object.keys(good.json).toSorted(), good.text).toStrictEqual(["id", "jsonrpc", "result"]);
-        const bad = await postRpc(target, { ...getUnknown(), id });
-        expect(Object.keys(bad.json).toSorted(), bad.text).toStrictEqual(["error", "id", "jsonrpc"]);
-        for (const { json } of [good, bad]) expect([json.jsonrpc, json.id]).toStrictEqual(["2.0", id]);
-      }
-    },
-    { needs: "any" },
-  );
+  anyAgent("I-2", "repeats the id of a call as it was, beside a result or an error", async ({ target }) => {
+    for (const id of [1, 0, -7, 9_007_199_254_740_991, "a", "1", "ü"]) {
+      const good = await postRpc(target, call({ id }));
+      expect(Object.keys(good.json).toSorted(), good.text).toStrictEqual(["id", "jsonrpc", "result"]);
+      const bad = await postRpc(target, { ...getUnknown(), id });
+      expect(Object.keys(bad.json).toSorted(), bad.text).toStrictEqual(["error", "id", "jsonrpc"]);
+      for (const { json } of [good, bad]) expect([json.jsonrpc, json.id]).toStrictEqual(["2.0", id]);
+    }
+  });
 
   for (const [name, body, code] of [
     ["a text that is no JSON", "{", -32700],
@@ -75,32 +71,22 @@ export const jsonRpc: ScenarioGroup = scenarios("I JSON-RPC", (verifies) => {
     ["a method in other letters", call({ method: "listTasks" }), -32601],
     ["params that are a word", call({ params: "all" }), [-32602, -32600]],
   ] as const) {
-    verifies(
-      "I-2 I-13",
-      `has the code for ${name}`,
-      async ({ target }) => {
-        const { json, text } = await postRpc(target, body);
-        expect(json.error?.code, text).oneOf([code].flat());
-        expect(json.error.message).toMatch(/\w/);
-      },
-      { needs: "any" },
-    );
+    anyAgent("I-2 I-13", `has the code for ${name}`, async ({ target }) => {
+      const { json, text } = await postRpc(target, body);
+      expect(json.error?.code, text).oneOf([code].flat());
+      expect(json.error.message).toMatch(/\w/);
+    });
   }
 
-  verifies(
-    "I-3",
-    "returns the task of a hello, and a list, themselves",
-    async (stage) => {
-      const { id, contextId } = await settledTask(stage);
-      const got = await callRpc(stage.target, "GetTask", { id });
-      expect(got.result?.id, got.text).toBe(id);
-      const list = await callRpc(stage.target, "ListTasks", { contextId });
-      expect(list.result?.tasks?.[0]?.id, list.text).toBe(id);
-    },
-    { needs: "any" },
-  );
+  anyAgent("I-3", "returns the task of a hello, and a list, themselves", async (stage) => {
+    const { id, contextId } = await settledTask(stage);
+    const got = await callRpc(stage.target, "GetTask", { id });
+    expect(got.result?.id, got.text).toBe(id);
+    const list = await callRpc(stage.target, "ListTasks", { contextId });
+    expect(list.result?.tasks?.[0]?.id, list.text).toBe(id);
+  });
 
-  verifies(
+  anyAgent.where({ server: "push", when: ["push"], places: ["jsonrpc"] })(
     "I-3 A-56",
     "returns a webhook itself",
     async (stage) => {
@@ -114,23 +100,17 @@ export const jsonRpc: ScenarioGroup = scenarios("I JSON-RPC", (verifies) => {
       const gone = await callRpc(stage.target, "DeleteTaskPushNotificationConfig", name);
       expect(gone.json, gone.text).toHaveProperty("result");
     },
-    { server: "push", needs: "any", when: ["push"], places: ["jsonrpc"] },
   );
 
-  verifies(
-    "I-4",
-    "hears the version in a header",
-    async ({ target }) => {
-      const codeOf = async (version: string) =>
-        (await postRpc(target, getUnknown(), { "a2a-version": version })).json.error?.code;
-      const [spoken, other] = [await codeOf("1.0"), await codeOf("9.9")];
-      if (spoken === -32001 && other === spoken) throw new NotApplicable("no version is refused");
-      expect([spoken, other]).toStrictEqual([-32001, -32009]);
-    },
-    { needs: "any" },
-  );
+  anyAgent("I-4", "hears the version in a header", async ({ target }) => {
+    const codeOf = async (version: string) =>
+      (await postRpc(target, getUnknown(), { "a2a-version": version })).json.error?.code;
+    const [spoken, other] = [await codeOf("1.0"), await codeOf("9.9")];
+    if (spoken === -32001 && other === spoken) throw new NotApplicable("no version is refused");
+    expect([spoken, other]).toStrictEqual([-32001, -32009]);
+  });
 
-  verifies(
+  streamingAgent(
     "I-5 I-12",
     "streams a hello as events that are whole responses with the id of the call",
     async (stage) => {
@@ -152,10 +132,9 @@ export const jsonRpc: ScenarioGroup = scenarios("I JSON-RPC", (verifies) => {
         }
       }
     },
-    { needs: "any", when: ["streaming"] },
   );
 
-  verifies(
+  streamingAgent(
     "I-6",
     "writes each event of a hello as one line of data, and lets nothing on the way keep it",
     async (stage) => {
@@ -167,36 +146,23 @@ export const jsonRpc: ScenarioGroup = scenarios("I JSON-RPC", (verifies) => {
         readAnySse(text).length,
       );
     },
-    { needs: "any", when: ["streaming"] },
   );
 
-  verifies(
-    "I-7",
-    "answers in plain JSON when there is nothing to subscribe to",
-    async ({ target }) => {
-      const { header, json, text } = await callRpc(target, "SubscribeToTask", { id: newId() });
-      expect(header.get("content-type"), text).toMatch(/^application\/json\b/);
-      expect(json.error?.code, text).toBe(-32001);
-    },
-    { needs: "any", when: ["streaming"] },
-  );
+  streamingAgent("I-7", "answers in plain JSON when there is nothing to subscribe to", async ({ target }) => {
+    const { header, json, text } = await callRpc(target, "SubscribeToTask", { id: newId() });
+    expect(header.get("content-type"), text).toMatch(/^application\/json\b/);
+    expect(json.error?.code, text).toBe(-32001);
+  });
 
-  verifies(
-    "I-13",
-    "knows each of the eleven methods",
-    async ({ target }) => {
-      for (const { name } of Object.values(methods)) {
-        const { json, text } = await callRpc(target, name, { id: newId(), taskId: newId() });
-        expect([name, json.error?.code], text).not.toStrictEqual([name, -32601]);
-        if (json.error !== undefined && json.error.code > -32100 && json.error.code < -32000) {
-          expect(json.error.code, "codes of the protocol are -32001 to -32099").toBeGreaterThanOrEqual(
-            -32099,
-          );
-        }
+  anyAgent("I-13", "knows each of the eleven methods", async ({ target }) => {
+    for (const { name } of Object.values(methods)) {
+      const { json, text } = await callRpc(target, name, { id: newId(), taskId: newId() });
+      expect([name, json.error?.code], text).not.toStrictEqual([name, -32601]);
+      if (json.error !== undefined && json.error.code > -32100 && json.error.code < -32000) {
+        expect(json.error.code, "codes of the protocol are -32001 to -32099").toBeGreaterThanOrEqual(-32099);
       }
-    },
-    { needs: "any" },
-  );
+    }
+  });
 
   verifies("I-1", "answers nothing but POST", async ({ target }) => {
     for (const method of ["GET", "PUT", "DELETE"]) {
@@ -251,7 +217,7 @@ export const jsonRpc: ScenarioGroup = scenarios("I JSON-RPC", (verifies) => {
     ]);
   });
 
-  verifies(
+  verifies.where({ server: "push" })(
     "I-3",
     "returns webhooks themselves, and an empty object for a deletion",
     async ({ target, client }) => {
@@ -267,10 +233,9 @@ export const jsonRpc: ScenarioGroup = scenarios("I JSON-RPC", (verifies) => {
       ).toStrictEqual([config]);
       expect((await callRpc(target, "DeleteTaskPushNotificationConfig", name)).result).toStrictEqual({});
     },
-    { server: "push" },
   );
 
-  verifies(
+  verifies.where({ server: "required-extension" })(
     "I-4",
     "reads version and extensions from headers of any case",
     async ({ target }) => {
@@ -281,7 +246,6 @@ export const jsonRpc: ScenarioGroup = scenarios("I JSON-RPC", (verifies) => {
         -32009,
       );
     },
-    { server: "required-extension" },
   );
 
   verifies("I-5 I-6 I-12", "streams events that are whole responses, one line each", async ({ target }) => {

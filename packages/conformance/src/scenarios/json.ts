@@ -35,33 +35,25 @@ const user = (rest: RawRequest = {}): RawRequest => ({
 });
 
 /** H */
-export const jsonRules: ScenarioGroup = scenarios("H JSON", (verifies) => {
-  verifies(
-    "H-2",
-    "reads the proto's own names in a hello",
-    async (stage) => {
-      const { messageId, ...message } = helloJson(stage);
-      const task = await rawHelloTask(
-        stage,
-        { ...message, messageId: undefined, message_id: messageId },
-        {
-          history_length: 0,
-          return_immediately: false,
-        },
-      );
-      expect(task.history ?? []).toStrictEqual([]);
-    },
-    { needs: "any" },
-  );
+export const jsonRules: ScenarioGroup = scenarios("H JSON", ({ verifies, anyAgent }) => {
+  const overJson = verifies.where({ places: jsonWires });
 
-  verifies(
-    "H-3",
-    "reads a role by its number",
-    async (stage) => {
-      expectAnswer(await sendRaw(stage, helloJson(stage, { role: 1 })));
-    },
-    { needs: "any" },
-  );
+  anyAgent("H-2", "reads the proto's own names in a hello", async (stage) => {
+    const { messageId, ...message } = helloJson(stage);
+    const task = await rawHelloTask(
+      stage,
+      { ...message, messageId: undefined, message_id: messageId },
+      {
+        history_length: 0,
+        return_immediately: false,
+      },
+    );
+    expect(task.history ?? []).toStrictEqual([]);
+  });
+
+  anyAgent("H-3", "reads a role by its number", async (stage) => {
+    expectAnswer(await sendRaw(stage, helloJson(stage, { role: 1 })));
+  });
 
   for (const [name, refused] of [
     ["a state that does not exist", (stage: Stage) => listRaw(stage, { status: "TASK_STATE_RUNNING" })],
@@ -69,13 +61,12 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", (verifies) => {
     ["a size that is a word", (stage: Stage) => listRaw(stage, { pageSize: "five" })],
     ["a time that is a word", (stage: Stage) => listRaw(stage, { statusTimestampAfter: "yesterday" })],
   ] as const) {
-    verifies("H-3 A-13", `calls ${name} invalid`, async (stage) => expectInvalid(await refused(stage)), {
-      needs: "any",
-      places: jsonWires,
-    });
+    anyAgent.where({ places: jsonWires })("H-3 A-13", `calls ${name} invalid`, async (stage) =>
+      expectInvalid(await refused(stage)),
+    );
   }
 
-  verifies(
+  anyAgent(
     "H-4",
     "writes the time of a hello in UTC, and reads times with and without a fraction",
     async (stage) => {
@@ -91,10 +82,9 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", (verifies) => {
         ]);
       }
     },
-    { needs: "any" },
   );
 
-  verifies(
+  anyAgent(
     "H-5",
     "reads bytes in each alphabet of base64, and writes them in the standard one",
     async (stage) => {
@@ -107,39 +97,28 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", (verifies) => {
         expect([raw, kept?.["raw"]]).toStrictEqual([raw, "+/8="]);
       }
     },
-    { needs: "any" },
   );
 
-  verifies(
-    "H-6",
-    "ignores members that it does not know in a hello, at every depth",
-    async (stage) => {
-      const [part] = [helloJson(stage)["parts"]].flat();
-      const parts = [{ ...(part as object), later: [1] }];
-      expectAnswer(await sendRaw(stage, helloJson(stage, { parts, later: { a: 1 } }), { later: true }));
-    },
-    { needs: "any" },
-  );
+  anyAgent("H-6", "ignores members that it does not know in a hello, at every depth", async (stage) => {
+    const [part] = [helloJson(stage)["parts"]].flat();
+    const parts = [{ ...(part as object), later: [1] }];
+    expectAnswer(await sendRaw(stage, helloJson(stage, { parts, later: { a: 1 } }), { later: true }));
+  });
 
-  verifies(
-    "H-7 J-7",
-    "has every REQUIRED field in its answers to a hello",
-    async (stage) => {
-      const { client } = stage;
-      const { id, contextId } = await settledTask(stage);
-      expect([
-        ...findMissingFields(SendMessageResponseSchema, await client.sendMessage(hello(stage))),
-        ...findMissingFields(TaskSchema, await client.getTask({ id })),
-        ...findMissingFields(
-          ListTasksResponseSchema,
-          await client.listTasks({ contextId, includeArtifacts: true }),
-        ),
-      ]).toStrictEqual([]);
-    },
-    { needs: "any" },
-  );
+  anyAgent("H-7 J-7", "has every REQUIRED field in its answers to a hello", async (stage) => {
+    const { client } = stage;
+    const { id, contextId } = await settledTask(stage);
+    expect([
+      ...findMissingFields(SendMessageResponseSchema, await client.sendMessage(hello(stage))),
+      ...findMissingFields(TaskSchema, await client.getTask({ id })),
+      ...findMissingFields(
+        ListTasksResponseSchema,
+        await client.listTasks({ contextId, includeArtifacts: true }),
+      ),
+    ]).toStrictEqual([]);
+  });
 
-  verifies(
+  anyAgent.where({ when: ["streaming"] })(
     "H-7 J-7",
     "has every REQUIRED field in every event of a hello",
     async (stage) => {
@@ -147,53 +126,36 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", (verifies) => {
         expect(findMissingFields(StreamResponseSchema, event)).toStrictEqual([]);
       }
     },
-    { needs: "any", when: ["streaming"] },
   );
 
-  verifies(
+  anyAgent.where({ places: jsonWires })(
     "H-9 H-14",
     "calls a part of a hello invalid that has two contents",
     async (stage) => {
       const part = { text: "a", url: "https://example.com/" };
       expectInvalid(await sendRaw(stage, helloJson(stage, { parts: [part] })));
     },
-    { needs: "any", places: jsonWires },
   );
 
-  verifies(
-    "H-9",
-    "takes empty text for a content",
-    async (stage) => {
-      const parts = [helloPart(stage), text("")];
-      const { history } = await settledTask(stage, { parts });
-      const [said] = history.filter(({ role }) => role === Role.USER);
-      if (said === undefined) throw new NotApplicable("the task of a hello has no history to find it in");
-      expect(said.parts.at(-1)?.content).toStrictEqual({ case: "text", value: "" });
-    },
-    { needs: "any" },
-  );
+  anyAgent("H-9", "takes empty text for a content", async (stage) => {
+    const parts = [helloPart(stage), text("")];
+    const { history } = await settledTask(stage, { parts });
+    const [said] = history.filter(({ role }) => role === Role.USER);
+    if (said === undefined) throw new NotApplicable("the task of a hello has no history to find it in");
+    expect(said.parts.at(-1)?.content).toStrictEqual({ case: "text", value: "" });
+  });
 
-  verifies(
-    "H-11",
-    "takes null for no member of a hello",
-    async (stage) => {
-      const none = { contextId: null, taskId: null, metadata: null, extensions: null };
-      expectAnswer(await sendRaw(stage, helloJson(stage, none), { historyLength: null }));
-    },
-    { needs: "any" },
-  );
+  anyAgent("H-11", "takes null for no member of a hello", async (stage) => {
+    const none = { contextId: null, taskId: null, metadata: null, extensions: null };
+    expectAnswer(await sendRaw(stage, helloJson(stage, none), { historyLength: null }));
+  });
 
-  verifies(
-    "H-12",
-    "reads small integers from decimal strings",
-    async (stage) => {
-      const { result, text: body } = await listRaw(stage, { contextId: newId(), pageSize: "5" });
-      expect(result?.pageSize, body).toBeDefined();
-      expect(result.pageSize).toBeGreaterThan(0);
-      expect(result.pageSize).toBeLessThanOrEqual(5);
-    },
-    { needs: "any" },
-  );
+  anyAgent("H-12", "reads small integers from decimal strings", async (stage) => {
+    const { result, text: body } = await listRaw(stage, { contextId: newId(), pageSize: "5" });
+    expect(result?.pageSize, body).toBeDefined();
+    expect(result.pageSize).toBeGreaterThan(0);
+    expect(result.pageSize).toBeLessThanOrEqual(5);
+  });
 
   verifies("H-1", "writes every member in lowerCamelCase", async (stage) => {
     const answers = [
@@ -313,30 +275,25 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", (verifies) => {
     expect(answers.flat()).toStrictEqual([]);
   });
 
-  verifies(
-    "H-7 H-8",
-    "writes REQUIRED members even when they are empty",
-    async (stage) => {
-      const { result } = await capture(stage, (client) => client.getExtendedAgentCard({}));
-      for (const name of [
-        "name",
-        "description",
-        "version",
-        "supportedInterfaces",
-        "capabilities",
-        "defaultInputModes",
-        "defaultOutputModes",
-        "skills",
-      ]) {
-        expect(result).toHaveProperty(name);
-      }
-      const configs = await capture(stage, (client) => client.listTasks({ contextId: newId() }));
-      expect(configs.text).toContain('"nextPageToken":""');
-      expect(configs.text).toContain('"totalSize":0');
-      expect(configs.text).toContain('"tasks":[]');
-    },
-    { places: jsonWires },
-  );
+  overJson("H-7 H-8", "writes REQUIRED members even when they are empty", async (stage) => {
+    const { result } = await capture(stage, (client) => client.getExtendedAgentCard({}));
+    for (const name of [
+      "name",
+      "description",
+      "version",
+      "supportedInterfaces",
+      "capabilities",
+      "defaultInputModes",
+      "defaultOutputModes",
+      "skills",
+    ]) {
+      expect(result).toHaveProperty(name);
+    }
+    const configs = await capture(stage, (client) => client.listTasks({ contextId: newId() }));
+    expect(configs.text).toContain('"nextPageToken":""');
+    expect(configs.text).toContain('"totalSize":0');
+    expect(configs.text).toContain('"tasks":[]');
+  });
 
   verifies("H-8", "leaves out what has no value", async (stage) => {
     const { result } = await sendRaw(stage, user());
@@ -353,17 +310,12 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", (verifies) => {
     ]);
   });
 
-  verifies(
-    "H-9 H-14",
-    "writes empty text, and refuses parts with no or two contents",
-    async (stage) => {
-      const { result } = await sendRaw(stage, user({ parts: [{ text: "ask Why?" }, { text: "" }] }));
-      expect(result.task.history[0]?.parts[1]).toStrictEqual({ text: "" });
-      expectInvalid(await sendRaw(stage, user({ parts: [{}] })));
-      expectInvalid(await sendRaw(stage, user({ parts: [{ text: "a", data: null }] })));
-    },
-    { places: jsonWires },
-  );
+  overJson("H-9 H-14", "writes empty text, and refuses parts with no or two contents", async (stage) => {
+    const { result } = await sendRaw(stage, user({ parts: [{ text: "ask Why?" }, { text: "" }] }));
+    expect(result.task.history[0]?.parts[1]).toStrictEqual({ text: "" });
+    expectInvalid(await sendRaw(stage, user({ parts: [{}] })));
+    expectInvalid(await sendRaw(stage, user({ parts: [{ text: "a", data: null }] })));
+  });
 
   const values: JsonValue[] = [
     null,
@@ -386,16 +338,11 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", (verifies) => {
     expect(returned).toStrictEqual(values);
   });
 
-  verifies(
-    "H-10 H-13",
-    "writes any data as it was, null too",
-    async (stage) => {
-      const parts = [{ text: "ask Why?" }, ...values.map((data) => ({ data }))];
-      const { result } = await sendRaw(stage, user({ parts }));
-      expect(result.task.history[0]?.parts).toStrictEqual(parts);
-    },
-    { places: jsonWires },
-  );
+  overJson("H-10 H-13", "writes any data as it was, null too", async (stage) => {
+    const parts = [{ text: "ask Why?" }, ...values.map((data) => ({ data }))];
+    const { result } = await sendRaw(stage, user({ parts }));
+    expect(result.task.history[0]?.parts).toStrictEqual(parts);
+  });
 
   verifies("H-11", "takes null for no member", async (stage) => {
     const { result } = await sendRaw(
@@ -421,29 +368,19 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", (verifies) => {
     "x y": [1, { c_d: false, "": [] }],
     "https://example.com/v1": { deep: { er: "" } },
   };
-  verifies(
-    "H-13 H-10",
-    "gives back the metadata of a hello as it was",
-    async (stage) => {
-      const messageId = newId();
-      const { id } = await settledTask(stage, { messageId, metadata });
-      const { history } = await stage.client.getTask({ id });
-      const said = history.find((message) => message.messageId === messageId);
-      if (said === undefined) throw new NotApplicable("the task of a hello has no history to find it in");
-      expect(said.metadata).toStrictEqual(metadata);
-    },
-    { needs: "any" },
-  );
+  anyAgent("H-13 H-10", "gives back the metadata of a hello as it was", async (stage) => {
+    const messageId = newId();
+    const { id } = await settledTask(stage, { messageId, metadata });
+    const { history } = await stage.client.getTask({ id });
+    const said = history.find((message) => message.messageId === messageId);
+    if (said === undefined) throw new NotApplicable("the task of a hello has no history to find it in");
+    expect(said.metadata).toStrictEqual(metadata);
+  });
 
-  verifies(
-    "H-13",
-    "writes metadata as it was",
-    async (stage) => {
-      const { result } = await sendRaw(stage, user({ metadata }));
-      expect(result.task.history[0]?.metadata).toStrictEqual(metadata);
-    },
-    { places: jsonWires },
-  );
+  overJson("H-13", "writes metadata as it was", async (stage) => {
+    const { result } = await sendRaw(stage, user({ metadata }));
+    expect(result.task.history[0]?.metadata).toStrictEqual(metadata);
+  });
 
   verifies("H-14", "refuses both spellings of one field", async (stage) => {
     expectInvalid(await sendRaw(stage, user({ contextId: "a", context_id: "b" })));

@@ -19,8 +19,10 @@ import { asCaller } from "../server-name.ts";
 import type { A2AClient } from "../target.ts";
 
 /** A.4 */
-export const listTasks: ScenarioGroup = scenarios("A.4 ListTasks", (verifies) => {
-  verifies(
+export const listTasks: ScenarioGroup = scenarios("A.4 ListTasks", ({ verifies, anyAgent }) => {
+  const anyOverJson = anyAgent.where({ places: jsonWires });
+
+  verifies.where({ server: "identity" })(
     "A-40 E-6",
     "shows every caller only their own tasks, and says nothing of others",
     async ({ target, wire }) => {
@@ -46,7 +48,6 @@ export const listTasks: ScenarioGroup = scenarios("A.4 ListTasks", (verifies) =>
         }
       }
     },
-    { server: "identity" },
   );
 
   verifies("A-40", "keeps the tasks of tenants apart", async ({ client }) => {
@@ -72,7 +73,7 @@ export const listTasks: ScenarioGroup = scenarios("A.4 ListTasks", (verifies) =>
     expect(await listedIds(client, { contextId })).toStrictEqual([asking.id, third.id, second.id]);
   });
 
-  verifies(
+  anyAgent(
     "A-41",
     "orders the tasks of a context by the time of their status, newest first",
     async (stage) => {
@@ -82,10 +83,9 @@ export const listTasks: ScenarioGroup = scenarios("A.4 ListTasks", (verifies) =>
       const times = tasks.map(timestampOf);
       expect(times).toStrictEqual(times.toSorted((one, other) => other - one));
     },
-    { needs: "any" },
   );
 
-  verifies(
+  anyAgent(
     "A-42 A-43",
     "gives every task of a context once, page by page, with an empty token at the end",
     async (stage) => {
@@ -100,10 +100,9 @@ export const listTasks: ScenarioGroup = scenarios("A.4 ListTasks", (verifies) =>
         ids.toSorted(),
       );
     },
-    { needs: "any" },
   );
 
-  verifies(
+  anyAgent(
     "A-41 A-42",
     "gives no task twice and leaves none out while new ones come in between two pages",
     async (stage) => {
@@ -115,7 +114,6 @@ export const listTasks: ScenarioGroup = scenarios("A.4 ListTasks", (verifies) =>
       expect(new Set(seen).size, "a task came twice").toBe(seen.length);
       expect(seen).toStrictEqual(expect.arrayContaining(ids));
     },
-    { needs: "any" },
   );
 
   verifies(
@@ -148,18 +146,13 @@ export const listTasks: ScenarioGroup = scenarios("A.4 ListTasks", (verifies) =>
     }
   });
 
-  verifies(
-    "A-42 A-43 H-7 H-8",
-    "has the four members of a list even when it is empty",
-    async (stage) => {
-      const { result, text: body } = await listRaw(stage, { contextId: newId() });
-      expect(result, body).toMatchObject({ tasks: [], nextPageToken: "", totalSize: 0 });
-      expect(result).toHaveProperty("pageSize");
-    },
-    { needs: "any", places: jsonWires },
-  );
+  anyOverJson("A-42 A-43 H-7 H-8", "has the four members of a list even when it is empty", async (stage) => {
+    const { result, text: body } = await listRaw(stage, { contextId: newId() });
+    expect(result, body).toMatchObject({ tasks: [], nextPageToken: "", totalSize: 0 });
+    expect(result).toHaveProperty("pageSize");
+  });
 
-  verifies(
+  anyAgent(
     "A-43 A-44",
     "has at most 50 tasks in a page when nothing is said, and takes 1 to 100",
     async ({ client }) => {
@@ -174,19 +167,15 @@ export const listTasks: ScenarioGroup = scenarios("A.4 ListTasks", (verifies) =>
         expect(pageSize).toBeLessThanOrEqual(most);
       }
     },
-    { needs: "any" },
   );
 
   for (const pageSize of [0, -1, 101]) {
-    verifies(
-      "A-44",
-      `calls a page of ${pageSize} invalid`,
-      ({ client }) => expectInvalid(client.listTasks({ pageSize })),
-      { needs: "any" },
+    anyAgent("A-44", `calls a page of ${pageSize} invalid`, ({ client }) =>
+      expectInvalid(client.listTasks({ pageSize })),
     );
   }
 
-  verifies(
+  anyAgent(
     "A-45",
     "finds the task of a hello by its context and its state, and not by others or later times",
     async (stage) => {
@@ -207,20 +196,14 @@ export const listTasks: ScenarioGroup = scenarios("A.4 ListTasks", (verifies) =>
         ]);
       }
     },
-    { needs: "any" },
   );
 
-  verifies(
-    "A-45",
-    "takes the moment itself as part of statusTimestampAfter",
-    async (stage) => {
-      const { id, contextId, status } = await settledTask(stage);
-      expect(await listedIds(stage.client, { contextId, ...after(status?.timestamp) })).toStrictEqual([id]);
-    },
-    { needs: "any" },
-  );
+  anyAgent("A-45", "takes the moment itself as part of statusTimestampAfter", async (stage) => {
+    const { id, contextId, status } = await settledTask(stage);
+    expect(await listedIds(stage.client, { contextId, ...after(status?.timestamp) })).toStrictEqual([id]);
+  });
 
-  verifies(
+  anyOverJson(
     "A-46",
     "has the member `artifacts` of the task of a hello exactly when it is asked for",
     async (stage) => {
@@ -237,50 +220,33 @@ export const listTasks: ScenarioGroup = scenarios("A.4 ListTasks", (verifies) =>
         ).toStrictEqual([there]);
       }
     },
-    { needs: "any", places: jsonWires },
   );
 
-  verifies(
-    "A-46",
-    "leaves the artifacts of a hello out unless they are asked for",
-    async (stage) => {
-      const { contextId, artifacts } = await settledTask(stage);
-      const count = async (includeArtifacts: boolean) =>
-        (await stage.client.listTasks({ contextId, includeArtifacts })).tasks.map(
-          (task) => task.artifacts.length,
-        );
-      expect(await count(false)).toStrictEqual([0]);
-      expect(await count(true)).toStrictEqual([artifacts.length]);
-    },
-    { needs: "any" },
+  anyAgent("A-46", "leaves the artifacts of a hello out unless they are asked for", async (stage) => {
+    const { contextId, artifacts } = await settledTask(stage);
+    const count = async (includeArtifacts: boolean) =>
+      (await stage.client.listTasks({ contextId, includeArtifacts })).tasks.map(
+        (task) => task.artifacts.length,
+      );
+    expect(await count(false)).toStrictEqual([0]);
+    expect(await count(true)).toStrictEqual([artifacts.length]);
+  });
+
+  anyAgent("A-47 C-1 C-4", "shortens the history of a hello as it is told", async (stage) => {
+    const { contextId } = await settledTask(stage);
+    const lengths = async (request: object) =>
+      (await stage.client.listTasks({ contextId, ...request })).tasks.map(({ history }) => history.length);
+    expect(await lengths({ historyLength: 0 })).toStrictEqual([0]);
+    const [one] = await lengths({ historyLength: 1 });
+    expect(one).toBeLessThanOrEqual(1);
+  });
+
+  anyAgent("A-47", "calls a negative length of histories invalid", ({ client }) =>
+    expectInvalid(client.listTasks({ historyLength: -5 })),
   );
 
-  verifies(
-    "A-47 C-1 C-4",
-    "shortens the history of a hello as it is told",
-    async (stage) => {
-      const { contextId } = await settledTask(stage);
-      const lengths = async (request: object) =>
-        (await stage.client.listTasks({ contextId, ...request })).tasks.map(({ history }) => history.length);
-      expect(await lengths({ historyLength: 0 })).toStrictEqual([0]);
-      const [one] = await lengths({ historyLength: 1 });
-      expect(one).toBeLessThanOrEqual(1);
-    },
-    { needs: "any" },
-  );
-
-  verifies(
-    "A-47",
-    "calls a negative length of histories invalid",
-    ({ client }) => expectInvalid(client.listTasks({ historyLength: -5 })),
-    { needs: "any" },
-  );
-
-  verifies(
-    "A-48",
-    "calls a page token invalid that it has not given out",
-    ({ client }) => expectInvalid(client.listTasks({ pageToken: "garbage" })),
-    { needs: "any" },
+  anyAgent("A-48", "calls a page token invalid that it has not given out", ({ client }) =>
+    expectInvalid(client.listTasks({ pageToken: "garbage" })),
   );
 
   for (const pageSize of [0, -1, 101, 150, 2_147_483_647]) {
@@ -324,7 +290,7 @@ export const listTasks: ScenarioGroup = scenarios("A.4 ListTasks", (verifies) =>
     expect(await texts({ includeArtifacts: true })).toStrictEqual([["result"]]);
   });
 
-  verifies(
+  verifies.where({ places: jsonWires })(
     "A-46",
     "has the member `artifacts` exactly when they are asked for, even when there are none",
     async (stage) => {
@@ -340,7 +306,6 @@ export const listTasks: ScenarioGroup = scenarios("A.4 ListTasks", (verifies) =>
       const { result } = await listRaw(stage, { contextId, includeArtifacts: true });
       expect(result.tasks.map(({ artifacts }) => artifacts)).toStrictEqual([[]]);
     },
-    { places: jsonWires },
   );
 
   verifies("A-47 C-1 C-4", "shortens histories to their newest messages", async ({ client }) => {

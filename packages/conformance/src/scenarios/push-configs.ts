@@ -8,8 +8,6 @@ import { type ScenarioGroup, scenarios } from "../scenario.ts";
 import type { A2AClient } from "../target.ts";
 
 const url = "https://example.com/hook";
-const on = { server: "push" } as const;
-const anyOn = { ...on, needs: "any", when: ["push"] } as const;
 
 /** One call of each of the four operations. */
 const fourCalls = (client: A2AClient, taskId: string) => [
@@ -20,70 +18,72 @@ const fourCalls = (client: A2AClient, taskId: string) => [
 ];
 
 /** A.5 */
-export const pushConfigs: ScenarioGroup = scenarios("A.5 Push notification configs", (verifies) => {
-  verifies(
-    "A-50",
-    "refuses all four operations when it has no push",
-    async ({ client }) => {
-      const { id: taskId } = await sendTask(client, "task plain");
-      for (const call of fourCalls(client, taskId)) {
-        await expectReason(call(), "PUSH_NOTIFICATION_NOT_SUPPORTED");
-      }
-    },
-    { server: "no-push" },
-  );
+export const pushConfigs: ScenarioGroup = scenarios(
+  "A.5 Push notification configs",
+  ({ verifies, anyAgent }) => {
+    const pushAgent = anyAgent.where({ server: "push", when: ["push"] });
+    const withPush = verifies.where({ server: "push" });
 
-  verifies(
-    "A-50",
-    "refuses all four operations when its card declares no push",
-    async ({ client }) => {
-      for (const call of fourCalls(client, newId())) {
-        await expectReason(call(), "PUSH_NOTIFICATION_NOT_SUPPORTED");
-      }
-    },
-    { needs: "any", when: ["no-push"], server: "no-push" },
-  );
+    verifies.where({ server: "no-push" })(
+      "A-50",
+      "refuses all four operations when it has no push",
+      async ({ client }) => {
+        const { id: taskId } = await sendTask(client, "task plain");
+        for (const call of fourCalls(client, taskId)) {
+          await expectReason(call(), "PUSH_NOTIFICATION_NOT_SUPPORTED");
+        }
+      },
+    );
 
-  // The tasks of these have ended, so that no server tells the address of them of anything.
-  verifies(
-    "A-51 A-52",
-    "returns a webhook as it is stored, also for a task that has ended, with the caller's id or a new one",
-    async (stage) => {
-      const { client } = stage;
-      const { id: taskId } = await endedTask(stage);
-      const authentication = { scheme: "Bearer", credentials: "c" };
-      const kept = await client.createTaskPushNotificationConfig({
-        taskId,
-        id: "mine",
-        url,
-        token: "t",
-        authentication,
-      });
-      expect(kept).toMatchObject({ taskId, id: "mine", url });
-      const named = await client.createTaskPushNotificationConfig({ taskId, url });
-      expect(named.id).toMatch(/./);
-      for (const { id } of [kept, named]) {
-        expect(await client.getTaskPushNotificationConfig({ taskId, id })).toMatchObject({ taskId, id, url });
-      }
-    },
-    anyOn,
-  );
+    anyAgent.where({ when: ["no-push"], server: "no-push" })(
+      "A-50",
+      "refuses all four operations when its card declares no push",
+      async ({ client }) => {
+        for (const call of fourCalls(client, newId())) {
+          await expectReason(call(), "PUSH_NOTIFICATION_NOT_SUPPORTED");
+        }
+      },
+    );
 
-  verifies(
-    "A-51 A-54 A-55 A-56",
-    "does not know the webhooks of a task that was never made",
-    async ({ client }) => {
-      for (const call of fourCalls(client, newId())) {
-        await expectReason(call(), "TASK_NOT_FOUND");
-      }
-    },
-    anyOn,
-  );
+    // The tasks of these have ended, so that no server tells the address of them of anything.
+    pushAgent(
+      "A-51 A-52",
+      "returns a webhook as it is stored, also for a task that has ended, with the caller's id or a new one",
+      async (stage) => {
+        const { client } = stage;
+        const { id: taskId } = await endedTask(stage);
+        const authentication = { scheme: "Bearer", credentials: "c" };
+        const kept = await client.createTaskPushNotificationConfig({
+          taskId,
+          id: "mine",
+          url,
+          token: "t",
+          authentication,
+        });
+        expect(kept).toMatchObject({ taskId, id: "mine", url });
+        const named = await client.createTaskPushNotificationConfig({ taskId, url });
+        expect(named.id).toMatch(/./);
+        for (const { id } of [kept, named]) {
+          expect(await client.getTaskPushNotificationConfig({ taskId, id })).toMatchObject({
+            taskId,
+            id,
+            url,
+          });
+        }
+      },
+    );
 
-  verifies(
-    "A-53",
-    "tells webhooks of the same id apart by their tasks",
-    async (stage) => {
+    pushAgent(
+      "A-51 A-54 A-55 A-56",
+      "does not know the webhooks of a task that was never made",
+      async ({ client }) => {
+        for (const call of fourCalls(client, newId())) {
+          await expectReason(call(), "TASK_NOT_FOUND");
+        }
+      },
+    );
+
+    pushAgent("A-53", "tells webhooks of the same id apart by their tasks", async (stage) => {
       const tasks = [await endedTask(stage), await endedTask(stage)];
       for (const { id: taskId } of tasks) {
         const config = { taskId, id: "same", url: `${url}/${taskId}` };
@@ -93,40 +93,25 @@ export const pushConfigs: ScenarioGroup = scenarios("A.5 Push notification confi
         const { configs } = await stage.client.listTaskPushNotificationConfigs({ taskId });
         expect(configs.map((config) => config.url)).toStrictEqual([`${url}/${taskId}`]);
       }
-    },
-    anyOn,
-  );
+    });
 
-  verifies(
-    "A-54",
-    "fails to get a webhook that is not there",
-    async (stage) => {
+    pushAgent("A-54", "fails to get a webhook that is not there", async (stage) => {
       const { id: taskId } = await endedTask(stage);
       await expectReason(
         stage.client.getTaskPushNotificationConfig({ taskId, id: "nope" }),
         "TASK_NOT_FOUND",
       );
-    },
-    anyOn,
-  );
+    });
 
-  verifies(
-    "A-55 A-57",
-    "lists all webhooks of a task",
-    async (stage) => {
+    pushAgent("A-55 A-57", "lists all webhooks of a task", async (stage) => {
       const { id: taskId } = await endedTask(stage);
       for (const id of ["a", "b", "c"]) {
         await stage.client.createTaskPushNotificationConfig({ taskId, id, url });
       }
       expect(await listedIds(stage.client, taskId)).toStrictEqual(["a", "b", "c"]);
-    },
-    anyOn,
-  );
+    });
 
-  verifies(
-    "A-56",
-    "deletes a webhook for good, twice if need be",
-    async (stage) => {
+    pushAgent("A-56", "deletes a webhook for good, twice if need be", async (stage) => {
       const { client } = stage;
       const { id: taskId } = await endedTask(stage);
       for (const id of ["deleted", "kept"]) {
@@ -141,37 +126,31 @@ export const pushConfigs: ScenarioGroup = scenarios("A.5 Push notification confi
         expect(await listedIds(client, taskId)).toStrictEqual(["kept"]);
       }
       await failureOf(client.getTaskPushNotificationConfig({ taskId, id: "deleted" }));
-    },
-    anyOn,
-  );
+    });
 
-  verifies(
-    "A-51 N-9",
-    "returns a webhook as it is stored, its secrets too, with the caller's id or a new one",
-    async ({ client }) => {
-      const { id: taskId } = await sendTask(client, "ask Why?");
-      const given = {
-        taskId,
-        id: "mine",
-        url,
-        token: "t",
-        authentication: { scheme: "Bearer", credentials: "c" },
-      };
-      const kept = await client.createTaskPushNotificationConfig(given);
-      expect(kept).toMatchObject(given);
-      const named = await client.createTaskPushNotificationConfig({ taskId, url });
-      expect(named.id).toMatch(/./);
-      for (const config of [kept, named]) {
-        expect(await client.getTaskPushNotificationConfig({ taskId, id: config.id })).toStrictEqual(config);
-      }
-    },
-    on,
-  );
+    withPush(
+      "A-51 N-9",
+      "returns a webhook as it is stored, its secrets too, with the caller's id or a new one",
+      async ({ client }) => {
+        const { id: taskId } = await sendTask(client, "ask Why?");
+        const given = {
+          taskId,
+          id: "mine",
+          url,
+          token: "t",
+          authentication: { scheme: "Bearer", credentials: "c" },
+        };
+        const kept = await client.createTaskPushNotificationConfig(given);
+        expect(kept).toMatchObject(given);
+        const named = await client.createTaskPushNotificationConfig({ taskId, url });
+        expect(named.id).toMatch(/./);
+        for (const config of [kept, named]) {
+          expect(await client.getTaskPushNotificationConfig({ taskId, id: config.id })).toStrictEqual(config);
+        }
+      },
+    );
 
-  verifies(
-    "A-51 N-6",
-    "refuses a webhook whose URL is none, or is not allowed",
-    async ({ client }) => {
+    withPush("A-51 N-6", "refuses a webhook whose URL is none, or is not allowed", async ({ client }) => {
       const { id: taskId } = await sendTask(client, "task done");
       for (const bad of [
         "not a url",
@@ -183,28 +162,18 @@ export const pushConfigs: ScenarioGroup = scenarios("A.5 Push notification confi
         expect(error.code).toBe(Code.InvalidArgument);
         expect(findFieldViolations(error).map(({ field }) => field)).toStrictEqual(["url"]);
       }
-    },
-    on,
-  );
+    });
 
-  verifies(
-    "A-52",
-    "keeps webhooks of a task that ends, and takes new ones",
-    async ({ client }) => {
+    withPush("A-52", "keeps webhooks of a task that ends, and takes new ones", async ({ client }) => {
       const { id: taskId } = await sendTask(client, "ask Why?");
       await client.createTaskPushNotificationConfig({ taskId, id: "before", url });
       await sendTask(client, "because", { taskId });
       await client.createTaskPushNotificationConfig({ taskId, id: "after", url });
       const { configs } = await client.listTaskPushNotificationConfigs({ taskId });
       expect(configs.map(({ id }) => id).toSorted()).toStrictEqual(["after", "before"]);
-    },
-    on,
-  );
+    });
 
-  verifies(
-    "A-53",
-    "takes the same id for two tasks, and replaces it within one",
-    async ({ client }) => {
+    withPush("A-53", "takes the same id for two tasks, and replaces it within one", async ({ client }) => {
       const tasks = [await sendTask(client, "task one"), await sendTask(client, "task two")];
       for (const { id: taskId } of tasks) {
         await client.createTaskPushNotificationConfig({ taskId, id: "same", url: `${url}/${taskId}` });
@@ -214,14 +183,9 @@ export const pushConfigs: ScenarioGroup = scenarios("A.5 Push notification confi
         const { configs } = await client.listTaskPushNotificationConfigs({ taskId });
         expect(configs.map((config) => config.url)).toStrictEqual([`${url}/${taskId}/new`]);
       }
-    },
-    on,
-  );
+    });
 
-  verifies(
-    "A-54 A-55 A-56",
-    "does not know the webhooks of another tenant's task",
-    async ({ client }) => {
+    withPush("A-54 A-55 A-56", "does not know the webhooks of another tenant's task", async ({ client }) => {
       const tenant = `t-${newId()}`;
       const { id: taskId } = await sendTask(client, "task done", { tenant });
       await client.createTaskPushNotificationConfig({ tenant, taskId, id: "hook", url });
@@ -234,14 +198,9 @@ export const pushConfigs: ScenarioGroup = scenarios("A.5 Push notification confi
         await expectReason(call(), "TASK_NOT_FOUND");
       }
       expect((await client.listTaskPushNotificationConfigs({ tenant, taskId })).configs).toHaveLength(1);
-    },
-    on,
-  );
+    });
 
-  verifies(
-    "A-55 A-57",
-    "lists all webhooks of a task, and pages where asked to",
-    async ({ client }) => {
+    withPush("A-55 A-57", "lists all webhooks of a task, and pages where asked to", async ({ client }) => {
       const { id: taskId } = await sendTask(client, "task done");
       expect((await client.listTaskPushNotificationConfigs({ taskId })).configs).toStrictEqual([]);
       for (const id of ["a", "b", "c"]) {
@@ -263,32 +222,30 @@ export const pushConfigs: ScenarioGroup = scenarios("A.5 Push notification confi
         const error = await failureOf(client.listTaskPushNotificationConfigs({ taskId, ...bad }));
         expect(error.code).toBe(Code.InvalidArgument);
       }
-    },
-    on,
-  );
+    });
 
-  verifies(
-    "A-56",
-    "deletes a webhook for good, and does not mind deleting it again",
-    async ({ client }) => {
-      const { id: taskId } = await sendTask(client, "task done");
-      await client.createTaskPushNotificationConfig({ taskId, id: "hook", url });
-      for (let round = 0; round < 2; round++) {
-        await client.deleteTaskPushNotificationConfig({ taskId, id: "hook" });
-        await expectReason(client.getTaskPushNotificationConfig({ taskId, id: "hook" }), "TASK_NOT_FOUND");
-      }
-      expect((await client.listTaskPushNotificationConfigs({ taskId })).configs).toStrictEqual([]);
-    },
-    on,
-  );
+    withPush(
+      "A-56",
+      "deletes a webhook for good, and does not mind deleting it again",
+      async ({ client }) => {
+        const { id: taskId } = await sendTask(client, "task done");
+        await client.createTaskPushNotificationConfig({ taskId, id: "hook", url });
+        for (let round = 0; round < 2; round++) {
+          await client.deleteTaskPushNotificationConfig({ taskId, id: "hook" });
+          await expectReason(client.getTaskPushNotificationConfig({ taskId, id: "hook" }), "TASK_NOT_FOUND");
+        }
+        expect((await client.listTaskPushNotificationConfigs({ taskId })).configs).toStrictEqual([]);
+      },
+    );
 
-  verifies("A-58", "has one message for a webhook", async () => {
-    const names = file_lf_a2a_v1_a2a.messages.map(({ name }) => name);
-    expect(names).toContain("TaskPushNotificationConfig");
-    expect(names).not.toContain("PushNotificationConfig");
-    expect(names).not.toContain("CreateTaskPushNotificationConfigRequest");
-  });
-});
+    verifies("A-58", "has one message for a webhook", async () => {
+      const names = file_lf_a2a_v1_a2a.messages.map(({ name }) => name);
+      expect(names).toContain("TaskPushNotificationConfig");
+      expect(names).not.toContain("PushNotificationConfig");
+      expect(names).not.toContain("CreateTaskPushNotificationConfigRequest");
+    });
+  },
+);
 
 async function listedIds(client: A2AClient, taskId: string): Promise<string[]> {
   return (await client.listTaskPushNotificationConfigs({ taskId })).configs.map(({ id }) => id).toSorted();

@@ -9,8 +9,8 @@ import { type ScenarioGroup, scenarios } from "../scenario.ts";
 const rounds = 5;
 
 /** What happens when two calls meet: whichever comes first, the task has one story. */
-export const races: ScenarioGroup = scenarios("Calls at the same time", (verifies) => {
-  verifies(
+export const races: ScenarioGroup = scenarios("Calls at the same time", ({ verifies, anyAgent }) => {
+  anyAgent(
     "A-31 A-32 B-2",
     "has one end when a cancel meets the end of the work, and keeps to it",
     async (stage) => {
@@ -35,29 +35,23 @@ export const races: ScenarioGroup = scenarios("Calls at the same time", (verifie
         }
       }
     },
-    { needs: "any" },
   );
 
-  verifies(
-    "A-32",
-    "has one end when two cancels meet",
-    async (stage) => {
-      const { client } = stage;
-      const { id } = await helloTask(stage, { configuration: { returnImmediately: true } });
-      const outcomes = await Promise.allSettled([client.cancelTask({ id }), client.cancelTask({ id })]);
-      const task = await client.getTask({ id });
-      for (const outcome of outcomes) {
-        if (outcome.status === "rejected") {
-          expect(findA2AError(outcome.reason)?.reason, String(outcome.reason)).toBe("TASK_NOT_CANCELABLE");
-        } else if (isEnded(outcome.value)) {
-          expect(outcome.value.status?.state).toBe(task.status?.state);
-        }
+  anyAgent("A-32", "has one end when two cancels meet", async (stage) => {
+    const { client } = stage;
+    const { id } = await helloTask(stage, { configuration: { returnImmediately: true } });
+    const outcomes = await Promise.allSettled([client.cancelTask({ id }), client.cancelTask({ id })]);
+    const task = await client.getTask({ id });
+    for (const outcome of outcomes) {
+      if (outcome.status === "rejected") {
+        expect(findA2AError(outcome.reason)?.reason, String(outcome.reason)).toBe("TASK_NOT_CANCELABLE");
+      } else if (isEnded(outcome.value)) {
+        expect(outcome.value.status?.state).toBe(task.status?.state);
       }
-    },
-    { needs: "any" },
-  );
+    }
+  });
 
-  verifies(
+  anyAgent(
     "A-1 D-1",
     "makes a task of its own for each of several hellos at the same time",
     async (stage) => {
@@ -71,10 +65,9 @@ export const races: ScenarioGroup = scenarios("Calls at the same time", (verifie
         expect(said.every(({ messageId }) => messageId === messageIds[index])).toBe(true);
       }
     },
-    { needs: "any" },
   );
 
-  verifies(
+  anyAgent(
     "A-8 A-16",
     "answers two messages for a task at the same time with the task, or refuses them",
     async (stage) => {
@@ -94,7 +87,6 @@ export const races: ScenarioGroup = scenarios("Calls at the same time", (verifie
       }
       expect((await client.getTask({ id })).id).toBe(id);
     },
-    { needs: "any" },
   );
 
   verifies("A-8 B-5", "takes one of two answers to a question", async ({ client }) => {

@@ -60,7 +60,7 @@ function eventIds(text: string): (string | undefined)[] {
 }
 
 /** A.3 */
-export const resume: ScenarioGroup = scenarios("A.3 Resuming a stream", (verifies) => {
+export const resume: ScenarioGroup = scenarios("A.3 Resuming a stream", ({ verifies }) => {
   verifies(
     "A-36",
     "gives every event after the one that is named, once and in order, also of a task that has ended",
@@ -173,7 +173,7 @@ export const resume: ScenarioGroup = scenarios("A.3 Resuming a stream", (verifie
     },
   );
 
-  verifies(
+  verifies.where({ server: "identity" })(
     "A-36",
     "does not replay somebody else's task",
     async ({ target, wire }) => {
@@ -185,7 +185,6 @@ export const resume: ScenarioGroup = scenarios("A.3 Resuming a stream", (verifie
         "TASK_NOT_FOUND",
       );
     },
-    { server: "identity" },
   );
 
   verifies("A-36", "does not take a message anew to go on with its stream", async ({ client }) => {
@@ -215,7 +214,7 @@ export const resume: ScenarioGroup = scenarios("A.3 Resuming a stream", (verifie
     expect(firstId).toBeNull();
   });
 
-  verifies(
+  verifies.where({ places: jsonWires })(
     "A-36",
     "writes the id of every event, and none for a direct message",
     async (stage) => {
@@ -232,6 +231,5 @@ export const resume: ScenarioGroup = scenarios("A.3 Resuming a stream", (verifie
       expect(eventIds(message.text)).toStrictEqual([undefined]);
       expect(message.header.get("x-a2a-event-id")).toBeNull();
     },
-    { places: jsonWires },
   );
 });

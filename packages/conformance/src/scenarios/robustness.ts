@@ -24,35 +24,27 @@ const bodies: readonly (readonly [name: string, message: string | Uint8Array])[]
 ];
 
 /** Malformed requests and large ones: each is refused as the caller's fault, and the next call is answered as ever. */
-export const robustness: ScenarioGroup = scenarios("Malformed input", (verifies) => {
+export const robustness: ScenarioGroup = scenarios("Malformed input", ({ anyAgent }) => {
+  const anyOverJson = anyAgent.where({ places: jsonWires });
+
   for (const [name, message] of bodies) {
-    verifies(
-      "A-13 E-1",
-      `refuses ${name} as the caller's fault`,
-      async (stage) => {
-        await expectCallersFault(stage, message);
-        await expectAlive(stage);
-      },
-      { needs: "any", places: jsonWires },
-    );
+    anyOverJson("A-13 E-1", `refuses ${name} as the caller's fault`, async (stage) => {
+      await expectCallersFault(stage, message);
+      await expectAlive(stage);
+    });
   }
 
-  verifies(
-    "A-13 E-1",
-    "survives data that is nested very deeply",
-    async (stage) => {
-      const data = "[".repeat(depth) + "]".repeat(depth);
-      await post(stage, `{"messageId":"m","role":"ROLE_USER","parts":[{"data":${data}}]}`);
-      await expectAlive(stage);
-    },
-    { needs: "any", places: jsonWires },
-  );
+  anyOverJson("A-13 E-1", "survives data that is nested very deeply", async (stage) => {
+    const data = "[".repeat(depth) + "]".repeat(depth);
+    await post(stage, `{"messageId":"m","role":"ROLE_USER","parts":[{"data":${data}}]}`);
+    await expectAlive(stage);
+  });
 
   for (const [id, wire] of [
     ["I-10", "jsonrpc"],
     ["K-4", "http-json"],
   ] as const) {
-    verifies(
+    anyAgent.where({ places: [wire] })(
       id,
       "does not fail over a body of another media type",
       async (stage) => {
@@ -62,49 +54,38 @@ export const robustness: ScenarioGroup = scenarios("Malformed input", (verifies)
         }
         await expectAlive(stage);
       },
-      { needs: "any", places: [wire] },
     );
   }
 
-  verifies(
-    "A-30 E-1",
-    "does not know a task of a very long id, or of a strange one",
-    async (stage) => {
-      for (const id of [
-        "x".repeat(2_000),
-        "../../etc/passwd",
-        "a\u0000b",
-        "%00",
-        "💥",
-        "a:cancel",
-        "' OR 1=1 --",
-      ]) {
-        const answer = await stage.client.getTask({ id }).then(
-          () => "a task",
-          () => "an error",
-        );
-        expect([id.slice(0, 20), answer]).toStrictEqual([id.slice(0, 20), "an error"]);
-      }
-      await expectAlive(stage);
-    },
-    { needs: "any" },
-  );
+  anyAgent("A-30 E-1", "does not know a task of a very long id, or of a strange one", async (stage) => {
+    for (const id of [
+      "x".repeat(2_000),
+      "../../etc/passwd",
+      "a\u0000b",
+      "%00",
+      "💥",
+      "a:cancel",
+      "' OR 1=1 --",
+    ]) {
+      const answer = await stage.client.getTask({ id }).then(
+        () => "a task",
+        () => "an error",
+      );
+      expect([id.slice(0, 20), answer]).toStrictEqual([id.slice(0, 20), "an error"]);
+    }
+    await expectAlive(stage);
+  });
 
-  verifies(
-    "E-1 J-1",
-    "refuses protobuf that breaks off",
-    async (stage) => {
-      const whole = toBinary(SendMessageRequestSchema, hello(stage));
-      for (const bytes of [whole.subarray(0, -3), new Uint8Array([0xff, 0xff, 0xff]), Buffer.from("{}")]) {
-        const { trailers } = await callGrpc(stage.target, "/lf.a2a.v1.A2AService/SendMessage", bytes);
-        expect(Number(trailers["grpc-status"])).toBeGreaterThan(0);
-      }
-      await expectAlive(stage);
-    },
-    { needs: "any", places: ["grpc"] },
-  );
+  anyAgent.where({ places: ["grpc"] })("E-1 J-1", "refuses protobuf that breaks off", async (stage) => {
+    const whole = toBinary(SendMessageRequestSchema, hello(stage));
+    for (const bytes of [whole.subarray(0, -3), new Uint8Array([0xff, 0xff, 0xff]), Buffer.from("{}")]) {
+      const { trailers } = await callGrpc(stage.target, "/lf.a2a.v1.A2AService/SendMessage", bytes);
+      expect(Number(trailers["grpc-status"])).toBeGreaterThan(0);
+    }
+    await expectAlive(stage);
+  });
 
-  verifies(
+  anyAgent.where({ places: ["grpc"] })(
     "H-6 J-1",
     "ignores fields of protobuf that it does not know",
     async (stage) => {
@@ -114,7 +95,6 @@ export const robustness: ScenarioGroup = scenarios("Malformed input", (verifies)
       const { trailers } = await callGrpc(stage.target, "/lf.a2a.v1.A2AService/GetTask", bytes);
       expect(trailers["grpc-status"]).toBe("5");
     },
-    { needs: "any", places: ["grpc"] },
   );
 });
 

@@ -33,28 +33,26 @@ import { capture } from "../raw-calls.ts";
 import { jsonWires, type ScenarioGroup, scenarios } from "../scenario.ts";
 
 /** A.1 */
-export const sendMessage: ScenarioGroup = scenarios("A.1 SendMessage", (verifies) => {
+export const sendMessage: ScenarioGroup = scenarios("A.1 SendMessage", ({ verifies, anyAgent }) => {
+  const withPush = verifies.where({ server: "push" });
+  const bare = verifies.where({ server: "bare" });
+
   verifies("A-1", "answers with a task or with a message", async ({ client }) => {
     expect(taskOf(await client.sendMessage(toRequest("task one"))).id).not.toBe("");
     expect(messageOf(await client.sendMessage(toRequest("echo two"))).role).toBe(Role.AGENT);
   });
 
-  verifies(
-    "A-1",
-    "puts exactly one member into the answer",
-    async (stage) => {
-      for (const [words, member] of [
-        ["task one", "task"],
-        ["echo two", "message"],
-      ] as const) {
-        const { result } = await capture(stage, (client) => client.sendMessage(toRequest(words)));
-        expect(Object.keys(result)).toStrictEqual([member]);
-      }
-    },
-    { places: jsonWires },
-  );
+  verifies.where({ places: jsonWires })("A-1", "puts exactly one member into the answer", async (stage) => {
+    for (const [words, member] of [
+      ["task one", "task"],
+      ["echo two", "message"],
+    ] as const) {
+      const { result } = await capture(stage, (client) => client.sendMessage(toRequest(words)));
+      expect(Object.keys(result)).toStrictEqual([member]);
+    }
+  });
 
-  verifies(
+  anyAgent.where({ places: jsonWires })(
     "A-1",
     "puts exactly one member into the answer to a hello",
     async (stage) => {
@@ -64,10 +62,9 @@ export const sendMessage: ScenarioGroup = scenarios("A.1 SendMessage", (verifies
         body,
       ).toHaveLength(1);
     },
-    { needs: "any", places: jsonWires },
   );
 
-  verifies(
+  anyAgent(
     "A-1 A-2 A-5",
     "answers a hello with a message of the agent, or with a task that has ended or asks for something",
     async (stage) => {
@@ -79,7 +76,6 @@ export const sendMessage: ScenarioGroup = scenarios("A.1 SendMessage", (verifies
       const state = taskOf({ payload } as SendMessageResponse).status?.state ?? TaskState.UNSPECIFIED;
       expect(isSettled(state), `the answer came while the task was ${formatTaskState(state)}`).toBe(true);
     },
-    { needs: "any" },
   );
 
   verifies("A-2 A-5", "waits until the task has ended, and returns all of it", async ({ client }) => {
@@ -111,7 +107,7 @@ export const sendMessage: ScenarioGroup = scenarios("A.1 SendMessage", (verifies
     expect(artifactTexts(settled)).toStrictEqual(["step 1 of 2\n", "step 2 of 2\n"]);
   });
 
-  verifies(
+  anyAgent(
     "A-3",
     "answers a hello with returnImmediately with a task that can be read, and the work goes on",
     async (stage) => {
@@ -120,10 +116,9 @@ export const sendMessage: ScenarioGroup = scenarios("A.1 SendMessage", (verifies
       expect((await stage.client.getTask({ id })).id).toBe(id);
       await settledTask(stage, { configuration });
     },
-    { needs: "any" },
   );
 
-  verifies(
+  anyAgent.where({ when: ["streaming"] })(
     "A-4",
     "streams all of a hello with returnImmediately, too",
     async (stage) => {
@@ -132,7 +127,6 @@ export const sendMessage: ScenarioGroup = scenarios("A.1 SendMessage", (verifies
       if (events[0]?.payload.case === "message") return;
       expect(isSettled(statesOf(events).at(-1) ?? 0)).toBe(true);
     },
-    { needs: "any", when: ["streaming"] },
   );
 
   verifies("A-4", "returns direct messages and whole streams with returnImmediately", async ({ client }) => {
@@ -146,34 +140,24 @@ export const sendMessage: ScenarioGroup = scenarios("A.1 SendMessage", (verifies
     expect(events.some(({ payload }) => payload.case === "artifactUpdate")).toBe(true);
   });
 
-  verifies(
-    "A-4",
-    "registers a webhook with returnImmediately, too",
-    async ({ client }) => {
-      const task = await sendTask(client, "task hooked", {
-        configuration: {
-          returnImmediately: true,
-          taskPushNotificationConfig: { id: "hook", url: "https://example.com/hook" },
-        },
-      });
-      const config = await client.getTaskPushNotificationConfig({ taskId: task.id, id: "hook" });
-      expect(config.url).toBe("https://example.com/hook");
-    },
-    { server: "push" },
-  );
+  withPush("A-4", "registers a webhook with returnImmediately, too", async ({ client }) => {
+    const task = await sendTask(client, "task hooked", {
+      configuration: {
+        returnImmediately: true,
+        taskPushNotificationConfig: { id: "hook", url: "https://example.com/hook" },
+      },
+    });
+    const config = await client.getTaskPushNotificationConfig({ taskId: task.id, id: "hook" });
+    expect(config.url).toBe("https://example.com/hook");
+  });
 
-  verifies(
-    "A-6",
-    "refuses a task id that it has not given out",
-    async (stage) => {
-      const taskId = newId();
-      await expectReason(stage.client.sendMessage(hello(stage, { taskId })), "TASK_NOT_FOUND");
-      await expectReason(stage.client.getTask({ id: taskId }), "TASK_NOT_FOUND");
-    },
-    { needs: "any" },
-  );
+  anyAgent("A-6", "refuses a task id that it has not given out", async (stage) => {
+    const taskId = newId();
+    await expectReason(stage.client.sendMessage(hello(stage, { taskId })), "TASK_NOT_FOUND");
+    await expectReason(stage.client.getTask({ id: taskId }), "TASK_NOT_FOUND");
+  });
 
-  verifies(
+  anyAgent(
     "A-7 B-2",
     "refuses a message for a task that has ended, and leaves the task as it is",
     async (stage) => {
@@ -182,7 +166,6 @@ export const sendMessage: ScenarioGroup = scenarios("A.1 SendMessage", (verifies
       await expectReason(stage.client.sendMessage(hello(stage, { taskId: id })), "UNSUPPORTED_OPERATION");
       expect(await stage.client.getTask({ id })).toStrictEqual(before);
     },
-    { needs: "any" },
   );
 
   for (const [words, state] of [
@@ -218,40 +201,29 @@ export const sendMessage: ScenarioGroup = scenarios("A.1 SendMessage", (verifies
     expect((await client.cancelTask({ id })).status?.state).toBe(TaskState.CANCELED);
   });
 
-  verifies(
+  anyAgent.where({ server: "bare" })(
     "A-9",
     "refuses a media type that its card does not name",
     async (stage) => {
       const parts = [helloPart(stage), bytes(new Uint8Array([1]), { mediaType: requireForeignType(stage) })];
       await expectReason(stage.client.sendMessage(toRequest("", { parts })), "CONTENT_TYPE_NOT_SUPPORTED");
     },
-    { needs: "any", server: "bare" },
   );
 
   for (const [name, part] of [
     ["text of another type", text("<p>", { mediaType: "text/html" })],
     ["a URL of no type", fileUrl("https://example.com/file")],
   ] as const) {
-    verifies(
-      "A-9",
-      `refuses ${name} where only text and JSON are taken`,
-      async ({ client }) => {
-        const request = toRequest("", { parts: [text("task fine"), part] });
-        await expectReason(client.sendMessage(request), "CONTENT_TYPE_NOT_SUPPORTED");
-      },
-      { server: "bare" },
-    );
+    bare("A-9", `refuses ${name} where only text and JSON are taken`, async ({ client }) => {
+      const request = toRequest("", { parts: [text("task fine"), part] });
+      await expectReason(client.sendMessage(request), "CONTENT_TYPE_NOT_SUPPORTED");
+    });
   }
 
-  verifies(
-    "A-9",
-    "takes what the card declares",
-    async ({ client }) => {
-      const task = await sendTask(client, "", { parts: [text("task fine"), json({ a: 1 })] });
-      expect(task.status?.state).toBe(TaskState.COMPLETED);
-    },
-    { server: "bare" },
-  );
+  bare("A-9", "takes what the card declares", async ({ client }) => {
+    const task = await sendTask(client, "", { parts: [text("task fine"), json({ a: 1 })] });
+    expect(task.status?.state).toBe(TaskState.COMPLETED);
+  });
 
   verifies("A-10", "tells the agent which media types the caller takes", async ({ client }) => {
     const acceptedOutputModes = ["text/plain", "image/png"];
@@ -292,16 +264,11 @@ export const sendMessage: ScenarioGroup = scenarios("A.1 SendMessage", (verifies
       expect((await client.listTasks({ contextId })).tasks).toStrictEqual([]);
     });
 
-    verifies(
-      "A-13 H-7",
-      `calls a send with ${name} invalid`,
-      async (stage) => {
-        const message = spoil(helloPart(stage));
-        const error = await failureOf(stage.client.sendMessage(message === undefined ? {} : { message }));
-        expect(Code[error.code], error.message).toBe("InvalidArgument");
-      },
-      { needs: "any" },
-    );
+    anyAgent("A-13 H-7", `calls a send with ${name} invalid`, async (stage) => {
+      const message = spoil(helloPart(stage));
+      const error = await failureOf(stage.client.sendMessage(message === undefined ? {} : { message }));
+      expect(Code[error.code], error.message).toBe("InvalidArgument");
+    });
   }
 
   verifies("A-13", "names everything that is wrong at once", async ({ client }) => {
@@ -312,7 +279,7 @@ export const sendMessage: ScenarioGroup = scenarios("A.1 SendMessage", (verifies
     );
   });
 
-  verifies(
+  withPush(
     "A-14",
     "registers the webhook that comes with a send, for either kind of send",
     async ({ client }) => {
@@ -325,36 +292,25 @@ export const sendMessage: ScenarioGroup = scenarios("A.1 SendMessage", (verifies
         expect(configs[0]?.id).not.toBe("");
       }
     },
-    { server: "push" },
   );
 
-  verifies(
-    "A-14",
-    "registers the webhook that comes with an answer",
-    async ({ client }) => {
-      const { id: taskId } = await sendTask(client, "ask Why?");
-      const configuration = { taskPushNotificationConfig: { id: "late", url: "https://example.com/hook" } };
-      await sendTask(client, "because", { taskId, configuration });
-      const config = await client.getTaskPushNotificationConfig({ taskId, id: "late" });
-      expect(config).toMatchObject({ taskId, id: "late", url: "https://example.com/hook" });
-    },
-    { server: "push" },
-  );
+  withPush("A-14", "registers the webhook that comes with an answer", async ({ client }) => {
+    const { id: taskId } = await sendTask(client, "ask Why?");
+    const configuration = { taskPushNotificationConfig: { id: "late", url: "https://example.com/hook" } };
+    await sendTask(client, "because", { taskId, configuration });
+    const config = await client.getTaskPushNotificationConfig({ taskId, id: "late" });
+    expect(config).toMatchObject({ taskId, id: "late", url: "https://example.com/hook" });
+  });
 
-  verifies(
-    "A-14",
-    "refuses a webhook in a send that names a task",
-    async ({ client }) => {
-      const configuration = { taskPushNotificationConfig: { taskId: "t", url: "https://example.com/hook" } };
-      const error = await failureOf(client.sendMessage(toRequest("task hooked", { configuration })));
-      expect(findFieldViolations(error)).toMatchObject([
-        { field: "configuration.taskPushNotificationConfig.taskId" },
-      ]);
-    },
-    { server: "push" },
-  );
+  withPush("A-14", "refuses a webhook in a send that names a task", async ({ client }) => {
+    const configuration = { taskPushNotificationConfig: { taskId: "t", url: "https://example.com/hook" } };
+    const error = await failureOf(client.sendMessage(toRequest("task hooked", { configuration })));
+    expect(findFieldViolations(error)).toMatchObject([
+      { field: "configuration.taskPushNotificationConfig.taskId" },
+    ]);
+  });
 
-  verifies(
+  anyAgent.where({ when: ["no-push"], server: "no-push" })(
     "A-15",
     "refuses a webhook in a send when it has no push",
     async (stage) => {
@@ -365,7 +321,6 @@ export const sendMessage: ScenarioGroup = scenarios("A.1 SendMessage", (verifies
         await expectReason(stage.client.sendStreamingMessage(request), "PUSH_NOTIFICATION_NOT_SUPPORTED");
       }
     },
-    { needs: "any", when: ["no-push"], server: "no-push" },
   );
 
   verifies(

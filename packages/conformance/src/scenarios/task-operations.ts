@@ -19,7 +19,9 @@ const { CANCELED, COMPLETED, WORKING, INPUT_REQUIRED } = TaskState;
 /** A.3 */
 export const taskOperations: ScenarioGroup = scenarios(
   "A.3 GetTask, CancelTask, SubscribeToTask",
-  (verifies) => {
+  ({ verifies, anyAgent }) => {
+    const streamingAgent = anyAgent.where({ when: ["streaming"] });
+
     verifies("A-30", "returns status, artifacts and history", async ({ client }) => {
       const sent = await sendTask(client, "task result");
       const task = await client.getTask({ id: sent.id });
@@ -29,63 +31,38 @@ export const taskOperations: ScenarioGroup = scenarios(
       expect(task.history[0]?.parts[0]?.content.value).toBe("task result");
     });
 
-    verifies(
-      "A-30 A-3",
-      "returns the task of a hello as it was answered",
-      async (stage) => {
-        const sent = await endedTask(stage);
-        const { id, contextId, status, artifacts } = await stage.client.getTask({ id: sent.id });
-        expect([id, contextId, status?.state]).toStrictEqual([sent.id, sent.contextId, sent.status?.state]);
-        expect(artifacts.map(({ parts }) => parts)).toStrictEqual(sent.artifacts.map(({ parts }) => parts));
-      },
-      { needs: "any" },
-    );
+    anyAgent("A-30 A-3", "returns the task of a hello as it was answered", async (stage) => {
+      const sent = await endedTask(stage);
+      const { id, contextId, status, artifacts } = await stage.client.getTask({ id: sent.id });
+      expect([id, contextId, status?.state]).toStrictEqual([sent.id, sent.contextId, sent.status?.state]);
+      expect(artifacts.map(({ parts }) => parts)).toStrictEqual(sent.artifacts.map(({ parts }) => parts));
+    });
 
-    verifies(
-      "A-30 A-31",
-      "does not know a task that was never made",
-      async ({ client }) => {
-        const id = newId();
-        await expectReason(client.getTask({ id }), "TASK_NOT_FOUND");
-        await expectReason(client.cancelTask({ id }), "TASK_NOT_FOUND");
-      },
-      { needs: "any" },
-    );
+    anyAgent("A-30 A-31", "does not know a task that was never made", async ({ client }) => {
+      const id = newId();
+      await expectReason(client.getTask({ id }), "TASK_NOT_FOUND");
+      await expectReason(client.cancelTask({ id }), "TASK_NOT_FOUND");
+    });
 
-    verifies(
-      "A-35",
-      "has nothing to subscribe to where there is no task",
-      async ({ client }) => {
-        await expectReason(client.subscribeToTask({ id: newId() }), "TASK_NOT_FOUND");
-      },
-      { needs: "any", when: ["streaming"] },
-    );
+    streamingAgent("A-35", "has nothing to subscribe to where there is no task", async ({ client }) => {
+      await expectReason(client.subscribeToTask({ id: newId() }), "TASK_NOT_FOUND");
+    });
 
-    verifies(
-      "A-31 A-32",
-      "does not cancel a task that has ended, and leaves it as it is",
-      async (stage) => {
-        const { id } = await endedTask(stage);
-        const before = await stage.client.getTask({ id });
-        const late = stage.client.cancelTask({ id });
-        // A second cancel may be answered with the task as it is (spec §3.3.1).
-        await (before.status?.state === CANCELED
-          ? Promise.allSettled([late])
-          : expectReason(late, "TASK_NOT_CANCELABLE"));
-        expect(await stage.client.getTask({ id })).toStrictEqual(before);
-      },
-      { needs: "any" },
-    );
+    anyAgent("A-31 A-32", "does not cancel a task that has ended, and leaves it as it is", async (stage) => {
+      const { id } = await endedTask(stage);
+      const before = await stage.client.getTask({ id });
+      const late = stage.client.cancelTask({ id });
+      // A second cancel may be answered with the task as it is (spec §3.3.1).
+      await (before.status?.state === CANCELED
+        ? Promise.allSettled([late])
+        : expectReason(late, "TASK_NOT_CANCELABLE"));
+      expect(await stage.client.getTask({ id })).toStrictEqual(before);
+    });
 
-    verifies(
-      "A-35",
-      "refuses to subscribe to the task of a hello that has ended",
-      async (stage) => {
-        const { id } = await endedTask(stage);
-        await expectReason(stage.client.subscribeToTask({ id }), "UNSUPPORTED_OPERATION");
-      },
-      { needs: "any", when: ["streaming"] },
-    );
+    streamingAgent("A-35", "refuses to subscribe to the task of a hello that has ended", async (stage) => {
+      const { id } = await endedTask(stage);
+      await expectReason(stage.client.subscribeToTask({ id }), "UNSUPPORTED_OPERATION");
+    });
 
     verifies("A-31", "cancels a task that asks, and returns it", async ({ client }) => {
       const { id } = await sendTask(client, "ask Why?");

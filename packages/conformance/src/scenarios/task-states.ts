@@ -78,7 +78,7 @@ function expectTimes(events: readonly StreamResponse[]): void {
 }
 
 /** B */
-export const taskStates: ScenarioGroup = scenarios("B States", (verifies) => {
+export const taskStates: ScenarioGroup = scenarios("B States", ({ verifies, anyAgent }) => {
   verifies("B-1", "has nine states, as they are numbered", async () => {
     expect(TaskStateSchema.values.map(({ number, name }) => [number, name])).toStrictEqual([
       ...names.entries(),
@@ -100,7 +100,7 @@ export const taskStates: ScenarioGroup = scenarios("B States", (verifies) => {
         await stage.client.cancelTask({ id }).catch(() => undefined); // what runs is not left running
       });
 
-      verifies(
+      verifies.where({ places: jsonWires })(
         "B-1 B-4 H-3",
         `writes ${name} by its name, and reads it by name and number`,
         async (stage) => {
@@ -113,12 +113,11 @@ export const taskStates: ScenarioGroup = scenarios("B States", (verifies) => {
           }
           await stage.client.cancelTask({ id }).catch(() => undefined); // what runs is not left running
         },
-        { places: jsonWires },
       );
     }
   }
 
-  verifies(
+  anyAgent.where({ places: jsonWires })(
     "B-1 B-4 H-3",
     "writes the state of a hello by its name, and finds it by that",
     async (stage) => {
@@ -131,37 +130,26 @@ export const taskStates: ScenarioGroup = scenarios("B States", (verifies) => {
         text,
       ).toStrictEqual([id]);
     },
-    { needs: "any", places: jsonWires },
   );
 
   // A query has names only (spec §11.5).
-  verifies(
-    "H-3",
-    "reads the number of a state",
-    async (stage) => {
-      const { id, contextId, status } = await endedTask(stage);
-      const { result, text } = await listRaw(stage, { contextId, status: status?.state });
-      expect(
-        result?.tasks?.map((found) => found.id),
-        text,
-      ).toStrictEqual([id]);
-    },
-    { needs: "any", places: ["jsonrpc"] },
-  );
+  anyAgent.where({ places: ["jsonrpc"] })("H-3", "reads the number of a state", async (stage) => {
+    const { id, contextId, status } = await endedTask(stage);
+    const { result, text } = await listRaw(stage, { contextId, status: status?.state });
+    expect(
+      result?.tasks?.map((found) => found.id),
+      text,
+    ).toStrictEqual([id]);
+  });
 
-  verifies(
-    "B-1 B-4",
-    "finds the task of a hello by the number of its state",
-    async (stage) => {
-      const { id, contextId, status } = await endedTask(stage);
-      const { tasks } = await stage.client.listTasks({
-        contextId,
-        status: status?.state ?? TaskState.UNSPECIFIED,
-      });
-      expect(tasks.map((found) => found.id)).toStrictEqual([id]);
-    },
-    { needs: "any" },
-  );
+  anyAgent("B-1 B-4", "finds the task of a hello by the number of its state", async (stage) => {
+    const { id, contextId, status } = await endedTask(stage);
+    const { tasks } = await stage.client.listTasks({
+      contextId,
+      status: status?.state ?? TaskState.UNSPECIFIED,
+    });
+    expect(tasks.map((found) => found.id)).toStrictEqual([id]);
+  });
 
   verifies("B-2", "takes a refinement as another task of the same context", async ({ client }) => {
     const first = await sendTask(client, "task draft");
@@ -202,28 +190,18 @@ export const taskStates: ScenarioGroup = scenarios("B States", (verifies) => {
     ["B-4", "has a state in every status of a hello", expectStates],
     ["B-9", "has a time in every status of a hello, and times never go back", expectTimes],
   ] as const) {
-    verifies(
-      id,
-      title,
-      async (stage) => {
-        const events = await readAll(stage.client.sendStreamingMessage(hello(stage)));
-        if (events[0]?.payload.case === "message")
-          throw new NotApplicable("the agent streams a message, not a task");
-        expectAll(events);
-      },
-      { needs: "any", when: ["streaming"] },
-    );
+    anyAgent.where({ when: ["streaming"] })(id, title, async (stage) => {
+      const events = await readAll(stage.client.sendStreamingMessage(hello(stage)));
+      if (events[0]?.payload.case === "message")
+        throw new NotApplicable("the agent streams a message, not a task");
+      expectAll(events);
+    });
   }
 
-  verifies(
-    "B-6",
-    "refuses a message whose context is not that of its task",
-    async (stage) => {
-      const { id } = await settledTask(stage);
-      await failureOf(stage.client.sendMessage(hello(stage, { taskId: id, contextId: newId() })));
-    },
-    { needs: "any" },
-  );
+  anyAgent("B-6", "refuses a message whose context is not that of its task", async (stage) => {
+    const { id } = await settledTask(stage);
+    await failureOf(stage.client.sendMessage(hello(stage, { taskId: id, contextId: newId() })));
+  });
 
   verifies("B-6", "refuses a task with the context of another", async ({ client }) => {
     const { id } = await sendTask(client, "ask Why?");
@@ -243,7 +221,7 @@ export const taskStates: ScenarioGroup = scenarios("B States", (verifies) => {
     expect(findA2AError(error)?.reason).toBe("INVALID_PARAMS");
   });
 
-  verifies(
+  verifies.where({ server: "identity" })(
     "B-7 E-6",
     "says nothing about somebody else's task, whatever is wrong with the message",
     async ({ target, wire }) => {
@@ -266,7 +244,6 @@ export const taskStates: ScenarioGroup = scenarios("B States", (verifies) => {
       await expectReason(stranger.subscribeToTask({ id: asking.id }), "TASK_NOT_FOUND");
       expect((await owner.getTask({ id: asking.id })).status?.state).toBe(TaskState.INPUT_REQUIRED);
     },
-    { server: "identity" },
   );
 
   verifies(

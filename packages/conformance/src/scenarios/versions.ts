@@ -12,7 +12,9 @@ import { jsonWires, type ScenarioGroup, scenarios } from "../scenario.ts";
 import type { Target, Wire } from "../target.ts";
 
 /** F */
-export const versions: ScenarioGroup = scenarios("F Versions", (verifies) => {
+export const versions: ScenarioGroup = scenarios("F Versions", ({ verifies, anyAgent }) => {
+  const overJson = verifies.where({ places: jsonWires });
+
   for (const version of ["1.0", "1.0.0", "1.0.7"]) {
     verifies("F-1", `speaks 1.0 when asked for ${version}`, async ({ target, wire }) => {
       const task = await sendTask(target.client(wire, { version }), "task done");
@@ -21,37 +23,27 @@ export const versions: ScenarioGroup = scenarios("F Versions", (verifies) => {
   }
 
   for (const version of ["1.0", "1.0.0", "1.0.7"]) {
-    verifies(
-      "F-1",
-      `hears a call of version ${version}`,
-      async ({ target, wire }) => {
-        await expectReason(target.client(wire, { version }).getTask({ id: newId() }), "TASK_NOT_FOUND");
-      },
-      { needs: "any" },
-    );
+    anyAgent("F-1", `hears a call of version ${version}`, async ({ target, wire }) => {
+      await expectReason(target.client(wire, { version }).getTask({ id: newId() }), "TASK_NOT_FOUND");
+    });
   }
 
-  verifies(
-    "F-2",
-    "says its version with every request, as a client",
-    async ({ wire }) => {
-      const sent: (string | null)[] = [];
-      const fetch = async (_input: unknown, init?: RequestInit) => {
-        sent.push(new Headers(init?.headers).get("a2a-version"));
-        return Response.json({});
-      };
-      const transport =
-        wire === "jsonrpc"
-          ? createJsonRpcTransport({ url: "http://peer.invalid", fetch })
-          : createHttpJsonTransport({ baseUrl: "http://peer.invalid", fetch });
-      const client = createClient(A2AService, transport);
-      for (const method of Object.values(methods)) {
-        await callAny(client, method).catch(() => undefined); // there is no proper answer
-      }
-      expect(sent).toStrictEqual(Array(11).fill("1.0"));
-    },
-    { places: jsonWires },
-  );
+  overJson("F-2", "says its version with every request, as a client", async ({ wire }) => {
+    const sent: (string | null)[] = [];
+    const fetch = async (_input: unknown, init?: RequestInit) => {
+      sent.push(new Headers(init?.headers).get("a2a-version"));
+      return Response.json({});
+    };
+    const transport =
+      wire === "jsonrpc"
+        ? createJsonRpcTransport({ url: "http://peer.invalid", fetch })
+        : createHttpJsonTransport({ baseUrl: "http://peer.invalid", fetch });
+    const client = createClient(A2AService, transport);
+    for (const method of Object.values(methods)) {
+      await callAny(client, method).catch(() => undefined); // there is no proper answer
+    }
+    expect(sent).toStrictEqual(Array(11).fill("1.0"));
+  });
 
   verifies(
     "F-3",
@@ -74,28 +66,23 @@ export const versions: ScenarioGroup = scenarios("F Versions", (verifies) => {
     },
   );
 
-  verifies(
-    "F-3",
-    "hears a version that stands in the query",
-    async ({ target, wire }) => {
-      const id = newId();
-      const query = "?A2A-Version=1.0";
-      const { error, text } = await readAnswer(
-        wire === "jsonrpc"
-          ? await target.fetchOn(wire, query, {
-              method: "POST",
-              headers: { "content-type": "application/json" },
-              body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "GetTask", params: { id } }),
-            })
-          : await target.fetchOn(wire, `/tasks/${id}${query}`),
-      );
-      expect(error?.code, text).toBe(wire === "jsonrpc" ? -32001 : 404);
-    },
-    { needs: "any" },
-  );
+  anyAgent("F-3", "hears a version that stands in the query", async ({ target, wire }) => {
+    const id = newId();
+    const query = "?A2A-Version=1.0";
+    const { error, text } = await readAnswer(
+      wire === "jsonrpc"
+        ? await target.fetchOn(wire, query, {
+            method: "POST",
+            headers: { "content-type": "application/json" },
+            body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "GetTask", params: { id } }),
+          })
+        : await target.fetchOn(wire, `/tasks/${id}${query}`),
+    );
+    expect(error?.code, text).toBe(wire === "jsonrpc" ? -32001 : 404);
+  });
 
   for (const version of [null, ""]) {
-    verifies(
+    anyAgent(
       "F-4",
       `takes ${version === null ? "no" : "an empty"} version of any call for 0.3`,
       async ({ target, wire }) => {
@@ -104,20 +91,14 @@ export const versions: ScenarioGroup = scenarios("F Versions", (verifies) => {
         const client = target.client(wire, { version });
         await expectReason(client.getTask({ id: newId() }), "VERSION_NOT_SUPPORTED");
       },
-      { needs: "any" },
     );
   }
 
   for (const version of ["99.0", "0.2"]) {
-    verifies(
-      "F-5",
-      `does not speak version ${version}`,
-      async ({ target, wire }) => {
-        const client = target.client(wire, { version });
-        await expectReason(client.getTask({ id: newId() }), "VERSION_NOT_SUPPORTED");
-      },
-      { needs: "any" },
-    );
+    anyAgent("F-5", `does not speak version ${version}`, async ({ target, wire }) => {
+      const client = target.client(wire, { version });
+      await expectReason(client.getTask({ id: newId() }), "VERSION_NOT_SUPPORTED");
+    });
   }
 
   for (const version of [null, ""]) {
@@ -133,7 +114,7 @@ export const versions: ScenarioGroup = scenarios("F Versions", (verifies) => {
     );
   }
 
-  verifies(
+  verifies.where({ server: "lenient-version" })(
     "F-4",
     "takes no version for 1.0 where it was told so, and still refuses others",
     async ({ target, wire }) => {
@@ -143,7 +124,6 @@ export const versions: ScenarioGroup = scenarios("F Versions", (verifies) => {
       const other = target.client(wire, { version: "0.3" });
       await expectReason(other.listTasks({}), "VERSION_NOT_SUPPORTED");
     },
-    { server: "lenient-version" },
   );
 
   for (const [version, server, supported] of [
@@ -153,7 +133,7 @@ export const versions: ScenarioGroup = scenarios("F Versions", (verifies) => {
     ["bogus", "full", "1.0,1.1"],
     ["1.1", "bare", "1.0"],
   ] as const) {
-    verifies(
+    verifies.where({ server })(
       "F-5",
       `does not speak ${version}, and says what it does`,
       async ({ target, wire }) => {
@@ -162,7 +142,6 @@ export const versions: ScenarioGroup = scenarios("F Versions", (verifies) => {
         expect(error.rawMessage).toContain('"A2A-Version: 1.0"');
         expect(findA2AError(error)?.metadata["supportedVersions"]).toBe(supported);
       },
-      { server },
     );
   }
 
@@ -176,25 +155,20 @@ export const versions: ScenarioGroup = scenarios("F Versions", (verifies) => {
     }
   });
 
-  verifies(
-    "F-6",
-    "writes the shapes of 1.0, without the members of 0.3 and 1.1",
-    async (stage) => {
-      const answers = [
-        await capture(stage, (client) => client.sendMessage(toRequest("parts"))),
-        await capture(stage, (client) => client.sendMessage(toRequest("echo hello"))),
-      ];
-      const streamed = await capture(stage, (client) =>
-        readAll(client.sendStreamingMessage(toRequest("task done"))),
-      );
-      for (const json of [...answers.map((answer) => answer.json), ...readSse(streamed.text)]) {
-        expect(JSON.stringify(json)).not.toMatch(/"(kind|final|generation|index)":/);
-      }
-    },
-    { places: jsonWires },
-  );
+  overJson("F-6", "writes the shapes of 1.0, without the members of 0.3 and 1.1", async (stage) => {
+    const answers = [
+      await capture(stage, (client) => client.sendMessage(toRequest("parts"))),
+      await capture(stage, (client) => client.sendMessage(toRequest("echo hello"))),
+    ];
+    const streamed = await capture(stage, (client) =>
+      readAll(client.sendStreamingMessage(toRequest("task done"))),
+    );
+    for (const json of [...answers.map((answer) => answer.json), ...readSse(streamed.text)]) {
+      expect(JSON.stringify(json)).not.toMatch(/"(kind|final|generation|index)":/);
+    }
+  });
 
-  verifies(
+  anyAgent.where({ places: jsonWires })(
     "F-6",
     "writes a hello in the shapes of 1.0, without the members of 0.3 and 1.1",
     async (stage) => {
@@ -205,19 +179,13 @@ export const versions: ScenarioGroup = scenarios("F Versions", (verifies) => {
         text,
       ).toStrictEqual([]);
     },
-    { needs: "any", places: jsonWires },
   );
 
-  verifies(
-    "F-9",
-    "shows its card to callers who say no version, or another",
-    async ({ target }) => {
-      expect((await target.fetch("/.well-known/agent-card.json")).status).toBe(200);
-      const other = { headers: { "a2a-version": "9.9" } };
-      expect((await target.fetch("/.well-known/agent-card.json", other)).status).toBe(200);
-    },
-    { needs: "any" },
-  );
+  anyAgent("F-9", "shows its card to callers who say no version, or another", async ({ target }) => {
+    expect((await target.fetch("/.well-known/agent-card.json")).status).toBe(200);
+    const other = { headers: { "a2a-version": "9.9" } };
+    expect((await target.fetch("/.well-known/agent-card.json", other)).status).toBe(200);
+  });
 });
 
 /** Whether the card offers a wire in version 0.3 as well: then a call without a version is one of 0.3. */
