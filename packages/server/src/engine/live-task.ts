@@ -65,6 +65,8 @@ export class LiveTask {
   #committed: LogTail;
 
   #accepted: LogTail;
+  /** The generation under whose condition a message was queued: until the task goes on, no other message gets it. */
+  #matched: number | undefined;
   #acceptedState: TaskState;
   readonly #timers: TaskTimers;
   readonly #queued = new Map<number, QueuedMessage>();
@@ -248,17 +250,21 @@ export class LiveTask {
   }
 
   /**
-   * Whether the task still has the caller's generation (requirement R-4). Accepted events count, so of two callers with
-   * the same generation one passes.
+   * Whether the task still has the caller's generation (requirement R-4). Accepted events count, and so do messages that
+   * were queued under the same condition and have not changed the task yet: of two callers with the same generation one
+   * passes.
    *
    * @throws ConnectError TASK_GENERATION_MISMATCH
    */
   assertGeneration(expected: bigint | undefined): void {
     const { generation } = this.#accepted;
-    if (expected !== undefined && expected !== BigInt(generation)) {
+    const isOld = expected !== undefined && expected !== BigInt(generation);
+    if (isOld || (expected !== undefined && this.#matched === generation)) {
       throw a2aError(
         "TASK_GENERATION_MISMATCH",
-        `the task is at generation ${generation}, not ${expected}: read it again before you go on`,
+        isOld
+          ? `the task is at generation ${generation}, not ${expected}: read it again before you go on`
+          : `a message for generation ${generation} waits for its turn: read the task again when it has gone on`,
         {
           taskId: this.name.taskId,
           expectedGeneration: String(expected),
@@ -308,6 +314,7 @@ export class LiveTask {
     this.#admitMessage(message);
     const { sequence, generation } = this.#accepted;
     this.note({ type: "queued", input: sequence, ...details });
+    if (ifGenerationMatch !== undefined) this.#matched = generation;
     this.#register(intake, generation);
     const queued = { sequence, message, details };
     this.#queued.set(sequence, queued);

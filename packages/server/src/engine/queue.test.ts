@@ -1,5 +1,14 @@
+import { findA2AError } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
-import { createEngineHarness, readStream, reasonOf, say, taskOf, wordsOf } from "@a2a-connect/testing";
+import {
+  createEngineHarness,
+  type EngineHarnessOptions,
+  readStream,
+  reasonOf,
+  say,
+  taskOf,
+  wordsOf,
+} from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
 import { startScripted } from "../../test-support/agents.ts";
 import { createHeldStore } from "../../test-support/held-store.ts";
@@ -9,9 +18,12 @@ import { decodeEvent } from "./log-codec.ts";
 const now = { configuration: { returnImmediately: true } };
 
 /** A scripted agent that takes messages while it works, with one task whose first turn has begun. */
-async function begin(whileWorking: "queue" | "refuse" = "queue") {
+async function begin(
+  whileWorking: "queue" | "refuse" = "queue",
+  options: Partial<EngineHarnessOptions> = {},
+) {
   const store = createHeldStore();
-  const { startTask, ...harness } = await startScripted({ whileWorking }, { store });
+  const { startTask, ...harness } = await startScripted({ whileWorking }, { store, ...options });
   const first = await startTask();
   const { id } = first;
   const send = (words: string, more: object = {}) =>
@@ -45,6 +57,25 @@ describe("a message to a working turn", () => {
     for (const answer of await Promise.all(answers))
       expect(taskOf(answer).status?.state).toBe(TaskState.COMPLETED);
     expect(script.begun).toBe(3);
+  });
+
+  it("is taken from one of two callers that know the same generation, until the task goes on (R-4)", async () => {
+    const { client, first, id } = await begin("queue", { protocolVersions: ["1.0", "1.1"] });
+    const send = (words: string, ifGenerationMatch: bigint) =>
+      client.sendMessage(
+        { ...say(words, { taskId: id }), configuration: { returnImmediately: true, ifGenerationMatch } },
+        { headers: { "a2a-version": "1.1" } },
+      );
+    const refusal = (sent: Promise<unknown>) =>
+      sent.then(
+        () => undefined,
+        (error) => findA2AError(error)?.reason,
+      );
+    expect(await refusal(send("two", 2n))).toBeUndefined();
+    expect(await refusal(send("three", 2n))).toBe("TASK_GENERATION_MISMATCH");
+    await first.yields(first.turn.append("a", "1"));
+    expect(await refusal(send("four", 2n))).toBe("TASK_GENERATION_MISMATCH");
+    expect(await refusal(send("five", 3n))).toBeUndefined();
   });
 
   it("answers a question that is asked while it waits", async () => {

@@ -95,6 +95,35 @@ describe("SubscribeToTask", () => {
   });
 });
 
+describe("SubscribeToTask with the last event that the caller has", () => {
+  it("reads of a task that has ended the events alone, and not the task", async () => {
+    const views: string[] = [];
+    const kept = createMemoryTaskStore();
+    const store: TaskStore = {
+      ...kept,
+      find: (owner, id, view) => {
+        views.push(view);
+        return kept.find(owner, id, view);
+      },
+    };
+    const { client, startTask, clock } = await startScripted({}, { store });
+    const { id, turn, yields, returns } = await startTask();
+    await yields(turn.append("a", "1"));
+    returns();
+    await clock.settle();
+    views.length = 0;
+    const stream = subscribe(client, id, { "last-event-id": "2" });
+    await stream.ended;
+    expect(wordsOf(stream.events)).toEqual(["artifact a", "completed"]);
+    const all = subscribe(client, id, { "last-event-id": "4" });
+    await all.ended;
+    expect(wordsOf(all.events)).toEqual([]);
+    await expect(subscribe(client, id, { "last-event-id": "5" }).ended).rejects.toThrow("no event 5");
+    await expect(subscribe(client, "other", { "last-event-id": "1" }).ended).rejects.toThrow("no such task");
+    expect(new Set(views)).toEqual(new Set(["summary"]));
+  });
+});
+
 describe("GetTask", () => {
   it("gives status, artifacts and history of a task that runs (A-30)", async () => {
     const { startTask, client, clock } = await startScripted();

@@ -39,8 +39,9 @@ import { type Intake, LiveTask } from "./live-task.ts";
 import { LiveTasks } from "./live-tasks.ts";
 import { readTask, type TaskSource } from "./read-task.ts";
 import type { SeenTask } from "./seen-task.ts";
-import { QueuedHandle, type Sent, type TaskHandle } from "./task-handle.ts";
+import { type EndedTaskReader, QueuedHandle, type Sent, type TaskHandle } from "./task-handle.ts";
 import { taskNotFound } from "./task-not-found.ts";
+import { TaskReaders } from "./task-readers.ts";
 import { readDeadline } from "./task-timers.ts";
 import { TurnExecution } from "./turn-execution.ts";
 import { WakeTimers } from "./wake-timers.ts";
@@ -251,7 +252,13 @@ export class TaskEngine {
    * @throws ConnectError TASK_NOT_FOUND; InvalidArgument when there is no such event yet; UNSUPPORTED_OPERATION when
    *   the task has ended and no event was named (A-35, A-36)
    */
-  async subscribe(caller: Caller, taskId: string, lastEventId?: number): Promise<TaskHandle> {
+  async subscribe(
+    caller: Caller,
+    taskId: string,
+    lastEventId?: number,
+  ): Promise<TaskHandle | EndedTaskReader> {
+    const rest = lastEventId === undefined ? undefined : await this.#endedRest(caller, taskId, lastEventId);
+    if (rest !== undefined) return rest;
     const held = await this.#acquire(caller, taskId);
     if (lastEventId === undefined && held.live.ended) {
       held.release();
@@ -260,6 +267,36 @@ export class TaskEngine {
       });
     }
     return this.#attach(held, lastEventId ?? held.live.generation, lastEventId);
+  }
+
+  /**
+   * The events of an ended task that its caller still lacks, read from the log page by page: the task itself, which may be
+   * large, is not read. Undefined for a task that goes on or is in memory.
+   */
+  async #endedRest(
+    caller: Caller,
+    taskId: string,
+    lastEventId: number,
+  ): Promise<EndedTaskReader | undefined> {
+    const { store, reads } = this.#context;
+    const { owner, share } = caller;
+    if (this.#tasks.peek(owner, taskId) !== undefined) return;
+    const stored = await reads.tasks.run(caller, () => store.find(owner, taskId, "summary"));
+    if (stored === undefined) throw taskNotFound(taskId);
+    const { index, tail } = stored;
+    if (!isTerminal(index.state)) return;
+    assertEventExists(lastEventId, tail.generation);
+    const follower = this.#followers.open(share);
+    follower.add(1);
+    const readers = new TaskReaders(this.#context, owner, { taskId, contextId: index.contextId });
+    readers.load(tail.generation, index.state);
+    return {
+      first: undefined,
+      accepted: lastEventId,
+      cursor: lastEventId,
+      eventsAfter: (generation, signal) => readers.eventsAfter(generation, signal, share),
+      release: () => follower.end(),
+    };
   }
 
   /**
@@ -274,12 +311,11 @@ export class TaskEngine {
     if (lastEventId === undefined) {
       return this.#handle(held, accepted, live.seen());
     }
-    if (lastEventId > live.generation) {
+    try {
+      assertEventExists(lastEventId, live.generation);
+    } catch (error) {
       release();
-      throw invalidParams({
-        field: lastEventIdHeader,
-        description: `there is no event ${lastEventId} of this task yet`,
-      });
+      throw error;
     }
     return this.#handle(held, accepted, undefined, lastEventId);
   }
@@ -622,6 +658,16 @@ function detailsOf({ metadata, acceptedOutputModes, extensions }: SendInput): Ca
 
 function hasDetails({ metadata, acceptedOutputModes, extensions }: SendInput): boolean {
   return metadata !== undefined || acceptedOutputModes.length > 0 || extensions.length > 0;
+}
+
+/** @throws ConnectError InvalidArgument */
+function assertEventExists(lastEventId: number, generation: number): void {
+  if (lastEventId > generation) {
+    throw invalidParams({
+      field: lastEventIdHeader,
+      description: `there is no event ${lastEventId} of this task yet`,
+    });
+  }
 }
 
 function notCancelable(taskId: string): ConnectError {

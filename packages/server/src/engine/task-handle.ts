@@ -7,25 +7,34 @@ import type { SeenTask } from "./seen-task.ts";
 /** The result of a send. */
 export type Sent = { readonly kind: "message"; readonly message: Message } | TaskHandle;
 
+/** A place in the events of a task, for one caller. */
+interface EventReader {
+  /** Generation after which the consequences of the caller's message begin; 0 when it created the task. */
+  readonly accepted: number;
+  /** Generation of the last event that the caller has, or that is folded into `first`. */
+  readonly cursor: number;
+  /** Every event after a generation, in order and each once, until the task ends. */
+  eventsAfter(generation: number, signal: AbortSignal): AsyncIterable<CommittedEvent>;
+  /** Releases what is held for the caller. Call it once, in `finally`. */
+  release(): void;
+}
+
+/** The last events of a task that has ended; the task itself is not in memory. */
+export interface EndedTaskReader extends EventReader {
+  readonly first: undefined;
+}
+
 /** A task held in memory for one caller. */
-export interface TaskHandle {
+export interface TaskHandle extends EventReader {
   readonly kind: "task";
   /** The current task, as callers may see it. */
   seen(): SeenTask;
   /** About the task's size in memory, in bytes. */
   weigh(): number;
-  /** Generation after which the consequences of the caller's message begin; 0 when it created the task. */
-  readonly accepted: number;
   /** The task at its first interrupted or terminal event after `accepted`. */
   settled(signal: AbortSignal): Promise<SeenTask>;
   /** The beginning of a stream; undefined for a stream of events only, because the caller has or wants all of them. */
   readonly first: SeenTask | undefined;
-  /** Generation of the last event that the caller has, or that is folded into `first`. */
-  readonly cursor: number;
-  /** Every event after a generation, in order and each once, until the task ends. */
-  eventsAfter(generation: number, signal: AbortSignal): AsyncIterable<CommittedEvent>;
-  /** Releases the task. Call it once, in `finally`. */
-  release(): void;
 }
 
 /**

@@ -4,7 +4,7 @@ import { isTerminal } from "@a2a-connect/core";
 import { type StreamResponse, TaskState } from "@a2a-connect/proto";
 import type { HandlerContext } from "@connectrpc/connect";
 import { taskEvent } from "../engine/events.ts";
-import type { TaskHandle } from "../engine/task-handle.ts";
+import type { EndedTaskReader, TaskHandle } from "../engine/task-handle.ts";
 import { holderOf } from "./operation.ts";
 import { showEvent, showTask } from "./show-task.ts";
 
@@ -22,17 +22,18 @@ export interface StreamOptions {
  * The id of the first message is sent as a header, so that a caller can count on every wire (docs/streams.md).
  */
 export async function* streamTask(
-  handle: TaskHandle,
+  handle: TaskHandle | EndedTaskReader,
   context: HandlerContext,
   { historyLength, closes = () => false }: StreamOptions = {},
 ): AsyncGenerator<StreamResponse> {
   try {
-    const { first, cursor, accepted } = handle;
+    const { cursor, accepted } = handle;
     const hold = holderOf(context);
-    context.responseHeader.set(eventIdHeader, String(first === undefined ? cursor + 1 : first.generation));
-    if (first === undefined) {
+    context.responseHeader.set(eventIdHeader, String(handle.first?.generation ?? cursor + 1));
+    if (handle.first === undefined) {
       sendHeadNow(context); // the next event may take long, and the caller waits for that id
     } else {
+      const { first } = handle;
       const isOver = isTerminal(first.task.status?.state ?? TaskState.UNSPECIFIED);
       if (isOver) {
         await handle.settled(context.signal); // throws when the task has ended without reading the caller's message
