@@ -25,7 +25,7 @@ const agent = defineAgent({
 
 async function start(options: Partial<ServeOptions> = {}) {
   const directory = { file: ":memory:", push: { allow: ["127.0.0.1"] } };
-  const served = await serve(agent, { protocolVersions: ["1.0", "0.3"], ...directory, ...options });
+  const served = await serve(agent, { ...directory, ...options });
   onTestFinished(() => served.close({ graceMs: 0 }));
   const post = (body: string, header: Record<string, string> = {}) =>
     fetch(`${served.url}/rpc`, {

@@ -37,7 +37,6 @@ const cardRequests: Record<string, string>[] = [];
 beforeAll(async () => {
   served = await serve(createReferenceAgent("full"), {
     ...profileOptions("full"),
-    protocolVersions: ["1.0", "0.3"],
     file: join(directory, "tasks.sqlite"),
     push: { allow: ["127.0.0.1"] },
   });

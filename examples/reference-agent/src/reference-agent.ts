@@ -47,6 +47,6 @@ export function profileOptions(profile: Profile): Omit<AgentServerOptions, "agen
   const { card } = createReferenceAgent(profile);
   const extended = { ...card, description: `${card.description} This is its extended card.` };
   // The draft comes last, so that its entries in the card do, too.
-  const protocolVersions = profile === "full" ? ["1.0", "1.1"] : ["1.0"];
+  const protocolVersions = profile === "full" ? ["1.0", "1.1", "0.3"] : ["1.0", "0.3"];
   return { limits, protocolVersions, extendedCard: { find: () => extended, open: true } };
 }

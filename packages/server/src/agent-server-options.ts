@@ -32,7 +32,7 @@ export interface AgentServerOptions {
   /**
    * The protocol versions that the server offers, best first: `1.0`, `1.1` and `0.3`. The fields of 1.1 are a draft and
    * shown only to callers that ask for it. `0.3` answers older callers on the same port, in their own form
-   * (docs/versions.md). Default `["1.0"]`.
+   * (docs/versions.md). Default `["1.0", "0.3"]`.
    */
   readonly protocolVersions?: readonly string[];
   /** How long GetTask of A2A 1.1 waits for a newer generation, in milliseconds. Default 30,000. */
@@ -91,7 +91,7 @@ export interface AgentServerOptions {
    */
   readonly forwardedHosts?: readonly string[];
   /**
-   * Whether the card is also served at `/.well-known/agent.json`, where callers of A2A before 0.3 look. It is when
+   * Whether the card is also served at `/.well-known/agent.json`, where callers of A2A before 0.3 look. It always is when
    * `protocolVersions` contains `0.3`. Default false.
    */
   readonly olderCardPath?: boolean;

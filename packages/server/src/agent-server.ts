@@ -73,7 +73,7 @@ export interface AgentServer {
 export function createAgentServer(options: AgentServerOptions): AgentServer {
   const {
     place,
-    protocolVersions: offered = [protocolVersion],
+    protocolVersions: offered = [protocolVersion, absentProtocolVersion],
     longPollMs = 30_000,
     maxPageBytes = 4 * 2 ** 20,
     clock = systemClock,

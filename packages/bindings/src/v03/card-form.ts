@@ -1,4 +1,4 @@
-import { isObject } from "@a2a-connect/core/internal";
+import { isObject, protocolVersion } from "@a2a-connect/core/internal";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type Form, list, record, same, table } from "./form.ts";
 
@@ -106,8 +106,12 @@ interface OlderInterface {
 
 function olderInterfaces(interfaces: JsonValue | undefined): OlderInterface[] {
   const some = Array.isArray(interfaces) ? interfaces.filter((each) => isObject(each)) : [];
-  return some.flatMap(({ url = "", protocolBinding, tenant }) =>
-    typeof protocolBinding === "string" && olderTransports.includes(protocolBinding) && !tenant
+  return some.flatMap(({ url = "", protocolBinding, protocolVersion: version, tenant }) =>
+    // The same interface is in the list once for each version that it speaks.
+    typeof protocolBinding === "string" &&
+    olderTransports.includes(protocolBinding) &&
+    version === protocolVersion &&
+    !tenant
       ? [{ url, transport: protocolBinding }]
       : [],
   );

@@ -1,12 +1,13 @@
 import { addAbortSignal } from "node:stream";
 import { escapeInvisible } from "@a2a-connect/core/internal";
-import { CardTextError, canonicalCard } from "@a2a-connect/signing";
+import { CardTextError, canonicalCard, canonicalSignedCard } from "@a2a-connect/signing";
 import type { AgentSettings } from "../agent/agent-settings.ts";
 import { maxCardBytes, requireText } from "../agent/reference.ts";
 import { CliError } from "../cli-error.ts";
 import type { TextSink } from "../cli-io.ts";
 import type { CommandContext } from "../context.ts";
 import { readBounded } from "../files.ts";
+import { withoutOlderMembers } from "./older-card.ts";
 
 /**
  * Prints what the signatures of a card are made over (spec §8.4.1): its canonical bytes, and nothing else.
@@ -16,10 +17,21 @@ import { readBounded } from "../files.ts";
 export async function printCanonical(context: CommandContext, reference: string | undefined): Promise<void> {
   const { text, name } = await readCardSource(context, reference);
   try {
-    await writeExactly(context.io.stdout, canonicalCard(text));
+    await writeExactly(context.io.stdout, canonicalCard(textToSign(text)));
   } catch (error) {
     throw error instanceof CardTextError ? noCanonicalForm(error, name) : error;
   }
+}
+
+/**
+ * The text of a card without the members of A2A 0.3 that it has for older callers: a signature is over the card of 1.0. Verifiers
+ * of 1.0 drop members that they do not know, and would find another card than was signed.
+ *
+ * @throws CardTextError when the card has no canonical form
+ */
+export function textToSign(text: string): string {
+  const current = withoutOlderMembers(JSON.parse(canonicalSignedCard(text)));
+  return current === undefined ? text : JSON.stringify(current);
 }
 
 /** Says why a card cannot be signed, or compared. */

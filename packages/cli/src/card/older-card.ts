@@ -1,3 +1,5 @@
+import { isObject } from "../json.ts";
+
 /** What gives a card of 0.2 or 0.3 away. */
 export interface OlderCard {
   /** What it says of itself, shortened; empty when it does not. */
@@ -31,4 +33,43 @@ export function findOlderCard(json: unknown): OlderCard | undefined {
   if (members.length === 0) return undefined;
   const says = "protocolVersion" in json && typeof json.protocolVersion === "string";
   return { version: says ? String(json.protocolVersion).slice(0, 20) : "", members };
+}
+
+/** Members that a security scheme of 0.3 has itself; in 1.0 they stand in a member that is named after its kind. */
+const schemeMembers = [
+  "type",
+  "description",
+  "in",
+  "name",
+  "scheme",
+  "bearerFormat",
+  "flows",
+  "oauth2MetadataUrl",
+  "openIdConnectUrl",
+];
+
+/**
+ * A card for callers of 1.0 and 0.3 without the members of 0.3: what is signed. Undefined for every other card, such as one that
+ * is signed already.
+ *
+ * @param card the JSON of a card
+ */
+export function withoutOlderMembers(card: unknown): Record<string, unknown> | undefined {
+  if (!isObject(card) || !("supportedInterfaces" in card) || "signatures" in card) return undefined;
+  if (typeof card["url"] !== "string" || !/^0\./.test(String(card["protocolVersion"]))) return undefined;
+  const rest = drop(card, olderMembers);
+  const { capabilities, skills, securitySchemes } = rest;
+  if (isObject(capabilities)) rest["capabilities"] = drop(capabilities, ["stateTransitionHistory"]);
+  if (Array.isArray(skills)) rest["skills"] = skills.map((skill) => drop(skill, ["security"]));
+  if (isObject(securitySchemes)) {
+    rest["securitySchemes"] = Object.fromEntries(
+      Object.entries(securitySchemes).map(([name, scheme]) => [name, drop(scheme, schemeMembers)]),
+    );
+  }
+  return rest;
+}
+
+function drop(value: unknown, names: Iterable<string>): Record<string, unknown> {
+  const dropped = new Set(names);
+  return Object.fromEntries(Object.entries(value ?? {}).filter(([name]) => !dropped.has(name)));
 }

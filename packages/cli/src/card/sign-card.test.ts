@@ -1,7 +1,9 @@
 import { mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { canonicalSignedCard } from "@a2a-connect/signing";
+import { type ServeOptions, serve } from "@a2a-connect/node";
+import { createMemoryTaskStore, defineAgent } from "@a2a-connect/server";
+import { canonicalCard, canonicalSignedCard } from "@a2a-connect/signing";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { field } from "../../test-support/fields.ts";
 import { runCommand, spawnCommand } from "../../test-support/run-command.ts";
@@ -113,6 +115,49 @@ describe("a2a card sign", () => {
     const { stdout, stderr } = await sign(["-", "--key", "first.json"], JSON.stringify(odd));
     expect(stderr).toMatch(/^warning: A2A 1\.0 has no bogus, skills\[0\]\.nam: signed anyway/m);
     expect(JSON.parse(stdout)).toMatchObject({ bogus: 1 });
+  });
+
+  it("signs the card of 1.0 that a card for callers of 0.3 as well contains", async () => {
+    const agent = defineAgent({
+      card: {
+        name: "Both",
+        skills: [
+          { id: "s", name: "S", description: "Does it.", securityRequirements: [{ schemes: { k: {} } }] },
+        ],
+        securitySchemes: {
+          k: { scheme: { case: "apiKeySecurityScheme", value: { location: "header", name: "X-Key" } } },
+        },
+        securityRequirements: [{ schemes: { k: { list: [] } } }],
+      },
+      *execute(turn) {
+        yield turn.working();
+      },
+    });
+    const cardOf = async (options: ServeOptions) => {
+      const served = await serve(agent, {
+        store: createMemoryTaskStore(),
+        publicUrl: "https://both.example",
+        allowedHosts: ["*"],
+        ...options,
+      });
+      const card = await (await fetch(`${served.url}/.well-known/agent-card.json`)).text();
+      await served.close({ graceMs: 0 });
+      return card;
+    };
+    const both = await cardOf({});
+    const [one, other] = await Promise.all(
+      [await cardOf({ protocolVersions: ["1.0"] }), both].map((card) =>
+        runCommand(["card", "canonical", "-"], { cwd, stdin: card }),
+      ),
+    );
+    expect(both).toContain('"type":"apiKey"');
+    expect(other?.stdout).toBe(one?.stdout);
+    const { stdout, stderr } = await sign(["-", "--key", "first.json"], both);
+    expect(canonicalCard(stdout)).toBe(one?.stdout);
+    expect(stderr).toContain("was also one of A2A 0.3");
+    expect(stderr).not.toContain("A2A 1.0 has no");
+    const again = await runCommand(["card", "canonical", "-"], { cwd, stdin: stdout });
+    expect(again.stdout).toBe(one?.stdout);
   });
 
   it("speaks of the Python of before only when it is asked to, and says where", async () => {

@@ -13,7 +13,7 @@ import { openSigningKey } from "../keys/signing-key.ts";
 import { replaceFile } from "../keys/write-file.ts";
 import { isInlineKey } from "../settings/values.ts";
 import { quote } from "../task/hints.ts";
-import { noCanonicalForm, readStandardInput, writeExactly } from "./card-source.ts";
+import { noCanonicalForm, readStandardInput, textToSign, writeExactly } from "./card-source.ts";
 import { readSignatureHeaders } from "./card-text.ts";
 
 /** The options of `card sign`. */
@@ -49,15 +49,21 @@ export async function signCard(context: CommandContext, file: string, flags: Sig
   const text =
     file === "-" ? await readStandardInput(context) : await readCardFile(resolve(io.cwd, file), file);
   const warnings: string[] = [];
-  const signed = await explained(file, () =>
-    signCardText(flags.replace === true ? canonicalCard(text) : text, {
+  const { signed, isOfBoth } = await explained(file, async () => {
+    const whole = flags.replace === true ? canonicalCard(text) : text;
+    const current = textToSign(whole);
+    const signed = await signCardText(current, {
       signer,
       ...defined({ jku }),
       legacyVerifiers: flags.legacy ?? usualVerifiers,
       onWarning: (warning) => void warnings.push(warning),
-    }),
-  );
+    });
+    return { signed, isOfBoth: current !== whole };
+  });
   for (const warning of [...(await warnUnknown(signed)), ...warnings]) await output.warn(warning);
+  if (isOfBoth) {
+    await output.note("the card was also one of A2A 0.3: those members are left out of a signed card");
+  }
   const signatures = readSignatureHeaders(signed);
   const others = signatures.flatMap(({ kid: id }) =>
     id === undefined || id === signer.kid ? [] : JSON.stringify(id),

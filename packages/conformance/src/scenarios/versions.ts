@@ -104,7 +104,7 @@ export const versions: ScenarioGroup = scenarios("F Versions", ({ verifies, anyA
   for (const version of [null, ""]) {
     verifies(
       "F-4",
-      `takes ${version === null ? "no" : "an empty"} version for 0.3, which it does not speak`,
+      `takes ${version === null ? "no" : "an empty"} version for 0.3, in which there is no call of 1.0`,
       async ({ target, wire }) => {
         const client = target.client(wire, { version });
         const error = await expectReason(client.sendMessage(toRequest("task no")), "VERSION_NOT_SUPPORTED");
@@ -188,13 +188,21 @@ export const versions: ScenarioGroup = scenarios("F Versions", ({ verifies, anyA
   });
 });
 
-/** Whether the card offers a wire in version 0.3 as well: then a call without a version is one of 0.3. */
+/**
+ * Whether the card offers a wire in version 0.3 as well, as 1.0 or 0.3 writes it: then a call without a version is one of 0.3, and
+ * what a server answers to one that 0.3 does not have is its own affair.
+ */
 function speaksOlder({ card }: Target, wire: Wire): boolean {
   const name = { grpc: "GRPC", jsonrpc: "JSONRPC", "http-json": "HTTP+JSON", "grpc-web": "", connect: "" }[
     wire
   ];
-  return listOf(card["supportedInterfaces"]).some(
-    ({ protocolBinding, protocolVersion }) =>
-      protocolBinding === name && String(protocolVersion).startsWith("0."),
+  const isOlder = (version: unknown) => String(version).startsWith("0.");
+  const { supportedInterfaces, protocolVersion, preferredTransport = "JSONRPC", additionalInterfaces } = card;
+  return (
+    listOf(supportedInterfaces).some(
+      (each) => each["protocolBinding"] === name && isOlder(each["protocolVersion"]),
+    ) ||
+    (isOlder(protocolVersion) &&
+      [preferredTransport, ...listOf(additionalInterfaces).map(({ transport }) => transport)].includes(name))
   );
 }
