@@ -1,6 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { EventEmitter, once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
+import type { HttpHandler } from "@a2a-connect/bindings";
 import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
 import { formatFrame, frameTypes, requestFrame } from "../test-support/http2-frames.ts";
@@ -137,6 +138,37 @@ describe.each(bodies)("pieces of bodies of any number of $version connections", 
     await sent;
   });
 });
+
+describe("pieces of HTTP/1.1 bodies that arrive in packets of 64 KiB, or before their connection has a parser", () => {
+  it("arrive few in a turn of the event loop", async () => {
+    const piecesOfOne = 20_000; // 120 KB: Node reads up to 128 KiB of a connection that has no parser yet
+    const { arrivals, handler, all } = countPieces(connections * piecesOfOne);
+    await using listener = await listen(handler);
+    using opened = new DisposableStack();
+    const head = Buffer.from("POST / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n");
+    const request = Buffer.concat([head, Buffer.from("1\r\nx\r\n".repeat(piecesOfOne))]);
+    for (let at = 0; at < connections; at += 1) {
+      void opened.use(await openRawConnection(listener.port)).write(request);
+    }
+    await all;
+    const slice = Math.ceil((16 * 1024) / 6);
+    expect(arrivals.mostInATurn).toBeLessThanOrEqual(1_024 + 2 * slice);
+  });
+});
+
+/** A handler that counts the pieces of bodies, and when it has counted so many. */
+function countPieces(wanted: number) {
+  const arrivals = createCount();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const handler: HttpHandler = async ({ body }) => {
+    for await (const _ of body) {
+      arrivals.count();
+      if (arrivals.total === wanted) resolve();
+    }
+    return { status: 200 };
+  };
+  return { arrivals, handler, all: promise };
+}
 
 /** A listener, and connections that have begun requests with a body. */
 async function openFlood(head: Buffer) {

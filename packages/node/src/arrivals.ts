@@ -13,6 +13,8 @@ class CallerConnections {
   readonly sockets = new Set<ReadSocket>();
   /** Begin those that are new, and bring requests already. */
   readonly waiting: (() => void)[] = [];
+  /** Go on with connections that have brought more than could be read. */
+  readonly unread: (() => void)[] = [];
   arrived = 0;
   stopped = false;
 
@@ -22,11 +24,16 @@ class CallerConnections {
     for (const { _handle } of this.sockets) _handle?.readStop();
   }
 
-  /** One of those that wait begins: all its requests arrive with it. */
+  /** One of those that wait goes on or begins: what it has brought already arrives with it. */
   nextTurn(): void {
     this.arrived = 0;
     this.#read();
-    this.waiting.shift()?.();
+    const next = this.unread.length > 0 ? this.unread : this.waiting;
+    next.shift()?.();
+  }
+
+  get isWaiting(): boolean {
+    return this.stopped || this.unread.length > 0 || this.waiting.length > 0;
   }
 
   /** Its connections are read in the turn after the next. */
@@ -49,7 +56,8 @@ class CallerConnections {
  * thousands of requests each, or bodies in frames or chunks of one byte.
  *
  * When half of what may arrive in a turn has come from one caller, its connections are not read until the next turn; when all
- * of it has, no connection is, and after that those first that brought nothing. The packet at work is read to its end, 64 KiB at most.
+ * of it has, no connection is, and after that those first that brought nothing. What its parser has got is read to its end: 16 KiB of HTTP/1.1 (`readInSlices`),
+ * a packet of HTTP/2, 64 KiB at most.
  */
 export class Arrivals {
   readonly #maxInATurn: number;
@@ -81,6 +89,18 @@ export class Arrivals {
     socket.on("error", () => undefined); // without a parser it has no listener
     connections.waiting.push(begin);
     this.#schedule();
+  }
+
+  /**
+   * Whether what a connection has brought must wait, because the caller's connections are not read in this turn any more.
+   *
+   * @param readOn called when they are read again
+   */
+  mustWait(caller: object, readOn: () => void): boolean {
+    const connections = this.#callers.get(caller);
+    if (connections?.stopped !== true) return false;
+    connections.unread.push(readOn);
+    return true;
   }
 
   /** A request of this caller has arrived. */
@@ -121,7 +141,7 @@ export class Arrivals {
     for (const each of this.#callers.values()) {
       if (wasFull && each.arrived > 0) each.sitOut();
       else each.nextTurn();
-      if (each.stopped || each.waiting.length > 0) this.#schedule();
+      if (each.isWaiting) this.#schedule();
     }
   }
 }

@@ -12,6 +12,7 @@ import { toHttp1Fields } from "./header-fields.ts";
 import type { ListenLimits, ListenOptions } from "./listen-options.ts";
 import { Pipeline } from "./pipeline.ts";
 import type { PlainErrorCode } from "./plain-error.ts";
+import { readInSlices } from "./read-slices.ts";
 import { formatRequestUrl, hasItsHost } from "./request-url.ts";
 import type { ResponseHead, ResponseSink } from "./send-response.ts";
 
@@ -90,6 +91,8 @@ export function createHttp1Server(
       });
       pipelines.set(socket, pipeline);
       for (const listener of own) listener.call(server, socket);
+      const { caller } = context.bodies.accountOf(socket, () => socket.remoteAddress);
+      readInSlices(socket, (readOn) => context.arrivals.mustWait(caller, readOn));
       pipeline.begin();
     },
   };
