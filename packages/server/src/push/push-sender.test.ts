@@ -128,6 +128,18 @@ describe("a webhook that fails", () => {
     });
   }
 
+  it("because an older version has stored too long a host is not called, and is tried again like any other", async () => {
+    const { start, clock, received, log } = setUp();
+    await start("task-1", `https://${"\u4e00".repeat(262)}/`);
+    await clock.settle();
+    await clock.advance(1_000);
+    expect(received).toEqual([]);
+    expect(log.map(({ message }) => message)).toEqual([
+      "a webhook was not called, because its URL is none or has too long a host; trying again until it takes the event",
+    ]);
+    expect(clock.alarms).toBe(1);
+  });
+
   it("is tried at least once an hour, for as long as it takes", async () => {
     const { start, clock, answer, idsAt } = setUp();
     answer(a, 503);
