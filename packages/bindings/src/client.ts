@@ -9,6 +9,7 @@ export {
 } from "./fetch/response-errors.ts";
 export type { JsonTransportOptions } from "./fetch/transport-options.ts";
 export type { WireBody, WireFetch, WireReader, WireResponse } from "./fetch/wire-fetch.ts";
+export { formatCode } from "./http-json/error-body.ts";
 export { createHttpJsonTransport, type HttpJsonTransportOptions } from "./http-json/transport.ts";
 export { createJsonRpcTransport, type JsonRpcTransportOptions } from "./jsonrpc/transport.ts";
 export { createConnectTransport } from "./rpc/connect-transport.ts";

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { findA2AError, isSettled, type RpcMethod, text } from "@a2a-connect/core";
+import { formatCode } from "@a2a-connect/bindings/client";
+import { findA2AError, findFieldViolations, isSettled, type RpcMethod, text } from "@a2a-connect/core";
 import {
+  type ListTasksRequestSchema,
   type Message,
   type Part,
   Role,
@@ -13,7 +15,7 @@ import {
 } from "@a2a-connect/proto";
 import { type JsonObject, type JsonValue, type MessageInitShape, toJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
-import { ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { expect } from "./expect.ts";
 import type { Stage } from "./scenario.ts";
 import { type A2AClient, meanwhile } from "./target.ts";
@@ -92,6 +94,28 @@ export function openReader(stream: AsyncIterable<StreamResponse>): StreamReader 
     },
     rest: () => readAll({ [Symbol.asyncIterator]: () => iterator }),
   };
+}
+
+/** The task that a stream begins with. */
+export function firstTask([first]: readonly StreamResponse[]): Task {
+  if (first === undefined) throw new Error("the stream has no event");
+  return taskOf(first);
+}
+
+/** What each event of a stream is, in order. */
+export function casesOf(events: readonly StreamResponse[]): (string | undefined)[] {
+  return events.map(({ payload }) => payload.case);
+}
+
+/** What the stream of a task is that makes one artifact and completes. */
+export const casesOfWork = ["task", "statusUpdate", "artifactUpdate", "statusUpdate"] as const;
+
+/** The ids of the tasks on the first page of a list. */
+export async function listedIds(
+  client: A2AClient,
+  request: MessageInitShape<typeof ListTasksRequestSchema>,
+): Promise<string[]> {
+  return (await client.listTasks(request)).tasks.map(({ id }) => id);
 }
 
 /** The states that a stream tells of, in order. */
@@ -190,6 +214,32 @@ export async function failureOf(
     return failure;
   }
   throw new Error("the call was answered, and had to fail");
+}
+
+/** A code of gRPC as people know it, with its number: `NOT_FOUND (5)`. */
+export function showCode(code: number | string | null | undefined): string {
+  if (!/^\d+$/.test(String(code))) return `no code of gRPC (${code})`;
+  return `${Number(code) === 0 ? "OK" : formatCode(Number(code))} (${code})`;
+}
+
+/** Expects a call to fail with that code, and returns the error. */
+export async function expectCode(
+  call: Promise<unknown> | AsyncIterable<StreamResponse>,
+  code: Code,
+): Promise<ConnectError> {
+  const error = await failureOf(call);
+  expect(showCode(error.code), error.message).toBe(showCode(code));
+  return error;
+}
+
+/** Expects a call to be invalid for these fields, and returns the error. */
+export async function expectFields(
+  call: Promise<unknown> | AsyncIterable<StreamResponse>,
+  ...fields: readonly string[]
+): Promise<ConnectError> {
+  const error = await expectCode(call, Code.InvalidArgument);
+  expect(findFieldViolations(error).map(({ field }) => field)).toStrictEqual(fields);
+  return error;
 }
 
 /** Expects a call to fail for that reason of the error catalogue, and returns the error. */

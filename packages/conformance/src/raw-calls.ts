@@ -1,7 +1,8 @@
+import { type MethodLocalName, methods } from "@a2a-connect/core";
 import { isObject } from "@a2a-connect/core/internal";
 import { expect } from "./expect.ts";
 import type { Stage } from "./scenario.ts";
-import type { A2AClient, CallOptions, Target } from "./target.ts";
+import type { A2AClient, CallOptions, Target, Wire } from "./target.ts";
 
 /** JSON as it is parsed: whether it has these members is what the tests look at. */
 export interface RawObject {
@@ -80,24 +81,21 @@ export interface RawAnswer {
   readonly error: RawError;
 }
 
+/** Headers of a request. */
+export type RawHeaders = Readonly<Record<string, string>>;
+
 const version = { "a2a-version": "1.0" };
-const jsonBody = { ...version, "content-type": "application/json" };
+const json = { "content-type": "application/json" };
 
 /** A POST to the JSON-RPC endpoint; `body` is sent as it is when it is text. */
 export async function postRpc(
   target: Target,
   body: unknown,
-  headers: Record<string, string> = {},
+  headers: RawHeaders = {},
   path = "",
 ): Promise<RawAnswer> {
-  const text = typeof body === "string" ? body : JSON.stringify(body);
-  return readAnswer(
-    await target.fetchOn("jsonrpc", path, {
-      method: "POST",
-      headers: { ...jsonBody, ...headers },
-      body: text,
-    }),
-  );
+  const init = { method: "POST", headers: { ...version, ...json, ...headers }, body: toText(body) };
+  return readAnswer(await target.fetchOn("jsonrpc", path, init));
 }
 
 /** A JSON-RPC call of `method`. */
@@ -105,71 +103,82 @@ export function callRpc(
   target: Target,
   method: string,
   params: unknown,
-  headers?: Record<string, string>,
+  headers?: RawHeaders,
 ): Promise<RawAnswer> {
   const tenant = target.tenant("jsonrpc");
   const named = tenant !== "" && isObject(params) ? { tenant, ...params } : params;
   return postRpc(target, { jsonrpc: "2.0", id: 1, method, params: named }, headers);
 }
 
-/** A request to the HTTP+JSON wire; `path` begins with a slash. */
+/** A request to the HTTP+JSON wire; `path` begins with a slash, and `body` is sent as it is when it is text. */
 export async function callRest(
   target: Target,
   verb: string,
   path: string,
   body?: unknown,
-  headers: Record<string, string> = {},
+  headers: RawHeaders = {},
 ): Promise<RawAnswer> {
-  const content =
-    body === undefined ? { headers: version } : { headers: jsonBody, body: JSON.stringify(body) };
-  return readAnswer(
-    await target.fetchOn("http-json", path, {
-      ...content,
-      method: verb,
-      headers: { ...content.headers, ...headers },
-    }),
-  );
+  const content = body === undefined ? {} : { body: toText(body) };
+  const all = { ...version, ...(body === undefined ? {} : json), ...headers };
+  return readAnswer(await target.fetchOn("http-json", path, { ...content, method: verb, headers: all }));
+}
+
+function toText(body: unknown): BodyInit {
+  return typeof body === "string" || body instanceof Uint8Array ? (body as BodyInit) : JSON.stringify(body); // of its own memory
+}
+
+/** A call of an operation on either JSON wire, with the members of its request as they are written here. */
+export function callRaw(
+  { wire, target }: Pick<Stage, "wire" | "target">,
+  operation: MethodLocalName,
+  request: RawRequest,
+  headers?: RawHeaders,
+): Promise<RawAnswer> {
+  if (wire === "jsonrpc") return callRpc(target, methods[operation].name, request, headers);
+  const { verb, path, body } = toRest(operation, request);
+  return callRest(target, verb, path, body, headers);
+}
+
+/** Where the proto puts the members of a request over HTTP+JSON: into the path, and into the body or else the query. */
+function toRest(operation: MethodLocalName, request: RawRequest) {
+  const [route] = methods[operation].routes;
+  if (route === undefined) throw new Error(`${operation} has no route`);
+  const given = Object.entries(request).filter(([, value]) => value !== undefined);
+  const path = route.expand(Object.fromEntries(given.map(([name, value]) => [name, String(value)])));
+  const { verb, variables } = route;
+  const rest = given.filter(([name]) => !variables.includes(name));
+  if (route.body !== undefined) return { verb, path: path ?? "", body: Object.fromEntries(rest) };
+  const query = new URLSearchParams(rest.map(([name, value]) => [name, String(value)]));
+  return { verb, path: `${path}${query.size === 0 ? "" : `?${query}`}` };
 }
 
 /** The same send on either JSON wire, with `message` and `configuration` as they are written here. */
-export function sendRaw(
-  { wire, target }: Stage,
-  message: RawRequest,
-  configuration?: RawRequest,
-): Promise<RawAnswer> {
-  const body = configuration === undefined ? { message } : { message, configuration };
-  return wire === "jsonrpc"
-    ? callRpc(target, "SendMessage", body)
-    : callRest(target, "POST", "/message:send", body);
+export function sendRaw(stage: Stage, message: RawRequest, configuration?: RawRequest): Promise<RawAnswer> {
+  return callRaw(stage, "sendMessage", { message, configuration });
 }
 
-/** The same list on either JSON wire; HTTP+JSON puts the parameters into the query. */
-export function listRaw({ wire, target }: Stage, params: Record<string, unknown>): Promise<RawAnswer> {
-  if (wire === "jsonrpc") {
-    return callRpc(target, "ListTasks", params);
+/**
+ * A call of a unary operation on any wire but gRPC, for what has to go past clients: the path below the address of the wire, and
+ * the request. Over gRPC-Web the message is empty.
+ */
+export function writeCall(
+  wire: Exclude<Wire, "grpc">,
+  operation: MethodLocalName,
+  request: RawRequest,
+  headers: RawHeaders,
+): readonly [path: string, init: RequestInit] {
+  const { name, grpcPath } = methods[operation];
+  const post = (path: string, body: unknown, type = json): readonly [string, RequestInit] => [
+    path,
+    { method: "POST", headers: { ...type, ...headers }, body: toText(body) },
+  ];
+  if (wire === "jsonrpc") return post("", { jsonrpc: "2.0", id: 1, method: name, params: request });
+  if (wire === "connect") return post(grpcPath, request);
+  if (wire === "grpc-web") {
+    return post(grpcPath, new Uint8Array(5), { "content-type": "application/grpc-web+proto" });
   }
-  const query = new URLSearchParams(Object.entries(params).map(([name, value]) => [name, String(value)]));
-  return callRest(target, "GET", `/tasks?${query}`);
-}
-
-/** The same GetTask on either JSON wire, with `params` beside the id. */
-export function getRaw(
-  { wire, target }: Stage,
-  id: string,
-  params: Record<string, unknown> = {},
-): Promise<RawAnswer> {
-  if (wire === "jsonrpc") {
-    return callRpc(target, "GetTask", { id, ...params });
-  }
-  const query = new URLSearchParams(Object.entries(params).map(([name, value]) => [name, String(value)]));
-  return callRest(target, "GET", `/tasks/${encodeURIComponent(id)}${query.size === 0 ? "" : `?${query}`}`);
-}
-
-/** The same send with a stream on either JSON wire, read to its end. */
-export function streamRaw({ wire, target }: Stage, message: RawRequest): Promise<RawAnswer> {
-  return wire === "jsonrpc"
-    ? callRpc(target, "SendStreamingMessage", { message })
-    : callRest(target, "POST", "/message:stream", { message });
+  const { verb, path, body } = toRest(operation, request);
+  return body === undefined ? [path, { method: verb, headers }] : post(path, body);
 }
 
 /** What a JSON wire answered to a call of our own client, whether that failed or not. */
@@ -240,10 +249,12 @@ export async function readAnswer(response: Response): Promise<RawAnswer> {
   };
 }
 
+const noMembers: RawBody = JSON.parse("{}");
+
 function parse(text: string): RawBody {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text) ?? noMembers;
   } catch {
-    return JSON.parse("{}");
+    return noMembers;
   }
 }

@@ -1,13 +1,17 @@
 import { once } from "node:events";
 import { connect, type IncomingHttpHeaders } from "node:http2";
+import { type MethodLocalName, methods } from "@a2a-connect/core";
 import { encodeMessage, readAtMost } from "@a2a-connect/core/internal";
-import { GetTaskRequestSchema } from "@a2a-connect/proto";
-import { create } from "@bufbuild/protobuf";
+import { type A2AService, GetTaskRequestSchema } from "@a2a-connect/proto";
+import { create, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
+import { showCode } from "./calls.ts";
 import { type Exchange, maxAnswerBytes } from "./exchange.ts";
 import type { Target } from "./target.ts";
 
 /** An answer of the gRPC wire as it came. */
 export interface GrpcAnswer {
+  /** The code that it ends with: `NOT_FOUND (5)`. */
+  readonly status: string;
   readonly headers: IncomingHttpHeaders & { readonly ":status"?: number };
   /** The messages, without their frames. */
   readonly messages: readonly Uint8Array[];
@@ -15,17 +19,30 @@ export interface GrpcAnswer {
   readonly trailers: IncomingHttpHeaders;
 }
 
+/** A gRPC call of an operation, as `postGrpc` makes it. */
+export function callGrpc<Name extends MethodLocalName>(
+  target: Target,
+  operation: Name,
+  request: MessageInitShape<(typeof A2AService.method)[Name]["input"]>,
+  ...more: RestOfCall
+): Promise<GrpcAnswer> {
+  const { desc, grpcPath } = methods[operation];
+  const input: DescMessage = desc.input;
+  return postGrpc(target, grpcPath, encodeMessage(input, create(input, request)), ...more);
+}
+
+type RestOfCall = [metadata?: Readonly<Record<string, string>>, address?: string];
+
 /**
  * A gRPC call with bytes of our own over HTTP/2 with prior knowledge.
  *
  * @throws Error when the server breaks it off, or sends too much
  */
-export async function callGrpc(
+export async function postGrpc(
   target: Target,
   path: string,
   message: Uint8Array,
-  metadata: Readonly<Record<string, string>> = { "a2a-version": "1.0" },
-  address: string = target.address("grpc"),
+  ...[metadata = { "a2a-version": "1.0" }, address = target.address("grpc")]: RestOfCall
 ): Promise<GrpcAnswer> {
   const exchange: Exchange = {
     call: `${path} over grpc`,
@@ -59,8 +76,10 @@ export async function callGrpc(
     const body = await readAtMost(stream, maxAnswerBytes);
     if (body === undefined) throw new Error("the server has sent too much to one request");
     const messages = unframe(Buffer.from(body));
-    exchange.answer = `${JSON.stringify(headers)}\n(${messages.length} messages)\n${JSON.stringify(trailers ?? {})}`;
-    return { headers, messages, trailers: trailers ?? (messages.length === 0 ? headers : {}) };
+    const found = trailers ?? (messages.length === 0 ? headers : {});
+    const status = showCode(found["grpc-status"] as string | undefined); // a field that may not be repeated
+    exchange.answer = `${status}\n${JSON.stringify(headers)}\n(${messages.length} messages)\n${JSON.stringify(trailers ?? {})}`;
+    return { status, headers, messages, trailers: found };
   } finally {
     target.signal?.removeEventListener("abort", stop);
     session.destroy();

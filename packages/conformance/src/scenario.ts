@@ -32,7 +32,7 @@ export interface Scenario {
    * Resolves when the behaviour is there. Otherwise it rejects with an error that says what is there instead, or with
    * `NotApplicable` when there is nothing to show it with.
    */
-  readonly run: (stage: Stage) => Promise<void>;
+  readonly run: (stage: Stage) => Promise<unknown>;
 }
 
 /** What a scenario needs, when that is not the full reference agent. */

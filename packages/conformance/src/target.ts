@@ -135,7 +135,8 @@ export interface FoundServer extends Disposable {
   target(options?: TargetOptions): Target;
 }
 
-const wiresByBinding: ReadonlyMap<unknown, Wire> = new Map([
+/** The names of the bindings in cards. */
+export const wiresByBinding: ReadonlyMap<unknown, Wire> = new Map([
   ["GRPC", "grpc"],
   [grpcWebBinding, "grpc-web"],
   [connectBinding, "connect"],

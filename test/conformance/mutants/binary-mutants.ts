@@ -23,7 +23,7 @@ export const binaryMutants: readonly Mutant[] = [
     name: "has another status in grpc-status-details-bin",
     ids: "J-4",
     place: "grpc",
-    says: /has status and ErrorInfo for an unknown task in its trailers.*found \[ 2/,
+    says: /has status and ErrorInfo for an unknown task in its trailers.*UNKNOWN \(2\)/,
     alterGrpc: (answer) => {
       const end = endOf(answer);
       const details = end["grpc-status-details-bin"];
@@ -89,7 +89,7 @@ export const binaryMutants: readonly Mutant[] = [
     name: "calls an unknown method not found",
     ids: "J-1",
     place: "grpc",
-    says: /does not know other methods.*'5'/,
+    says: /does not know other methods.*NOT_FOUND \(5\)/,
     alterGrpc: (answer) => {
       if (answer.path.endsWith("/NoSuchMethod")) endOf(answer)["grpc-status"] = "5";
     },

@@ -782,7 +782,7 @@ export const callMutants: readonly Mutant[] = [
     ids: "O-2",
     place: "grpc",
     server: "credentials",
-    says: /refuses a call without credentials: expected \+0 to be one of/,
+    says: /refuses a call without credentials: expected 'OK \(0\)' to be one of/,
     calls: accepting("getTask", undefined, ({ id }) => madeUp(id, TaskState.COMPLETED)),
   },
 ];

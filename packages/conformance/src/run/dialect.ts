@@ -2,7 +2,7 @@ import { findA2AError, isTerminal } from "@a2a-connect/core";
 import { untilAborted } from "@a2a-connect/core/internal";
 import { TaskState } from "@a2a-connect/proto";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { newId, toRequest } from "../calls.ts";
+import { newId, showCode, toRequest } from "../calls.ts";
 import type { Place, SpecVersion } from "../requirements.ts";
 import type { Target } from "../target.ts";
 
@@ -10,7 +10,7 @@ import type { Target } from "../target.ts";
 export interface DialectSign {
   /** For example `VERSION_NOT_SUPPORTED over gRPC`. */
   readonly what: string;
-  /** For example `UNIMPLEMENTED`. */
+  /** For example `UNIMPLEMENTED (12)`. */
   readonly seen: string;
   /** The text that says so; undefined when neither does. */
   readonly spec: SpecVersion | undefined;
@@ -97,9 +97,11 @@ async function lookAtGrpcCode(
   const error = await call().then(() => undefined, ConnectError.from);
   if (error === undefined || findA2AError(error)?.reason !== reason) return undefined;
   const what = `${reason} over gRPC`;
-  if (error.code === Code.FailedPrecondition) return { what, seen: "FAILED_PRECONDITION", spec: "1.0.1" };
-  if (error.code === Code.Unimplemented) return { what, seen: "UNIMPLEMENTED", spec: "1.0.0" };
-  return { what, seen: `code ${error.code}`, spec: undefined };
+  const specs = new Map<Code, SpecVersion>([
+    [Code.FailedPrecondition, "1.0.1"],
+    [Code.Unimplemented, "1.0.0"],
+  ]);
+  return { what, seen: showCode(error.code), spec: specs.get(error.code) };
 }
 
 async function lookAtCancel(target: Target): Promise<DialectSign | undefined> {

@@ -3,15 +3,15 @@ import { findMissingFields, parseMessage } from "@a2a-connect/core/internal";
 import { AgentCardSchema, TaskState } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { expectReason, failureOf, newId, sendTask, toRequest } from "../calls.ts";
+import { expectReason, failureOf, newId, sendTask, showCode, toRequest } from "../calls.ts";
 import { listOf } from "../card-facts.ts";
 import { findDefects, isOlderMember } from "../closed-schema.ts";
 import { expect } from "../expect.ts";
 import { NotApplicable } from "../not-applicable.ts";
-import type { RawBody } from "../raw-calls.ts";
+import { readAnswer, writeCall } from "../raw-calls.ts";
 import { callGrpc } from "../raw-grpc.ts";
 import { type ScenarioGroup, scenarios } from "../scenario.ts";
-import type { Target } from "../target.ts";
+import { type Target, type Wire, wiresByBinding } from "../target.ts";
 
 const path = "/.well-known/agent-card.json";
 
@@ -101,20 +101,16 @@ export const agentCard: ScenarioGroup = scenarios("L Agent card", ({ verifies, a
     "lists every wire in order, each at an address that answers over it, and the draft after what is settled",
     async ({ target }) => {
       const { supportedInterfaces } = await readCard(target);
-      const bindings = [
-        "JSONRPC",
-        "HTTP+JSON",
-        "GRPC",
-        "urn:a2a-connect:binding:connect:v1",
-        "urn:a2a-connect:binding:grpc-web:v1",
-      ];
-      expect(
-        supportedInterfaces.map(({ protocolBinding, protocolVersion }) => [protocolBinding, protocolVersion]),
-      ).toStrictEqual(["1.0", "1.1"].flatMap((version) => bindings.map((binding) => [binding, version])));
-      for (const { protocolBinding, url, protocolVersion } of supportedInterfaces) {
-        expect([protocolBinding, await answers(target, protocolBinding, url, protocolVersion)]).toStrictEqual(
-          [protocolBinding, true],
-        );
+      const inOrder = ["jsonrpc", "http-json", "grpc", "connect", "grpc-web"] as const;
+      const served = supportedInterfaces.map(({ protocolBinding, ...rest }) => ({
+        ...rest,
+        wire: wiresByBinding.get(protocolBinding),
+      }));
+      expect(served.map(({ wire, protocolVersion }) => [protocolVersion, wire])).toStrictEqual(
+        ["1.0", "1.1"].flatMap((version) => inOrder.map((wire) => [version, wire])),
+      );
+      for (const { wire = "grpc", url, protocolVersion } of served) {
+        expect([wire, await answers(target, wire, url, protocolVersion)]).toStrictEqual([wire, true]);
       }
       expect(supportedInterfaces[2]?.url).toMatch(/^[\w.-]+:\d+$/);
     },
@@ -180,47 +176,13 @@ async function readCard(target: Target): Promise<PublicCard> {
   return (await target.fetch(path)).json();
 }
 
-/** Whether an empty ListTasks comes back from that address over that binding in that version. */
-async function answers(
-  target: Target,
-  binding: string,
-  url: string,
-  protocolVersion: string,
-): Promise<boolean> {
+/** Whether an empty ListTasks comes back from that address over that wire in that version. */
+async function answers(target: Target, wire: Wire, url: string, protocolVersion: string): Promise<boolean> {
   const version = { "a2a-version": protocolVersion };
-  const rpcPath = "/lf.a2a.v1.A2AService/ListTasks";
-  switch (binding) {
-    case "JSONRPC": {
-      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ListTasks", params: {} });
-      return (await postJson(target, url, body, version)).result.pageSize === 50;
-    }
-    case "HTTP+JSON":
-      return (await (await target.fetchFrom(`${url}/tasks`, { headers: version })).json()).pageSize === 50;
-    case "GRPC":
-      return (
-        (await callGrpc(target, rpcPath, new Uint8Array(), version, `http://${url}`)).trailers[
-          "grpc-status"
-        ] === "0"
-      );
-    case "urn:a2a-connect:binding:connect:v1":
-      return "pageSize" in (await postJson(target, url + rpcPath, "{}", version));
-    case "urn:a2a-connect:binding:grpc-web:v1": {
-      const type = { ...version, "content-type": "application/grpc-web+proto" };
-      const call = { method: "POST", headers: type, body: new Uint8Array(5) };
-      const response = await target.fetchFrom(url + rpcPath, call);
-      return (await response.text()).includes("grpc-status: 0");
-    }
-    default:
-      return false;
+  if (wire === "grpc") {
+    return (await callGrpc(target, "listTasks", {}, version, `http://${url}`)).status === showCode(0);
   }
-}
-
-async function postJson(
-  target: Target,
-  url: string,
-  body: string,
-  version: Record<string, string>,
-): Promise<RawBody> {
-  const headers = { ...version, "content-type": "application/json" };
-  return (await target.fetchFrom(url, { method: "POST", headers, body })).json();
+  const [path, init] = writeCall(wire, "listTasks", {}, version);
+  const { text, result } = await readAnswer(await target.fetchFrom(url + path, init));
+  return wire === "grpc-web" ? text.includes("grpc-status: 0") : result?.pageSize === 50;
 }

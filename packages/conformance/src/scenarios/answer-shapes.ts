@@ -9,17 +9,8 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import { type Defect, findDefects, isOlderMember } from "../closed-schema.ts";
 import { expect } from "../expect.ts";
 import { helloJson, settledTask } from "../hello.ts";
-import {
-  callRest,
-  callRpc,
-  getRaw,
-  listRaw,
-  type RawAnswer,
-  readAnySse,
-  sendRaw,
-  streamRaw,
-} from "../raw-calls.ts";
-import { jsonWires, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
+import { callRaw, type RawAnswer, readAnySse, sendRaw } from "../raw-calls.ts";
+import { jsonWires, type ScenarioGroup, scenarios } from "../scenario.ts";
 
 /** H, the answers of any server against the closed schema of the proto. */
 export const answerShapes: ScenarioGroup = scenarios("H JSON of answers", ({ anyAgent }) => {
@@ -33,19 +24,22 @@ export const answerShapes: ScenarioGroup = scenarios("H JSON of answers", ({ any
 
   anyOverJson("H-1 H-3 H-4 H-7", "writes a task by the schema", async (stage) => {
     const { id } = await settledTask(stage);
-    expectShape(TaskSchema, await getRaw(stage, id));
+    expectShape(TaskSchema, await callRaw(stage, "getTask", { id }));
   });
 
   anyOverJson("H-1 H-3 H-4 H-7", "writes a list by the schema", async (stage) => {
     const { contextId } = await settledTask(stage);
-    expectShape(ListTasksResponseSchema, await listRaw(stage, { contextId, includeArtifacts: true }));
+    expectShape(
+      ListTasksResponseSchema,
+      await callRaw(stage, "listTasks", { contextId, includeArtifacts: true }),
+    );
   });
 
   anyOverJson.where({ when: ["streaming"] })(
     "H-1 H-3 H-4 H-7",
     "writes every event of a stream by the schema",
     async (stage) => {
-      const { text } = await streamRaw(stage, helloJson(stage));
+      const { text } = await callRaw(stage, "sendStreamingMessage", { message: helloJson(stage) });
       const events = readAnySse(text).map((event) => (stage.wire === "jsonrpc" ? event.result : event));
       expect(events.length, text).toBeGreaterThan(0);
       for (const event of events) {
@@ -58,7 +52,7 @@ export const answerShapes: ScenarioGroup = scenarios("H JSON of answers", ({ any
     "H-1 H-7",
     "writes its extended card by the schema, when it shows it",
     async (stage) => {
-      const answer = await getExtendedCard(stage);
+      const answer = await callRaw(stage, "getExtendedAgentCard", {});
       if (answer.error === undefined) expectShape(AgentCardSchema, answer);
     },
   );
@@ -76,12 +70,6 @@ export const answerShapes: ScenarioGroup = scenarios("H JSON of answers", ({ any
     },
   );
 });
-
-function getExtendedCard({ wire, target }: Stage): Promise<RawAnswer> {
-  return wire === "jsonrpc"
-    ? callRpc(target, "GetExtendedAgentCard", {})
-    : callRest(target, "GET", "/extendedAgentCard");
-}
 
 function expectShape(desc: DescMessage, { result, text }: RawAnswer): void {
   expect(sentences(findDefects(desc, result)), text).toStrictEqual([]);

@@ -1,6 +1,6 @@
 import { findA2AError } from "@a2a-connect/core";
 import { Code, type ConnectError } from "@connectrpc/connect";
-import { expectReason, failureOf, newId, readAll } from "../calls.ts";
+import { expectReason, failureOf, newId, readAll, showCode } from "../calls.ts";
 import { type ScenarioGroup, scenarios } from "../scenario.ts";
 
 /** What an agent says when it cannot do something. */
@@ -50,7 +50,7 @@ function expectKnown(error: ConnectError | undefined): void {
   const reason = findA2AError(error)?.reason;
   if (refusals.has(error.code) || refusals.has(reason)) {
     throw new Error(
-      `the operation is refused as one that is not there: ${reason ?? Code[error.code]}, ${error.rawMessage}`,
+      `the operation is refused as one that is not there: ${reason ?? showCode(error.code)}, ${error.rawMessage}`,
     );
   }
 }

@@ -1,13 +1,13 @@
 import { isObject } from "@a2a-connect/core/internal";
 import { Code } from "@connectrpc/connect";
-import { newId } from "../calls.ts";
+import { newId, showCode } from "../calls.ts";
 import { listOf } from "../card-facts.ts";
 import { expect } from "../expect.ts";
 import { NotApplicable } from "../not-applicable.ts";
-import { readAnswer } from "../raw-calls.ts";
+import { type RawHeaders, readAnswer, writeCall } from "../raw-calls.ts";
 import { callGrpc } from "../raw-grpc.ts";
 import { jsonWires, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
-import { type Wire, wires } from "../target.ts";
+import { wires } from "../target.ts";
 
 /** Headers of callers whom no server knows. */
 const strangers: readonly (readonly [name: string, headers: Readonly<Record<string, string>>])[] = [
@@ -23,7 +23,7 @@ export const credentials: ScenarioGroup = scenarios("O Authentication", ({ anyAg
     guarded.where({ places: wires })("O-2", `refuses a call ${name}`, async (stage) => {
       const refusals: readonly unknown[] =
         stage.wire === "grpc" || stage.wire === "grpc-web"
-          ? [Code.Unauthenticated, Code.PermissionDenied]
+          ? [Code.Unauthenticated, Code.PermissionDenied].map(showCode)
           : [401, 403];
       const { status, refused } = await callAsStranger(stage, headers);
       if (stage.wire === "jsonrpc" && refused && !refusals.includes(status)) {
@@ -55,7 +55,7 @@ const taskNotFound = -32001;
 
 interface Refusal {
   /** The HTTP status; over gRPC and gRPC-Web the code. */
-  readonly status: number;
+  readonly status: number | string;
   /** Whether the answer says that the call has failed. */
   readonly refused: boolean;
   /** Of HTTP. */
@@ -63,39 +63,18 @@ interface Refusal {
 }
 
 /** A GetTask that goes past the credentials of the run. */
-async function callAsStranger(
-  { target, wire }: Stage,
-  own: Readonly<Record<string, string>>,
-): Promise<Refusal> {
-  const path = "/lf.a2a.v1.A2AService/GetTask";
+async function callAsStranger({ target, wire }: Stage, own: RawHeaders): Promise<Refusal> {
   const headers = { "a2a-version": "1.0", ...own };
   const stranger = target.asStranger();
   if (wire === "grpc") {
-    const { trailers } = await callGrpc(stranger, path, new Uint8Array(), headers);
-    const status = Number(trailers["grpc-status"]);
-    return { status, refused: status !== 0, challenge: null };
+    const { status } = await callGrpc(stranger, "getTask", {}, headers);
+    return { status, refused: status !== showCode(0), challenge: null };
   }
-  const id = newId();
-  const post = (type: string, body: BodyInit): RequestInit => ({
-    method: "POST",
-    headers: { ...headers, "content-type": type },
-    body,
-  });
-  const calls: Readonly<Record<Exclude<Wire, "grpc">, readonly [string, RequestInit]>> = {
-    "grpc-web": [path, post("application/grpc-web+proto", new Uint8Array(5))],
-    connect: [path, post("application/json", JSON.stringify({ id }))],
-    jsonrpc: [
-      "",
-      post("application/json", JSON.stringify({ jsonrpc: "2.0", id: 1, method: "GetTask", params: { id } })),
-    ],
-    "http-json": [`/tasks/${id}`, { headers }],
-  };
-  const [below, init] = calls[wire];
-  const response = await stranger.fetchOn(wire, below, init);
+  const response = await stranger.fetchOn(wire, ...writeCall(wire, "getTask", { id: newId() }, headers));
   const challenge = response.headers.get("www-authenticate");
   const { status, header, error, text } = await readAnswer(response);
   const code = header.get("grpc-status") ?? /grpc-status: ?(\d+)/.exec(text)?.[1];
   return wire === "grpc-web"
-    ? { status: Number(code), refused: code !== "0", challenge }
+    ? { status: showCode(code), refused: code !== "0", challenge }
     : { status, refused: status >= 400 || (error !== undefined && error.code !== taskNotFound), challenge };
 }

@@ -1,7 +1,7 @@
 import { bytes, findA2AError } from "@a2a-connect/core";
 import { ErrorInfoSchema } from "@a2a-connect/proto/google/rpc/error_details";
 import { Code, type ConnectError } from "@connectrpc/connect";
-import { failureOf, newId, readAll, toRequest } from "../calls.ts";
+import { failureOf, newId, readAll, showCode, toRequest } from "../calls.ts";
 import type { CardFact } from "../card-facts.ts";
 import { expect } from "../expect.ts";
 import { endedTask, hello, helloPart } from "../hello.ts";
@@ -149,13 +149,15 @@ export const errorTable: ScenarioGroup = scenarios("E Errors, condition by condi
       const { number, sentence } = await readNumber(stage, provoke, reason);
       const member = memberOf[stage.wire];
       const earlier = before[member];
+      const show = (each = Number.NaN) => (member === "grpcCode" ? showCode(each) : each);
       expect(sentence).toMatch(/\w/);
       if (number === earlier && stage.spec === undefined) {
         stage.note(
-          `The number for ${name} (${earlier}) is that of version 1.0.0; 1.0.1 says ${names[member]}.`,
+          `The number for ${name} (${show(earlier)}) is that of version 1.0.0; 1.0.1 says ${show(names[member])}.`,
         );
       } else {
-        expect(number, sentence).toBe((stage.spec === "1.0.0" ? earlier : undefined) ?? names[member]);
+        const wanted = (stage.spec === "1.0.0" ? earlier : undefined) ?? names[member];
+        expect(show(number), sentence).toBe(show(wanted));
       }
     });
 

@@ -2,7 +2,7 @@ import { findA2AError } from "@a2a-connect/core";
 import { findMissingFields } from "@a2a-connect/core/internal";
 import { AgentCardSchema, TaskState } from "@a2a-connect/proto";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { expectReason, failureOf, newId, sendTask } from "../calls.ts";
+import { expectCode, expectReason, newId, sendTask } from "../calls.ts";
 import { expect } from "../expect.ts";
 import { type ScenarioGroup, scenarios } from "../scenario.ts";
 import { asCaller } from "../server-name.ts";
@@ -14,14 +14,13 @@ export const extendedCard: ScenarioGroup = scenarios("A.6 GetExtendedAgentCard",
   anyAgent.where({ when: ["no-extended-card"], server: "bare" })(
     "A-60",
     "refuses the operation when the card does not declare it",
-    ({ client }) => expectReason(client.getExtendedAgentCard({}), "UNSUPPORTED_OPERATION").then(() => {}),
+    ({ client }) => expectReason(client.getExtendedAgentCard({}), "UNSUPPORTED_OPERATION"),
   );
 
   verifies.where({ server: "no-card" })(
     "A-61",
     "says so when a card is declared and there is none",
-    ({ client }) =>
-      expectReason(client.getExtendedAgentCard({}), "EXTENDED_AGENT_CARD_NOT_CONFIGURED").then(() => {}),
+    ({ client }) => expectReason(client.getExtendedAgentCard({}), "EXTENDED_AGENT_CARD_NOT_CONFIGURED"),
   );
 
   anyAgent.where({ when: ["extended-card"] })(
@@ -43,7 +42,7 @@ export const extendedCard: ScenarioGroup = scenarios("A.6 GetExtendedAgentCard",
   );
 
   withIdentity("A-62", "wants to know who calls, and only for this", async ({ client }) => {
-    expect((await failureOf(client.getExtendedAgentCard({}))).code).toBe(Code.Unauthenticated);
+    await expectCode(client.getExtendedAgentCard({}), Code.Unauthenticated);
     expect((await sendTask(client, "task anonymous")).status?.state).toBe(TaskState.COMPLETED);
   });
 

@@ -1,88 +1,66 @@
 import { methods } from "@a2a-connect/core";
-import {
-  GetTaskRequestSchema,
-  ListTasksRequestSchema,
-  ListTasksResponseSchema,
-  SendMessageRequestSchema,
-  StreamResponseSchema,
-  SubscribeToTaskRequestSchema,
-} from "@a2a-connect/proto";
+import { A2AService, ListTasksResponseSchema, StreamResponseSchema } from "@a2a-connect/proto";
 import { BadRequestSchema, ErrorInfoSchema } from "@a2a-connect/proto/google/rpc/error_details";
 import { StatusSchema } from "@a2a-connect/proto/google/rpc/status";
-import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { fromBinary } from "@bufbuild/protobuf";
 import { anyUnpack } from "@bufbuild/protobuf/wkt";
-import { newId, statesOf, toRequest } from "../calls.ts";
+import { Code } from "@connectrpc/connect";
+import { casesOf, casesOfWork, newId, showCode, statesOf, toRequest } from "../calls.ts";
 import { expect } from "../expect.ts";
 import { hello } from "../hello.ts";
 import { NotApplicable } from "../not-applicable.ts";
-import { callGrpc, type GrpcAnswer } from "../raw-grpc.ts";
+import { callGrpc, type GrpcAnswer, postGrpc } from "../raw-grpc.ts";
 import { type ScenarioGroup, scenarios } from "../scenario.ts";
 import { anotherExtension, requiredExtension } from "../server-name.ts";
-
-const service = "/lf.a2a.v1.A2AService";
-const nothing = new Uint8Array();
+import type { Target } from "../target.ts";
 
 /** J */
 export const grpc: ScenarioGroup = scenarios("J gRPC", ({ verifies, anyAgent }) => {
   const streamingAgent = anyAgent.where({ when: ["streaming"] });
 
   verifies("J-1", "answers an empty request for a list at its path over HTTP/2", async ({ target }) => {
-    const { trailers, messages } = await callGrpc(target, `${service}/ListTasks`, nothing);
-    expect(trailers["grpc-status"]).toBe("0");
-    expect(messages.map((message) => fromBinary(ListTasksResponseSchema, message).pageSize)).toStrictEqual([
-      50,
-    ]);
+    const { status, messages } = await callGrpc(target, "listTasks", {});
+    const sizes = messages.map((message) => fromBinary(ListTasksResponseSchema, message).pageSize);
+    expect([status, sizes]).toStrictEqual([showCode(0), [50]]);
   });
 
   anyAgent("J-1", "knows the methods of the schema at their paths over HTTP/2", async ({ target }) => {
-    for (const { name } of Object.values(methods)) {
-      const answer = await callGrpc(target, `${service}/${name}`, nothing);
+    for (const { localName, name } of Object.values(methods)) {
+      const answer = await callGrpc(target, localName, {});
       expect([name, answer.headers[":status"]]).toStrictEqual([name, 200]);
       expect(answer.headers["content-type"]).toMatch(/^application\/grpc/);
       expect(answer.trailers["grpc-status"]).toMatch(/^\d+$/);
       // Version 1.0.0 has UNIMPLEMENTED for what an agent does not support. That has a reason.
-      const known = answer.trailers["grpc-status"] !== "12" || reasonOf(answer) !== undefined;
+      const known = answer.status !== showCode(Code.Unimplemented) || reasonOf(answer) !== undefined;
       expect([name, known]).toStrictEqual([name, true]);
     }
   });
 
   anyAgent.where({ places: ["grpc"] })("J-1 E-7", "does not know other methods", async ({ target }) => {
-    const { messages, trailers } = await callGrpc(target, `${service}/NoSuchMethod`, nothing);
-    expect([messages, trailers["grpc-status"]]).toStrictEqual([[], "12"]);
+    const path = `/${A2AService.typeName}/NoSuchMethod`;
+    const { messages, status } = await postGrpc(target, path, new Uint8Array());
+    expect([messages, status]).toStrictEqual([[], showCode(Code.Unimplemented)]);
   });
 
   anyAgent("J-3", "hears the version in lowercase metadata", async ({ target }) => {
-    const request = toBinary(GetTaskRequestSchema, create(GetTaskRequestSchema, { id: newId() }));
     const reasonFor = async (version: string) =>
-      reasonOf(await callGrpc(target, `${service}/GetTask`, request, { "a2a-version": version }));
+      reasonOf(await callGrpc(target, "getTask", { id: newId() }, { "a2a-version": version }));
     const [spoken, other] = [await reasonFor("1.0"), await reasonFor("9.9")];
     if (spoken === "TASK_NOT_FOUND" && other === spoken) throw new NotApplicable("no version is refused");
     expect([spoken, other]).toStrictEqual(["TASK_NOT_FOUND", "VERSION_NOT_SUPPORTED"]);
   });
 
   anyAgent("J-4 J-6", "has status and ErrorInfo for an unknown task in its trailers", async ({ target }) => {
-    const request = toBinary(GetTaskRequestSchema, create(GetTaskRequestSchema, { id: newId() }));
-    const answer = await callGrpc(target, `${service}/GetTask`, request);
-    expect([answer.headers[":status"], answer.messages, answer.trailers["grpc-status"]]).toStrictEqual([
-      200,
-      [],
-      "5",
-    ]);
-    const { code, message, details } = detailsOf(answer);
-    expect([code, message]).toStrictEqual([5, decodeURIComponent(String(answer.trailers["grpc-message"]))]);
-    expect(details.map(({ typeUrl }) => typeUrl)).toContain("type.googleapis.com/google.rpc.ErrorInfo");
+    const { message, details } = await statusOfUnknown(target, newId());
+    expect(details.map(({ typeUrl }) => typeUrl)).toContain(infoType);
     const infos = details.flatMap((detail) => anyUnpack(detail, ErrorInfoSchema) ?? []);
-    expect(infos).toMatchObject([{ reason: "TASK_NOT_FOUND", domain: "a2a-protocol.org" }]);
+    expect(infos, message).toMatchObject([{ reason: "TASK_NOT_FOUND", domain: "a2a-protocol.org" }]);
   });
 
   anyAgent("J-4", "encodes the sentence of an error with percent signs", async ({ target }) => {
     const answers = [
-      await callGrpc(target, `${service}/ListTasks`, nothing, { "a2a-version": "9%41" }),
-      await callGrpc(
-        target,
-        `${service}/GetTask`,
-        toBinary(GetTaskRequestSchema, create(GetTaskRequestSchema, { id: "ü%41" })),
-      ),
+      await callGrpc(target, "listTasks", {}, { "a2a-version": "9%41" }),
+      await callGrpc(target, "getTask", { id: "ü%41" }),
     ];
     const sentences = answers.map((answer) => [
       String(answer.trailers["grpc-message"] ?? ""),
@@ -97,9 +75,8 @@ export const grpc: ScenarioGroup = scenarios("J gRPC", ({ verifies, anyAgent }) 
   });
 
   streamingAgent("J-5", "streams the answer to a hello as messages, and ends with OK", async (stage) => {
-    const request = toBinary(SendMessageRequestSchema, hello(stage));
-    const { messages, trailers } = await callGrpc(stage.target, `${service}/SendStreamingMessage`, request);
-    expect(trailers["grpc-status"]).toBe("0");
+    const { messages, status } = await callGrpc(stage.target, "sendStreamingMessage", hello(stage));
+    expect(status).toBe(showCode(0));
     const [first] = messages.map((message) => fromBinary(StreamResponseSchema, message).payload.case);
     expect(first).toMatch(/^(task|message)$/);
   });
@@ -108,97 +85,81 @@ export const grpc: ScenarioGroup = scenarios("J gRPC", ({ verifies, anyAgent }) 
     "J-5",
     "fails without a message where there is nothing to subscribe to",
     async ({ target }) => {
-      const unknown = create(SubscribeToTaskRequestSchema, { id: newId() });
-      const answer = await callGrpc(
-        target,
-        `${service}/SubscribeToTask`,
-        toBinary(SubscribeToTaskRequestSchema, unknown),
-      );
+      const answer = await callGrpc(target, "subscribeToTask", { id: newId() });
       expect([answer.messages, reasonOf(answer)]).toStrictEqual([[], "TASK_NOT_FOUND"]);
     },
   );
 
   anyAgent("J-8", "calls a send without a message INVALID_ARGUMENT", async ({ target }) => {
-    const { trailers } = await callGrpc(target, `${service}/SendMessage`, nothing);
-    expect(trailers["grpc-status"]).toBe("3");
+    const { status } = await callGrpc(target, "sendMessage", {});
+    expect(status).toBe(showCode(Code.InvalidArgument));
   });
 
   verifies.where({ server: "required-extension" })(
     "J-3",
     "reads service parameters from lowercase metadata, and echoes extensions in its headers",
     async ({ target }) => {
-      const request = toBinary(ListTasksRequestSchema, create(ListTasksRequestSchema, {}));
-      const call = (metadata: Record<string, string>) =>
-        callGrpc(target, `${service}/ListTasks`, request, metadata);
-      const good = await call({ "a2a-version": "1.0", "a2a-extensions": requiredExtension });
-      expect([good.trailers["grpc-status"], good.headers["a2a-extensions"]]).toStrictEqual([
-        "0",
-        requiredExtension,
-      ]);
-      const none = await call({ "a2a-version": "1.0", ...anotherExtension });
-      expect(reasonOf(none)).toBe("EXTENSION_SUPPORT_REQUIRED");
-      expect(reasonOf(await call({ "a2a-extensions": requiredExtension }))).toBe("VERSION_NOT_SUPPORTED");
-      expect(reasonOf(await call({ "a2a-version": "9.9", "a2a-extensions": requiredExtension }))).toBe(
-        "VERSION_NOT_SUPPORTED",
-      );
+      const call = (metadata: Record<string, string>) => callGrpc(target, "listTasks", {}, metadata);
+      const named = { "a2a-extensions": requiredExtension };
+      const good = await call({ "a2a-version": "1.0", ...named });
+      expect([good.status, good.headers["a2a-extensions"]]).toStrictEqual([showCode(0), requiredExtension]);
+      for (const [metadata, reason] of [
+        [{ "a2a-version": "1.0", ...anotherExtension }, "EXTENSION_SUPPORT_REQUIRED"],
+        [named, "VERSION_NOT_SUPPORTED"],
+        [{ "a2a-version": "9.9", ...named }, "VERSION_NOT_SUPPORTED"],
+      ] as const) {
+        expect(reasonOf(await call(metadata))).toBe(reason);
+      }
     },
   );
 
   verifies("J-4 J-6", "puts status and ErrorInfo into its trailers", async ({ target }) => {
     const id = newId();
-    const request = toBinary(GetTaskRequestSchema, create(GetTaskRequestSchema, { id }));
-    const answer = await callGrpc(target, `${service}/GetTask`, request);
-    expect(answer.headers[":status"]).toBe(200);
-    expect(answer.messages).toStrictEqual([]);
-    expect(answer.trailers["grpc-status"]).toBe("5");
-    expect(decodeURIComponent(String(answer.trailers["grpc-message"]))).toMatch(/\w/);
-    const status = detailsOf(answer);
-    expect(status.code).toBe(5);
-    expect(status.message).toBe(decodeURIComponent(String(answer.trailers["grpc-message"])));
-    expect(status.details.map(({ typeUrl }) => typeUrl)).toStrictEqual([
-      "type.googleapis.com/google.rpc.ErrorInfo",
+    const { message, details } = await statusOfUnknown(target, id);
+    expect(message).toMatch(/\w/);
+    expect(details.map(({ typeUrl }) => typeUrl)).toStrictEqual([infoType]);
+    expect(details.map((detail) => anyUnpack(detail, ErrorInfoSchema))).toMatchObject([
+      { reason: "TASK_NOT_FOUND", domain: "a2a-protocol.org", metadata: { taskId: id } },
     ]);
-    const info = status.details.map((detail) => anyUnpack(detail, ErrorInfoSchema))[0];
-    expect(info).toMatchObject({
-      reason: "TASK_NOT_FOUND",
-      domain: "a2a-protocol.org",
-      metadata: { taskId: id },
-    });
   });
 
   verifies("J-5", "streams a task as its states and its artifact", async ({ target }) => {
-    const request = toBinary(
-      SendMessageRequestSchema,
-      create(SendMessageRequestSchema, toRequest("task it")),
-    );
-    const good = await callGrpc(target, `${service}/SendStreamingMessage`, request);
-    expect(good.trailers["grpc-status"]).toBe("0");
-    const events = good.messages.map((message) => fromBinary(StreamResponseSchema, message));
-    expect(events.map(({ payload }) => payload.case)).toStrictEqual([
-      "task",
-      "statusUpdate",
-      "artifactUpdate",
-      "statusUpdate",
-    ]);
+    const { status, messages } = await callGrpc(target, "sendStreamingMessage", toRequest("task it"));
+    expect(status).toBe(showCode(0));
+    const events = messages.map((message) => fromBinary(StreamResponseSchema, message));
+    expect(casesOf(events)).toStrictEqual(casesOfWork);
     expect(statesOf(events)).toStrictEqual([1, 2, 3]);
   });
 
   verifies("J-8", "names the field that a request lacks", async ({ target }) => {
-    for (const [name, field] of [
-      ["SendMessage", "message"],
-      ["SendStreamingMessage", "message"],
-      ["GetTask", "id"],
-      ["CancelTask", "id"],
-      ["SubscribeToTask", "id"],
+    for (const [operation, field] of [
+      ["sendMessage", "message"],
+      ["sendStreamingMessage", "message"],
+      ["getTask", "id"],
+      ["cancelTask", "id"],
+      ["subscribeToTask", "id"],
     ] as const) {
-      const answer = await callGrpc(target, `${service}/${name}`, nothing);
-      expect([name, answer.trailers["grpc-status"]]).toStrictEqual([name, "3"]);
+      const answer = await callGrpc(target, operation, {});
+      expect([operation, answer.status]).toStrictEqual([operation, showCode(Code.InvalidArgument)]);
       expect(reasonOf(answer)).toBe("INVALID_PARAMS");
       const [, detail] = detailsOf(answer).details.map((any) => anyUnpack(any, BadRequestSchema));
       expect(detail?.fieldViolations.map((violation) => violation.field)).toStrictEqual([field]);
     }
   });
 });
+
+const infoType = "type.googleapis.com/google.rpc.ErrorInfo";
+
+/** What the trailers say of a GetTask of a task that does not exist, which has to be the same in each of them. */
+async function statusOfUnknown(target: Target, id: string) {
+  const answer = await callGrpc(target, "getTask", { id });
+  const { headers, messages, status, trailers } = answer;
+  expect([headers[":status"], messages, status]).toStrictEqual([200, [], showCode(Code.NotFound)]);
+  const details = detailsOf(answer);
+  const said = decodeURIComponent(String(trailers["grpc-message"]));
+  expect([showCode(details.code), details.message]).toStrictEqual([status, said]);
+  return details;
+}
 
 function detailsOf({ trailers }: GrpcAnswer) {
   return fromBinary(StatusSchema, Buffer.from(String(trailers["grpc-status-details-bin"] ?? ""), "base64"));

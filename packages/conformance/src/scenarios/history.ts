@@ -1,9 +1,9 @@
 import type { Task } from "@a2a-connect/proto";
 import { Code } from "@connectrpc/connect";
-import { failureOf, newId, readAll, sendTask, taskOf, toRequest } from "../calls.ts";
+import { expectCode, firstTask, newId, readAll, sendTask, toRequest } from "../calls.ts";
 import { expect } from "../expect.ts";
 import { helloTask, settledTask } from "../hello.ts";
-import { callRest, capture, getRaw } from "../raw-calls.ts";
+import { callRaw, callRest, capture } from "../raw-calls.ts";
 import { jsonWires, type ScenarioGroup, scenarios } from "../scenario.ts";
 import type { A2AClient } from "../target.ts";
 
@@ -69,7 +69,7 @@ export const history: ScenarioGroup = scenarios("C History", ({ verifies, anyAge
     "has no messages in the member `history` of a hello when none are asked for",
     async (stage) => {
       const { id } = await settledTask(stage);
-      const { result, text: body } = await getRaw(stage, id, { historyLength: 0 });
+      const { result, text: body } = await callRaw(stage, "getTask", { id, historyLength: 0 });
       expect([result?.id, result?.history ?? []], body).toStrictEqual([id, []]);
       if (result.history !== undefined) stage.note("`history: []` should rather be left out (C-1).");
     },
@@ -88,8 +88,8 @@ export const history: ScenarioGroup = scenarios("C History", ({ verifies, anyAge
       [toRequest("task result", { configuration: { historyLength: 0 } }), []],
       [toRequest("because", { taskId: id, configuration: { historyLength: 1 } }), ["because"]],
     ] as const) {
-      const [first] = await readAll(client.sendStreamingMessage(request));
-      expect(first === undefined ? undefined : textsOf(taskOf(first))).toStrictEqual(want);
+      const events = await readAll(client.sendStreamingMessage(request));
+      expect(textsOf(firstTask(events))).toStrictEqual(want);
     }
   });
 
@@ -100,7 +100,7 @@ export const history: ScenarioGroup = scenarios("C History", ({ verifies, anyAge
       () => client.getTask({ id, historyLength: -1 }),
       () => client.sendMessage(toRequest("task no", { contextId, configuration })),
     ]) {
-      expect((await failureOf(call())).code).toBe(Code.InvalidArgument);
+      await expectCode(call(), Code.InvalidArgument);
     }
     expect((await client.listTasks({ contextId })).totalSize).toBe(1); // nothing was begun
   });

@@ -14,17 +14,7 @@ import { newId, readAll, sendTask, toRequest } from "../calls.ts";
 import { expect } from "../expect.ts";
 import { hello, helloJson, helloPart, rawHelloTask, settledTask } from "../hello.ts";
 import { NotApplicable } from "../not-applicable.ts";
-import {
-  callRest,
-  callRpc,
-  capture,
-  getRaw,
-  listRaw,
-  memberNames,
-  type RawAnswer,
-  type RawRequest,
-  sendRaw,
-} from "../raw-calls.ts";
+import { callRaw, capture, memberNames, type RawAnswer, type RawRequest, sendRaw } from "../raw-calls.ts";
 import { jsonWires, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
 
 const user = (rest: RawRequest = {}): RawRequest => ({
@@ -56,10 +46,16 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", ({ verifies, anyAgen
   });
 
   for (const [name, refused] of [
-    ["a state that does not exist", (stage: Stage) => listRaw(stage, { status: "TASK_STATE_RUNNING" })],
+    [
+      "a state that does not exist",
+      (stage: Stage) => callRaw(stage, "listTasks", { status: "TASK_STATE_RUNNING" }),
+    ],
     ["a role that does not exist", (stage: Stage) => sendRaw(stage, helloJson(stage, { role: "user" }))],
-    ["a size that is a word", (stage: Stage) => listRaw(stage, { pageSize: "five" })],
-    ["a time that is a word", (stage: Stage) => listRaw(stage, { statusTimestampAfter: "yesterday" })],
+    ["a size that is a word", (stage: Stage) => callRaw(stage, "listTasks", { pageSize: "five" })],
+    [
+      "a time that is a word",
+      (stage: Stage) => callRaw(stage, "listTasks", { statusTimestampAfter: "yesterday" }),
+    ],
   ] as const) {
     anyAgent.where({ places: jsonWires })("H-3 A-13", `calls ${name} invalid`, async (stage) =>
       expectInvalid(await refused(stage)),
@@ -70,12 +66,15 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", ({ verifies, anyAgen
     "H-4",
     "writes the time of a hello in UTC, and reads times with and without a fraction",
     async (stage) => {
-      const { result } = await getRaw(stage, (await settledTask(stage)).id);
+      const { result } = await callRaw(stage, "getTask", { id: (await settledTask(stage)).id });
       const { timestamp } = result.status;
       expect(timestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/);
       const before = new Date(Date.parse(timestamp) - 60_000).toISOString();
       for (const bound of [before, before.replace("Z", "000000Z"), before.replace(/\.\d+Z$/, "Z")]) {
-        const found = await listRaw(stage, { contextId: result.contextId, statusTimestampAfter: bound });
+        const found = await callRaw(stage, "listTasks", {
+          contextId: result.contextId,
+          statusTimestampAfter: bound,
+        });
         expect([bound, found.result?.tasks?.map(({ id }) => id)], found.text).toStrictEqual([
           bound,
           [result.id],
@@ -151,7 +150,7 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", ({ verifies, anyAgen
   });
 
   anyAgent("H-12", "reads small integers from decimal strings", async (stage) => {
-    const { result, text: body } = await listRaw(stage, { contextId: newId(), pageSize: "5" });
+    const { result, text: body } = await callRaw(stage, "listTasks", { contextId: newId(), pageSize: "5" });
     expect(result?.pageSize, body).toBeDefined();
     expect(result.pageSize).toBeGreaterThan(0);
     expect(result.pageSize).toBeLessThanOrEqual(5);
@@ -185,13 +184,14 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", ({ verifies, anyAgen
     const sent = await sendRaw(stage, message, { history_length: 0, return_immediately: false });
     expect(sent.result.task.contextId).toBe(contextId);
     expect(sent.result.task).not.toHaveProperty("history");
-    const list = await listRaw(stage, { context_id: contextId, page_size: 7, include_artifacts: true });
+    const list = await callRaw(stage, "listTasks", {
+      context_id: contextId,
+      page_size: 7,
+      include_artifacts: true,
+    });
     expect(list.result).toMatchObject({ pageSize: 7, totalSize: 1, tasks: [{ artifacts: [{}] }] });
     const { id } = sent.result.task;
-    const got =
-      stage.wire === "jsonrpc"
-        ? await callRpc(stage.target, "GetTask", { id, history_length: 0 })
-        : await callRest(stage.target, "GET", `/tasks/${id}?history_length=0`);
+    const got = await callRaw(stage, "getTask", { id, history_length: 0 });
     expect(got.result.id).toBe(id);
     expect(got.result).not.toHaveProperty("history");
   });
@@ -205,7 +205,7 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", ({ verifies, anyAgen
   });
 
   verifies("H-3", "refuses an enum number that does not exist", async (stage) => {
-    expectInvalid(await listRaw(stage, { status: 77 }));
+    expectInvalid(await callRaw(stage, "listTasks", { status: 77 }));
   });
 
   verifies("H-4", "writes times in UTC with a Z", async (stage) => {
@@ -227,11 +227,13 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", ({ verifies, anyAgen
       local("+02:00", 120),
       local("-05:30", -330),
     ]) {
-      const found = await listRaw(stage, { contextId, statusTimestampAfter: bound });
+      const found = await callRaw(stage, "listTasks", { contextId, statusTimestampAfter: bound });
       expect([bound, found.result?.totalSize]).toStrictEqual([bound, 1]);
     }
     const later = new Date(ms + 1).toISOString();
-    expect((await listRaw(stage, { contextId, statusTimestampAfter: later })).result.totalSize).toBe(0);
+    expect(
+      (await callRaw(stage, "listTasks", { contextId, statusTimestampAfter: later })).result.totalSize,
+    ).toBe(0);
   });
 
   verifies(
@@ -358,9 +360,9 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", ({ verifies, anyAgen
 
   verifies("H-12", "writes small integers as numbers, and reads decimal strings too", async (stage) => {
     for (const pageSize of [5, "5"]) {
-      expect((await listRaw(stage, { contextId: newId(), pageSize })).result.pageSize).toBe(5);
+      expect((await callRaw(stage, "listTasks", { contextId: newId(), pageSize })).result.pageSize).toBe(5);
     }
-    expectInvalid(await listRaw(stage, { pageSize: 1.5 }));
+    expectInvalid(await callRaw(stage, "listTasks", { pageSize: 1.5 }));
   });
 
   const metadata = {

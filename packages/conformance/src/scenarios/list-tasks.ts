@@ -1,4 +1,3 @@
-import { findFieldViolations } from "@a2a-connect/core";
 import {
   type ListTasksRequest,
   type ListTasksRequestSchema,
@@ -9,11 +8,11 @@ import {
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { Code } from "@connectrpc/connect";
-import { artifactTexts, failureOf, newId, sendTask } from "../calls.ts";
+import { artifactTexts, expectCode, expectFields, failureOf, listedIds, newId, sendTask } from "../calls.ts";
 import { expect } from "../expect.ts";
 import { settledTask } from "../hello.ts";
 import { NotApplicable } from "../not-applicable.ts";
-import { listRaw } from "../raw-calls.ts";
+import { callRaw } from "../raw-calls.ts";
 import { jsonWires, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
 import { asCaller } from "../server-name.ts";
 import type { A2AClient } from "../target.ts";
@@ -58,8 +57,7 @@ export const listTasks: ScenarioGroup = scenarios("A.4 ListTasks", ({ verifies, 
       ids.set(tenant, (await sendTask(client, "task mine", { tenant, contextId })).id);
     }
     for (const tenant of tenants) {
-      const { tasks } = await client.listTasks({ tenant, contextId });
-      expect(tasks.map(({ id }) => id)).toStrictEqual([ids.get(tenant)]);
+      expect(await listedIds(client, { tenant, contextId })).toStrictEqual([ids.get(tenant)]);
     }
   });
 
@@ -147,7 +145,7 @@ export const listTasks: ScenarioGroup = scenarios("A.4 ListTasks", ({ verifies, 
   });
 
   anyOverJson("A-42 A-43 H-7 H-8", "has the four members of a list even when it is empty", async (stage) => {
-    const { result, text: body } = await listRaw(stage, { contextId: newId() });
+    const { result, text: body } = await callRaw(stage, "listTasks", { contextId: newId() });
     expect(result, body).toMatchObject({ tasks: [], nextPageToken: "", totalSize: 0 });
     expect(result).toHaveProperty("pageSize");
   });
@@ -171,7 +169,7 @@ export const listTasks: ScenarioGroup = scenarios("A.4 ListTasks", ({ verifies, 
 
   for (const pageSize of [0, -1, 101]) {
     anyAgent("A-44", `calls a page of ${pageSize} invalid`, ({ client }) =>
-      expectInvalid(client.listTasks({ pageSize })),
+      expectCode(client.listTasks({ pageSize }), Code.InvalidArgument),
     );
   }
 
@@ -213,7 +211,7 @@ export const listTasks: ScenarioGroup = scenarios("A.4 ListTasks", ({ verifies, 
         [{ includeArtifacts: false }, false],
         [{ includeArtifacts: true }, true],
       ] as const) {
-        const { result, text: body } = await listRaw(stage, { contextId, ...params });
+        const { result, text: body } = await callRaw(stage, "listTasks", { contextId, ...params });
         expect(
           result?.tasks?.map((task) => "artifacts" in task),
           body,
@@ -242,16 +240,16 @@ export const listTasks: ScenarioGroup = scenarios("A.4 ListTasks", ({ verifies, 
   });
 
   anyAgent("A-47", "calls a negative length of histories invalid", ({ client }) =>
-    expectInvalid(client.listTasks({ historyLength: -5 })),
+    expectCode(client.listTasks({ historyLength: -5 }), Code.InvalidArgument),
   );
 
   anyAgent("A-48", "calls a page token invalid that it has not given out", ({ client }) =>
-    expectInvalid(client.listTasks({ pageToken: "garbage" })),
+    expectCode(client.listTasks({ pageToken: "garbage" }), Code.InvalidArgument),
   );
 
   for (const pageSize of [0, -1, 101, 150, 2_147_483_647]) {
     verifies("A-44 E-3", `refuses a page of ${pageSize}`, async ({ client }) => {
-      await expectField(client.listTasks({ pageSize }), "pageSize");
+      await expectFields(client.listTasks({ pageSize }), "pageSize");
     });
   }
 
@@ -297,13 +295,15 @@ export const listTasks: ScenarioGroup = scenarios("A.4 ListTasks", ({ verifies, 
       const contextId = newId();
       await sendTask(stage.client, "ask Why?", { contextId });
       const membersOf = async (params: object) =>
-        (await listRaw(stage, { contextId, ...params })).result.tasks.flatMap((task) => Object.keys(task));
+        (await callRaw(stage, "listTasks", { contextId, ...params })).result.tasks.flatMap((task) =>
+          Object.keys(task),
+        );
       for (const params of [{}, { includeArtifacts: false }]) {
         const members = await membersOf(params);
         expect(members).toContain("id");
         expect(members).not.toContain("artifacts");
       }
-      const { result } = await listRaw(stage, { contextId, includeArtifacts: true });
+      const { result } = await callRaw(stage, "listTasks", { contextId, includeArtifacts: true });
       expect(result.tasks.map(({ artifacts }) => artifacts)).toStrictEqual([[]]);
     },
   );
@@ -319,7 +319,7 @@ export const listTasks: ScenarioGroup = scenarios("A.4 ListTasks", ({ verifies, 
     expect(await texts({})).toStrictEqual(["ask Why?", "Why?", "because"]);
     expect(await texts({ historyLength: 0 })).toStrictEqual([]);
     expect(await texts({ historyLength: 2 })).toStrictEqual(["Why?", "because"]);
-    await expectField(client.listTasks({ historyLength: -5 }), "historyLength");
+    await expectFields(client.listTasks({ historyLength: -5 }), "historyLength");
   });
 
   verifies("A-48", "refuses a page token that was not made for this list", async ({ client }) => {
@@ -337,7 +337,7 @@ export const listTasks: ScenarioGroup = scenarios("A.4 ListTasks", ({ verifies, 
       { contextId, status: TaskState.COMPLETED, pageToken },
       { contextId, tenant: "another", pageToken },
     ]) {
-      await expectField(client.listTasks(request), "pageToken");
+      await expectFields(client.listTasks(request), "pageToken");
     }
   });
 });
@@ -376,24 +376,6 @@ async function readPages(
     }
   } while (pageToken !== "");
   return pages;
-}
-
-async function expectInvalid(call: Promise<unknown>): Promise<void> {
-  const error = await failureOf(call);
-  expect(Code[error.code], error.message).toBe("InvalidArgument");
-}
-
-async function listedIds(
-  client: A2AClient,
-  request: Parameters<A2AClient["listTasks"]>[0],
-): Promise<string[]> {
-  return (await client.listTasks(request)).tasks.map(({ id }) => id);
-}
-
-async function expectField(call: Promise<unknown>, field: string): Promise<void> {
-  const error = await failureOf(call);
-  expect(error.code).toBe(Code.InvalidArgument);
-  expect(findFieldViolations(error).map((violation) => violation.field)).toStrictEqual([field]);
 }
 
 function after(

@@ -1,7 +1,7 @@
-import { findA2AError, findFieldViolations } from "@a2a-connect/core";
+import { findA2AError } from "@a2a-connect/core";
 import { file_lf_a2a_v1_a2a } from "@a2a-connect/proto";
 import { Code } from "@connectrpc/connect";
-import { expectReason, failureOf, newId, sendTask } from "../calls.ts";
+import { expectCode, expectFields, expectReason, failureOf, newId, sendTask } from "../calls.ts";
 import { expect } from "../expect.ts";
 import { endedTask } from "../hello.ts";
 import { type ScenarioGroup, scenarios } from "../scenario.ts";
@@ -158,9 +158,7 @@ export const pushConfigs: ScenarioGroup = scenarios(
         "https://169.254.169.254/",
         "http://localhost/",
       ]) {
-        const error = await failureOf(client.createTaskPushNotificationConfig({ taskId, url: bad }));
-        expect(error.code).toBe(Code.InvalidArgument);
-        expect(findFieldViolations(error).map(({ field }) => field)).toStrictEqual(["url"]);
+        await expectFields(client.createTaskPushNotificationConfig({ taskId, url: bad }), "url");
       }
     });
 
@@ -219,8 +217,7 @@ export const pushConfigs: ScenarioGroup = scenarios(
       expect(second.configs.map(({ id }) => id)).toStrictEqual(["c"]);
       expect(second.nextPageToken).toBe("");
       for (const bad of [{ pageToken: "garbage" }, { pageSize: -1 }]) {
-        const error = await failureOf(client.listTaskPushNotificationConfigs({ taskId, ...bad }));
-        expect(error.code).toBe(Code.InvalidArgument);
+        await expectCode(client.listTaskPushNotificationConfigs({ taskId, ...bad }), Code.InvalidArgument);
       }
     });
 

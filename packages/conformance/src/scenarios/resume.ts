@@ -1,15 +1,19 @@
 import { findA2AError, findFieldViolations } from "@a2a-connect/core";
-import { type StreamResponse, TaskState } from "@a2a-connect/proto";
+import { TaskState } from "@a2a-connect/proto";
 import { Code } from "@connectrpc/connect";
 import {
+  casesOf,
+  expectFields,
   expectReason,
   failureOf,
+  firstTask,
   messageOf,
   newId,
   openReader,
   readAll,
   type StreamReader,
   sendTask,
+  showCode,
   statesOf,
   taskOf,
   toRequest,
@@ -49,10 +53,6 @@ async function transcriptOf(client: A2AClient, words: string) {
   return { events, firstId: header?.get("x-a2a-event-id") };
 }
 
-function idOf([first]: readonly StreamResponse[]): string {
-  return first === undefined ? "" : taskOf(first).id;
-}
-
 /** The `id:` lines of an SSE text; undefined for an event without one. */
 function eventIds(text: string): (string | undefined)[] {
   const blocks = text.split("\n\n").filter((block) => block.includes("data: "));
@@ -69,7 +69,7 @@ export const resume: ScenarioGroup = scenarios("A.3 Resuming a stream", ({ verif
       expect(events.length).toBeGreaterThan(4);
       expect(firstId).toBe("1");
       for (let last = 0; last <= events.length; last++) {
-        const stream = subscribe(client, idOf(events), last);
+        const stream = subscribe(client, firstTask(events).id, last);
         expect(await stream.rest()).toStrictEqual(events.slice(last));
         expect(stream.firstId()).toBe(String(last + 1));
       }
@@ -78,22 +78,18 @@ export const resume: ScenarioGroup = scenarios("A.3 Resuming a stream", ({ verif
 
   verifies("A-36", "goes on with what happens after the events that were missed", async ({ client }) => {
     const { events } = await transcriptOf(client, "piece a");
-    const id = idOf(events);
+    const id = firstTask(events).id;
     const stream = subscribe(client, id, 1);
     for (const event of events.slice(1)) {
       expect(await stream.next()).toStrictEqual(event);
     }
     await sendTask(client, "task b", { taskId: id });
-    expect((await stream.rest()).map(({ payload }) => payload.case)).toStrictEqual([
-      "statusUpdate",
-      "artifactUpdate",
-      "statusUpdate",
-    ]);
+    expect(casesOf(await stream.rest())).toStrictEqual(["statusUpdate", "artifactUpdate", "statusUpdate"]);
   });
 
   verifies("A-36", "waits at the newest event of a task that goes on", async ({ client }) => {
     const { events } = await transcriptOf(client, "piece a");
-    const id = idOf(events);
+    const id = firstTask(events).id;
     const stream = subscribe(client, id, events.length);
     const rest = stream.rest();
     await sendTask(client, "task b", { taskId: id });
@@ -106,7 +102,7 @@ export const resume: ScenarioGroup = scenarios("A.3 Resuming a stream", ({ verif
     "gives the task as it is the id of the last event that is in it",
     async ({ client }) => {
       const { events } = await transcriptOf(client, "piece a");
-      const id = idOf(events);
+      const id = firstTask(events).id;
       const stream = subscribe(client, id);
       const snapshot = taskOf(await stream.next());
       expect([snapshot.artifacts.length, stream.firstId()]).toStrictEqual([1, String(events.length)]);
@@ -120,7 +116,7 @@ export const resume: ScenarioGroup = scenarios("A.3 Resuming a stream", ({ verif
 
   verifies("A-36", "numbers the stream of a follow-up where its task has got to", async ({ client }) => {
     const { events } = await transcriptOf(client, "ask Why?");
-    const id = idOf(events);
+    const id = firstTask(events).id;
     let header: Headers | undefined;
     const stream = client.sendStreamingMessage(toRequest("because", { taskId: id }), {
       onHeader: (received) => {
@@ -141,9 +137,10 @@ export const resume: ScenarioGroup = scenarios("A.3 Resuming a stream", ({ verif
   ]) {
     verifies("A-36", `refuses "${wrong}" for an event id`, async ({ client }) => {
       const { id } = await sendTask(client, "task done");
-      const error = await failureOf(client.subscribeToTask({ id }, { headers: { "last-event-id": wrong } }));
-      expect(error.code).toBe(Code.InvalidArgument);
-      expect(findFieldViolations(error).map(({ field }) => field)).toStrictEqual(["Last-Event-ID"]);
+      await expectFields(
+        client.subscribeToTask({ id }, { headers: { "last-event-id": wrong } }),
+        "Last-Event-ID",
+      );
     });
   }
 
@@ -151,14 +148,12 @@ export const resume: ScenarioGroup = scenarios("A.3 Resuming a stream", ({ verif
     const { events } = await transcriptOf(client, "task done");
     const asking = await transcriptOf(client, "question Which one?");
     for (const [id, ahead] of [
-      [idOf(events), events.length + 1],
-      [idOf(asking.events), asking.events.length + 1],
-      [idOf(asking.events), Number.MAX_SAFE_INTEGER],
+      [firstTask(events).id, events.length + 1],
+      [firstTask(asking.events).id, asking.events.length + 1],
+      [firstTask(asking.events).id, Number.MAX_SAFE_INTEGER],
     ] as const) {
       const headers = { "last-event-id": String(ahead) };
-      const error = await failureOf(client.subscribeToTask({ id }, { headers }));
-      expect(error.code).toBe(Code.InvalidArgument);
-      expect(findFieldViolations(error).map(({ field }) => field)).toStrictEqual(["Last-Event-ID"]);
+      await expectFields(client.subscribeToTask({ id }, { headers }), "Last-Event-ID");
     }
   });
 
@@ -197,8 +192,8 @@ export const resume: ScenarioGroup = scenarios("A.3 Resuming a stream", ({ verif
       const error = await failureOf(
         client.sendStreamingMessage(toRequest("task no", { contextId }), { headers }),
       );
-      expect([error.code, findA2AError(error)?.reason]).toStrictEqual([
-        Code.InvalidArgument,
+      expect([showCode(error.code), findA2AError(error)?.reason]).toStrictEqual([
+        showCode(Code.InvalidArgument),
         "INVALID_PARAMS",
       ]);
       expect(findFieldViolations(error)).toStrictEqual([

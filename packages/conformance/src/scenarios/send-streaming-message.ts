@@ -3,7 +3,10 @@ import { applyStep } from "@a2a-connect/core/internal";
 import { type Artifact, type Task, TaskState } from "@a2a-connect/proto";
 import {
   artifactTexts,
+  casesOf,
+  casesOfWork,
   expectReason,
+  firstTask,
   messageOf,
   newId,
   openReader,
@@ -17,7 +20,7 @@ import {
 import { expect } from "../expect.ts";
 import { endedTask, hello, helloJson, isEnded } from "../hello.ts";
 import { NotApplicable } from "../not-applicable.ts";
-import { capture, streamRaw } from "../raw-calls.ts";
+import { callRaw, capture } from "../raw-calls.ts";
 import { jsonWires, type ScenarioGroup, scenarios } from "../scenario.ts";
 
 const { SUBMITTED, WORKING, INPUT_REQUIRED, AUTH_REQUIRED, COMPLETED } = TaskState;
@@ -74,12 +77,7 @@ export const sendStreamingMessage: ScenarioGroup = scenarios(
       "begins with the task, tells every step in order, and ends after the last state",
       async ({ client }) => {
         const events = await readAll(client.sendStreamingMessage(toRequest("task result")));
-        expect(events.map(({ payload }) => payload.case)).toStrictEqual([
-          "task",
-          "statusUpdate",
-          "artifactUpdate",
-          "statusUpdate",
-        ]);
+        expect(casesOf(events)).toStrictEqual(casesOfWork);
         expect(statesOf(events)).toStrictEqual([SUBMITTED, WORKING, COMPLETED]);
       },
     );
@@ -89,7 +87,7 @@ export const sendStreamingMessage: ScenarioGroup = scenarios(
       "answers a hello with one message, or with a task and its updates to the end",
       async (stage) => {
         const events = await readAll(stage.client.sendStreamingMessage(hello(stage)));
-        const [first, ...rest] = events.map(({ payload }) => payload.case);
+        const [first, ...rest] = casesOf(events);
         if (first === "message") {
           expect(rest, "a message is the only event of its stream").toStrictEqual([]);
           return;
@@ -217,7 +215,9 @@ export const sendStreamingMessage: ScenarioGroup = scenarios(
       "A-27 K-7",
       "refuses an unknown task with its status and its error, and opens no event stream",
       async (stage) => {
-        const { status, header, json } = await streamRaw(stage, helloJson(stage, { taskId: newId() }));
+        const { status, header, json } = await callRaw(stage, "sendStreamingMessage", {
+          message: helloJson(stage, { taskId: newId() }),
+        });
         expect([status, header.get("content-type")]).toStrictEqual([
           404,
           expect.stringMatching(/^application\/(a2a\+)?json/),
@@ -228,14 +228,15 @@ export const sendStreamingMessage: ScenarioGroup = scenarios(
 
     verifies("A-28 J-7", "names the task and the context in every update", async ({ client }) => {
       for (const words of ["task result", "stream 3", "fail broken", "tck-stream"]) {
-        const [first, ...updates] = await readAll(client.sendStreamingMessage(toRequest(words)));
-        const task = first === undefined ? undefined : taskOf(first);
+        const events = await readAll(client.sendStreamingMessage(toRequest(words)));
+        const { id, contextId } = firstTask(events);
+        const updates = events.slice(1);
         expect(updates.length).toBeGreaterThan(0);
         for (const { payload } of updates) {
-          expect(payload.value).toMatchObject({ taskId: task?.id, contextId: task?.contextId });
+          expect(payload.value).toMatchObject({ taskId: id, contextId });
         }
-        expect(task?.id).toMatch(/./);
-        expect(task?.contextId).toMatch(/./);
+        expect(id).toMatch(/./);
+        expect(contextId).toMatch(/./);
       }
     });
 

@@ -1,4 +1,4 @@
-import { findA2AError, findFieldViolations } from "@a2a-connect/core";
+import { findA2AError } from "@a2a-connect/core";
 import {
   type StreamResponse,
   TaskSchema,
@@ -11,8 +11,11 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { Code } from "@connectrpc/connect";
 import {
   artifactTexts,
+  expectCode,
+  expectFields,
   expectReason,
   failureOf,
+  listedIds,
   newId,
   openReader,
   readAll,
@@ -25,7 +28,7 @@ import {
 import { expect } from "../expect.ts";
 import { endedTask, hello, settledTask } from "../hello.ts";
 import { NotApplicable } from "../not-applicable.ts";
-import { capture, getRaw, listRaw } from "../raw-calls.ts";
+import { callRaw, capture } from "../raw-calls.ts";
 import { jsonWires, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
 import { asCaller } from "../server-name.ts";
 
@@ -108,7 +111,7 @@ export const taskStates: ScenarioGroup = scenarios("B States", ({ verifies, anyA
           const { result } = await capture(stage, (client) => client.getTask({ id }));
           expect(result.status.state).toBe(name);
           for (const status of [name, number]) {
-            const list = await listRaw(stage, { contextId: result.contextId, status });
+            const list = await callRaw(stage, "listTasks", { contextId: result.contextId, status });
             expect(list.result.tasks.map((found: { id: string }) => found.id)).toStrictEqual([id]);
           }
           await stage.client.cancelTask({ id }).catch(() => undefined); // what runs is not left running
@@ -122,9 +125,12 @@ export const taskStates: ScenarioGroup = scenarios("B States", ({ verifies, anyA
     "writes the state of a hello by its name, and finds it by that",
     async (stage) => {
       const { id, contextId } = await endedTask(stage);
-      const { result } = await getRaw(stage, id);
+      const { result } = await callRaw(stage, "getTask", { id });
       expect(names.indexOf(result.status.state), `${result.status.state} is no state`).toBeGreaterThan(0);
-      const { result: list, text } = await listRaw(stage, { contextId, status: result.status.state });
+      const { result: list, text } = await callRaw(stage, "listTasks", {
+        contextId,
+        status: result.status.state,
+      });
       expect(
         list?.tasks?.map((found) => found.id),
         text,
@@ -135,7 +141,7 @@ export const taskStates: ScenarioGroup = scenarios("B States", ({ verifies, anyA
   // A query has names only (spec §11.5).
   anyAgent.where({ places: ["jsonrpc"] })("H-3", "reads the number of a state", async (stage) => {
     const { id, contextId, status } = await endedTask(stage);
-    const { result, text } = await listRaw(stage, { contextId, status: status?.state });
+    const { result, text } = await callRaw(stage, "listTasks", { contextId, status: status?.state });
     expect(
       result?.tasks?.map((found) => found.id),
       text,
@@ -144,11 +150,12 @@ export const taskStates: ScenarioGroup = scenarios("B States", ({ verifies, anyA
 
   anyAgent("B-1 B-4", "finds the task of a hello by the number of its state", async (stage) => {
     const { id, contextId, status } = await endedTask(stage);
-    const { tasks } = await stage.client.listTasks({
-      contextId,
-      status: status?.state ?? TaskState.UNSPECIFIED,
-    });
-    expect(tasks.map((found) => found.id)).toStrictEqual([id]);
+    expect(
+      await listedIds(stage.client, {
+        contextId,
+        status: status?.state ?? TaskState.UNSPECIFIED,
+      }),
+    ).toStrictEqual([id]);
   });
 
   verifies("B-2", "takes a refinement as another task of the same context", async ({ client }) => {
@@ -207,17 +214,17 @@ export const taskStates: ScenarioGroup = scenarios("B States", ({ verifies, anyA
     const { id } = await sendTask(client, "ask Why?");
     const request = toRequest("because", { taskId: id, contextId: newId() });
     for (const call of [client.sendMessage(request), client.sendStreamingMessage(request)]) {
-      const error = await failureOf(call);
-      expect(error.code).toBe(Code.InvalidArgument);
-      expect(findFieldViolations(error).map(({ field }) => field)).toStrictEqual(["message.contextId"]);
+      await expectFields(call, "message.contextId");
     }
     expect((await client.getTask({ id })).status?.state).toBe(TaskState.INPUT_REQUIRED);
   });
 
   verifies("B-7", "checks the context before it says that a task has ended", async ({ client }) => {
     const { id } = await sendTask(client, "task done");
-    const error = await failureOf(client.sendMessage(toRequest("more", { taskId: id, contextId: newId() })));
-    expect(error.code).toBe(Code.InvalidArgument);
+    const error = await expectCode(
+      client.sendMessage(toRequest("more", { taskId: id, contextId: newId() })),
+      Code.InvalidArgument,
+    );
     expect(findA2AError(error)?.reason).toBe("INVALID_PARAMS");
   });
 
@@ -258,8 +265,7 @@ export const taskStates: ScenarioGroup = scenarios("B States", ({ verifies, anyA
   );
 
   verifies("B-8", "fails the call when an agent throws before there is a task", async ({ client }) => {
-    const error = await failureOf(client.sendMessage(toRequest("throw-now")));
-    expect(error.code).toBe(Code.Internal);
+    const error = await expectCode(client.sendMessage(toRequest("throw-now")), Code.Internal);
     expect(findA2AError(error)).toBeUndefined();
     expect(error.message).not.toContain("on purpose");
   });
