@@ -29,6 +29,7 @@ export function planServers(): Readonly<Record<ServerName, ServerPlan>> {
     "lenient-version": plan("full", { ...full, assumeVersion: "1.0" }),
     credentials: plan("full", { ...full, wires: { interceptors: [demandCredentials] } }, bearer),
     signed: plan("full", { ...full, signing: { keys: [{ key: signingKey() }] } }),
+    "one-version": plan("full", { ...full, protocolVersions: ["1.0"] }),
     "short-poll": plan("full", { ...full, longPollMs: 20 }),
   };
 }

@@ -20,6 +20,8 @@ export type ServerName =
   | "credentials"
   /** Signs its cards. */
   | "signed"
+  /** Speaks no version but 1.0. */
+  | "one-version"
   /** Lets no caller wait for a newer generation for long. */
   | "short-poll";
 

@@ -30,6 +30,7 @@ const setups: Readonly<Record<Exclude<ServerName, "full">, string>> = {
   credentials: "to refuse callers without credentials",
   "lenient-version": "to take a call without a version for 1.0",
   signed: "with a signed card",
+  "one-version": "to speak no version but 1.0",
   "short-poll": "to hold no call for long",
 };
 

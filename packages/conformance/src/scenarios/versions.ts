@@ -82,7 +82,7 @@ export const versions: ScenarioGroup = scenarios("F Versions", ({ verifies, anyA
   });
 
   for (const version of [null, ""]) {
-    anyAgent(
+    anyAgent.where({ server: "one-version" })(
       "F-4",
       `takes ${version === null ? "no" : "an empty"} version of any call for 0.3`,
       async ({ target, wire }) => {
