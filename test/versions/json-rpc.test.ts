@@ -1,7 +1,9 @@
 // What callers of A2A 0.3 and before may write over JSON-RPC, and what they are told.
 import { type ServeOptions, serve } from "@a2a-connect/node";
 import { defineAgent } from "@a2a-connect/server";
-import { describe, expect, it, onTestFinished } from "vitest";
+import canonicalize from "canonicalize";
+import { base64url, type FlattenedJWS, flattenedVerify } from "jose";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
 /** Repeats its message, and asks first when it is told to. */
 const agent = defineAgent({
@@ -296,26 +298,54 @@ describe("a card for both versions", () => {
 });
 
 describe("a signed card", () => {
-  it("stays the card of 1.0, and that of 0.3 is given to those who say so", async () => {
-    const pair = await crypto.subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, true, [
-      "sign",
-      "verify",
-    ]);
-    const { url } = await start({
-      signing: { keys: [{ key: await crypto.subtle.exportKey("jwk", pair.privateKey) }] },
-    });
-    const get = async (path: string, version?: string) => {
+  let keys: CryptoKeyPair;
+  beforeAll(async () => {
+    keys = await crypto.subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, true, ["sign", "verify"]);
+  });
+  const startSigned = async (options: Partial<ServeOptions> = {}) => {
+    const signing = { keys: [{ key: await crypto.subtle.exportKey("jwk", keys.privateKey) }] };
+    const { url } = await start({ signing, ...options });
+    return async (path: string, version?: string) => {
       const header: Record<string, string> = version === undefined ? {} : { "a2a-version": version };
       const response = await fetch(url + path, { headers: header });
-      return { card: await response.json(), vary: response.headers.get("vary")?.toLowerCase() };
+      return { url, card: await response.json(), vary: response.headers.get("vary")?.toLowerCase() };
     };
+  };
+  /** As RFC 7515 has it, and nothing of ours: the payload is RFC 8785 over the card without its signatures. */
+  const verify = async ({
+    signatures: [signature],
+    ...card
+  }: Record<string, unknown> & { signatures: FlattenedJWS[] }) =>
+    flattenedVerify(
+      {
+        ...signature,
+        signature: signature?.signature ?? "",
+        payload: base64url.encode(canonicalize(card) ?? ""),
+      },
+      keys.publicKey,
+    );
+
+  it("stays the card of 1.0, and that of 0.3, signed as well, is given to those who say so", async () => {
+    const get = await startSigned();
     const signed = await get("/.well-known/agent-card.json");
     expect(signed.card).not.toHaveProperty("url");
-    expect(signed.card.signatures).toHaveLength(1);
+    await verify(signed.card);
     const older = await get("/.well-known/agent-card.json", "0.3");
-    expect(older.card).toMatchObject({ url: `${url}/rpc`, protocolVersion: "0.3.0" });
+    expect(older.card).toMatchObject({ url: `${older.url}/rpc`, protocolVersion: "0.3.0" });
     expect(older.card).not.toHaveProperty("supportedInterfaces");
+    const { protectedHeader } = await verify(older.card);
+    expect(protectedHeader).toMatchObject({ alg: "ES256", jku: `${older.url}/.well-known/jwks.json` });
     expect((await get("/.well-known/agent.json")).card).toEqual(older.card);
+    expect((await get("/.well-known/agent-card.json", "1.0")).card).toEqual(signed.card);
     expect([signed.vary, older.vary]).toEqual(Array(2).fill("accept-encoding, a2a-version"));
+    await expect(verify({ ...older.card, url: "https://other.example" })).rejects.toThrow("signature");
+  });
+
+  it("is that of 0.3 for requests without a version where an option says so", async () => {
+    const get = await startSigned({ signedCardVersion: "0.3" });
+    const older = await get("/.well-known/agent-card.json");
+    expect(older.card).toMatchObject({ protocolVersion: "0.3.0", signatures: [{}] });
+    const signed = await get("/.well-known/agent-card.json", "1.0");
+    expect(signed.card).toMatchObject({ supportedInterfaces: [{}, {}, {}, {}, {}], signatures: [{}] });
   });
 });

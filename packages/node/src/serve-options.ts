@@ -104,6 +104,7 @@ const shapes: Record<keyof (ServeOptions & ServeAgentsOptions & AgentToServe), S
   requestTimeoutMs: number,
   retentionMs: either(number, false),
   shutdown: either(object, false),
+  signedCardVersion: oneOf("1.0", "0.3"),
   signing: object,
   stalledReaderTimeoutMs: number,
   store,

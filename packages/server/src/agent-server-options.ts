@@ -95,6 +95,11 @@ export interface AgentServerOptions {
    * `protocolVersions` contains `0.3`. Default false.
    */
   readonly olderCardPath?: boolean;
+  /**
+   * The form of a signed card that a request gets which names no version: `1.0`, or `0.3` while most of your callers are
+   * older. The other one is for requests that name it (docs/trust.md). Default `1.0`. An unsigned card has both forms at once.
+   */
+  readonly signedCardVersion?: "1.0" | "0.3";
   /** How long clients may cache the card and the keys, in seconds. Default 300. */
   readonly cardMaxAgeSeconds?: number;
   /** The operator's name in `/.well-known/ai-catalog.json`. Default: the agent's provider, else the host's name. */

@@ -76,6 +76,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     protocolVersions: offered = [protocolVersion, absentProtocolVersion],
     longPollMs = 30_000,
     maxPageBytes = 4 * 2 ** 20,
+    signedCardVersion = protocolVersion,
     clock = systemClock,
   } = options;
   const protocolVersions = offered.filter((version) => version !== absentProtocolVersion);
@@ -146,7 +147,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
       maxAgeSeconds: cardMaxAgeSeconds,
     }),
     olderCardPath: olderVersions || options.olderCardPath === true,
-    olderVersions: olderVersions ? { clock } : undefined,
+    olderVersions: olderVersions ? { clock, signedCardVersion } : undefined,
     catalogHandler:
       place === undefined
         ? createCatalogHandler({

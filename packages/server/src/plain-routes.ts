@@ -18,7 +18,7 @@ export interface PlainRouteOptions {
   /** Whether the card is also served where callers before A2A 0.3 look. */
   readonly olderCardPath: boolean;
   /** Set when callers of A2A 0.3 are answered: they get a signed card in their own form. */
-  readonly olderVersions: Pick<OlderCardPages, "clock"> | undefined;
+  readonly olderVersions: Pick<OlderCardPages, "clock" | "signedCardVersion"> | undefined;
   /** The catalog with this agent; undefined for one of several agents, which are listed together. */
   readonly catalogHandler: HttpHandler | undefined;
   /** The OpenAPI document of the agent's HTTP+JSON interface at that URL. */
@@ -52,17 +52,17 @@ export function plainRoutes({
       return textResponse(200, contentType, textOf(cards.cardFor(request.forwardedUrl)), header);
     };
   // The card (spec §8.2, §8.6) needs no version header (requirement F-9).
-  const page = explained(async (request) => {
+  const page: HttpHandler = async (request) => {
     const document = await cards.findDocument(request.forwardedUrl, request.signal);
     return serveDocument(request, document, { maxAgeSeconds, varyBy: baseUrls.varyBy(request) });
-  });
+  };
   const { card, older } =
     olderVersions === undefined
       ? { card: page, older: page }
       : olderCardPages(page, { cards, baseUrls, maxAgeSeconds, ...olderVersions });
   return new Map<string, HttpHandler>([
-    ["/.well-known/agent-card.json", card],
-    ...(olderCardPath ? [["/.well-known/agent.json", older] satisfies [string, HttpHandler]] : []),
+    ["/.well-known/agent-card.json", explained(card)],
+    ...(olderCardPath ? [["/.well-known/agent.json", explained(older)] satisfies [string, HttpHandler]] : []),
     ["/.well-known/jwks.json", explained(keySetHandler)],
     ...catalogRoutes(catalogHandler),
     ["/openapi.json", derivedPage("application/json", openApiText)],

@@ -23,7 +23,7 @@ export {
   type ProfiledCard,
   profileCard,
 } from "./profiles/profile-card.ts";
-export { findLegacyWarnings } from "./sign/sign-card.ts";
+export { findLegacyWarnings, signOlderCard } from "./sign/sign-card.ts";
 export type { CardSignerOptions, SignatureOptions, SignCardOptions } from "./sign/sign-options.ts";
 export { cardMemoryKey, createTrim } from "./trust/card-memory.ts";
 export { quote, quoteList } from "./trust/finding.ts";

@@ -1,9 +1,10 @@
+import { toOlderCard } from "@a2a-connect/bindings/server";
 import type { Principal } from "@a2a-connect/core";
 import { RecentMap } from "@a2a-connect/core/internal";
 import { type AgentCapabilities, AgentCapabilitiesSchema, type AgentCard } from "@a2a-connect/proto";
 import { canonicalCard } from "@a2a-connect/signing";
 import type { PublishedKeySet } from "@a2a-connect/signing/internal";
-import { create } from "@bufbuild/protobuf";
+import { create, type JsonObject } from "@bufbuild/protobuf";
 import { type AgentDefinition, type CardDefinition, defineAgent } from "../agent/agent-definition.ts";
 import { withCard } from "../agent/given-card.ts";
 import { withServedCode } from "../agent/served-agent.ts";
@@ -90,6 +91,7 @@ const patienceMs = 1_000;
 export class Cards implements AgentCards {
   readonly #options: CardOptions;
   readonly #elsewhere: RecentMap<string, PublicCard>;
+  readonly #older = new WeakMap<AgentCard, JsonObject>();
   #agent: AgentDefinition;
   #own: PublicCard;
   /** Raised by every change. */
@@ -185,6 +187,27 @@ export class Cards implements AgentCards {
       }
       return last.document;
     }
+  }
+
+  /**
+   * The public card in the form of A2A 0.3, with a signature over that form where cards are signed. The same object until
+   * something changes.
+   *
+   * @param signal aborts when its caller is gone
+   * @throws ConnectError Unavailable when it has to be signed and cannot be
+   */
+  async findOlder(forwardedUrl: string | undefined, signal?: AbortSignal): Promise<JsonObject> {
+    const known = this.#cardAt(forwardedUrl);
+    const { card } = this.#render(known);
+    const older = this.#older.get(card) ?? toOlderCard(JSON.parse(canonicalCard(card)) as JsonObject); // a card is an object
+    this.#older.set(card, older);
+    const signer = this.#signer;
+    if (signer === undefined) {
+      return older;
+    }
+    const failure =
+      "the agent card in the form of A2A 0.3 could not be signed; there is none until it can be";
+    return signer.wait(signer.signOlderOnce(older, known.baseUrl, failure), signal);
   }
 
   /**

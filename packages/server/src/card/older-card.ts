@@ -1,5 +1,5 @@
 import type { HttpHandler } from "@a2a-connect/bindings";
-import { mergeOlderCard, toOlderCard } from "@a2a-connect/bindings/server";
+import { mergeOlderCard } from "@a2a-connect/bindings/server";
 import { absentProtocolVersion, parseProtocolVersion, versionHeader } from "@a2a-connect/core/internal";
 import type { AgentCard } from "@a2a-connect/proto";
 import { canonicalSignedCard } from "@a2a-connect/signing";
@@ -20,29 +20,31 @@ export function writeInBothForms(card: AgentCard): string {
 
 /** What the pages of older cards are made from. */
 export interface OlderCardPages {
-  readonly cards: Pick<Cards, "cardFor" | "signed">;
+  readonly cards: Pick<Cards, "findOlder" | "signed">;
   readonly baseUrls: Pick<BaseUrls, "varyBy">;
   readonly clock: Pick<Clock, "now">;
   readonly maxAgeSeconds: number;
+  /** The form of a signed card that a request without a version gets: `1.0` or `0.3`. */
+  readonly signedCardVersion: string;
 }
 
 /**
- * The two pages of an agent that older callers know, given the page of its card: the card's own, which answers requests
- * for 0.3 with the older form where the card is signed, and the older page.
+ * The two pages of an agent that older callers know, given the page of its card: the card's own, where a card that is signed has
+ * a form for each version, and the older page.
  */
 export function olderCardPages(
   current: HttpHandler,
-  { cards, baseUrls, clock, maxAgeSeconds }: OlderCardPages,
+  { cards, baseUrls, clock, maxAgeSeconds, signedCardVersion }: OlderCardPages,
 ): { readonly card: HttpHandler; readonly older: HttpHandler } {
-  const documents = new WeakMap<AgentCard, Promise<Document>>();
-  const documentOf = (card: AgentCard) => {
+  const documents = new WeakMap<JsonObject, Promise<Document>>();
+  const documentOf = (card: JsonObject) => {
     const known =
-      documents.get(card) ?? createDocument(writeOlder(card), "application/json", clock.now(), undefined);
+      documents.get(card) ?? createDocument(JSON.stringify(card), "application/json", clock.now(), undefined);
     documents.set(card, known);
     return known;
   };
-  const olderForm: HttpHandler = async (request) => {
-    const document = await documentOf(cards.cardFor(request.forwardedUrl));
+  const older: HttpHandler = async (request) => {
+    const document = await documentOf(await cards.findOlder(request.forwardedUrl, request.signal));
     return serveDocument(request, document, { maxAgeSeconds, varyBy: baseUrls.varyBy(request) });
   };
   return {
@@ -50,16 +52,11 @@ export function olderCardPages(
       if (!cards.signed) {
         return current(request);
       }
-      const version = request.header.get(versionHeader);
-      const wantsOlder = version !== null && parseProtocolVersion(version) === absentProtocolVersion;
-      const response = await (wantsOlder ? olderForm : current)(request);
+      const version = parseProtocolVersion(request.header.get(versionHeader) || signedCardVersion);
+      const response = await (version === absentProtocolVersion ? older : current)(request);
       response.header?.append("vary", versionHeader);
       return response;
     },
-    older: (request) => (cards.signed ? olderForm : current)(request),
+    older: (request) => (cards.signed ? older : current)(request),
   };
-}
-
-function writeOlder(card: AgentCard): string {
-  return JSON.stringify(toOlderCard(JSON.parse(canonicalSignedCard(card)) as JsonObject));
 }

@@ -9,7 +9,7 @@ import {
   signCard,
   type VerificationKey,
 } from "@a2a-connect/signing";
-import type { CardSignerOptions, PublishedKeySet } from "@a2a-connect/signing/internal";
+import { type CardSignerOptions, type PublishedKeySet, signOlderCard } from "@a2a-connect/signing/internal";
 import type { JsonObject } from "@bufbuild/protobuf";
 
 /** How the cards of a server are signed. */
@@ -39,6 +39,8 @@ export interface CardSigningKey extends CardSignerOptions {
 export interface SigningKeys {
   /** The card with a signature of each key that signs. @throws Error (as a rejection) naming the key that does not */
   sign(card: AgentCard, baseUrl: string): Promise<AgentCard>;
+  /** The same of the JSON of a card in the form of an older version, whose own text is signed. */
+  signOlder(card: JsonObject, baseUrl: string): Promise<JsonObject>;
   /** The public keys at a time, in milliseconds since 1970: without those whose date is over. */
   keySetAt(now: number): PublishedKeySet;
 }
@@ -66,10 +68,13 @@ export async function openSigningKeys(
     throw new Error(`the key ${kid} is retired, and is to sign: leave one of them out`);
   }
   const rest = header === undefined ? {} : { header };
+  const optionsFor = (baseUrl: string) => {
+    const url = typeof jku === "string" ? jku : jku ? keySetUrl(baseUrl + path) : undefined;
+    return { ...rest, ...(url === undefined ? {} : { jku: url }) };
+  };
   return {
     async sign(card, baseUrl) {
-      const url = typeof jku === "string" ? jku : jku ? keySetUrl(baseUrl + path) : undefined;
-      const options = { ...rest, ...(url === undefined ? {} : { jku: url }) };
+      const options = optionsFor(baseUrl);
       let signed = card;
       for (const signer of signers) {
         signed = await signCard(signed, { ...options, signer }).catch((error: unknown) => {
@@ -78,6 +83,7 @@ export async function openSigningKeys(
       }
       return signed;
     },
+    signOlder: (card, baseUrl) => signOlderCard(card, signers, optionsFor(baseUrl)),
     keySetAt: (now) => createKeySet(published, { now }),
   };
 }

@@ -12,11 +12,12 @@ describe("signing", () => {
   it("keeps 1,000 waiting at most, and all of them wait in vain when those before them fail", async () => {
     const clock = createFakeClock();
     let calls = 0;
-    const signing: Pick<SigningKeys, "sign" | "keySetAt"> = {
+    const signing: SigningKeys = {
       sign: () => {
         calls += 1;
         return new Promise(() => {});
       },
+      signOlder: async (older) => older,
       keySetAt: () => ({ keys: [] }),
     };
     const queue = new SigningQueue(signing, { clock, log: () => {} });
@@ -32,13 +33,14 @@ describe("signing", () => {
   it("begins four at once and the others in their order, and has all places free again after a failure", async () => {
     const begun: ReturnType<typeof Promise.withResolvers<typeof card>>[] = [];
     const names: string[] = [];
-    const signing: Pick<SigningKeys, "sign" | "keySetAt"> = {
+    const signing: SigningKeys = {
       sign: (_card, baseUrl) => {
         const end = Promise.withResolvers<typeof card>();
         begun.push(end);
         names.push(baseUrl);
         return end.promise;
       },
+      signOlder: async (older) => older,
       keySetAt: () => ({ keys: [] }),
     };
     const clock = createFakeClock();

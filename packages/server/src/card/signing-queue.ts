@@ -1,6 +1,7 @@
 import { RecentMap, untilAborted } from "@a2a-connect/core/internal";
 import type { AgentCard } from "@a2a-connect/proto";
 import { canonicalCard } from "@a2a-connect/signing";
+import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../engine/clock.ts";
 import type { LogRecord } from "../engine/engine-context.ts";
@@ -30,16 +31,17 @@ export interface SigningQueueOptions {
 
 /** Signs cards with the same keys: a few at a time, none for ever, and after a failure not again for a while. */
 export class SigningQueue {
-  readonly keys: Pick<SigningKeys, "sign" | "keySetAt">;
+  readonly keys: SigningKeys;
   readonly #options: SigningQueueOptions;
   /** Begins those that wait, oldest first. */
   readonly #waiting: (() => void)[] = [];
   readonly #kept = new RecentMap<string, Promise<AgentCard>>(maxKept);
+  readonly #keptOlder = new RecentMap<string, Promise<JsonObject>>(maxKept);
   #signings = 0;
   /** The time after the last failure, in ticks of the clock, in which signing is not tried. Undefined when the last one succeeded. */
   #pause: { readonly since: number; readonly ms: number } | undefined;
 
-  constructor(keys: Pick<SigningKeys, "sign" | "keySetAt">, options: SigningQueueOptions) {
+  constructor(keys: SigningKeys, options: SigningQueueOptions) {
     this.keys = keys;
     this.#options = options;
   }
@@ -50,7 +52,33 @@ export class SigningQueue {
    * @param failure what the log says when that fails
    * @throws ConnectError Unavailable (as a rejection) when it fails, or is not tried
    */
-  async sign(card: AgentCard, baseUrl: string, failure: string): Promise<AgentCard> {
+  sign(card: AgentCard, baseUrl: string, failure: string): Promise<AgentCard> {
+    return this.#inTurn(() => this.signNow(card, baseUrl), failure);
+  }
+
+  /** As `sign`; the same card gets the same signatures for as long as they are kept. */
+  signOnce(card: AgentCard, baseUrl: string, failure: string): Promise<AgentCard> {
+    const id = JSON.stringify([baseUrl, canonicalCard(card)]);
+    return once(this.#kept, id, () => this.sign(card, baseUrl, failure));
+  }
+
+  /** The same of a card in the form of an older version. */
+  signOlderOnce(card: JsonObject, baseUrl: string, failure: string): Promise<JsonObject> {
+    const signing = () => this.#within(this.keys.signOlder(card, baseUrl));
+    return once(this.#keptOlder, JSON.stringify([baseUrl, card]), () => this.#inTurn(signing, failure));
+  }
+
+  /** The card, signed without waiting for others, as a trial. @throws Error (as a rejection) saying why not */
+  signNow(card: AgentCard, baseUrl: string): Promise<AgentCard> {
+    return this.#within(this.keys.sign(card, baseUrl));
+  }
+
+  #within<Card>(signing: Promise<Card>): Promise<Card> {
+    const late = new Error(`signing a card took longer than ${signTimeoutMs} ms`);
+    return within(this.#options.clock, signTimeoutMs, signing, late);
+  }
+
+  async #inTurn<Card>(signing: () => Promise<Card>, failure: string): Promise<Card> {
     this.#assertTried();
     if (this.#signings < maxSignings) {
       this.#signings += 1;
@@ -61,31 +89,12 @@ export class SigningQueue {
     }
     try {
       this.#assertTried(); // signing may have failed while this card waited
-      return await this.#try(card, baseUrl, failure);
+      return await this.#try(signing, failure);
     } finally {
       const next = this.#waiting.shift();
       if (next === undefined) this.#signings -= 1;
       else next();
     }
-  }
-
-  /** As `sign`; the same card gets the same signatures for as long as they are kept. */
-  signOnce(card: AgentCard, baseUrl: string, failure: string): Promise<AgentCard> {
-    const id = JSON.stringify([baseUrl, canonicalCard(card)]);
-    const known = this.#kept.get(id);
-    if (known !== undefined) {
-      return known;
-    }
-    const signed = this.sign(card, baseUrl, failure);
-    this.#kept.set(id, signed);
-    signed.catch(() => this.#kept.delete(id));
-    return signed;
-  }
-
-  /** The card, signed without waiting for others, as a trial. @throws Error (as a rejection) saying why not */
-  signNow(card: AgentCard, baseUrl: string): Promise<AgentCard> {
-    const late = new Error(`signing a card took longer than ${signTimeoutMs} ms`);
-    return within(this.#options.clock, signTimeoutMs, this.keys.sign(card, baseUrl), late);
   }
 
   /** What is being signed. @throws ConnectError Unavailable (as a rejection) when the caller is gone */
@@ -97,11 +106,11 @@ export class SigningQueue {
     }
   }
 
-  async #try(card: AgentCard, baseUrl: string, failure: string): Promise<AgentCard> {
+  async #try<Card>(signing: () => Promise<Card>, failure: string): Promise<Card> {
     const { clock, log } = this.#options;
     const begun = clock.ticks();
     try {
-      const signed = await this.signNow(card, baseUrl);
+      const signed = await signing();
       this.#pause = undefined;
       return signed;
     } catch (error) {
@@ -129,6 +138,22 @@ export class SigningQueue {
     const message = "the agent card cannot be signed at the moment; try again later";
     return new ConnectError(message, Code.Unavailable, { "retry-after": String(seconds) });
   }
+}
+
+/** What is kept, or is made and kept unless it fails. */
+function once<Card>(
+  kept: RecentMap<string, Promise<Card>>,
+  id: string,
+  make: () => Promise<Card>,
+): Promise<Card> {
+  const known = kept.get(id);
+  if (known !== undefined) {
+    return known;
+  }
+  const made = make();
+  kept.set(id, made);
+  made.catch(() => kept.delete(id));
+  return made;
 }
 
 /** What the work gives. @throws `late` (as a rejection) when it takes longer than that; it goes on */

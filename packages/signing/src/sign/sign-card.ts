@@ -12,10 +12,10 @@ import { assertKeySetUrl } from "../keys/key-set-url.ts";
 import { checkSigningMembers } from "../option-members.ts";
 import type { LegacyProfile } from "../profiles/profile-card.ts";
 import { SigningError } from "../signing-error.ts";
-import { maxSignatures, SignedCard, signingInput } from "../verify/signed-card.ts";
+import { maxSignatures, SignedCard, type SignedForm, signingInput } from "../verify/signed-card.ts";
 import { openCardSigner } from "./card-signer.ts";
 import { legacyWarnings } from "./legacy-warnings.ts";
-import type { CardSigner, SignCardOptions } from "./sign-options.ts";
+import type { CardSigner, SignatureOptions, SignCardOptions } from "./sign-options.ts";
 
 /** A signature as a card has it (spec §4.4.7). */
 interface CardSignature {
@@ -62,6 +62,24 @@ export async function signCardText(text: string, options: SignCardOptions): Prom
   return writeCanonical(pruneMessage(AgentCardSchema, signed));
 }
 
+/**
+ * Signs a card of A2A 0.3, which has members that no card of 1.0 has: RFC 8785 over its JSON as it stands, without signatures.
+ * Verifiers know it as the profile `raw`.
+ *
+ * @returns a copy with a signature of each signer, and no other
+ * @throws CardTextError when the card has no canonical form
+ */
+export async function signOlderCard(
+  card: JsonObject,
+  signers: readonly CardSigner[],
+  options: Pick<SignatureOptions, "jku" | "header">,
+): Promise<JsonObject> {
+  const { signatures: _, ...unsigned } = card;
+  const forms = new SignedCard(unsigned).forms("raw");
+  const signed = forms.flatMap((form) => signers.map((signer) => signForm(form, signer, options)));
+  return { ...unsigned, signatures: (await Promise.all(signed)).map((signature) => ({ ...signature })) };
+}
+
 /** Verifiers look at so many, so the last of more would be for nothing. */
 function checkCount(signatures: readonly unknown[]): void {
   if (signatures.length <= maxSignatures) return;
@@ -70,7 +88,7 @@ function checkCount(signatures: readonly unknown[]): void {
 }
 
 async function makeSignature(card: SignedCard, options: SignCardOptions): Promise<CardSignature> {
-  const { signer: given, jku, header, legacyVerifiers, onWarning } = options;
+  const { signer: given, legacyVerifiers, onWarning } = options;
   const kind = given === undefined ? "the options of signCard" : "the options of signCard with a signer";
   checkSigningMembers(kind, options);
   const problems = card.findProblems();
@@ -84,13 +102,23 @@ async function makeSignature(card: SignedCard, options: SignCardOptions): Promis
       "shorten it: what is large belongs behind a URL, such as documentationUrl",
     );
   }
-  if (jku !== undefined) assertKeySetUrl(jku);
-  const unprotected = header === undefined ? {} : { header: copyUnprotectedHeader(header) };
   const signer = given ?? (await openCardSigner(options));
-  const protectedText = encodeProtectedHeader(signer, jku);
-  const signature = await signer.sign(signingInput(protectedText, card.strict));
+  const signature = await signForm(card.strict, signer, options);
   if (onWarning !== undefined)
     for (const warning of legacyWarnings(card, legacyVerifiers)) onWarning(warning);
+  return signature;
+}
+
+/** A signature over one form of a card. @throws SigningError for options that make no sense */
+async function signForm(
+  form: SignedForm,
+  signer: CardSigner,
+  { jku, header }: Pick<SignatureOptions, "jku" | "header">,
+): Promise<CardSignature> {
+  if (jku !== undefined) assertKeySetUrl(jku);
+  const unprotected = header === undefined ? {} : { header: copyUnprotectedHeader(header) };
+  const protectedText = encodeProtectedHeader(signer, jku);
+  const signature = await signer.sign(signingInput(protectedText, form));
   return { protected: protectedText, signature: base64url.encode(signature), ...unprotected };
 }
 
