@@ -44,10 +44,12 @@ class CallerConnections {
   #read(): void {
     if (!this.stopped) return;
     this.stopped = false;
-    for (const { _handle } of this.sockets) {
-      if (_handle?.reading !== false) _handle?.readStart(); // false: it was paused
-    }
+    for (const socket of this.sockets) startReading(socket);
   }
+}
+
+function startReading({ _handle }: ReadSocket): void {
+  if (_handle?.reading !== false) _handle?.readStart(); // false: it was paused
 }
 
 /**
@@ -78,10 +80,7 @@ export class Arrivals {
     const connections = this.#callers.get(caller) ?? new CallerConnections();
     this.#callers.set(caller, connections);
     connections.sockets.add(socket);
-    socket.once("close", () => {
-      connections.sockets.delete(socket);
-      if (connections.sockets.size === 0) this.#callers.delete(caller);
-    });
+    socket.once("close", () => this.#forget(caller, connections, socket));
     if (!connections.stopped && connections.waiting.length === 0 && this.#arrived < this.#maxInATurn) {
       begin();
       return;
@@ -89,6 +88,21 @@ export class Arrivals {
     socket.on("error", () => undefined); // without a parser it has no listener
     connections.waiting.push(begin);
     this.#schedule();
+  }
+
+  /** From here on the connection is not read in turns any more. */
+  leave(caller: object, socket: Socket): void {
+    const connections = this.#callers.get(caller);
+    if (connections?.sockets.has(socket) !== true) return;
+    this.#forget(caller, connections, socket);
+    if (connections.stopped) startReading(socket);
+  }
+
+  #forget(caller: object, connections: CallerConnections, socket: Socket): void {
+    connections.sockets.delete(socket);
+    if (connections.sockets.size === 0 && this.#callers.get(caller) === connections) {
+      this.#callers.delete(caller);
+    }
   }
 
   /**
@@ -105,15 +119,16 @@ export class Arrivals {
 
   /** A request of this caller has arrived. */
   countRequest(caller: object): void {
-    this.#count(caller, 1);
+    this.count(caller, 1);
   }
 
   /** A frame or a chunk of a body, or a packet with a part of one, has arrived. */
   countPiece(caller: object): void {
-    this.#count(caller, pieceCost);
+    this.count(caller, pieceCost);
   }
 
-  #count(caller: object, cost: number): void {
+  /** Something of this cost has arrived. */
+  count(caller: object, cost: number): void {
     this.#schedule();
     const hadRoom = this.#arrived < this.#maxInATurn;
     this.#arrived += cost;

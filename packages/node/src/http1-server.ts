@@ -1,3 +1,4 @@
+import { constants } from "node:crypto";
 import {
   createServer,
   type Server as HttpServer,
@@ -56,6 +57,7 @@ export function createHttp1Server(
           key: tls.key as string | Buffer,
           ALPNProtocols: ["h2", "http/1.1"],
           handshakeTimeout: limits.firstByteTimeoutMs,
+          secureOptions: constants.SSL_OP_NO_RENEGOTIATION, // each costs a signature, and HTTP needs none
         });
   // Node ends a half-closed connection at once, and loses the answer. `adopt` keeps it open for a moment.
   Object.assign(server, { httpAllowHalfOpen: true });

@@ -1,5 +1,6 @@
 import type { Server as HttpServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
 import type { HttpHandler } from "@a2a-connect/bindings";
 import { isLoopbackHost } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -8,6 +9,7 @@ import { BodyBudget } from "./body-budget.ts";
 import { createCallerNetworkReader } from "./caller-network.ts";
 import type { ExchangeContext } from "./exchange.ts";
 import { createForwardedUrlReader } from "./forwarded-url.ts";
+import { Handshakes } from "./handshakes.ts";
 import { createHttp1Server } from "./http1-server.ts";
 import { createHttp2Server } from "./http2-server.ts";
 import { type CloseOptions, defaultLimits, type ListenLimits, type ListenOptions } from "./listen-options.ts";
@@ -94,24 +96,23 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
   if (tls === undefined) {
     sniffConnections(server, connections, limits.firstByteTimeoutMs, route);
   } else {
-    const handshakes = new Starts(maxStartsInATurn);
+    const handshakes = new Handshakes(maxStartsInATurn);
+    const accountOf = (socket: Socket) => context.bodies.accountOf(socket, () => socket.remoteAddress);
     server.on("connection", (socket: Socket) => {
       connections.undecided.add(socket);
       awaitHello(socket, limits.firstByteTimeoutMs, () => {
-        const begin = (): void => {
+        void handshakes.begin(accountOf(socket), socket, () => {
           connections.undecided.delete(socket);
           if (context.draining) socket.destroy();
           else if (!socket.destroyed) http1.secure(socket);
-        };
-        socket.on("error", () => undefined); // while it waits it has no other listener
-        const turn = handshakes.turn(context.bodies.accountOf(socket, () => socket.remoteAddress));
-        if (turn === undefined) begin();
-        else void turn.then(begin);
+        });
       });
     });
-    server.on("secureConnection", (socket) =>
-      route(socket, socket.alpnProtocol === "h2" ? "h2" : "http/1.1"),
-    );
+    server.on("keylog", (line: Buffer, socket: TLSSocket) => handshakes.countWork(accountOf(socket), line));
+    server.on("secureConnection", (socket: TLSSocket) => {
+      handshakes.complete(socket);
+      route(socket, socket.alpnProtocol === "h2" ? "h2" : "http/1.1");
+    });
   }
   await bind(server, {
     port,

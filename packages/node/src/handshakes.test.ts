@@ -1,0 +1,96 @@
+import { EventEmitter, once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { connect as connectTls } from "node:tls";
+import { createSelfSignedCertificate } from "@a2a-connect/testing";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { echo } from "../test-support/handlers.ts";
+import { listen } from "./listen.ts";
+
+describe("a port with TLS", () => {
+  it("goes on with few handshakes of TLS 1.2 in a turn of the event loop", async () => {
+    await using listener = await listen(echo, { tls: createSelfSignedCertificate() });
+    await using proxy = await openHoldingProxy(listener.port);
+    const clients = Array.from({ length: 200 }, () =>
+      connectTls({ port: proxy.port, host: "127.0.0.1", maxVersion: "TLSv1.2", rejectUnauthorized: false }),
+    );
+    onTestFinished(() => {
+      for (const client of clients) client.destroy();
+    });
+    const { release, answered } = await proxy.held(clients.length);
+    release();
+    let most = 0;
+    for (let before = 0; answered() < clients.length; before = answered()) {
+      await nextTurn();
+      most = Math.max(most, answered() - before);
+    }
+    expect(most).toBeLessThanOrEqual(64);
+  });
+
+  it("refuses to negotiate TLS 1.2 again, which costs it another signature", async () => {
+    const tls = createSelfSignedCertificate();
+    await using listener = await listen(echo, { tls });
+    const client = connectTls({
+      port: listener.port,
+      host: "127.0.0.1",
+      ca: tls.cert,
+      servername: "localhost",
+      maxVersion: "TLSv1.2",
+    });
+    onTestFinished(() => void client.destroy());
+    await once(client, "secureConnect");
+    const failure = await new Promise((resolve) => {
+      client.on("error", resolve);
+      client.renegotiate({}, resolve);
+    });
+    expect(failure).toMatchObject({ code: "ERR_SSL_NO_RENEGOTIATION" });
+  });
+});
+
+/** Passes connections on to a port, and holds back all that a client sends after its first packet. */
+async function openHoldingProxy(target: number) {
+  const held: (() => void)[] = [];
+  let answered = 0;
+  const sockets = new Set<Socket>();
+  const holds = new EventEmitter();
+  const server = createServer((client) => {
+    const upstream = connect(target, "127.0.0.1");
+    let packets = 0;
+    let isReleased = false;
+    client.on("data", (bytes) => {
+      packets += 1;
+      if (packets !== 2) {
+        upstream.write(bytes);
+        return;
+      }
+      held.push(() => {
+        isReleased = true;
+        upstream.write(bytes);
+      });
+      holds.emit("held");
+    });
+    upstream.on("data", (bytes) => {
+      if (isReleased) answered += 1;
+      isReleased = false;
+      client.write(bytes);
+    });
+    for (const socket of [client, upstream]) sockets.add(socket.on("error", () => undefined));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    /** When so many packets are held. */
+    async held(count: number) {
+      while (held.length < count) await once(holds, "held");
+      const release = (): void => {
+        for (const send of held) send();
+      };
+      return { release, answered: () => answered };
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
