@@ -28,6 +28,8 @@ const reasons: ReadonlyMap<Code, A2AErrorReason> = new Map([
   [Code.Unavailable, "UNAVAILABLE"],
   [Code.DataLoss, "DATA_LOSS"],
   [Code.InvalidArgument, "INVALID_PARAMS"],
+  [Code.Unauthenticated, "UNAUTHENTICATED"],
+  [Code.PermissionDenied, "PERMISSION_DENIED"],
 ]);
 
 function withReason(error: ConnectError): ConnectError {

@@ -24,6 +24,11 @@ export interface HttpRequest {
    * proxy told. Undefined: not known. It tells callers without credentials apart.
    */
   readonly callerNetwork?: string | undefined;
+  /**
+   * How often a header field was sent. `header` may have one of several values only. Without this, each field that is
+   * there counts once.
+   */
+  countFields?(name: string): number;
   readonly method: string;
   readonly header: Headers;
   readonly body: HttpBody;

@@ -144,8 +144,8 @@ for (const [wire, { handler, transport }] of Object.entries(wires)) {
       ["an error of ours", a2aError("CAPACITY", "too many")],
       ["an error of the agent's content", a2aError("CONTENT_TYPE_NOT_SUPPORTED", "no images")],
       ["invalid parameters", invalidParams([{ field: "message.parts[0]", description: "is empty" }])],
-      ["missing credentials", new ConnectError("who are you", Code.Unauthenticated)],
-      ["missing permission", new ConnectError("not you", Code.PermissionDenied)],
+      ["missing credentials", a2aError("UNAUTHENTICATED", "who are you")],
+      ["missing permission", a2aError("PERMISSION_DENIED", "not you", { scope: "s" })],
       ["an unimplemented method", new ConnectError("not here", Code.Unimplemented)],
     ] as const) {
       it(`gives back ${name} as it was (E-4, E-7)`, async () => {
@@ -160,7 +160,7 @@ for (const [wire, { handler, transport }] of Object.entries(wires)) {
         const events: StreamResponse[] = [];
         const streamed = await failure(collect(client.subscribeToTask({ id: "t" }), events));
         expect(events).toHaveLength(1);
-        for (const caught of name.startsWith("missing") && wire === "JSONRPC" ? [unary] : [unary, streamed]) {
+        for (const caught of [unary, streamed]) {
           expect(caught).toMatchObject({ code: error.code, rawMessage: error.rawMessage });
           expect(findA2AError(caught)).toEqual(findA2AError(error));
           expect(findFieldViolations(caught)).toMatchObject(findFieldViolations(error));

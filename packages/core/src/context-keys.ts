@@ -1,3 +1,4 @@
+import type { JsonObject } from "@bufbuild/protobuf";
 import { type ContextKey, createContextKey } from "@connectrpc/connect";
 import { protocolVersion } from "./service-parameters.ts";
 
@@ -7,6 +8,12 @@ export interface Principal {
   readonly id: string;
   /** Whether the caller gave no credentials. */
   readonly anonymous: boolean;
+  /** The tenant that its credentials are for. Undefined: they do not say, and the request may name any. */
+  readonly tenant?: string | undefined;
+  /** The scopes of its credentials. Default none. */
+  readonly scopes?: readonly string[];
+  /** Verified claims of its credentials that agents may see. Default none. */
+  readonly claims?: JsonObject;
 }
 
 /** The caller without credentials. */
@@ -29,16 +36,18 @@ export const forwardedUrlKey: ContextKey<ForwardedUrlSource> = createContextKey<
   { description: "a2a forwarded URL" },
 );
 
-/** Finds the network address of a caller. Finding it may cost time. */
+/** What the connection says of a caller. Finding it may cost time. */
 export interface CallerSource {
   /**
    * IPv4 address, or IPv6 network of 64 bits (`2001:db8:1:2::/64`): that of the connection, or the one that a trusted
    * proxy told. Undefined when calls do not come over a network.
    */
   readonly callerNetwork?: string | undefined;
+  /** How often a header field was sent, before a runtime joined the values or dropped all but one. */
+  countFields?(name: string): number;
 }
 
-/** The caller's network address; unknown by default. */
+/** The connection of a call; unknown by default. */
 export const callerKey: ContextKey<CallerSource> = createContextKey<CallerSource>(
   {},
   { description: "a2a caller" },

@@ -28,6 +28,9 @@ const wanted: readonly (readonly [A2AErrorReason, number, Code, number, string])
   ["TASK_TOO_LARGE", -32053, Code.ResourceExhausted, 413, "a2a-connect"],
   ["DATA_LOSS", -32054, Code.DataLoss, 500, "a2a-connect"],
   ["UNAVAILABLE", -32603, Code.Unavailable, 503, "a2a-connect"],
+  ["UNAUTHENTICATED", -32055, Code.Unauthenticated, 401, "a2a-connect"],
+  ["PERMISSION_DENIED", -32056, Code.PermissionDenied, 403, "a2a-connect"],
+  ["RATE_LIMITED", -32057, Code.ResourceExhausted, 429, "a2a-connect"],
 ];
 
 describe("the error catalogue (E-1 to E-4)", () => {
@@ -55,10 +58,11 @@ describe("the error catalogue (E-1 to E-4)", () => {
   it("has a name on the JSON wires for every code", () => {
     const codes = Object.values(Code).filter((code): code is Code => typeof code === "number");
     expect(codes).toHaveLength(16);
+    const { UNAUTHENTICATED, PERMISSION_DENIED } = errorCatalogue;
+    const own = [UNAUTHENTICATED, PERMISSION_DENIED].map(({ jsonRpcCode }) => jsonRpcCode);
     for (const code of codes) {
       const { jsonRpcCode, httpStatus } = genericErrors[code];
-      expect(jsonRpcCode).toBeGreaterThanOrEqual(-32603);
-      expect(jsonRpcCode).toBeLessThanOrEqual(-32601);
+      expect([-32603, -32602, -32601, ...own]).toContain(jsonRpcCode);
       expect(httpStatus).toBeGreaterThanOrEqual(400);
     }
   });

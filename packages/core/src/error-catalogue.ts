@@ -44,7 +44,10 @@ export type A2AErrorReason =
   | "CAPACITY"
   | "TASK_TOO_LARGE"
   | "DATA_LOSS"
-  | "UNAVAILABLE";
+  | "UNAVAILABLE"
+  | "UNAUTHENTICATED"
+  | "PERMISSION_DENIED"
+  | "RATE_LIMITED";
 
 /** The JSON-RPC number for errors without a number of their own. */
 const internalErrorCode = -32603;
@@ -75,6 +78,10 @@ export const errorCatalogue: Readonly<Record<A2AErrorReason, ErrorEntry>> = {
   DATA_LOSS: own(-32054, Code.DataLoss, 500),
   // The store or the whole server is temporarily unavailable. On JSON-RPC it has the number of internal errors (E.1).
   UNAVAILABLE: own(internalErrorCode, Code.Unavailable, 503),
+  // Credentials are missing or wrong; the caller lacks a scope; the caller calls too often (docs/security.md).
+  UNAUTHENTICATED: own(-32055, Code.Unauthenticated, 401),
+  PERMISSION_DENIED: own(-32056, Code.PermissionDenied, 403),
+  RATE_LIMITED: own(-32057, Code.ResourceExhausted, 429),
 };
 
 /** The names of an error without a reason on the JSON wires, by its Connect code (requirements E.1, "Generic"). */
@@ -85,7 +92,7 @@ export const genericErrors: Readonly<Record<Code, Pick<ErrorEntry, "jsonRpcCode"
   [Code.DeadlineExceeded]: { jsonRpcCode: -32603, httpStatus: 504 },
   [Code.NotFound]: { jsonRpcCode: -32603, httpStatus: 404 },
   [Code.AlreadyExists]: { jsonRpcCode: -32603, httpStatus: 409 },
-  [Code.PermissionDenied]: { jsonRpcCode: -32603, httpStatus: 403 },
+  [Code.PermissionDenied]: { jsonRpcCode: -32056, httpStatus: 403 },
   [Code.ResourceExhausted]: { jsonRpcCode: -32603, httpStatus: 429 },
   [Code.FailedPrecondition]: { jsonRpcCode: -32603, httpStatus: 400 },
   [Code.Aborted]: { jsonRpcCode: -32603, httpStatus: 409 },
@@ -94,7 +101,7 @@ export const genericErrors: Readonly<Record<Code, Pick<ErrorEntry, "jsonRpcCode"
   [Code.Internal]: { jsonRpcCode: -32603, httpStatus: 500 },
   [Code.Unavailable]: { jsonRpcCode: -32603, httpStatus: 503 },
   [Code.DataLoss]: { jsonRpcCode: -32603, httpStatus: 500 },
-  [Code.Unauthenticated]: { jsonRpcCode: -32603, httpStatus: 401 },
+  [Code.Unauthenticated]: { jsonRpcCode: -32055, httpStatus: 401 },
 };
 
 /** The reason for a JSON-RPC code, for peers that send no ErrorInfo (requirement E-4). */

@@ -136,6 +136,7 @@ function serveHttp1(
       method,
       url: url ?? 400,
       fields,
+      rawFields: message.rawHeaders,
       source: message,
       declaredLength: declaredLength(message),
       bodyTimeoutMs: undefined,

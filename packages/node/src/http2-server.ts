@@ -202,6 +202,7 @@ function serveHttp2(
       method: fields[":method"] ?? "GET",
       url,
       fields,
+      rawFields: rawHeaders,
       source: stream,
       declaredLength: length === undefined ? undefined : Number(length),
       bodyTimeoutMs: context.requestTimeoutMs,

@@ -55,6 +55,8 @@ export interface Incoming {
   /** The absolute URL, or the status of the refusal when the request is malformed. */
   readonly url: string | PlainErrorCode;
   readonly fields: IncomingHttpHeaders;
+  /** The same as they arrived: name, value, name, value. Of some that are repeated, `fields` has only the first. */
+  readonly rawFields: readonly string[];
   /** The bytes of the body. */
   readonly source: Readable;
   /** From `content-length`; 0 when the request has no body; undefined when only its end tells. */
@@ -86,6 +88,7 @@ export class NodeRequest implements HttpRequest {
   readonly boundToLoopback: boolean;
   readonly #context: RequestContext;
   readonly #fields: IncomingHttpHeaders;
+  readonly #rawFields: readonly string[];
   readonly #call: CallSignal;
   readonly #held: Holding;
   readonly #account: BodyAccount;
@@ -96,7 +99,7 @@ export class NodeRequest implements HttpRequest {
 
   constructor(
     context: RequestContext,
-    { httpVersion, method, fields, socket }: Incoming,
+    { httpVersion, method, fields, rawFields, socket }: Incoming,
     parts: RequestParts,
   ) {
     this.httpVersion = httpVersion;
@@ -106,6 +109,7 @@ export class NodeRequest implements HttpRequest {
     this.boundToLoopback = context.boundToLoopback;
     this.#context = context;
     this.#fields = fields;
+    this.#rawFields = rawFields;
     this.#call = parts.call;
     this.#held = parts.held;
     this.#account = parts.account;
@@ -132,6 +136,14 @@ export class NodeRequest implements HttpRequest {
 
   get callerNetwork(): string | undefined {
     return this.#context.readCallerNetwork(this.#socket, this.#fields);
+  }
+
+  countFields(name: string): number {
+    const wanted = name.toLowerCase();
+    return this.#rawFields.reduce(
+      (count, text, index) => (index % 2 === 0 && text.toLowerCase() === wanted ? count + 1 : count),
+      0,
+    );
   }
 
   hold(bytes: number): void {

@@ -63,6 +63,7 @@ const shapes: Record<keyof (ServeOptions & ServeAgentsOptions & AgentToServe), S
   agent: { words: "what defineAgent returned", holds: isDefinition },
   allowedHosts: texts,
   assumeVersion: text,
+  auth: object,
   cardMaxAgeSeconds: number,
   catalogHost: object,
   clock: object,

@@ -1,3 +1,4 @@
+import type { AuthOptions } from "@a2a-connect/auth";
 import type { BindingOptions, CorsOptions } from "@a2a-connect/bindings/server";
 import type { AgentDefinition } from "./agent/agent-definition.ts";
 import type { CatalogHost } from "./card/ai-catalog.ts";
@@ -50,6 +51,11 @@ export interface AgentServerOptions {
   readonly push?: PushOptions;
   /** The card for callers with credentials; without it the capability is off. */
   readonly extendedCard?: ExtendedCardOptions;
+  /**
+   * Which credentials callers need, and what they may do with them (docs/authentication.md). The card says so, and calls without
+   * them are refused. Default: the server asks for nothing, and all callers without an interceptor's word are one.
+   */
+  readonly auth?: AuthOptions;
   /** Which tenants exist. Default: every name that is not reserved. */
   readonly isTenant?: TenantPredicate;
   /** Parts in one message. Default 1,000. */

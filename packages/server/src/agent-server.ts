@@ -1,3 +1,4 @@
+import { Access } from "@a2a-connect/auth/internal";
 import type { HttpHandler } from "@a2a-connect/bindings";
 import { type BindingOptions, createOpenApi, type ErrorContext } from "@a2a-connect/bindings/server";
 import { absentProtocolVersion, protocolVersion } from "@a2a-connect/core/internal";
@@ -18,6 +19,7 @@ import { systemClock } from "./engine/clock.ts";
 import { defaultEngineLimits, type LogRecord } from "./engine/engine-context.ts";
 import { defaultRetentionMs, Retention } from "./engine/retention.ts";
 import { TaskEngine } from "./engine/task-engine.ts";
+import { accessGate, authGate } from "./gates/auth-gate.ts";
 import { capabilityGate } from "./gates/capability-gate.ts";
 import { extensionGate } from "./gates/extension-gate.ts";
 import { fieldGate } from "./gates/field-gate.ts";
@@ -100,6 +102,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   const retention = new Retention({ store, clock, log, forget }, options.retentionMs ?? defaultRetentionMs);
 
   const baseUrls = createBaseUrls({ ...options, log });
+  const access = options.auth && new Access(options.auth);
   const cards = new Cards({
     agent,
     facts: {
@@ -111,6 +114,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
       mounts,
       protocolVersions,
       place,
+      access,
     },
     baseUrls,
     extended: options.extendedCard,
@@ -121,11 +125,13 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     log,
   });
   const gates: Gate[] = [
+    ...(access === undefined ? [] : [authGate(access)]),
     versionGate({ protocolVersions, assumeVersion: options.assumeVersion }),
     extensionGate(() => cards.capabilities.extensions),
     capabilityGate(cards.capabilities),
     fieldGate(options.maxParts ?? 1_000),
     tenantGate(options.isTenant ?? (() => true), place?.tenant),
+    ...(access === undefined ? [] : [accessGate(access)]),
   ];
   const service = implementService({ agent, engine, store, cards, push, longPollMs, maxPageBytes }, gates);
 
@@ -174,7 +180,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   return {
     handle:
       place === undefined
-        ? guardCallers(route, { ...options, baseUrl: () => baseUrls.own, agents: [agent] })
+        ? guardCallers(route, { ...options, baseUrl: () => baseUrls.own, agents: [options] })
         : route,
     get card() {
       return cards.card;

@@ -2,7 +2,6 @@ import type { HttpHandler, HttpRequest } from "@a2a-connect/bindings";
 import { refuseRpc, withCors } from "@a2a-connect/bindings/server";
 import { isLoopbackHost, parseForeignUrl } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { AgentDefinition } from "./agent/agent-definition.ts";
 import type { AgentServerOptions } from "./agent-server-options.ts";
 import { plainError } from "./plain-routes.ts";
 import { matchesHost, parseListedUrl } from "./reach/listed-host.ts";
@@ -13,7 +12,7 @@ export interface CallerGuardOptions
   /** The server's URL, as in its card. */
   readonly baseUrl: () => string;
   /** The agents behind it. Pages may send the API keys that their cards ask for. */
-  readonly agents: readonly AgentDefinition[];
+  readonly agents: readonly Pick<AgentServerOptions, "agent" | "auth">[];
 }
 
 /**
@@ -99,8 +98,12 @@ export function guardCallers(
 }
 
 /** The header fields in which an agent's callers send API keys. */
-function apiKeyHeaders({ card }: AgentDefinition): readonly string[] {
-  return Object.values(card.securitySchemes ?? {}).flatMap(({ scheme }) =>
+function apiKeyHeaders({ agent, auth }: Pick<AgentServerOptions, "agent" | "auth">): readonly string[] {
+  const schemes = [
+    ...Object.values(agent.card.securitySchemes ?? {}),
+    ...Object.values(auth?.gates ?? {}).map((gate) => gate.scheme),
+  ];
+  return schemes.flatMap(({ scheme }) =>
     scheme?.case === "apiKeySecurityScheme" && scheme.value.location === "header"
       ? (scheme.value.name ?? [])
       : [],

@@ -151,9 +151,9 @@ describe("JSON-RPC errors", () => {
     [
       new ConnectError("who are you", Code.Unauthenticated, { "www-authenticate": 'Bearer realm="a"' }),
       401,
-      -32603,
+      -32055,
     ],
-    [new ConnectError("not you", Code.PermissionDenied), 403, -32603],
+    [new ConnectError("not you", Code.PermissionDenied), 403, -32056],
     [new ConnectError("later", Code.Unavailable), 200, -32603],
     [a2aError("CONTENT_TYPE_NOT_SUPPORTED", "no images"), 200, -32005],
   ] as const) {

@@ -1,4 +1,4 @@
-import { findA2AError } from "@a2a-connect/core";
+import { type A2AErrorReason, findA2AError } from "@a2a-connect/core";
 import { errorCatalogue, formatErrorDetails, wireCodes } from "@a2a-connect/core/internal";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, type ConnectError } from "@connectrpc/connect";
@@ -98,6 +98,11 @@ export function jsonRpcStatus(error: ConnectError): number {
     case Code.PermissionDenied:
       return 403;
     default:
-      return findA2AError(error)?.reason === "BODY_TOO_LARGE" ? 413 : 200;
+      return statuses.get(findA2AError(error)?.reason) ?? 200;
   }
 }
+
+const statuses: ReadonlyMap<A2AErrorReason | undefined, number> = new Map([
+  ["BODY_TOO_LARGE", 413],
+  ["RATE_LIMITED", 429],
+]);

@@ -76,6 +76,11 @@ export interface SkillDescription
   readonly id: string;
   readonly name: string;
   readonly description: string;
+  /**
+   * The scopes that callers need to send messages to this skill, besides those of the operation; the card says so. They count
+   * where the server asks for credentials (`auth`). Default none.
+   */
+  readonly scopes?: readonly string[];
 }
 
 /** The author's part of the card; the rest is derived from what is served. */
@@ -97,7 +102,8 @@ export interface CardDefinition {
   readonly extensions?: readonly MessageInitShape<typeof AgentExtensionSchema>[];
   /**
    * The credentials that callers need, copied into the card unchanged. The server itself does not ask for them: an
-   * interceptor, or a proxy in front of the server, must do that.
+   * interceptor, or a proxy in front of the server, must do that. What the server asks for itself is its option `auth`, and
+   * the card has that without being told.
    */
   readonly securitySchemes?: MessageInitShape<typeof AgentCardSchema>["securitySchemes"];
   /** Which of the schemes callers need: one entry, with all schemes in it (requirement L-9). Copied unchanged, too. */

@@ -37,6 +37,8 @@ export interface DurableAgentCode {
 /** The code that runs a task, and the media types that it accepts and produces. */
 export interface Selection<Code extends TurnAgentCode | DurableAgentCode> {
   readonly skill: string | undefined;
+  /** What its callers need besides the scopes of operations. */
+  readonly scopes: readonly string[];
   readonly code: Code;
   readonly inputModes: readonly string[];
   readonly outputModes: readonly string[];
@@ -84,6 +86,7 @@ export function selectSkillById(agent: AgentDefinition, id: string | undefined):
   const code = id !== undefined && skill === undefined ? rejectUnknownSkill(agent, id) : codeOf(agent, skill);
   const rest = {
     skill: skill?.id,
+    scopes: skill?.scopes ?? [],
     inputModes: modes(skill?.inputModes, agent.card.defaultInputModes),
     outputModes: modes(skill?.outputModes, agent.card.defaultOutputModes),
   };

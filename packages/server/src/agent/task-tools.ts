@@ -4,6 +4,16 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { createArtifactTool, type EventTools, eventTools } from "./event-tools.ts";
 import type { UnusedResults } from "./unused-results.ts";
 
+/** Who has sent the message, as the credentials of its call say. */
+export interface TaskCaller {
+  /** Stable and unique among all callers; `anonymous` for all without credentials. */
+  readonly principal: string;
+  readonly tenant: string;
+  readonly scopes: readonly string[];
+  /** The verified claims that the server's gate was asked for; never the credentials themselves. */
+  readonly claims: JsonObject;
+}
+
 /** What the engine knows about a message, its task and its sender. */
 export interface CallInput {
   readonly message: Message;
@@ -15,6 +25,8 @@ export interface CallInput {
   readonly acceptedOutputModes: readonly string[];
   /** Extensions that the caller activated for this request (requirement G-6). */
   readonly extensions: readonly string[];
+  /** Who has sent the message. Stored with the task where its code may run again. */
+  readonly caller: TaskCaller;
   /** The caller's identity and tenant. */
   readonly principal: string;
   readonly tenant: string;
@@ -38,6 +50,7 @@ export class TaskTools implements ExecutorInput {
   readonly skill: string | undefined;
   readonly acceptedOutputModes: readonly string[];
   readonly extensions: readonly string[];
+  readonly caller: TaskCaller;
   readonly principal: string;
   readonly tenant: string;
   readonly metadata: JsonObject | undefined;
@@ -67,6 +80,7 @@ export class TaskTools implements ExecutorInput {
     this.skill = input.skill;
     this.acceptedOutputModes = input.acceptedOutputModes;
     this.extensions = input.extensions;
+    this.caller = input.caller;
     this.principal = input.principal;
     this.tenant = input.tenant;
     this.metadata = input.metadata;

@@ -1,3 +1,4 @@
+import type { Access } from "@a2a-connect/auth/internal";
 import { lifecycleExtension } from "@a2a-connect/core";
 import {
   AgentCapabilitiesSchema,
@@ -26,6 +27,8 @@ export interface ServerFacts {
   readonly protocolVersions: readonly string[];
   /** Where the agent is when it is not alone. */
   readonly place?: AgentPlace | undefined;
+  /** Which credentials callers need. Undefined: the server does not ask for any. */
+  readonly access?: Access | undefined;
   /** Ids of the skills that are switched off. */
   readonly disabledSkills: readonly string[];
 }
@@ -38,7 +41,7 @@ export interface ServerFacts {
  */
 export function renderCard(
   agent: AgentDefinition,
-  { capabilities, mounts, protocolVersions, place, disabledSkills }: ServerFacts,
+  { capabilities, mounts, protocolVersions, place, access, disabledSkills }: ServerFacts,
   baseUrl: string,
   definition: CardDefinition = agent.card,
 ): AgentCard {
@@ -57,9 +60,9 @@ export function renderCard(
     capabilities: create(AgentCapabilitiesSchema, { ...capabilities, extensions: deriveExtensions(agent) }),
     defaultInputModes: [...(told.defaultInputModes ?? defaultModes)],
     defaultOutputModes: [...(told.defaultOutputModes ?? defaultModes)],
-    skills: skills.map(toSkill),
-    securitySchemes,
-    securityRequirements,
+    skills: skills.map((skill) => toSkill(skill, access)),
+    securitySchemes: { ...securitySchemes, ...access?.securitySchemes },
+    securityRequirements: access?.requirements() ?? securityRequirements,
   });
 }
 
@@ -133,6 +136,9 @@ function deriveLifecycleExtension(agent: AgentDefinition): AgentExtension {
 }
 
 /** The card's part of a skill: `create` takes nothing over that the message does not have. */
-function toSkill(skill: SkillDefinition): AgentSkill {
-  return create(AgentSkillSchema, { ...skill, tags: skill.tags ?? [] });
+function toSkill(skill: SkillDefinition, access: Access | undefined): AgentSkill {
+  const { scopes = [], tags = [], securityRequirements: told = [] } = skill;
+  const securityRequirements =
+    access === undefined || scopes.length === 0 ? told : access.requirements(scopes);
+  return create(AgentSkillSchema, { ...skill, tags, securityRequirements });
 }

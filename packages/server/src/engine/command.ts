@@ -1,7 +1,10 @@
 import type { JsonObject } from "@bufbuild/protobuf";
+import type { TaskCaller } from "../agent/task-tools.ts";
 
 /** What came with a message and is not part of it. */
 export interface CallDetails {
+  /** What the sender's credentials say, beyond the owner of the task. Without credentials there is nothing. */
+  readonly caller?: Pick<TaskCaller, "scopes" | "claims"> | undefined;
   readonly metadata?: JsonObject | undefined;
   readonly acceptedOutputModes?: readonly string[];
   readonly extensions?: readonly string[];

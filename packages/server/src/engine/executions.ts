@@ -544,8 +544,9 @@ export function callInput(
   { owner, name }: Pick<LiveTask, "owner" | "name">,
   { skill }: SkillSelection,
   message: Message,
-  { metadata, acceptedOutputModes = [], extensions = [] }: CallDetails,
+  { metadata, acceptedOutputModes = [], extensions = [], caller: known }: CallDetails,
 ): CallInput {
   const { principal, tenant } = owner;
-  return { message, ...name, skill, acceptedOutputModes, extensions, principal, tenant, metadata };
+  const caller = { principal, tenant, scopes: known?.scopes ?? [], claims: known?.claims ?? {} };
+  return { message, ...name, skill, acceptedOutputModes, extensions, caller, principal, tenant, metadata };
 }

@@ -39,13 +39,11 @@ export class LiveTasks {
   async acquire(owner: Owner, taskId: string, caller?: Reader): Promise<LiveTask | undefined> {
     for (;;) {
       const holding = this.#holdings.get(taskId);
-      if (holding !== undefined) {
-        if (!isSameOwner(holding.live.owner, owner)) {
-          return undefined;
-        }
+      if (holding !== undefined && isSameOwner(holding.live.owner, owner)) {
         holding.holders++;
         return holding.live;
       }
+      // A task of another owner costs the same read as one that does not exist: their times tell nothing apart.
       if (!(await this.#loadOnce(owner, taskId, caller))) {
         return undefined;
       } // another caller that waited for it may have released it, or lost it, in between

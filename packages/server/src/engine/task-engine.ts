@@ -52,12 +52,22 @@ export interface Caller extends Reader {
   readonly owner: Owner;
 }
 
+/** A skill, and the scopes that it asks its callers for. */
+interface SkillScopes {
+  readonly id: string;
+  readonly scopes: readonly string[];
+}
+
 /** A caller's message and its options. */
 export interface SendInput extends Caller, Intake {
   readonly message: Message;
   readonly metadata: JsonObject | undefined;
   readonly acceptedOutputModes: readonly string[];
   readonly extensions: readonly string[];
+  /** What the caller's credentials say beyond its identity. */
+  readonly caller?: CallDetails["caller"];
+  /** Throws when the caller may not send messages to the skill. */
+  readonly assertSkill?: ((skill: SkillScopes) => void) | undefined;
   /** The generation of the named task that the caller knows; undefined accepts any (requirement R-4). */
   readonly ifGenerationMatch?: bigint | undefined;
   /** The last event that the caller has of the stream which this request opened before (requirement A-36). */
@@ -419,6 +429,7 @@ export class TaskEngine {
     const { randomId, clock, served } = this.#context;
     const agent = served.current;
     const selection = selectSkill(agent, message);
+    assertSkill(input, selection);
     assertInputModes(message, selection.inputModes);
     const name = { taskId: randomId(), contextId: message.contextId || randomId() };
     const named = { ...message, ...name };
@@ -539,7 +550,9 @@ export class TaskEngine {
       await live.claim();
       live.assertGeneration(input.ifGenerationMatch);
       live.assertGoing();
-      const { code, inputModes } = selectSkillById(live.agent, live.skill);
+      const selection = selectSkillById(live.agent, live.skill);
+      const { code, inputModes } = selection;
+      assertSkill(input, selection);
       const isQueued = code.whileWorking === "queue" && !isInterrupted(live.acceptedState);
       if (!isQueued) {
         live.assertInterrupted();
@@ -652,12 +665,21 @@ function runsAgain({ code }: SkillSelection): boolean {
   return code.kind === "durable" || code.recovery === "restart";
 }
 
-function detailsOf({ metadata, acceptedOutputModes, extensions }: SendInput): CallDetails {
-  return { metadata, acceptedOutputModes, extensions };
+/** @throws ConnectError PermissionDenied */
+function assertSkill(input: SendInput, { skill: id, scopes }: SkillSelection): void {
+  if (id !== undefined) {
+    input.assertSkill?.({ id, scopes });
+  }
 }
 
-function hasDetails({ metadata, acceptedOutputModes, extensions }: SendInput): boolean {
-  return metadata !== undefined || acceptedOutputModes.length > 0 || extensions.length > 0;
+function detailsOf({ metadata, acceptedOutputModes, extensions, caller }: SendInput): CallDetails {
+  return { metadata, acceptedOutputModes, extensions, caller };
+}
+
+function hasDetails({ metadata, acceptedOutputModes, extensions, caller }: SendInput): boolean {
+  return (
+    metadata !== undefined || acceptedOutputModes.length > 0 || extensions.length > 0 || caller !== undefined
+  );
 }
 
 /** @throws ConnectError InvalidArgument */

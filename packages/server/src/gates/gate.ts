@@ -2,8 +2,11 @@ import type { RpcMethod } from "@a2a-connect/core";
 import type { Message } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 
-/** A gate tests a call before its operation runs, and throws a ConnectError to refuse it. It may set context values. */
-export type Gate = (call: GatedCall) => void;
+/**
+ * A gate tests a call before its operation runs, and throws a ConnectError to refuse it. It may set context values. One that has
+ * to wait returns a promise; all others cost no turn of the event loop.
+ */
+export type Gate = (call: GatedCall) => void | Promise<void>;
 
 /** A call in the form for gates, the same on every wire. */
 export interface GatedCall {

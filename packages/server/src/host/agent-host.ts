@@ -97,7 +97,7 @@ export function createAgentHost<const Name extends string>(options: AgentHostOpt
     handle: guardCallers(route, {
       ...options,
       baseUrl: () => baseUrls.own,
-      agents: Object.values<HostedAgentOptions>(options.agents).map(({ agent }) => agent),
+      agents: Object.values<HostedAgentOptions>(options.agents),
     }),
     // The names are exactly the keys of the options.
     agents: Object.fromEntries(servers) as Record<Name, AgentServer>,

@@ -13,7 +13,7 @@ import {
 import type { AgentDefinition } from "../agent/agent-definition.ts";
 import type { Cards } from "../card/cards.ts";
 import type { TaskEngine } from "../engine/task-engine.ts";
-import type { Gate } from "../gates/gate.ts";
+import type { Gate, GatedCall } from "../gates/gate.ts";
 import type { PushSender } from "../push/push-sender.ts";
 import type { TaskStore } from "../store/task-store.ts";
 import { getTask } from "./get-task.ts";
@@ -76,22 +76,37 @@ type StreamImpl = (request: Message, context: HandlerContext) => AsyncIterable<M
 
 function guardUnary(method: RpcMethod, impl: UnaryImpl, gates: readonly Gate[]): UnaryImpl {
   return (request, context) => {
-    pass(method, request, context, gates);
-    return impl(request, context);
+    const passing = pass({ method, request, context }, gates);
+    return passing === undefined ? impl(request, context) : passing.then(() => impl(request, context));
   };
 }
 
 function guardStream(method: RpcMethod, impl: StreamImpl, gates: readonly Gate[]): StreamImpl {
   return (request, context) => {
-    pass(method, request, context, gates);
-    return impl(request, context);
+    const passing = pass({ method, request, context }, gates);
+    return passing === undefined
+      ? impl(request, context)
+      : streamAfter(passing, () => impl(request, context));
   };
 }
 
-function pass(method: RpcMethod, request: Message, context: HandlerContext, gates: readonly Gate[]): void {
-  for (const gate of gates) {
-    gate({ method, request, context });
+async function* streamAfter<T>(
+  passing: Promise<void>,
+  open: () => AsyncIterable<T>,
+): AsyncGenerator<T, void> {
+  await passing;
+  yield* open();
+}
+
+/** Undefined: the call has passed. A promise: a gate has to wait, and the gates after it come then. */
+function pass(call: GatedCall, gates: readonly Gate[], first = 0): Promise<void> | undefined {
+  for (let index = first; index < gates.length; index++) {
+    const waiting = gates[index]?.(call);
+    if (waiting !== undefined) {
+      return waiting.then(() => pass(call, gates, index + 1));
+    }
   }
+  return undefined;
 }
 
 /** CancelTask: ends a task that has not ended, and returns it (spec §3.1.5). */

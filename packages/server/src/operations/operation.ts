@@ -9,6 +9,7 @@ import {
 import type { A2AService } from "@a2a-connect/proto";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import { shareOf } from "../engine/capacity/shares.ts";
+import type { CallDetails } from "../engine/command.ts";
 import type { Caller, HoldBytes } from "../engine/task-engine.ts";
 import type { Owner } from "../store/task-store.ts";
 
@@ -41,4 +42,10 @@ export function speaksDraft({ values }: HandlerContext): boolean {
 /** The extensions that are active in a call. */
 export function extensionsOf({ values }: HandlerContext): readonly string[] {
   return values.get(extensionsKey);
+}
+
+/** What the caller's credentials say, to be kept with the task; undefined when they say no more than who calls. */
+export function credentialsOf({ values }: HandlerContext): CallDetails["caller"] {
+  const { scopes = [], claims = {} } = values.get(principalKey);
+  return scopes.length === 0 && Object.keys(claims).length === 0 ? undefined : { scopes, claims };
 }

@@ -2,8 +2,9 @@ import { invalidParams } from "@a2a-connect/core";
 import type { SendMessageRequest, TaskPushNotificationConfig } from "@a2a-connect/proto";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { SendInput } from "../engine/task-engine.ts";
+import { skillGuardKey } from "../gates/auth-gate.ts";
 import type { PushSender } from "../push/push-sender.ts";
-import { callerOf, extensionsOf, speaksDraft } from "./operation.ts";
+import { callerOf, credentialsOf, extensionsOf, speaksDraft } from "./operation.ts";
 import { acceptPushConfig } from "./push-config.ts";
 import { assertHistoryLength } from "./show-task.ts";
 
@@ -28,6 +29,8 @@ export function toSendInput(
     metadata,
     acceptedOutputModes: configuration?.acceptedOutputModes ?? [],
     extensions: extensionsOf(context),
+    caller: credentialsOf(context),
+    assertSkill: context.values.get(skillGuardKey),
     pushConfigs: config === undefined ? [] : [config],
     onRegister: config && push && ((taskId) => push.noteCaller({ owner, taskId, id: config.id }, share)),
     reserveConfigs: config && push && (() => push.reserve({ owner, taskId: message.taskId, id: config.id })),

@@ -1,0 +1,125 @@
+import type { SecurityRequirementSchema } from "@a2a-connect/proto";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { unauthenticated } from "./challenge.ts";
+import { type AuthGate, type Caller, type Credentials, isRefusal, type Verdict } from "./gate.ts";
+
+/** Which credentials callers need. */
+export interface Gates {
+  /** The gates by the names of their schemes in the card. */
+  readonly gates: Readonly<Record<string, AuthGate>>;
+  /**
+   * Which gates a call must pass: those of one entry, all of them (requirement L-9). With several, the first names the
+   * principal. Default: any one gate.
+   */
+  readonly requirements?: readonly (readonly string[])[];
+}
+
+/** Finds out who calls. */
+export class Authenticator {
+  readonly #names: readonly string[];
+  readonly #gates: readonly AuthGate[];
+  readonly #requirements: readonly (readonly number[])[];
+
+  /** @throws Error when there is no gate, or a requirement names one that does not exist */
+  constructor({ gates, requirements }: Gates) {
+    this.#names = Object.keys(gates);
+    this.#gates = Object.values(gates);
+    if (this.#gates.length === 0) {
+      throw new Error("auth.gates has no gate: name at least one, such as { token: bearerJwt({ … }) }");
+    }
+    this.#requirements = (requirements ?? this.#names.map((name) => [name])).map((names) =>
+      this.#indexes(names),
+    );
+    if (this.#requirements.length === 0) {
+      throw new Error("auth.requirements has no entry, so no call could ever pass");
+    }
+  }
+
+  #indexes(names: readonly string[]): readonly number[] {
+    if (names.length === 0) {
+      throw new Error("an entry of auth.requirements is empty: every caller would pass it");
+    }
+    return names.map((name) => {
+      const index = this.#names.indexOf(name);
+      if (index === -1) {
+        throw new Error(`auth.requirements names the gate ${JSON.stringify(name)}, and there is none`);
+      }
+      return index;
+    });
+  }
+
+  get gates(): readonly AuthGate[] {
+    return this.#gates;
+  }
+
+  /** The caller; at once when every gate knows at once. @throws ConnectError Unauthenticated */
+  authenticate(credentials: Credentials): Caller | Promise<Caller> {
+    const verdicts = this.#gates.map((gate) => gate.verify(credentials));
+    return verdicts.some((verdict) => verdict instanceof Promise)
+      ? Promise.all(verdicts).then((all) => this.#decide(all))
+      : this.#decide(verdicts as Verdict[]); // none is a promise
+  }
+
+  /** The card's `securityRequirements`. @param scopes those that every call may need */
+  describe(scopes: readonly string[]): MessageInitShape<typeof SecurityRequirementSchema>[] {
+    return this.#requirements.map((indexes) => ({
+      schemes: Object.fromEntries(
+        indexes.map((index) => [
+          this.#names[index],
+          { list: this.#gates[index]?.hasScopes === true ? [...scopes] : [] },
+        ]),
+      ),
+    }));
+  }
+
+  #decide(verdicts: readonly Verdict[]): Caller {
+    for (const indexes of this.#requirements) {
+      const callers = indexes.map((index) => verdicts[index]).filter(isCaller);
+      const [first] = callers;
+      if (first !== undefined && callers.length === indexes.length) {
+        if (callers.length === 1) return first;
+        const caller = combine(first, callers);
+        if (caller !== undefined) return caller;
+      }
+    }
+    throw this.#refuse(verdicts);
+  }
+
+  #refuse(verdicts: readonly Verdict[]): Error {
+    const reasons = verdicts.flatMap((verdict) => (isRefusal(verdict) ? [verdict.refused] : []));
+    const challenges = this.#gates.map(({ challenge }, index) => {
+      const verdict = verdicts[index];
+      return isRefusal(verdict) && challenge.scheme === "Bearer"
+        ? {
+            ...challenge,
+            params: { ...challenge.params, error: "invalid_token", error_description: verdict.refused },
+          }
+        : challenge;
+    });
+    return unauthenticated(reasons[0] ?? "the call needs credentials", challenges);
+  }
+}
+
+function isCaller(verdict: Verdict): verdict is Caller {
+  return verdict !== undefined && !isRefusal(verdict);
+}
+
+/** One caller with several credentials; undefined when they are for different tenants or tasks. */
+function combine(first: Caller, callers: readonly Caller[]): Caller | undefined {
+  const tenants = new Set(callers.flatMap(({ tenant }) => tenant ?? []));
+  const tasks = new Set(callers.flatMap(({ taskId }) => taskId ?? []));
+  if (tenants.size > 1 || tasks.size > 1) return undefined;
+  const [[tenant], [taskId]] = [[...tenants], [...tasks]];
+  return {
+    ...first,
+    tenant,
+    taskId,
+    scopes: [...new Set(callers.flatMap(({ scopes }) => scopes))],
+    claims: Object.assign({}, ...callers.toReversed().map(({ claims }) => claims)),
+    expiresAt: callers.reduce<number | undefined>(
+      (least, { expiresAt }) =>
+        Math.min(least ?? Number.POSITIVE_INFINITY, expiresAt ?? Number.POSITIVE_INFINITY),
+      undefined,
+    ),
+  };
+}

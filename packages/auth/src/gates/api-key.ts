@@ -1,0 +1,142 @@
+import type { AuthGate, Caller, Credentials, Verdict } from "../gate.ts";
+import { defaultScopes } from "../scopes.ts";
+import { constantTimeEqual, sha256 } from "./digest.ts";
+
+/** One API key: what is kept of it, and for whom it is. */
+export interface ApiKey {
+  /** What `hashApiKey` made of the key: `sha256:` and 64 hex digits. The key itself is kept nowhere. */
+  readonly hash: string;
+  /** Default: those that every call needs. */
+  readonly scopes?: readonly string[];
+  /** Default: the request may name any. */
+  readonly tenant?: string;
+}
+
+/** Where the key is, and which keys count. */
+export interface ApiKeyOptions {
+  /** The name of the header field, the query parameter or the cookie that has the key. One of the three. */
+  readonly header?: string;
+  readonly query?: string;
+  readonly cookie?: string;
+  /** The keys by the names of their callers. Called for every request: it may change. */
+  readonly keys: Readonly<Record<string, ApiKey>> | (() => Readonly<Record<string, ApiKey>>);
+}
+
+/** The longest key that is looked at, in characters. */
+const maxKeyLength = 1024;
+
+/** A key as it is kept. Keys must be random, with at least 128 bits: a hash does not protect words. */
+export async function hashApiKey(key: string): Promise<string> {
+  return `sha256:${formatHex(await sha256(key))}`;
+}
+
+/**
+ * A gate for API keys. The principal is `key:NAME`. A query parameter shows up in logs of proxies, and gRPC has no
+ * query: prefer a header.
+ *
+ * @throws Error when a hash is malformed, or not exactly one place is named
+ */
+export function apiKey(options: ApiKeyOptions): AuthGate {
+  const { location, name } = placeOf(options);
+  const read = readers[location];
+  const { keys } = options;
+  const fixed = typeof keys === "function" ? undefined : parseKeys(keys);
+  let parsed = fixed;
+  let source: Readonly<Record<string, ApiKey>> | undefined;
+  const current = (): readonly ParsedKey[] => {
+    if (typeof keys !== "function") return fixed ?? [];
+    const now = keys();
+    if (now !== source || parsed === undefined) {
+      parsed = parseKeys(now);
+      source = now;
+    }
+    return parsed;
+  };
+  return {
+    scheme: { scheme: { case: "apiKeySecurityScheme", value: { location, name } } },
+    challenge: { scheme: "ApiKey", params: { in: location, name } },
+    hasScopes: false,
+    verify(credentials) {
+      const key = read(credentials, name);
+      if (key === undefined) return undefined;
+      if (typeof key !== "string") return { refused: "the request has more than one API key" };
+      if (key.length > maxKeyLength)
+        return { refused: `the API key is longer than ${maxKeyLength} characters` };
+      return findCaller(key, current());
+    },
+  };
+}
+
+interface ParsedKey {
+  readonly digest: Uint8Array;
+  readonly caller: Caller;
+}
+
+/** Every kept key is compared, so that the time says nothing about which one was nearly right. */
+async function findCaller(key: string, keys: readonly ParsedKey[]): Promise<Verdict> {
+  const digest = await sha256(key);
+  let found: Caller | undefined;
+  for (const each of keys) {
+    if (constantTimeEqual(each.digest, digest)) found = each.caller;
+  }
+  return found ?? { refused: "the API key is unknown" };
+}
+
+function parseKeys(keys: Readonly<Record<string, ApiKey>>): readonly ParsedKey[] {
+  return Object.entries(keys).map(([name, { hash, scopes, tenant }]) => {
+    const hex = /^sha256:([\da-f]{64})$/.exec(hash)?.[1];
+    if (hex === undefined) {
+      throw new Error(`the hash of the API key ${JSON.stringify(name)} is not what hashApiKey returns`);
+    }
+    const caller = { principal: `key:${name}`, scopes: scopes ?? defaultScopes, claims: {}, tenant };
+    return { digest: Uint8Array.from(hex.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16)), caller };
+  });
+}
+
+type Location = "header" | "query" | "cookie";
+
+function placeOf(options: ApiKeyOptions): { readonly location: Location; readonly name: string } {
+  const places = (["header", "query", "cookie"] as const).flatMap((location) => {
+    const name = options[location];
+    return name === undefined || name === "" ? [] : [{ location, name }];
+  });
+  const [place] = places;
+  if (place === undefined || places.length > 1) {
+    throw new Error("an API key is in one place: name a header, a query parameter or a cookie");
+  }
+  return place;
+}
+
+/** Several values are an error, and no choice between them. */
+type Read = (credentials: Credentials, name: string) => string | readonly string[] | undefined;
+
+const readers: Readonly<Record<Location, Read>> = {
+  header: (credentials, name) =>
+    credentials.countFields(name) > 1 ? [] : (credentials.header.get(name) ?? undefined),
+  query: ({ url }, name) => {
+    const start = url.indexOf("?");
+    return start === -1 ? undefined : only(new URLSearchParams(url.slice(start)).getAll(name));
+  },
+  cookie: ({ header }, name) => only(readCookies(header.get("cookie") ?? "", name)),
+};
+
+function only(values: readonly string[]): string | readonly string[] | undefined {
+  return values.length > 1 ? values : values[0];
+}
+
+function readCookies(field: string, name: string): readonly string[] {
+  return field.split(";").flatMap((pair) => {
+    const [key = "", ...value] = pair.split("=");
+    if (key.trim() !== name) return [];
+    const text = value.join("=").trim();
+    try {
+      return [decodeURIComponent(text)];
+    } catch {
+      return [text];
+    }
+  });
+}
+
+function formatHex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

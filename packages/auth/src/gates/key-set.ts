@@ -1,0 +1,110 @@
+import { readAtMost } from "@a2a-connect/core/internal";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { type CryptoKey, createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
+
+/** Where the keys of an issuer are, and how often they are fetched. */
+export interface KeySetOptions {
+  /** Finds the URL of the key set. Called before every fetch. */
+  readonly url: () => string | Promise<string>;
+  readonly fetch: typeof globalThis.fetch;
+  readonly now: () => number;
+  /** How long the keys count without being fetched again, in milliseconds. */
+  readonly maxAgeMs: number;
+  /** The shortest time between two fetches, in milliseconds. */
+  readonly cooldownMs: number;
+}
+
+const timeoutMs = 5_000;
+const maxBytes = 1024 * 1024;
+
+/**
+ * The public keys of an issuer. It fetches them when they are first needed, when they are too old, and when a token
+ * names a key that is not among them; never more often than the cool-down allows, however many tokens arrive, and also when
+ * fetching fails. While the issuer cannot be reached, the last keys count on for a day.
+ */
+export class RemoteKeySet {
+  readonly #options: KeySetOptions;
+  #keys: ReturnType<typeof createLocalJWKSet> | undefined;
+  #fetchedAt = Number.NEGATIVE_INFINITY;
+  #triedAt = Number.NEGATIVE_INFINITY;
+  #running: Promise<void> | undefined;
+  #version = 0;
+
+  constructor(options: KeySetOptions) {
+    this.#options = options;
+  }
+
+  /** Changes whenever other keys count. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** The key of a token, for `jwtVerify`. @throws ConnectError Unavailable when there are no keys at all */
+  readonly find: JWTVerifyGetKey<CryptoKey> = async (header, token) => {
+    const { now, maxAgeMs } = this.#options;
+    if (now() - this.#fetchedAt > maxAgeMs) await this.#refresh();
+    try {
+      return await this.#require()(header, token);
+    } catch (error) {
+      const before = this.#version;
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      await this.#refresh();
+      if (this.#version === before) throw error;
+      return await this.#require()(header, token);
+    }
+  };
+
+  #require(): ReturnType<typeof createLocalJWKSet> {
+    const isTooOld = this.#options.now() - this.#fetchedAt > longestOutageMs;
+    if (this.#keys === undefined || isTooOld) {
+      throw new ConnectError("the keys that verify tokens cannot be fetched", Code.Unavailable);
+    }
+    return this.#keys;
+  }
+
+  async #refresh(): Promise<void> {
+    const { now, cooldownMs } = this.#options;
+    if (this.#running === undefined) {
+      if (now() - this.#triedAt < cooldownMs) return;
+      this.#triedAt = now();
+      this.#running = this.#fetch().finally(() => {
+        this.#running = undefined;
+      });
+    }
+    await this.#running;
+  }
+
+  async #fetch(): Promise<void> {
+    const { url, fetch, now } = this.#options;
+    try {
+      const json = await fetchJson(fetch, await url());
+      this.#keys = createLocalJWKSet(json as JSONWebKeySet); // it checks the form
+      this.#fetchedAt = now();
+      this.#version += 1;
+    } catch {
+      // Without keys, `#require` says so.
+    }
+  }
+}
+
+const longestOutageMs = 86_400_000;
+
+/** A JSON document of an authorization server; no redirects, at most 1 MiB, 5 seconds. */
+export async function fetchJson(
+  fetch: typeof globalThis.fetch,
+  url: string,
+  init: RequestInit = {},
+): Promise<unknown> {
+  const response = await fetch(url, {
+    redirect: "manual",
+    signal: AbortSignal.timeout(timeoutMs),
+    ...init,
+    headers: { accept: "application/json", ...init.headers },
+  });
+  if (response.status !== 200 || response.body === null) {
+    void response.body?.cancel();
+    throw new Error(`${new URL(url).host} answered ${response.status}`);
+  }
+  const bytes = await readAtMost(response.body, maxBytes);
+  return JSON.parse(new TextDecoder().decode(bytes));
+}

@@ -1,0 +1,82 @@
+import type { Caller, Credentials, Resource } from "@a2a-connect/auth";
+import type { Access } from "@a2a-connect/auth/internal";
+import { principalKey, tenantKey } from "@a2a-connect/core";
+import { type CallerSource, callerKey } from "@a2a-connect/core/internal";
+import { type ContextKey, createContextKey, type HandlerContext } from "@connectrpc/connect";
+import type { Gate, GatedCall } from "./gate.ts";
+
+/** The caller whose credentials were checked; undefined where none are asked for. */
+export const verifiedCallerKey: ContextKey<Caller | undefined> = createContextKey<Caller | undefined>(
+  undefined,
+  { description: "a2a verified caller" },
+);
+
+/** Refuses messages for a skill that the caller may not use. */
+export type SkillGuard = (skill: NonNullable<Resource["skill"]>) => void;
+
+/** The guard of a call; undefined where all callers may use all skills. */
+export const skillGuardKey: ContextKey<SkillGuard | undefined> = createContextKey<SkillGuard | undefined>(
+  undefined,
+  { description: "a2a skill guard" },
+);
+
+/** Lets callers pass that are who they say, and tells the operations who they are. */
+export function authGate({ authenticator }: Access): Gate {
+  return ({ context }) => {
+    const caller = authenticator.authenticate(new CallCredentials(context));
+    return caller instanceof Promise ? caller.then((found) => admit(context, found)) : admit(context, caller);
+  };
+}
+
+function admit({ values }: HandlerContext, caller: Caller): void {
+  const { principal, tenant, scopes, claims } = caller;
+  values.set(verifiedCallerKey, caller);
+  values.set(principalKey, { id: principal, anonymous: false, tenant, scopes, claims });
+}
+
+/**
+ * Lets callers do what they may. It comes after all other gates and before anything is looked up, so that its answer tells
+ * nothing about tasks of others (requirement O-3).
+ */
+export function accessGate(access: Access): Gate {
+  return ({ method, request, context }) => {
+    const { values } = context;
+    const caller = values.get(verifiedCallerKey);
+    if (caller !== undefined) {
+      const resource = { tenant: values.get(tenantKey), taskId: taskOf(request) };
+      access.authorize(caller, method, resource);
+      values.set(skillGuardKey, (skill) => access.authorize(caller, method, { ...resource, skill }));
+    }
+  };
+}
+
+/** The task that a request names, or "". */
+export function taskOf(request: GatedCall["request"]): string {
+  const named = request as {
+    readonly taskId?: string;
+    readonly id?: string;
+    readonly message?: { taskId?: string };
+  }; // all requests
+  return named.taskId ?? named.message?.taskId ?? named.id ?? "";
+}
+
+/** The sender of a call, as gates see it. A class because of its getters: see `CallContext`. */
+class CallCredentials implements Credentials {
+  readonly header: Headers;
+  readonly url: string;
+  readonly #connection: CallerSource;
+
+  constructor({ requestHeader, url, values }: HandlerContext) {
+    this.header = requestHeader;
+    this.url = url;
+    this.#connection = values.get(callerKey);
+  }
+
+  countFields(name: string): number {
+    return this.#connection.countFields?.(name) ?? (this.header.has(name) ? 1 : 0);
+  }
+
+  get certificate(): Credentials["certificate"] {
+    return undefined;
+  }
+}
