@@ -75,14 +75,14 @@ export interface AgentServer {
 export function createAgentServer(options: AgentServerOptions): AgentServer {
   const {
     place,
-    protocolVersions: offered = [protocolVersion, absentProtocolVersion],
+    protocolVersions: offered = defaultVersions,
     longPollMs = 30_000,
     maxPageBytes = 4 * 2 ** 20,
     signedCardVersion = protocolVersion,
     clock = systemClock,
   } = options;
   const protocolVersions = offered.filter((version) => version !== absentProtocolVersion);
-  const olderVersions = offered.includes(absentProtocolVersion);
+  const olderVersions = answersOlder(options);
   if (!protocolVersions.includes(protocolVersion) && (olderVersions || protocolVersions.length === 0)) {
     throw new Error(
       `protocolVersions must contain "${protocolVersion}", of which older versions are other forms`,
@@ -118,7 +118,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     },
     baseUrls,
     extended: options.extendedCard,
-    write: olderVersions ? writeInBothForms : canonicalSignedCard,
+    write: olderVersions ? (card) => writeInBothForms(card, place) : canonicalSignedCard,
     skills,
     engine,
     clock,
@@ -216,6 +216,15 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
       }
     },
   };
+}
+
+const defaultVersions: readonly string[] = [protocolVersion, absentProtocolVersion];
+
+/** Whether a server with these options answers callers of A2A 0.3. */
+export function answersOlder({
+  protocolVersions = defaultVersions,
+}: Pick<AgentServerOptions, "protocolVersions">): boolean {
+  return protocolVersions.includes(absentProtocolVersion);
 }
 
 /** The server sends to slower webhooks again after the next start; a stop does not wait for them. */

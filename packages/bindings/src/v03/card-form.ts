@@ -49,8 +49,10 @@ const olderTransports = ["JSONRPC", "HTTP+JSON", "GRPC"];
 /**
  * A card. Its interfaces are those of 1.0 at the same URLs, where the version of a call decides. A signature is left out,
  * because it is over the other form.
+ *
+ * @param tenant the tenant of interfaces that calls without one reach, too: older versions have no tenants
  */
-export function cardForm(isJson: boolean): Form {
+export function cardForm(isJson: boolean, tenant = ""): Form {
   const requirements = isJson ? list(requirement) : same;
   const skill = record([
     ["id"],
@@ -86,7 +88,7 @@ export function cardForm(isJson: boolean): Form {
     ],
     {
       addOlder(older, { supportedInterfaces, capabilities }) {
-        const interfaces = olderInterfaces(supportedInterfaces);
+        const interfaces = olderInterfaces(supportedInterfaces, tenant);
         const [preferred] = interfaces;
         older["protocolVersion"] = cardVersion;
         older["url"] = preferred?.url ?? "";
@@ -104,31 +106,37 @@ interface OlderInterface {
   readonly transport: string;
 }
 
-function olderInterfaces(interfaces: JsonValue | undefined): OlderInterface[] {
+function olderInterfaces(interfaces: JsonValue | undefined, reached: string): OlderInterface[] {
   const some = Array.isArray(interfaces) ? interfaces.filter((each) => isObject(each)) : [];
-  return some.flatMap(({ url = "", protocolBinding, protocolVersion: version, tenant }) =>
+  return some.flatMap(({ url = "", protocolBinding, protocolVersion: version, tenant = "" }) =>
     // The same interface is in the list once for each version that it speaks.
     typeof protocolBinding === "string" &&
     olderTransports.includes(protocolBinding) &&
     version === protocolVersion &&
-    !tenant
+    ["", reached].includes(tenant as string)
       ? [{ url, transport: protocolBinding }]
       : [],
   );
 }
 
-/** A card of 1.0, as JSON, in the form of 0.3. */
-export function toOlderCard(current: JsonObject): JsonObject {
-  return cardForm(true).toOlder(current) as JsonObject; // a card is an object
+/**
+ * A card of 1.0, as JSON, in the form of 0.3.
+ *
+ * @param tenant as `cardForm` takes it
+ */
+export function toOlderCard(current: JsonObject, tenant?: string): JsonObject {
+  return cardForm(true, tenant).toOlder(current) as JsonObject; // a card is an object
 }
 
 /**
  * A card in both forms at once: the members of 0.3 beside those of 1.0. Where a name is in both with different contents,
  * in the capabilities and the security schemes, each has the members of both. A card without an interface that older
  * callers can use stays as it is.
+ *
+ * @param tenant as `cardForm` takes it
  */
-export function mergeOlderCard(current: JsonObject): JsonObject {
-  const older = toOlderCard(current);
+export function mergeOlderCard(current: JsonObject, tenant?: string): JsonObject {
+  const older = toOlderCard(current, tenant);
   return older["url"] === "" ? current : merge(current, older);
 }
 

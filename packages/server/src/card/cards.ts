@@ -13,6 +13,7 @@ import type { Clock } from "../engine/clock.ts";
 import type { LogRecord } from "../engine/engine-context.ts";
 import type { TaskEngine } from "../engine/task-engine.ts";
 import type { BaseUrls } from "../reach/base-urls.ts";
+import { omittedTenant } from "./interfaces.ts";
 import { renderCard, type ServerFacts, unannouncedChanges } from "./render-card.ts";
 import { createDocument, type Document } from "./serve-document.ts";
 import { type CardSigning, openSigningKeys } from "./signing-keys.ts";
@@ -199,7 +200,9 @@ export class Cards implements AgentCards {
   async findOlder(forwardedUrl: string | undefined, signal?: AbortSignal): Promise<JsonObject> {
     const known = this.#cardAt(forwardedUrl);
     const { card } = this.#render(known);
-    const older = this.#older.get(card) ?? toOlderCard(JSON.parse(canonicalCard(card)) as JsonObject); // a card is an object
+    const older =
+      this.#older.get(card) ??
+      toOlderCard(JSON.parse(canonicalCard(card)) as JsonObject, omittedTenant(this.#options.facts.place)); // a card is an object
     this.#older.set(card, older);
     const signer = this.#signer;
     if (signer === undefined) {

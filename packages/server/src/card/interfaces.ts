@@ -16,6 +16,13 @@ export interface AgentPlace {
   readonly path: string;
   /** What tells its calls from those of the others on gRPC, gRPC-Web and Connect, which are at the root for all. */
   readonly tenant: string;
+  /** Whether calls without a tenant are for this agent, too. Default false. */
+  readonly isDefault?: boolean;
+}
+
+/** The tenant that callers of this agent may leave out, as callers of A2A 0.3 do, which has no tenants. */
+export function omittedTenant(place: AgentPlace | undefined): string {
+  return place?.isDefault === true ? place.tenant : "";
 }
 
 /**

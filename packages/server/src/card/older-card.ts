@@ -7,15 +7,20 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import type { Clock } from "../engine/clock.ts";
 import type { BaseUrls } from "../reach/base-urls.ts";
 import type { Cards } from "./cards.ts";
+import { type AgentPlace, omittedTenant } from "./interfaces.ts";
 import { createDocument, type Document, serveDocument } from "./serve-document.ts";
 
 /**
  * The text of a card that callers of A2A 1.0 and 0.3 can read: the members of both stand side by side. A signed card is
  * only in the form that was signed, and stays byte for byte what it is.
+ *
+ * @param place where the agent is when it is not alone
  */
-export function writeInBothForms(card: AgentCard): string {
+export function writeInBothForms(card: AgentCard, place: AgentPlace | undefined): string {
   const text = canonicalSignedCard(card);
-  return card.signatures.length > 0 ? text : JSON.stringify(mergeOlderCard(JSON.parse(text) as JsonObject));
+  return card.signatures.length > 0
+    ? text
+    : JSON.stringify(mergeOlderCard(JSON.parse(text) as JsonObject, omittedTenant(place)));
 }
 
 /** What the pages of older cards are made from. */

@@ -35,7 +35,7 @@ export interface AgentHostOptions<Name extends string = string> {
    * For all other options the agent's own value takes precedence below its path. At the root, where only the request
    * says which agent it is for, these apply.
    */
-  readonly wires?: Omit<BindingOptions, "onError">;
+  readonly wires?: Omit<BindingOptions, "onError" | "olderVersions">;
   /**
    * Hosts by which callers may reach the server, without a port: `agents.example.org`, `*.example.org` for every name
    * below, `*` for all. A request for another host is refused with 421. You need not list names of this machine

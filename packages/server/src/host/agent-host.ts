@@ -2,7 +2,13 @@ import type { HttpHandler } from "@a2a-connect/bindings";
 import { refuseUnknownRpc } from "@a2a-connect/bindings/server";
 import { isReservedTenant, settleAll } from "@a2a-connect/core/internal";
 import type { ServiceImplSpec } from "@connectrpc/connect";
-import { type AgentServer, createAgentServer, guardLog, internalError } from "../agent-server.ts";
+import {
+  type AgentServer,
+  answersOlder,
+  createAgentServer,
+  guardLog,
+  internalError,
+} from "../agent-server.ts";
 import { guardCallers } from "../caller-guard.ts";
 import { catalogPath, createCatalogHandler } from "../card/ai-catalog.ts";
 import type { Mounts } from "../card/interfaces.ts";
@@ -60,6 +66,8 @@ export function createAgentHost<const Name extends string>(options: AgentHostOpt
     mounts,
     wires: {
       ...options.wires,
+      // Callers of A2A 0.3 cannot name an agent.
+      olderVersions: defaultName !== undefined && answersOlder(options.agents[defaultName]),
       onError: (error, context) => log(internalError(error, context)),
     },
     plain: hostPages({
@@ -135,7 +143,7 @@ interface Servers {
 }
 
 function createServers(options: AgentHostOptions, mounts: Mounts, log: OperatorLog): Servers {
-  const { agents, publicUrl, forwardedHosts, clock, cardMaxAgeSeconds } = options;
+  const { agents, default: defaultName, publicUrl, forwardedHosts, clock, cardMaxAgeSeconds } = options;
   const servers = new Map<string, AgentServer>();
   const targets = new Map<string, DispatchTarget>();
   const stores = new Set<unknown>();
@@ -157,7 +165,7 @@ function createServers(options: AgentHostOptions, mounts: Mounts, log: OperatorL
       ...(forwardedHosts === undefined ? {} : { forwardedHosts }),
       wires,
       mounts,
-      place: { path: `${folder}${name}`, tenant: name },
+      place: { path: `${folder}${name}`, tenant: name, isDefault: name === defaultName },
     });
     servers.set(name, server);
     targets.set(name, { service: server.service, interceptors });
