@@ -1,4 +1,7 @@
 import { once } from "node:events";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import type { HttpHandler } from "@a2a-connect/bindings";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
@@ -32,6 +35,27 @@ function measuring(how: "bytes" | "iteration", limit: number): HttpHandler {
 async function readAll(body: AsyncIterable<Uint8Array>): Promise<void> {
   for await (const _ of body);
 }
+
+it("an idle connection keeps nothing of the body of its last request", async () => {
+  let bytes: WeakRef<Uint8Array> | undefined;
+  await using listener = await listen(async (request) => {
+    bytes = new WeakRef(await readBytes(request, maxBytes));
+    return json("read");
+  });
+  using connection = await openRawConnection(listener.port);
+  const body = "x".repeat(100_000);
+  await connection.write(`POST / HTTP/1.1\r\nhost: a\r\ncontent-length: ${body.length}\r\n\r\n`);
+  await connection.write(body);
+  await connection.until("read");
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void; // what the flag defines
+  for (let turn = 0; turn < 3; turn += 1) {
+    await nextTurn();
+    collect();
+  }
+  expect(bytes?.deref()).toBeUndefined();
+  expect(connection.socket.closed).toBe(false);
+});
 
 for (const how of ["bytes", "iteration"] as const) {
   describe(`a request body read by ${how}`, () => {

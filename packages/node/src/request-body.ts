@@ -227,7 +227,9 @@ export class RequestBody implements HttpBody, BudgetedBody {
     this.#ended = true;
     if (this.#discarded !== undefined) return;
     this.#change?.resolve();
-    if (this.#whole !== undefined) this.#whole.resolve(this.#handOver());
+    const whole = this.#whole;
+    this.#whole = undefined; // its promise keeps the bytes, and an idle connection keeps its last request
+    whole?.resolve(this.#handOver());
   }
 
   #cutShort(): void {
