@@ -6,6 +6,8 @@ import { type CommandList, commandLists } from "./skills.ts";
 export interface Options {
   readonly port: number;
   readonly host: string;
+  /** Everyone may call who can reach the host. */
+  readonly open: boolean;
   readonly dataDir: string;
   readonly store: "sqlite" | "memory";
   readonly profile: Profile;
@@ -27,6 +29,7 @@ Serves the reference agent over gRPC, gRPC-Web, Connect, HTTP+JSON and JSON-RPC 
 Options:
   --port N             port to listen on; 0 takes any that is free (default 4000)
   --host NAME          address to bind; 0.0.0.0 is open to the network (default localhost)
+  --open               let everyone call who can reach that address (needed unless it is this machine)
   --data DIR           where tasks are kept (default .data)
   --store KIND         sqlite or memory (default sqlite)
   --profile NAME       full, bare or required-extension (default full)
@@ -54,6 +57,7 @@ export function parseOptions(args: readonly string[]): Options | undefined {
     options: {
       port: { type: "string", default: "4000" },
       host: { type: "string", default: "localhost" },
+      open: { type: "boolean", default: false },
       data: { type: "string", default: ".data" },
       store: { type: "string", default: "sqlite" },
       profile: { type: "string", default: "full" },
@@ -70,6 +74,7 @@ export function parseOptions(args: readonly string[]): Options | undefined {
   return {
     port: parsePort(values.port),
     host: values.host,
+    open: values.open,
     dataDir: values.data,
     store: oneOf("--store", values.store, ["sqlite", "memory"]),
     profile: oneOf("--profile", values.profile, profiles),

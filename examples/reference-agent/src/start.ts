@@ -11,7 +11,7 @@ export function startReferenceAgent(
   options: Options,
   log: (record: LogRecord) => void,
 ): Promise<ServedAgent> {
-  const { port, host, dataDir, store, profile, jsonMedia, publicUrl, pushAllow, sideEffects } = options;
+  const { port, host, open, dataDir, store, profile, jsonMedia, publicUrl, pushAllow, sideEffects } = options;
   const agent = createReferenceAgent(profile, (taskId, step) => {
     if (sideEffects !== undefined) {
       appendFileSync(sideEffects, `${taskId} ${step}\n`);
@@ -22,6 +22,7 @@ export function startReferenceAgent(
     push: profile === "full" && { allow: pushAllow },
     port,
     host,
+    open,
     store:
       store === "memory"
         ? createMemoryTaskStore()

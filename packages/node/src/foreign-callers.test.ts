@@ -13,7 +13,7 @@ const agent: AgentDefinition = { card: { name: "Agent" }, execute: () => [] };
 
 type Options = Pick<
   ServeOptions,
-  "allowedHosts" | "cors" | "forwardedHosts" | "host" | "publicUrl" | "trustedProxies"
+  "allowedHosts" | "cors" | "forwardedHosts" | "host" | "open" | "publicUrl" | "trustedProxies"
 >;
 
 /** The agent, on a port of its own, by a URL of this machine. */
@@ -243,9 +243,9 @@ describe("bound to the network", () => {
     ["its probes on this machine", 200, { host: "localhost" }, { allowedHosts: ["a.example"] }],
     ["pages that are not listed, which cannot read", 200, { origin: foreign }, { cors: { origins: [] } }],
   ])("%s: %i", async (_, status, headers, options) => {
-    expect(await statusOf(`${await start({ host: "0.0.0.0", ...options })}/rest/tasks`, headers)).toBe(
-      status,
-    );
+    expect(
+      await statusOf(`${await start({ host: "0.0.0.0", open: true, ...options })}/rest/tasks`, headers),
+    ).toBe(status);
   });
 });
 

@@ -5,6 +5,7 @@ import type {
   HostedAgentOptions,
   PushOptions,
 } from "@a2a-connect/server";
+import type { ExposureOptions } from "./exposure.ts";
 import type { ListenOptions } from "./listen-options.ts";
 import type { GuardedPushOptions } from "./serving.ts";
 import type { ShutdownOptions } from "./shutdown.ts";
@@ -12,7 +13,8 @@ import type { ShutdownOptions } from "./shutdown.ts";
 /** All options of the server and the listener. */
 export interface ServeOptions
   extends Omit<AgentServerOptions, "agent" | "place" | "push">,
-    Omit<ListenOptions, "onError" | "onWarning"> {
+    Omit<ListenOptions, "onError" | "onWarning">,
+    ExposureOptions {
   /** File of the embedded SQLite store, when no `store` is given. Default `.a2a/<name of the agent>.sqlite`. */
   readonly file?: string;
   /**
@@ -66,6 +68,7 @@ const shapes: Record<keyof (ServeOptions & ServeAgentsOptions & AgentToServe), S
   auth: object,
   cardMaxAgeSeconds: number,
   catalogHost: object,
+  cleartext: flag,
   clock: object,
   cors: either(object, false),
   default: text,
@@ -95,6 +98,7 @@ const shapes: Record<keyof (ServeOptions & ServeAgentsOptions & AgentToServe), S
   maxUnreadBytes: number,
   mounts: object,
   olderCardPath: flag,
+  open: flag,
   pingIntervalMs: number,
   pingTimeoutMs: number,
   port: number,

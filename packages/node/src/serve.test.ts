@@ -79,9 +79,17 @@ describe("serve", () => {
   });
 
   for (const [what, options, warns] of [
-    ["on all addresses", { host: "0.0.0.0" }, true],
-    ["on all addresses, with a public URL", { host: "0.0.0.0", publicUrl: "https://agents.example" }, false],
-    ["on all addresses, behind a proxy", { host: "0.0.0.0", trustedProxies: ["10.0.0.0/8"] }, false],
+    ["on all addresses", { host: "0.0.0.0", open: true }, true],
+    [
+      "on all addresses, with a public URL",
+      { host: "0.0.0.0", open: true, publicUrl: "https://agents.example" },
+      false,
+    ],
+    [
+      "on all addresses, behind a proxy",
+      { host: "0.0.0.0", open: true, trustedProxies: ["10.0.0.0/8"] },
+      false,
+    ],
     ["on this machine", {}, false],
   ] as const) {
     it(`${warns ? "warns" : "does not warn"} that the card says localhost when it listens ${what}`, async () => {

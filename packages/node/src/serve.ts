@@ -12,6 +12,7 @@ import {
 } from "@a2a-connect/server";
 import { createConsoleLog, type OperatorLog } from "@a2a-connect/server/internal";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
+import { assertExposure } from "./exposure.ts";
 import type { CloseOptions } from "./listen-options.ts";
 import {
   type AgentToServe,
@@ -89,6 +90,7 @@ async function serveOne(agent: AgentDefinition, options: ServeOptions): Promise<
     store,
     ...others
   } = options;
+  assertExposure({ ...options, auths: [options.auth] });
   const wires = withCompressions(options.wires);
   const { server, listener, close } = await startServing(
     [{ store, file, push }],
@@ -129,6 +131,7 @@ async function serveSeveral(
     assertAgentName(name); // before it becomes the name of a file
     return [name, isDefinition(agent) ? { agent } : agent];
   });
+  assertExposure({ ...options, auths: wanted.map(([, { auth = options.auth }]) => auth) });
   const { server, listener, close } = await startServing(
     wanted.map(([name, { store, file = join(directory, `${name}.sqlite`), push = pushForAll }]) => ({
       store,

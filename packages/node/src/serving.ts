@@ -1,6 +1,7 @@
 import { settleAll } from "@a2a-connect/core/internal";
 import type { AgentServer, AgentServerOptions, LogRecord, PushOptions, TaskStore } from "@a2a-connect/server";
 import { createSqliteTaskStore } from "@a2a-connect/store-sqlite";
+import { isOwnMachine, withStrictTransport } from "./exposure.ts";
 import { createGuardedFetch, type GuardedFetchOptions } from "./guarded-fetch.ts";
 import { isWildcard, type Listener, listen } from "./listen.ts";
 import type { CloseOptions, ListenOptions } from "./listen-options.ts";
@@ -96,7 +97,9 @@ export async function startServing<Server extends Servable>(
     }
     server = assemble(opened);
     await server.start();
-    const listener = await listen(server.handle, {
+    const { host = "localhost", tls } = options;
+    const isSecure = tls !== undefined && !isOwnMachine(host);
+    const listener = await listen(isSecure ? withStrictTransport(server.handle) : server.handle, {
       ...options,
       onError: (error) => log({ level: "error", message: "a response broke off", error }),
       onWarning: (message) => log({ level: "warn", message }),

@@ -13,6 +13,7 @@ export const addServe: AddCommand = (program, setAction) => {
     .argument("<file>", "TypeScript or JavaScript module: export default defineAgent({ … })")
     .addOption(portOption(4000))
     .addOption(hostOption())
+    .addOption(openOption())
     .option("--db <file>", "file of the task store (default: .a2a/<name of the agent>.sqlite)")
     .addOption(
       new Option("--store <kind>", "where tasks are kept: in a file, or in memory until the server stops")
@@ -99,7 +100,7 @@ the beginning of that day in UTC, or a time with its zone, such as 2027-01-31T12
 
 Examples:
   a2a serve agent.ts
-  a2a serve agent.ts --host 0.0.0.0 --public-url https://agents.example.org --sign-key keys/2026.json
+  a2a serve agent.ts --host 0.0.0.0 --open --public-url https://agents.example.org --sign-key keys/2026.json
   a2a serve agent.ts --sign-key keys/2027.json --retired-key keys/2026.public.json@2027-01-31`;
 
 /** `--port`, as all commands have it that listen. Undefined when it was not given: something else may say it. */
@@ -118,12 +119,21 @@ export function hostOption(): Option {
   );
 }
 
+/** `--open`, as all commands have it that serve an agent. */
+export function openOption(): Option {
+  return new Option(
+    "--open",
+    "let everyone call who can reach --host: without this, only this machine may (default: no)",
+  );
+}
+
 /** Not that of `a2a serve`, so that both can run beside each other. */
 const demoPort = 4100;
 
 interface DemoFlags {
   readonly port?: number;
   readonly host?: string;
+  readonly open?: boolean;
 }
 
 /** `a2a demo-server`: an agent to practise every command with (a2a-cli §7.1). */
@@ -132,12 +142,14 @@ export const addDemoServer: AddCommand = (program, setAction) => {
     .command("demo-server")
     .description("Run a demo agent to practise every command with")
     .addOption(portOption(demoPort))
-    .addOption(hostOption());
+    .addOption(hostOption())
+    .addOption(openOption());
   setAction(
     command,
     async () => {
       const { serveDemo } = await import("../demo/serve-demo.ts");
-      return (context, { port = demoPort, host }: DemoFlags) => serveDemo(context, { port, host });
+      return (context, { port = demoPort, host, open }: DemoFlags) =>
+        serveDemo(context, { port, host, open });
     },
     "local",
   );

@@ -10,11 +10,16 @@ import { demoAgent } from "./demo-agent.ts";
 /** Serves the demo agent until the user interrupts. Its tasks are gone afterwards. */
 export async function serveDemo(
   context: CommandContext,
-  { port, host }: { readonly port: number; readonly host: string | undefined },
+  flags: {
+    readonly port: number;
+    readonly host: string | undefined;
+    readonly open: boolean | undefined;
+  },
 ): Promise<void> {
+  const { port, host, open } = flags;
   const options: ServeOptions = {
     port,
-    ...defined({ host }),
+    ...defined({ host, open }),
     shutdown: false,
     store: createMemoryTaskStore(),
     push: { allow: ["localhost", "127.0.0.1", "[::1]"] }, // receivers on this machine only

@@ -84,6 +84,8 @@ export function explainListenFailure(error: unknown, port: number | undefined): 
     case "EADDRNOTAVAIL":
       return usageError("--host is not a name or address of this machine", undefined, error);
     default:
-      return error;
+      return error instanceof Error && error.message.startsWith("the server would listen on")
+        ? usageError(error.message, undefined, error)
+        : error;
   }
 }

@@ -16,6 +16,8 @@ import { announceAgents, offerCommands, runServer } from "./run-server.ts";
 export interface ServeFlags extends SigningFlags {
   readonly port?: number;
   readonly host?: string;
+  /** Everyone may call who can reach the host. */
+  readonly open?: boolean;
   /** File of the task store. */
   readonly db?: string;
   readonly store?: "sqlite" | "memory";
@@ -76,13 +78,13 @@ const defaultGraceMs = 30_000;
 
 /** Flags before the configuration file before the defaults. */
 function placeOf(
-  { port, host, publicUrl }: ServeFlags,
+  { port, host, open, publicUrl }: ServeFlags,
   config: ServerConfig | undefined,
-): Pick<ServeOptions, "host" | "publicUrl"> & { readonly port: number } {
+): Pick<ServeOptions, "host" | "open" | "publicUrl"> & { readonly port: number } {
   // Another port than that of a URL on this machine makes the URL wrong.
   const moved = port !== undefined && config?.port !== undefined && port !== config.port;
   const url = publicUrl ?? (moved ? undefined : config?.url);
-  return { port: port ?? config?.port ?? servePort, ...defined({ host, publicUrl: url }) };
+  return { port: port ?? config?.port ?? servePort, ...defined({ host, open, publicUrl: url }) };
 }
 
 /** @param store `memory`, `sqlite` for a file by the agent's name, or a file */

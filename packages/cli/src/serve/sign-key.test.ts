@@ -86,7 +86,7 @@ describe("a2a serve --sign-key", () => {
   });
 
   it("warns when the card is for the network and says that it is on this machine", async () => {
-    const flags = ["--host", "0.0.0.0", "--sign-key", old.privateKey];
+    const flags = ["--host", "0.0.0.0", "--open", "--sign-key", old.privateKey];
     const server = serving(...flags);
     await server.waitFor(/Ctrl-C/);
     server.interrupt();

@@ -1,0 +1,76 @@
+import { apiKey } from "@a2a-connect/auth";
+import { createMemoryTaskStore, defineAgent } from "@a2a-connect/server";
+import { createSelfSignedCertificate } from "@a2a-connect/testing";
+import { Agent, fetch } from "undici";
+import { describe, expect, it } from "vitest";
+import { isOwnMachine } from "./exposure.ts";
+import { type ServeOptions, serve } from "./index.ts";
+
+const agent = defineAgent({ card: { name: "Echo" }, *execute() {} });
+const auth = { gates: { key: apiKey({ header: "X-Key", keys: {} }) } };
+const tls = createSelfSignedCertificate();
+
+const start = (options: ServeOptions) =>
+  serve(agent, { store: createMemoryTaskStore(), shutdown: false, ...options });
+
+describe("a server that others can reach", () => {
+  it.each<[what: string, options: ServeOptions, sentence: RegExp]>([
+    [
+      "without a gate",
+      { host: "0.0.0.0" },
+      /listen on 0\.0\.0\.0, and ask no caller .* auth: \{ gates: .* open: true \(--open\)/,
+    ],
+    ["without a gate, over TLS", { host: "::", tls }, /ask no caller who it is/],
+    ["by a name that could be any address", { host: "agents.example" }, /ask no caller who it is/],
+    [
+      "with a gate and without TLS",
+      { host: "0.0.0.0", auth },
+      /without TLS.* cleartext: true \(--cleartext\)/,
+    ],
+  ])("does not start %s", async (_what, options, sentence) => {
+    await expect(start(options)).rejects.toThrow(sentence);
+  });
+
+  it("does not start when one of several agents has no gate", async () => {
+    const store = createMemoryTaskStore;
+    const agents = { one: { agent, auth, store: store() }, two: { agent, store: store() } };
+    await expect(serve(agents, { host: "0.0.0.0", cleartext: true })).rejects.toThrow(
+      "ask no caller who it is",
+    );
+  });
+
+  it.each<[what: string, options: ServeOptions]>([
+    ["open", { host: "0.0.0.0", open: true }],
+    ["with a gate behind a proxy", { host: "0.0.0.0", auth, cleartext: true }],
+    ["with a gate and TLS", { host: "0.0.0.0", auth, tls }],
+    ["on this machine alone", { auth }],
+  ])("starts %s", async (_what, options) => {
+    const served = await start(options);
+    await served.close({ graceMs: 0 });
+  });
+});
+
+it("says strict transport security over TLS, to others than this machine", async () => {
+  const dispatcher = new Agent({ connect: { ca: tls.cert } });
+  const seen: (string | null)[] = [];
+  for (const host of ["0.0.0.0", "localhost"]) {
+    const served = await start({ host, tls, open: true });
+    const { headers } = await fetch(`${served.url}/healthz`, { dispatcher });
+    seen.push(headers.get("strict-transport-security"));
+    await served.close({ graceMs: 0 });
+  }
+  await dispatcher.close();
+  expect(seen).toEqual(["max-age=31536000", null]);
+});
+
+it.each([
+  ["localhost", true],
+  ["127.0.0.2", true],
+  ["::1", true],
+  ["::", false],
+  ["0.0.0.0", false],
+  ["192.168.0.1", false],
+  ["localhost.evil.example", false],
+] as const)("%s is this machine alone: %s", (host, own) => {
+  expect(isOwnMachine(host)).toBe(own);
+});
