@@ -9,6 +9,11 @@ export const bundles = [
     loads: "/transports/rpc-transports.ts",
   },
   { name: "`@a2a-connect/client/json`", entry: "@a2a-connect/client/json" },
+  {
+    name: "`@a2a-connect/client/json`, calling agents of A2A 0.3 or 0.2",
+    entry: "@a2a-connect/client/json",
+    loads: "/client/src/on-demand.ts",
+  },
   { name: "`@a2a-js/sdk/client`", entry: "@a2a-js/sdk/client" },
 ] as const satisfies readonly { name: string; entry: string; loads?: string }[];
 

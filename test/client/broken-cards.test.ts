@@ -183,8 +183,7 @@ const unusable: readonly BrokenCard[] = [
     [/javascript:|address|URL/],
     offers("JSONRPC", "1.0", "javascript:alert(1)"),
   ),
-  refuses("speaks only 0.3", NoInterfaceError, [/0\.3/], older("0.3.0")),
-  refuses("speaks only 0.2", NoInterfaceError, [/0\.2|0\.3|older/], older()),
+  refuses("speaks only 0.1", NoInterfaceError, [/only A2A 0\.1 .*it wants 1\.0, 0\.3, 0\.2/], older("0.1.0")),
   refuses(
     "has not what is required, and escape sequences in what it has",
     RequirementError,

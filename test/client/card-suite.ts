@@ -21,29 +21,27 @@ import { describe, expect, it } from "vitest";
 import { failureOf, rejectedWith } from "../../packages/client/test-support/outcomes.ts";
 import { startCardFront } from "./card-front.ts";
 import { closedAddress } from "./closed-address.ts";
-import { type ContractTarget, connectTo, noteCalls } from "./contract-target.ts";
+import { type ContractTarget, connectTo, noteCalls, pinned } from "./contract-target.ts";
 import { cardTexts, product } from "./contract-work.ts";
 
 /** What the card decides, before and after something is sent. */
 export function cardSuite(target: ContractTarget): void {
-  const { binding, features } = target;
+  const { binding, version, features } = target;
 
   describe("the card", () => {
     it("is read, and the interface is the one that was asked for", async () => {
       await using agent = await connectTo(target);
       expect(agent.card).toMatchObject({ name: cardTexts.name, version: cardTexts.version });
       expect(agent.card.skills.map(({ id }) => id)).toEqual(["talk", "look"]);
-      expect(agent.cardWarnings).toEqual([]);
-      expect(agent.interface).toMatchObject({ protocolBinding: binding, protocolVersion: "1.0" });
+      expect(agent.cardWarnings).toEqual(features.cardWarnings ?? []);
+      expect(agent.interface).toMatchObject({ protocolBinding: binding, protocolVersion: version });
     });
 
     it("may be given by the caller, or by its own address", async () => {
       await using agent = await connectTo(target);
-      await using given = await connectAgent(agent.card, { pinBinding: binding });
+      await using given = await connectAgent(agent.card, pinned(target));
       expect((await given.run("echo given")).text()).toBe("given");
-      await using found = await connectAgent(`${target.url()}/.well-known/agent-card.json`, {
-        pinBinding: binding,
-      });
+      await using found = await connectAgent(`${target.url()}/.well-known/agent-card.json`, pinned(target));
       expect((await found.run("echo found")).text()).toBe("found");
     });
 
@@ -93,26 +91,30 @@ export function cardSuite(target: ContractTarget): void {
       expect(calls).toEqual([]);
     });
 
-    it("has a tenant, which goes with every call", async () => {
-      const card = await readCard(target);
-      await using plain = await connectAgent(card, { pinBinding: binding });
-      await using tenant = await connectAgent(
-        changed(card, ({ supportedInterfaces }) => {
-          for (const each of supportedInterfaces) each.tenant = "acme";
-        }),
-        { pinBinding: binding },
-      );
-      const { task } = await tenant.run("work");
-      expect(tenant.interface.tenant).toBe("acme");
-      expect((await tenant.getTask(task?.id ?? "")).id).toBe(task?.id);
-      expect((await tenant.rpc.getTask({ id: task?.id ?? "" })).id).toBe(task?.id);
-      expect(findA2AError(await failureOf(plain.getTask(task?.id ?? "")))?.reason).toBe("TASK_NOT_FOUND");
-    });
+    if (features.since1) {
+      it("has a tenant, which goes with every call", async () => {
+        const card = await readCard(target);
+        await using plain = await connectAgent(card, pinned(target));
+        await using tenant = await connectAgent(
+          changed(card, ({ supportedInterfaces }) => {
+            for (const each of supportedInterfaces) each.tenant = "acme";
+          }),
+          pinned(target),
+        );
+        const { task } = await tenant.run("work");
+        expect(tenant.interface.tenant).toBe("acme");
+        expect((await tenant.getTask(task?.id ?? "")).id).toBe(task?.id);
+        expect((await tenant.rpc.getTask({ id: task?.id ?? "" })).id).toBe(task?.id);
+        expect(findA2AError(await failureOf(plain.getTask(task?.id ?? "")))?.reason).toBe("TASK_NOT_FOUND");
+      });
+    }
 
     it("has other interfaces, for when one is out of reach", async () => {
       const card = await readCard(target);
-      const alive = card.supportedInterfaces.find(({ protocolBinding }) => protocolBinding === binding);
-      const dead = await deadInterface(binding);
+      const alive = card.supportedInterfaces.find(
+        (each) => each.protocolBinding === binding && each.protocolVersion === version,
+      );
+      const dead = await deadInterface(target);
       await using front = await startCardFront(
         changed(card, (moved) => {
           moved.supportedInterfaces = alive === undefined ? [dead] : [dead, alive];
@@ -126,15 +128,15 @@ export function cardSuite(target: ContractTarget): void {
 
     it("has a binding that is pinned: no other one is fallen back to", async () => {
       const card = await readCard(target);
-      const dead = await deadInterface(binding);
-      const pinned = changed(card, (moved) => {
+      const dead = await deadInterface(target);
+      const changedCard = changed(card, (moved) => {
         moved.supportedInterfaces = [
           dead,
           ...card.supportedInterfaces.filter(({ protocolBinding }) => protocolBinding !== binding),
         ];
       });
-      await using agent = await connectAgent(pinned, {
-        pinBinding: binding,
+      await using agent = await connectAgent(changedCard, {
+        ...pinned(target),
         retry: { initialDelayMs: 1, giveUpAfterMs: 100 },
       });
       await rejectedWith(agent.run("work"), UnreachableError);
@@ -154,7 +156,7 @@ export function cardSuite(target: ContractTarget): void {
           skills.push(gone);
         }),
       );
-      await using agent = await connectAgent(front.url, { pinBinding: binding });
+      await using agent = await connectAgent(front.url, pinned(target));
       front.card = changed(card, (newer) => {
         newer.version = "2.0.0";
       });
@@ -186,8 +188,8 @@ function changed(card: AgentCard, change: (card: AgentCard) => void): AgentCard 
   return copy;
 }
 
-async function deadInterface(protocolBinding: string): Promise<AgentInterface> {
+async function deadInterface({ binding, version }: ContractTarget): Promise<AgentInterface> {
   const address = await closedAddress();
-  const url = protocolBinding === "GRPC" ? address : `http://${address}`;
-  return create(AgentInterfaceSchema, { url, protocolBinding, protocolVersion: "1.0" });
+  const url = binding === "GRPC" ? address : `http://${address}`;
+  return create(AgentInterfaceSchema, { url, protocolBinding: binding, protocolVersion: version });
 }

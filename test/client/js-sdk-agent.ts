@@ -5,7 +5,8 @@ import {
   type ExecutionEventBus,
   type RequestContext,
 } from "@a2a-js/sdk/server";
-import { commands, product, questions } from "./contract-work.ts";
+import { playScript, type ScriptState, type ScriptTools } from "./contract-script.ts";
+import { commands } from "./contract-work.ts";
 
 /** The contract's agent, written for `@a2a-js/sdk`: a task or a message first, then updates, on its event bus. */
 export function createJsSdkAgent(): AgentExecutor {
@@ -23,79 +24,51 @@ export function createJsSdkAgent(): AgentExecutor {
       bus.publish(AgentEvent.task(openTask(context)));
       const tools = createTools(context, bus);
       if (command === commands.wait) {
-        tools.status(TaskState.TASK_STATE_WORKING, "waiting");
+        tools.status("working", "waiting");
         await new Promise<void>((resolve) => waiting.set(context.taskId, resolve));
         return;
       }
-      act(command, words, said, tools);
+      playScript(said, tools);
     },
     async cancelTask(taskId, bus) {
-      createTools({ taskId, contextId: contexts.get(taskId) ?? "" }, bus).status(
-        TaskState.TASK_STATE_CANCELED,
-        "as you wish",
-      );
+      createTools({ taskId, contextId: contexts.get(taskId) ?? "" }, bus).status("canceled", "as you wish");
       waiting.get(taskId)?.();
     },
   };
 }
 
-function act(
-  command: string | undefined,
-  words: readonly string[],
-  said: readonly string[],
-  { status, artifact }: Tools,
-): void {
-  switch (command) {
-    case commands.work:
-      status(TaskState.TASK_STATE_WORKING, "begun");
-      for (const [index, chunk] of product.chunks.entries()) {
-        artifact("story", part({ $case: "text", value: chunk }), index > 0);
-      }
-      artifact("table", part({ $case: "data", value: product.table }));
-      artifact(
-        "picture",
-        part({ $case: "raw", value: Buffer.from(product.picture) }, "image/png", "picture.png"),
-      );
-      status(TaskState.TASK_STATE_COMPLETED, product.closing);
-      return;
-    case commands.ask: {
-      const question = questions[said.length - 1];
-      if (question !== undefined) {
-        status(TaskState.TASK_STATE_INPUT_REQUIRED, question);
-        return;
-      }
-      artifact("answers", part({ $case: "text", value: said.slice(1).join(", ") }));
-      status(TaskState.TASK_STATE_COMPLETED);
-      return;
-    }
-    case commands.auth:
-      if (said.length === 1) {
-        status(TaskState.TASK_STATE_AUTH_REQUIRED, "Sign in, please.");
-        return;
-      }
-      artifact("secret", part({ $case: "text", value: said[1] ?? "" }));
-      status(TaskState.TASK_STATE_COMPLETED);
-      return;
-    case commands.fail:
-      status(TaskState.TASK_STATE_WORKING, "trying");
-      status(TaskState.TASK_STATE_FAILED, `it could not be done: ${words[0]}`);
-      return;
-    case commands.reject:
-      status(TaskState.TASK_STATE_REJECTED, `it will not be done: ${words[0]}`);
-      return;
-    default: // of a caller that knows nothing of this agent
-      artifact("answer", part({ $case: "text", value: said.at(-1) ?? "" }));
-      status(TaskState.TASK_STATE_COMPLETED);
-  }
-}
+const states: Readonly<Record<ScriptState, TaskState>> = {
+  working: TaskState.TASK_STATE_WORKING,
+  completed: TaskState.TASK_STATE_COMPLETED,
+  failed: TaskState.TASK_STATE_FAILED,
+  rejected: TaskState.TASK_STATE_REJECTED,
+  canceled: TaskState.TASK_STATE_CANCELED,
+  "input-required": TaskState.TASK_STATE_INPUT_REQUIRED,
+  "auth-required": TaskState.TASK_STATE_AUTH_REQUIRED,
+};
 
-interface Tools {
-  status(state: TaskState, words?: string): void;
-  artifact(id: string, content: Part, append?: boolean): void;
-}
-
-function createTools(ids: Pick<RequestContext, "taskId" | "contextId">, bus: ExecutionEventBus): Tools {
+function createTools(ids: Pick<RequestContext, "taskId" | "contextId">, bus: ExecutionEventBus): ScriptTools {
   const { taskId, contextId } = ids;
+  const publish = (id: string, content: Part, append = false) => {
+    const artifact: Artifact = {
+      artifactId: id,
+      name: id,
+      description: "",
+      parts: [content],
+      metadata: undefined,
+      extensions: [],
+    };
+    bus.publish(
+      AgentEvent.artifactUpdate({
+        taskId,
+        contextId,
+        artifact,
+        append,
+        lastChunk: false,
+        metadata: undefined,
+      }),
+    );
+  };
   return {
     status(state, words) {
       const message = words === undefined ? undefined : say(ids, words);
@@ -103,31 +76,15 @@ function createTools(ids: Pick<RequestContext, "taskId" | "contextId">, bus: Exe
         AgentEvent.statusUpdate({
           taskId,
           contextId,
-          status: { state, message, timestamp: new Date().toISOString() },
+          status: { state: states[state], message, timestamp: new Date().toISOString() },
           metadata: undefined,
         }),
       );
     },
-    artifact(id, content, append = false) {
-      const artifact: Artifact = {
-        artifactId: id,
-        name: id,
-        description: "",
-        parts: [content],
-        metadata: undefined,
-        extensions: [],
-      };
-      bus.publish(
-        AgentEvent.artifactUpdate({
-          taskId,
-          contextId,
-          artifact,
-          append,
-          lastChunk: false,
-          metadata: undefined,
-        }),
-      );
-    },
+    text: (id, text, append) => publish(id, part({ $case: "text", value: text }), append),
+    data: (id, data) => publish(id, part({ $case: "data", value: data })),
+    file: (id, bytes, mediaType, name) =>
+      publish(id, part({ $case: "raw", value: Buffer.from(bytes) }, mediaType, name)),
   };
 }
 

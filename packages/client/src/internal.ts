@@ -5,6 +5,7 @@
  */
 export type { TaskPage } from "./agent-client.ts";
 export type { PushConfigInput } from "./call-options.ts";
+export { readOlderCard } from "./card/older-card.ts";
 export { readCard } from "./card/read-card.ts";
 export { type ClientClock, systemClock } from "./clock.ts";
 export type { ArtifactReader } from "./content/artifact-reader.ts";
@@ -21,4 +22,5 @@ export {
 } from "./platform.ts";
 export { readQuestion } from "./run/question.ts";
 export { jsonTransports } from "./transports/json-transports.ts";
+export { loadedTransport } from "./transports/loaded-transport.ts";
 export { webTransports } from "./transports/web-transports.ts";

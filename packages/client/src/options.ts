@@ -71,9 +71,12 @@ export interface ConnectOptions {
   readonly bindings?: readonly string[];
   /** The only binding to use; the client falls back to no other. */
   readonly pinBinding?: string;
-  /** The only protocol version to use, `Major.Minor`. Default: 1.0 (see `protocolVersions`). */
+  /** The only protocol version to use, `Major.Minor`. Default see `protocolVersions`. */
   readonly pinVersion?: string;
-  /** Versions that may be used. Default `["1.0"]`; name the draft `1.1` to use it. */
+  /**
+   * Versions that may be used, each where the card has it. Default: 1.0, or 0.3 or 0.2 of a card that has no newer one; name
+   * the draft `1.1` to use it.
+   */
   readonly protocolVersions?: readonly string[];
   /** Extensions to activate with every call, beside the lifecycle extension if the card has it. */
   readonly extensions?: readonly string[];

@@ -31,6 +31,8 @@ export type SaveFile = (
 export interface BindingTransport {
   /** The value of `AgentInterface.protocolBinding`: `JSONRPC`, `GRPC`, `HTTP+JSON` or a URI. */
   readonly binding: string;
+  /** Versions of A2A that it speaks, `Major.Minor`. Default 1.0 and the draft of 1.1. */
+  readonly versions?: readonly string[];
   /** @throws Error with a sentence when this wire cannot call `settings.url` */
   open(settings: BindingTransportSettings): OpenTransport;
 }

@@ -16,6 +16,7 @@ const codes: ReadonlyMap<number, Code> = new Map([
   [409, Code.Aborted],
   [413, Code.ResourceExhausted],
   [415, Code.InvalidArgument],
+  [422, Code.InvalidArgument],
   [429, Code.ResourceExhausted],
   [499, Code.Canceled],
   [500, Code.Internal],

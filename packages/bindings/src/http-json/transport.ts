@@ -9,7 +9,12 @@ import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { createJsonTransport, type OutgoingCall } from "../fetch/json-transport.ts";
 import { sendRequest } from "../fetch/outgoing-request.ts";
 import { isEventStream, readJsonResponse } from "../fetch/read-response.ts";
-import { codeFromHttpStatus, fromWireError, tooManyRequests } from "../fetch/response-errors.ts";
+import {
+  codeFromHttpStatus,
+  fromWireError,
+  tooManyRequests,
+  type WireError,
+} from "../fetch/response-errors.ts";
 import { type JsonTransportOptions, resolveTransportOptions } from "../fetch/transport-options.ts";
 import type { WireResponse } from "../fetch/wire-fetch.ts";
 import { parseCode } from "./error-body.ts";
@@ -22,8 +27,49 @@ export interface HttpJsonTransportOptions extends JsonTransportOptions {
   readonly jsonMedia?: "a2a" | "json";
 }
 
-const acceptJson = "application/a2a+json, application/json";
-const acceptStream = `text/event-stream, ${acceptJson}`;
+/** How a version of A2A writes calls over HTTP+JSON. */
+export interface HttpJsonForm {
+  /** Media type of request bodies. */
+  readonly mediaType: string;
+  /** Media types of responses that are no streams. */
+  readonly accept: string;
+  /** What is sent. @throws ConnectError Unimplemented when the version does not have this method */
+  request(call: OutgoingCall, verb?: string): HttpJsonCall;
+  /** The response message, as the JSON of 1.0, in that of a response or an event. */
+  response(call: OutgoingCall, json: unknown): unknown;
+  /** Whether JSON is an error: no response message looks like one. */
+  isError(json: unknown): boolean;
+  /** What an error says. */
+  readError(call: OutgoingCall, json: unknown, status: number): Omit<WireError, "status" | "header">;
+}
+
+/** A call as it is sent. */
+export interface HttpJsonCall extends HttpRequestParts {
+  readonly header: Headers;
+}
+
+/** The form of 1.0. */
+function currentForm(mediaType: JsonMedia): HttpJsonForm {
+  return {
+    mediaType,
+    accept: "application/a2a+json, application/json",
+    request: (call, verb) => ({
+      ...httpRequestParts(requireMethod(call), call.message, verb),
+      header: call.header,
+    }),
+    response: (_, json) => json,
+    // No response message has a field of this name (requirement E.3).
+    isError: (json) => isObject(json) && isObject(json["error"]),
+    readError(_, json, status) {
+      const { message, details, status: name } = (json as { readonly error: Record<string, unknown> }).error; // as above
+      return {
+        message: typeof message === "string" ? message : answered(status),
+        details,
+        code: parseCode(name) ?? codeFromHttpStatus(status),
+      };
+    },
+  };
+}
 
 /**
  * The client end of the HTTP+JSON binding (requirements K): an ordinary Connect transport, for
@@ -32,22 +78,47 @@ const acceptStream = `text/event-stream, ${acceptJson}`;
  * Errors are ConnectErrors with the server's details, as on every wire. A stream that breaks is Unavailable.
  */
 export function createHttpJsonTransport(options: HttpJsonTransportOptions): Transport {
+  const { jsonMedia } = options;
+  return createHttpJsonTransportOf(
+    currentForm(jsonMedia === "json" ? "application/json" : "application/a2a+json"),
+    options,
+  );
+}
+
+/** The same for the form of any version. */
+export function createHttpJsonTransportOf(
+  form: HttpJsonForm,
+  options: Omit<HttpJsonTransportOptions, "jsonMedia">,
+): Transport {
   const settings = resolveTransportOptions(options);
-  const mediaType: JsonMedia = options.jsonMedia === "json" ? "application/json" : "application/a2a+json";
+  const { mediaType, accept: acceptJson } = form;
+  const acceptStream = `text/event-stream, ${acceptJson}`;
 
   function request(call: OutgoingCall, accept: string, verb?: string): Promise<WireResponse> {
-    const parts = httpRequestParts(requireMethod(call), call.message, verb);
-    const { header, signal } = call;
+    const { header, ...parts } = form.request(call, verb);
     const url = joinUrl(options.baseUrl, parts);
     const body = parts.body === undefined ? {} : { body: { mediaType, text: JSON.stringify(parts.body) } };
-    return sendRequest({ url, method: parts.verb, header, accept, ...body, signal }, settings);
+    return sendRequest({ url, method: parts.verb, header, accept, ...body, signal: call.signal }, settings);
   }
 
-  async function readFailure(response: WireResponse): Promise<ConnectError> {
+  async function readFailure(call: OutgoingCall, response: WireResponse): Promise<ConnectError> {
     const { json } = await readJsonResponse(response, settings.maxResponseBytes);
-    return response.ok && !isErrorBody(json)
+    return response.ok && !form.isError(json)
       ? new ConnectError("the server did not answer with a stream", Code.Internal, response.headers)
-      : fromErrorBody(json, response);
+      : toError(call, json, response);
+  }
+
+  function toError(
+    call: OutgoingCall,
+    json: unknown,
+    { headers: header, status }: WireResponse,
+  ): ConnectError {
+    if (form.isError(json)) {
+      return fromWireError({ ...form.readError(call, json, status), status, header });
+    }
+    return status === 429
+      ? tooManyRequests(header)
+      : new ConnectError(`${answered(status)} and no error of A2A`, codeFromHttpStatus(status), header);
   }
 
   /**
@@ -59,7 +130,7 @@ export function createHttpJsonTransport(options: HttpJsonTransportOptions): Tran
     if (response.status !== 404 && response.status !== 405) {
       return response;
     }
-    const failure = await readFailure(response);
+    const failure = await readFailure(call, response);
     const alternative = requireMethod(call).routes.find(({ verb }) => verb !== "POST");
     if (alternative === undefined || findA2AError(failure) !== undefined) {
       throw failure; // a missing task is an answer, too
@@ -74,22 +145,29 @@ export function createHttpJsonTransport(options: HttpJsonTransportOptions): Tran
         const response = await request(call, acceptJson);
         const body = await readJsonResponse(response, settings.maxResponseBytes);
         const { json } = body;
-        if (!response.ok || isErrorBody(json)) {
-          throw fromErrorBody(json, response);
+        if (!response.ok || form.isError(json)) {
+          throw toError(call, json, response);
         }
         // Some servers answer a call that has no result with status 200 and no body.
         const isDone = response.status === 204 || (body.isEmpty && call.method.output.fields.length === 0);
         if (json === undefined && !isDone) {
           throw new ConnectError("the server did not answer with JSON", Code.Internal, response.headers);
         }
-        return { header: response.headers, json: json ?? {}, text: () => body.text };
+        const message = form.response(call, json ?? {});
+        return { header: response.headers, json: message, text: () => body.text };
       },
       async stream(call) {
         const response = await openStream(call);
         if (!isEventStream(response)) {
-          throw await readFailure(response);
+          throw await readFailure(call, response);
         }
-        return { response, read: (json) => unlessError(json, response) };
+        const read = (json: unknown): unknown => {
+          if (form.isError(json)) {
+            throw toError(call, json, response);
+          }
+          return form.response(call, json);
+        };
+        return { response, read };
       },
     },
     settings,
@@ -114,32 +192,6 @@ function joinUrl(baseUrl: string, { path, query }: HttpRequestParts): string {
   return `${base.replace(/\/+$/, "")}${path}${parameters === "" ? "" : `?${parameters}`}`;
 }
 
-function unlessError(json: unknown, response: WireResponse): unknown {
-  if (isErrorBody(json)) {
-    throw fromErrorBody(json, response);
-  }
-  return json;
-}
-
-/** Whether JSON is the body of an error (requirement E.3). No response message has a field of this name. */
-function isErrorBody(json: unknown): boolean {
-  return isObject(json) && isObject(json["error"]);
-}
-
-function fromErrorBody(json: unknown, { headers, status }: WireResponse): ConnectError {
-  const said = `the server answered with HTTP status ${status}`;
-  const code = codeFromHttpStatus(status);
-  if (!isObject(json) || !isObject(json["error"])) {
-    return status === 429
-      ? tooManyRequests(headers)
-      : new ConnectError(`${said} and no error of A2A`, code, headers);
-  }
-  const error = json["error"];
-  return fromWireError({
-    message: typeof error["message"] === "string" ? error["message"] : said,
-    details: error["details"],
-    code: parseCode(error["status"]) ?? code,
-    status,
-    header: headers,
-  });
+function answered(status: number): string {
+  return `the server answered with HTTP status ${status}`;
 }

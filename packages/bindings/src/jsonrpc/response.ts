@@ -74,6 +74,21 @@ export function withoutHeading(code: number, message: string): string {
     : message;
 }
 
+/** The code of a generic error by its number; undefined for others. For -32603 the status of an unusual response says more. */
+export function codeFromNumber(code: number): Code | undefined {
+  return genericCodes.get(code);
+}
+
+const genericCodes: ReadonlyMap<number, Code> = new Map([
+  [-32700, Code.InvalidArgument],
+  [-32600, Code.InvalidArgument],
+  [-32601, Code.Unimplemented],
+  [-32602, Code.InvalidArgument],
+  // The SDKs for Go and Rust have numbers of their own for what A2A leaves to HTTP.
+  [-31401, Code.Unauthenticated],
+  [-31403, Code.PermissionDenied],
+]);
+
 /** How the message of a generic error begins (requirement E.1); the details follow. */
 const headings: ReadonlyMap<number, string> = new Map([
   [-32601, "Method not found"],

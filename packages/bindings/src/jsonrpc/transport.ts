@@ -1,4 +1,5 @@
 import { findMemberText, findReasonByJsonRpcCode, formatMessage, isObject } from "@a2a-connect/core/internal";
+import type { JsonValue } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { createJsonTransport, type OutgoingCall } from "../fetch/json-transport.ts";
 import { sendRequest } from "../fetch/outgoing-request.ts";
@@ -6,7 +7,7 @@ import { isEventStream, readJsonResponse } from "../fetch/read-response.ts";
 import { codeFromHttpStatus, fromWireError, tooManyRequests } from "../fetch/response-errors.ts";
 import { type JsonTransportOptions, resolveTransportOptions } from "../fetch/transport-options.ts";
 import type { WireResponse } from "../fetch/wire-fetch.ts";
-import { withoutHeading } from "./response.ts";
+import { codeFromNumber, withoutHeading } from "./response.ts";
 
 /** Options of the client end of the JSON-RPC binding. */
 export interface JsonRpcTransportOptions extends JsonTransportOptions {
@@ -16,6 +17,30 @@ export interface JsonRpcTransportOptions extends JsonTransportOptions {
 
 const mediaType = "application/json";
 
+/** How a version of A2A writes calls over JSON-RPC. */
+export interface JsonRpcForm {
+  /** What is sent. @throws ConnectError Unimplemented when the version does not have this method */
+  request(call: OutgoingCall): JsonRpcCall;
+  /** The response message, as the JSON of 1.0, in the result of a response or an event. */
+  response(call: OutgoingCall, result: unknown): unknown;
+}
+
+/** A call as it is sent. */
+export interface JsonRpcCall {
+  readonly method: string;
+  readonly params: JsonValue | undefined;
+  readonly header: Headers;
+}
+
+const currentForm: JsonRpcForm = {
+  request: ({ method, message, header }) => ({
+    method: method.name,
+    params: formatMessage(method.input, message),
+    header,
+  }),
+  response: (_, result) => result,
+};
+
 /**
  * The client end of the JSON-RPC binding (requirements I): an ordinary Connect transport, for `createClient(A2AService,
  * transport)`.
@@ -23,17 +48,21 @@ const mediaType = "application/json";
  * Errors are ConnectErrors with the server's details, as on every wire. A stream that breaks is Unavailable.
  */
 export function createJsonRpcTransport(options: JsonRpcTransportOptions): Transport {
+  return createJsonRpcTransportOf(currentForm, options);
+}
+
+/** The same for the form of any version. */
+export function createJsonRpcTransportOf(form: JsonRpcForm, options: JsonRpcTransportOptions): Transport {
   const settings = resolveTransportOptions(options);
   const { url } = options;
   let lastId = 0;
 
   async function post(call: OutgoingCall, accept: string): Promise<Exchange> {
-    const { method, message, header, signal } = call;
+    const { method, params, header } = form.request(call);
     lastId += 1;
     const id = lastId;
-    const params = formatMessage(method.input, message);
-    const text = JSON.stringify({ jsonrpc: "2.0", id, method: method.name, params });
-    const request = { url, method: "POST", header, accept, body: { mediaType, text }, signal };
+    const text = JSON.stringify({ jsonrpc: "2.0", id, method, params });
+    const request = { url, method: "POST", header, accept, body: { mediaType, text }, signal: call.signal };
     return { id, response: await sendRequest(request, settings) };
   }
 
@@ -45,7 +74,7 @@ export function createJsonRpcTransport(options: JsonRpcTransportOptions): Transp
         const { response } = exchange;
         const body = await readJsonResponse(response, settings.maxResponseBytes);
         const hasResult = call.method.output.fields.length > 0 || !isDone(body, exchange);
-        const json = hasResult ? readResult(body.json, exchange) : {};
+        const json = hasResult ? form.response(call, readResult(body.json, exchange)) : {};
         return { header: response.headers, json, text: () => findMemberText(body.text, "result") ?? "" };
       },
       async stream(call) {
@@ -55,7 +84,7 @@ export function createJsonRpcTransport(options: JsonRpcTransportOptions): Transp
           readResult((await readJsonResponse(response, settings.maxResponseBytes)).json, exchange);
           throw new ConnectError("the server did not answer with a stream", Code.Internal);
         }
-        return { response, read: (answer) => readResult(answer, exchange) };
+        return { response, read: (answer) => form.response(call, readResult(answer, exchange)) };
       },
     },
     settings,
@@ -114,19 +143,8 @@ function fromJsonRpcError(error: Record<string, unknown>, header: Headers, statu
     message: withoutHeading(number, String(error["message"] ?? "")),
     details: error["data"],
     reason: findReasonByJsonRpcCode(number),
-    code: genericCodes.get(number) ?? (status === 200 ? Code.Internal : codeFromHttpStatus(status)),
+    code: codeFromNumber(number) ?? (status === 200 ? Code.Internal : codeFromHttpStatus(status)),
     status,
     header,
   });
 }
-
-/** Codes of generic errors. For -32603 the status of an unusual response says more. */
-const genericCodes: ReadonlyMap<number, Code> = new Map([
-  [-32700, Code.InvalidArgument],
-  [-32600, Code.InvalidArgument],
-  [-32601, Code.Unimplemented],
-  [-32602, Code.InvalidArgument],
-  // The SDKs for Go and Rust have numbers of their own for what A2A leaves to HTTP.
-  [-31401, Code.Unauthenticated],
-  [-31403, Code.PermissionDenied],
-]);

@@ -29,7 +29,7 @@ import type { HandlerContext } from "@connectrpc/connect";
 import type { BoundMethod, Operation, StreamMethod, UnaryMethod } from "../invoke.ts";
 import { type Form, same } from "./form.ts";
 import type { Forms } from "./forms.ts";
-import { type OlderMethod, olderMethods } from "./methods.ts";
+import { type OlderMethod, olderExtensionsHeader, olderMethods } from "./methods.ts";
 import { markPushConfig } from "./push.ts";
 
 /** An operation for callers of an older version: it takes their JSON, and answers in theirs. */
@@ -112,9 +112,6 @@ function bindOlderCall(
 }
 
 /* ---- The headers of a call ---- */
-
-/** How older versions name the extensions of a call. */
-const olderExtensionsHeader = `X-${extensionsHeader}`;
 
 /** A caller's header in the words of 1.0. */
 export function toCurrentHeader(header: Headers): Headers {

@@ -67,8 +67,11 @@ export function record(rows: readonly Row[], rules: RecordRules = {}): Form {
         const member = (value as Members)[older] ?? undefined; // null means that it is not set
         if (member !== undefined) {
           walk.path.push(older);
-          current[name] = form.toCurrent(member, walk);
+          const converted = form.toCurrent(member, walk);
           walk.path.pop();
+          if (converted !== undefined) {
+            current[name] = converted;
+          }
         }
       }
       rules.addCurrent?.(current, value, walk);
@@ -132,7 +135,7 @@ export function names(pairs: readonly (readonly [current: string, older: string]
     toOlder: (value) => older.get(value as string) ?? value, // names of an enum
     toCurrent(value, walk) {
       const name = typeof value === "string" ? current.get(value) : undefined;
-      if (name === undefined) {
+      if (name === undefined && !walk.isLenient) {
         report(walk, `must be one of ${words}`);
       }
       return name;

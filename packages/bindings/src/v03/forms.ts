@@ -1,7 +1,7 @@
 import { isObject, report, reportAt } from "@a2a-connect/core/internal";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { cardForm } from "./card-form.ts";
-import { type Form, list, names, type Row, record, reportMissing, same } from "./form.ts";
+import { type Form, list, type Members, names, type Row, record, reportMissing, same } from "./form.ts";
 import { partForm } from "./part-form.ts";
 
 /**
@@ -102,6 +102,7 @@ export function createForms(dialect: Dialect): Forms {
     {
       addOlder(older, { returnImmediately }) {
         older["blocking"] = returnImmediately !== true;
+        older["acceptedOutputModes"] ??= []; // it was required before 0.2.6
       },
       addCurrent(current, { blocking }) {
         // The servers of 0.3 wait unless they are told not to. In protobuf, not to is the default.
@@ -181,7 +182,9 @@ const authentication: Form = record([["credentials"]], {
     if (scheme === undefined) {
       reportAt(walk, "schemes", "needs at least one element");
     }
-    current["scheme"] = scheme;
+    if (scheme !== undefined) {
+      current["scheme"] = scheme;
+    }
   },
 });
 
@@ -309,7 +312,7 @@ function payloadForm(
       return {};
     },
     toCurrent(value, walk) {
-      const kind = isObject(value) ? value["kind"] : undefined;
+      const kind = isObject(value) ? (value["kind"] ?? guessKind(value)) : undefined;
       const name =
         typeof kind === "string" && Object.hasOwn(kinds, kind)
           ? kinds[kind as keyof typeof kinds]
@@ -322,4 +325,15 @@ function payloadForm(
     },
     olderPath: (path) => path, // it is an answer, about whose fields a caller is told nothing
   };
+}
+
+/** What an answer is that does not say it. */
+function guessKind(value: Members): keyof typeof kinds | undefined {
+  if (value["artifact"] !== undefined) {
+    return "artifact-update";
+  }
+  if (value["status"] !== undefined) {
+    return value["id"] === undefined ? "status-update" : "task";
+  }
+  return value["parts"] === undefined ? undefined : "message";
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import { startWalk } from "@a2a-connect/core/internal";
+import { formatMessage, parseMessage, startWalk } from "@a2a-connect/core/internal";
+import { GetTaskRequestSchema } from "@a2a-connect/proto/a2a/v1";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { createForms, type Dialect, type Forms } from "./forms.ts";
@@ -75,6 +76,12 @@ describe("what is lost", () => {
       expect(createForms(dialect)[form].toOlder(before)).toEqual(after);
     });
   }
+  it("on the way to 0.3: `historyLength: 0`, over gRPC", () => {
+    expect(page).toContain("| `historyLength: 0`, over gRPC |");
+    const request = createForms("proto").getTaskRequest.toOlder({ id: "t", historyLength: 0 });
+    const message = parseMessage(GetTaskRequestSchema, request);
+    expect(formatMessage(GetTaskRequestSchema, message)).toEqual({ name: "tasks/t" });
+  });
   for (const [row, form, before, after] of toCurrent) {
     it(`on the way to 1.0: ${row}`, () => {
       expect(page).toContain(`| ${row} |`);

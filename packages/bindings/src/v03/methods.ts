@@ -1,5 +1,9 @@
 import type { MethodLocalName } from "@a2a-connect/core";
+import { extensionsHeader } from "@a2a-connect/core/internal";
 import type { Forms } from "./forms.ts";
+
+/** How older versions name the extensions of a call. */
+export const olderExtensionsHeader: string = `X-${extensionsHeader}`;
 
 /** An operation as older versions call it. */
 export interface OlderMethod {

@@ -54,7 +54,7 @@ export function partForm(dialect: keyof typeof places): Form {
         report(walk, "must be an object");
         return undefined;
       }
-      const current = readContent(value, walk);
+      const current = readContent(value, walk) ?? (walk.isLenient ? {} : undefined); // a part of a newer kind
       const metadata = value["metadata"] ?? undefined;
       if (current === undefined || metadata === undefined) {
         return current;

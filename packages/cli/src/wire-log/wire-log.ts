@@ -55,7 +55,7 @@ export class WireLog {
     const isText = binding === "JSONRPC" || binding === "HTTP+JSON";
     const own = isText ? [] : [this.#logCalls(binding === "GRPC")];
     return {
-      binding,
+      ...wire,
       open: (options) => {
         this.#line(`calls go to ${this.#masking.url(options.url)} by ${binding}`);
         return wire.open({ ...options, interceptors: [...options.interceptors, ...own] });

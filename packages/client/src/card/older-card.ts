@@ -1,4 +1,5 @@
 import { isObject, parseProtocolVersion, shownText } from "@a2a-connect/core/internal";
+import { isOlderCard, olderInterfaces } from "./older-members.ts";
 import {
   type Members,
   normalizeSecurityRequirements,
@@ -20,20 +21,17 @@ export interface NormalizedCard {
 export function normalizeOlderCard(json: Members): NormalizedCard {
   const warnings: string[] = [];
   const version = protocolVersionOf(json, warnings);
-  const { url, preferredTransport, additionalInterfaces, supportsAuthenticatedExtendedCard, ...rest } = json;
-  const primary = {
-    url: url ?? null,
-    protocolBinding: preferredTransport ?? "JSONRPC",
-    protocolVersion: version,
-  };
   return {
     json: {
-      ...pick(rest, sharedFields),
+      ...pick(json, sharedFields),
       version: json["version"] ?? unversioned(warnings),
       description: json["description"] ?? describe(json, "The card", warnings),
       ...normalizeProvider(json["provider"], warnings),
-      supportedInterfaces: interfacesOf(primary, additionalInterfaces),
-      capabilities: normalizeCapabilities(json["capabilities"] ?? null, supportsAuthenticatedExtendedCard),
+      supportedInterfaces: olderInterfaces(json, version),
+      capabilities: normalizeCapabilities(
+        json["capabilities"] ?? null,
+        json["supportsAuthenticatedExtendedCard"],
+      ),
       defaultInputModes: json["defaultInputModes"] ?? ["text"],
       defaultOutputModes: json["defaultOutputModes"] ?? ["text"],
       skills: normalizeSkills(json["skills"] ?? null, warnings),
@@ -41,6 +39,11 @@ export function normalizeOlderCard(json: Members): NormalizedCard {
     },
     warnings: warnings.slice(0, maxWarnings),
   };
+}
+
+/** An older card as the JSON of 1.0; a card of 1.0 as it is. */
+export function readOlderCard(json: Members): unknown {
+  return isOlderCard(json) ? normalizeOlderCard(json).json : json;
 }
 
 /** Most problems that are listed: more of them do not help a reader, and a card may have any number of skills. */
@@ -88,34 +91,6 @@ function protocolVersionOf({ protocolVersion }: Members, warnings: string[]): un
   const name = typeof version === "string" ? shownText(version) : "an older version";
   warnings.push(`The card is of A2A ${name}: it was read as a card of 1.0 with interfaces of that version.`);
   return version;
-}
-
-interface OlderInterface {
-  readonly url: unknown;
-  readonly protocolBinding: unknown;
-  readonly protocolVersion: unknown;
-}
-
-/** The preferred one first; the list of the others may repeat it. */
-function interfacesOf(primary: OlderInterface, additional: unknown): unknown {
-  if (!Array.isArray(additional)) {
-    return [primary, ...((additional ?? null) === null ? [] : [additional])];
-  }
-  const others = additional
-    .map((each: unknown) =>
-      isObject(each)
-        ? {
-            url: each["url"] ?? null,
-            protocolBinding: each["transport"] ?? null,
-            protocolVersion: primary.protocolVersion,
-          }
-        : each,
-    )
-    .filter(
-      (each) =>
-        !isObject(each) || each["url"] !== primary.url || each["protocolBinding"] !== primary.protocolBinding,
-    );
-  return [primary, ...others];
 }
 
 function normalizeCapabilities(capabilities: unknown, extendedCard: unknown): unknown {

@@ -43,12 +43,43 @@ describe("a card of 1.0", () => {
     expect({}).not.toHaveProperty("polluted");
   });
 
-  it("that is a hybrid is read by its interfaces of 1.0, whatever it says for older clients", async () => {
+  describe("that also has the members of 0.3", () => {
     const { url, preferredTransport, additionalInterfaces, protocolVersion } = cardJson03;
     const older = { url, preferredTransport, additionalInterfaces, protocolVersion } as JsonObject; // all are there
-    expect(await readCard(JSON.stringify({ ...older, ...cardJson }))).toEqual({
-      card: agentCard(),
-      warnings: [],
+    const [own] = agentCard().supportedInterfaces;
+    const offers = async (json: JsonObject) => {
+      const { card, warnings } = await readCard(JSON.stringify(json));
+      expect({ ...card, supportedInterfaces: [own] }).toEqual(agentCard());
+      expect(warnings).toEqual([]);
+      return card.supportedInterfaces.map((each) => `${each.protocolBinding} ${each.protocolVersion}`);
+    };
+    const both = ["JSONRPC 1.0", "JSONRPC 0.3", "GRPC 0.3", "HTTP+JSON 0.3"];
+
+    it("has the interfaces of both, those of 1.0 first", async () => {
+      expect(await offers({ ...older, ...cardJson })).toEqual(both);
+    });
+
+    it("names each interface once", async () => {
+      const listed = { url: url ?? "", protocolBinding: "JSONRPC", protocolVersion: "0.3" };
+      const supportedInterfaces = [...(cardJson["supportedInterfaces"] as JsonObject[]), listed]; // as above
+      expect(await offers({ ...older, ...cardJson, supportedInterfaces })).toEqual(both);
+    });
+
+    for (const [title, members] of [
+      ["no version, or one that is none", { protocolVersion: null }],
+      ["the version 1.0", { protocolVersion: "1.0" }],
+      ["no address", { url: 5 }],
+      ["interfaces that are none", { url: "", additionalInterfaces: [5, { transport: "GRPC" }] }],
+    ] satisfies [string, JsonObject][]) {
+      it(`is read by its interfaces of 1.0 when they are wrong: ${title}`, async () => {
+        expect(await offers({ ...older, ...members, ...cardJson })).toEqual(["JSONRPC 1.0"]);
+      });
+    }
+
+    it("is read by its interfaces of 1.0 when it is signed: the signature does not cover the others", async () => {
+      const signatures = [{ protected: "eyJhbGciOiJFUzI1NiJ9", signature: "c2lnbmF0dXJl" }];
+      const { card } = await readCard(JSON.stringify({ ...older, ...cardJson, signatures }));
+      expect(card.supportedInterfaces).toEqual([own]);
     });
   });
 

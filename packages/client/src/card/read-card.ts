@@ -12,6 +12,7 @@ import { create } from "@bufbuild/protobuf";
 import { CardInvalidError } from "../errors.ts";
 import { shownList } from "../interface/shown-list.ts";
 import { inputRequiredCapability } from "./lifecycle-params.ts";
+import { isOlderCard, withOlderInterfaces } from "./older-members.ts";
 
 /** A card, and what is unusual about it. */
 export interface ReadCard {
@@ -32,7 +33,11 @@ export async function readCard(text: string, what = "The card"): Promise<ReadCar
   const older = isOlderCard(json) ? await import("../on-demand.ts") : undefined;
   const normalized = older?.normalizeOlderCard(json);
   const problems: string[] = [];
-  const card = parseCard(normalized?.json ?? json, problems, older === undefined ? [] : ["version"]);
+  const card = parseCard(
+    normalized?.json ?? withOlderInterfaces(json),
+    problems,
+    older === undefined ? [] : ["version"],
+  );
   if (card === undefined || problems.length > 0) {
     const named = older === undefined ? problems : problems.map(older.olderFieldPath);
     throw invalidFields(what, [...new Set(named)]);
@@ -43,16 +48,6 @@ export async function readCard(text: string, what = "The card"): Promise<ReadCar
     ...modernizeModes(card),
   ];
   return { card, warnings };
-}
-
-/**
- * Whether a card is of A2A 0.3 or before: its address is a member of the card itself. A card that also has interfaces
- * of 1.0 is read as 1.0.
- */
-function isOlderCard(json: Record<string, unknown>): boolean {
-  const interfaces = json["supportedInterfaces"] ?? json["supported_interfaces"] ?? null;
-  const marks = ["url", "preferredTransport", "additionalInterfaces", "protocolVersion", "authentication"];
-  return interfaces === null && marks.some((mark) => (json[mark] ?? null) !== null);
 }
 
 function parseText(text: string, what: string): Record<string, unknown> {

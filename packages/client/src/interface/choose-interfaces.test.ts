@@ -38,6 +38,13 @@ describe("the interfaces that are used (L-3)", () => {
     [["JSONRPC 0.3", "JSONRPC 1.0"], {}, ["JSONRPC 1.0"]],
     [["JSONRPC 1.0.7"], {}, ["JSONRPC 1.0"]],
     [["JSONRPC 1.1", "JSONRPC 1.0"], {}, ["JSONRPC 1.0"]],
+    [["JSONRPC 0.3"], {}, ["JSONRPC 0.3"]],
+    [["JSONRPC 0.2", "HTTP+JSON 0.3"], {}, ["HTTP+JSON 0.3"]],
+    [["HTTP+JSON 0.2", "JSONRPC 0.2"], {}, ["JSONRPC 0.2"]],
+    [["JSONRPC 0.3", "urn:x 1.0"], {}, ["JSONRPC 0.3"]],
+    [["GRPC 1.0", "JSONRPC 0.3"], { platform: node }, ["GRPC 1.0"]],
+    [["JSONRPC 1.0", "JSONRPC 0.3"], { pinVersion: "0.3" }, ["JSONRPC 0.3"]],
+    [["JSONRPC 0.3", "JSONRPC 1.0"], { protocolVersions: ["1.0", "0.3"] }, ["JSONRPC 0.3", "JSONRPC 1.0"]],
     [["JSONRPC 1.1", "JSONRPC 1.0"], { protocolVersions: ["1.0", "1.1"] }, ["JSONRPC 1.1", "JSONRPC 1.0"]],
     [["JSONRPC 1.1", "JSONRPC 1.0"], { pinVersion: "1.0.3" }, ["JSONRPC 1.0"]],
     [["JSONRPC 1.1", "JSONRPC 1.0"], { pinVersion: "1.1", protocolVersions: ["1.0"] }, ["JSONRPC 1.1"]],
@@ -71,16 +78,23 @@ describe("the interfaces that are used (L-3)", () => {
 describe("no interface that may be used (F-8)", () => {
   for (const [offers, options, message, hint] of [
     [
-      ["JSONRPC 0.3"],
+      ["JSONRPC 0.1"],
       {},
-      /only A2A 0\.3 \(JSONRPC\), which this client does not speak: it wants 1\.0/,
+      /only A2A 0\.1 \(JSONRPC\), which this client does not speak: it wants 1\.0, 0\.3, 0\.2/,
       /operator/,
     ],
+    [
+      ["HTTP+JSON 0.2"],
+      {},
+      /only A2A 0\.2 \(HTTP\+JSON\), and this client can call JSONRPC/,
+      /platform\.transports/,
+    ],
+    [["GRPC 0.3"], {}, /only A2A 0\.3 \(GRPC\), and this client can call/, /GRPC needs HTTP\/2 from Node/],
     [["JSONRPC 2.0"], {}, /only A2A 2\.0 \(JSONRPC\), which this client does not speak/, /operator/],
     [
       ["JSONRPC 1.1"],
       {},
-      /only A2A 1\.1 \(JSONRPC\), and only 1\.0 may be used/,
+      /only A2A 1\.1 \(JSONRPC\), and only 1\.0, 0\.3, 0\.2 may be used/,
       /protocolVersions: \["1\.1"\]/,
     ],
     [
@@ -102,14 +116,16 @@ describe("no interface that may be used (F-8)", () => {
       /A2A 1\.0 \(JSONRPC\), and the version is pinned to 1\.1/,
       /Pin/,
     ],
-    [["JSONRPC 0.3"], { pinVersion: "1.0" }, /A2A 0\.3.*pinned to 1\.0/, /operator/],
+    [["JSONRPC 0.3"], { pinVersion: "1.0" }, /A2A 0\.3.*pinned to 1\.0/, /Pin/],
+    [["JSONRPC 0.1"], { pinVersion: "1.0" }, /A2A 0\.1.*pinned to 1\.0/, /operator/],
+    [["JSONRPC 1.0"], { pinVersion: "0.3" }, /A2A 1\.0.*pinned to 0\.3/, /Pin/],
     [
-      ["JSONRPC 0.3"],
-      { pinVersion: "0.3" },
-      /0\.3 is asked for, which this client does not speak/,
-      /1\.0 and 1\.1/,
+      ["JSONRPC 0.1"],
+      { pinVersion: "0.1" },
+      /0\.1 is asked for, which this client does not speak/,
+      /1\.0, 1\.1, 0\.3, 0\.2/,
     ],
-    [["JSONRPC 1.0"], { protocolVersions: ["0.3", "0.2"] }, /0\.3, 0\.2 is asked for/, /speaks/],
+    [["JSONRPC 1.0"], { protocolVersions: ["0.1", "2.0"] }, /0\.1, 2\.0 is asked for/, /speaks/],
     [
       ["JSONRPC 1.0"],
       { bindings: ["HTTP+JSON"] },
@@ -145,7 +161,7 @@ describe("no interface that may be used (F-8)", () => {
   ] as const) {
     it(`is told of an older card by its dialect: ${version.source}`, async () => {
       const { card } = await readCard(JSON.stringify(json));
-      expect(() => chooseInterfaces(card, {}, webTransports)).toThrow(version);
+      expect(() => chooseInterfaces(card, { pinVersion: "1.0" }, webTransports)).toThrow(version);
     });
   }
 });

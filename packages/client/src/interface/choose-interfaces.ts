@@ -27,6 +27,7 @@ export type ChoiceOptions = Pick<
 /**
  * The interfaces of a card that may be used, best first: in the card's order (requirement L-3), or by the caller's
  * order of bindings. Versions are compared by major and minor (F-1). A pinned binding or version allows no other (F-8).
+ * Unless the caller names versions, all interfaces are of one: the newest that both sides know.
  *
  * @param wires the built-in ones; those of the platform come first
  * @throws NoInterfaceError with what the card offers and what was wanted, when there is none
@@ -37,41 +38,67 @@ export function chooseInterfaces(
   wires: readonly BindingTransport[],
 ): readonly Candidate[] {
   const wanted = wantedVersions(options);
-  // The first of a binding counts.
-  const known = [...(options.platform?.transports ?? []), ...wires].reverse();
-  const transports = new Map(known.map((each) => [each.binding, each]));
+  const known = [...(options.platform?.transports ?? []), ...wires];
   const bindings = options.pinBinding === undefined ? options.bindings : [options.pinBinding];
   const candidates = card.supportedInterfaces.flatMap((each) => {
-    const version = parseProtocolVersion(each.protocolVersion);
-    const binding = transports.get(each.protocolBinding);
+    const binding = findTransport(known, each);
     const permitted = bindings === undefined || bindings.includes(each.protocolBinding);
-    return binding !== undefined && permitted && wanted.includes(version) && spoken.includes(version)
+    const version = parseProtocolVersion(each.protocolVersion);
+    return binding !== undefined && permitted && wanted.includes(version)
       ? [{ interface: each, binding, protocolVersion: version }]
       : [];
   });
   if (candidates.length === 0) {
-    throw explain(card, { options, wanted, bindings, known: [...transports.keys()].reverse() });
+    throw explain(card, { options, wanted, bindings, known });
   }
+  const newest = areNamed(options)
+    ? undefined
+    : usualVersions.find((version) => candidates.some(isOf(version)));
+  const chosen = newest === undefined ? candidates : candidates.filter(isOf(newest));
   return bindings === undefined
-    ? candidates
-    : bindings.flatMap((name) => candidates.filter(({ binding }) => binding.binding === name));
+    ? chosen
+    : bindings.flatMap((name) => chosen.filter(({ binding }) => binding.binding === name));
 }
 
-/** The protocol versions for which this library has messages. */
-const spoken: readonly string[] = [protocolVersion, draftProtocolVersion];
+function isOf(version: string): (candidate: Candidate) => boolean {
+  return (candidate) => candidate.protocolVersion === version;
+}
 
-function wantedVersions({ pinVersion, protocolVersions = [protocolVersion] }: ChoiceOptions): string[] {
+/** The transport for an interface; the first one that fits counts. */
+function findTransport(
+  known: readonly BindingTransport[],
+  { protocolBinding, protocolVersion: version }: AgentInterface,
+): BindingTransport | undefined {
+  return known.find(
+    (each) => each.binding === protocolBinding && versionsOf(each).includes(parseProtocolVersion(version)),
+  );
+}
+
+function versionsOf({
+  versions = [protocolVersion, draftProtocolVersion],
+}: BindingTransport): readonly string[] {
+  return versions;
+}
+
+/** What is used of a card when its caller names no version, the best first. */
+const usualVersions: readonly string[] = [protocolVersion, "0.3", "0.2"];
+
+function wantedVersions({ pinVersion, protocolVersions = usualVersions }: ChoiceOptions): string[] {
   return (pinVersion === undefined ? protocolVersions : [pinVersion]).map((each) =>
     parseProtocolVersion(each),
   );
+}
+
+/** Whether the caller says which versions may be used. */
+function areNamed({ pinVersion, protocolVersions }: ChoiceOptions): boolean {
+  return (pinVersion ?? protocolVersions) !== undefined;
 }
 
 interface Choice {
   readonly options: ChoiceOptions;
   readonly wanted: readonly string[];
   readonly bindings: readonly string[] | undefined;
-  /** Bindings for which there are transports. */
-  readonly known: readonly string[];
+  readonly known: readonly BindingTransport[];
 }
 
 /** Names the first obstacle. */
@@ -81,11 +108,12 @@ function explain(card: AgentCard, choice: Choice): NoInterfaceError {
   const fail = (reason: string, hint: string) =>
     new NoInterfaceError(`${offer}, ${reason}.`, offered, { hint });
   const { options, wanted, bindings, known } = choice;
+  const spoken = spokenBy(known);
   const unspoken = wanted.filter((version) => !spoken.includes(version));
   if (unspoken.length > 0 && unspoken.length === wanted.length) {
     return fail(
       `and A2A ${shownList(unspoken)} is asked for, which this client does not speak`,
-      `This client speaks ${spoken.join(" and ")}.`,
+      `This client speaks ${shownList(spoken)}.`,
     );
   }
   const ofVersion = offered.filter(({ protocolVersion: version }) =>
@@ -94,7 +122,7 @@ function explain(card: AgentCard, choice: Choice): NoInterfaceError {
   if (ofVersion.length === 0) {
     return explainVersion(fail, offered, choice);
   }
-  const callable = ofVersion.filter(({ protocolBinding }) => known.includes(protocolBinding));
+  const callable = ofVersion.filter((each) => findTransport(known, each) !== undefined);
   if (
     options.pinBinding !== undefined &&
     !ofVersion.some((each) => each.protocolBinding === options.pinBinding)
@@ -104,7 +132,11 @@ function explain(card: AgentCard, choice: Choice): NoInterfaceError {
       "Pin a binding that the card has, or none.",
     );
   }
-  if (callable.length > 0 && bindings !== undefined && bindings.some((each) => known.includes(each))) {
+  if (
+    callable.length > 0 &&
+    bindings !== undefined &&
+    bindings.some((each) => callableOf(choice).includes(each))
+  ) {
     return fail(
       `and only ${shownList(bindings)} may be used${versionPhrase(choice)}`,
       "Permit a binding that the card has, or leave out `bindings`.",
@@ -116,8 +148,9 @@ function explain(card: AgentCard, choice: Choice): NoInterfaceError {
 function explainVersion(
   fail: (reason: string, hint: string) => NoInterfaceError,
   offered: readonly AgentInterface[],
-  { options, wanted }: Choice,
+  { options, wanted, known }: Choice,
 ): NoInterfaceError {
+  const spoken = spokenBy(known);
   const versions = offered.map(({ protocolVersion: version }) => parseProtocolVersion(version));
   const spokenOffer = versions.filter((version) => spoken.includes(version));
   if (options.pinVersion !== undefined) {
@@ -142,8 +175,10 @@ function explainVersion(
 function explainBinding(
   fail: (reason: string, hint: string) => NoInterfaceError,
   ofVersion: readonly AgentInterface[],
-  { bindings, known }: Choice,
+  choice: Choice,
 ): NoInterfaceError {
+  const { bindings } = choice;
+  const known = callableOf(choice);
   const needsNode =
     !known.includes("GRPC") &&
     ofVersion.some(({ protocolBinding }) => protocolBinding === "GRPC") &&
@@ -154,6 +189,18 @@ function explainBinding(
       ? "GRPC needs HTTP/2 from Node: use connectAgent of @a2a-connect/node/client."
       : "Give a transport for its binding as `platform.transports`, or ask the operator for one of these bindings.",
   );
+}
+
+/** The bindings for which there are transports of the wanted versions. */
+function callableOf({ known, wanted }: Choice): readonly string[] {
+  return known
+    .filter((each) => versionsOf(each).some((version) => wanted.includes(version)))
+    .map(({ binding }) => binding);
+}
+
+/** The protocol versions for which there are transports. */
+function spokenBy(known: readonly BindingTransport[]): readonly string[] {
+  return [...new Set(known.flatMap(versionsOf))];
 }
 
 function versionPhrase({ options, wanted }: Choice): string {

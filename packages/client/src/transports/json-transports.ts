@@ -6,25 +6,43 @@ import {
 import { parseHttpUrl } from "@a2a-connect/core/internal";
 import type { Transport } from "@connectrpc/connect";
 import type { BindingTransport, BindingTransportSettings } from "../platform.ts";
+import { loadedTransport } from "./loaded-transport.ts";
 import { createTransportFetch, withRules } from "./transport-fetch.ts";
 
-/** The wires of JSON: JSONRPC and HTTP+JSON. */
+/**
+ * The wires of JSON: JSONRPC and HTTP+JSON. The code for versions before 1.0 is loaded for the first call of an agent that has
+ * no other.
+ */
 export const jsonTransports: readonly BindingTransport[] = [
-  jsonTransport("JSONRPC", ({ url, fetch, interceptors, maxResponseBytes }) =>
+  jsonTransport("JSONRPC", undefined, ({ url, fetch, interceptors, maxResponseBytes }) =>
     createJsonRpcTransport({ url, fetch, interceptors, maxResponseBytes }),
   ),
-  jsonTransport("HTTP+JSON", ({ url, fetch, interceptors, maxResponseBytes }) =>
+  jsonTransport("HTTP+JSON", undefined, ({ url, fetch, interceptors, maxResponseBytes }) =>
     createHttpJsonTransport({ baseUrl: url, fetch, interceptors, maxResponseBytes }),
+  ),
+  jsonTransport("JSONRPC", ["0.3", "0.2"], ({ url, fetch, interceptors, maxResponseBytes }) =>
+    loadedTransport(async () => {
+      const { createOlderJsonRpcTransport, readOlderCard: readCard } = await import("../on-demand.ts");
+      return createOlderJsonRpcTransport({ url, fetch, interceptors, maxResponseBytes, readCard });
+    }),
+  ),
+  jsonTransport("HTTP+JSON", ["0.3"], ({ url, fetch, interceptors, maxResponseBytes }) =>
+    loadedTransport(async () => {
+      const { createOlderHttpJsonTransport, readOlderCard: readCard } = await import("../on-demand.ts");
+      return createOlderHttpJsonTransport({ baseUrl: url, fetch, interceptors, maxResponseBytes, readCard });
+    }),
   ),
 ];
 
 /** A wire that needs no more of `fetch` than its platform's exchange can do. */
 function jsonTransport(
   binding: string,
+  versions: readonly string[] | undefined,
   create: (settings: Omit<BindingTransportSettings, "fetch"> & { readonly fetch: WireFetch }) => Transport,
 ): BindingTransport {
   return {
     binding,
+    ...(versions === undefined ? {} : { versions }),
     open(settings) {
       const url = requireHttpUrl(settings.url);
       const { exchange } = settings;

@@ -1,7 +1,12 @@
 import { connect } from "node:http2";
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import type { BindingTransport, BindingTransportSettings } from "@a2a-connect/client/internal";
+import {
+  type BindingTransport,
+  type BindingTransportSettings,
+  loadedTransport,
+  readOlderCard,
+} from "@a2a-connect/client/internal";
 import { longestTimerMs } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { targetOf } from "../address-guard.ts";
@@ -48,6 +53,25 @@ export function grpcTransport({ tls, cardScheme, guard }: GrpcTransportOptions):
         connect(target.origin, { createConnection: () => openSocket(target, dial) }),
       );
       return openTransport(target, session, settings);
+    },
+  };
+}
+
+/** The GRPC binding of A2A 0.3 over the one of today. Its code is loaded for the first call of such an agent. */
+export function olderGrpcTransport(grpc: BindingTransport): BindingTransport {
+  return {
+    binding: grpc.binding,
+    versions: ["0.3"],
+    open(settings) {
+      const { url, interceptors } = settings;
+      const { transport, close } = grpc.open({ ...settings, interceptors: [] });
+      return {
+        transport: loadedTransport(async () => {
+          const { createOlderRpcTransport } = await import("@a2a-connect/bindings/v03/rpc");
+          return createOlderRpcTransport(transport, { url, interceptors, readCard: readOlderCard });
+        }),
+        close,
+      };
     },
   };
 }

@@ -4,7 +4,7 @@ import { longestTimerMs } from "@a2a-connect/core/internal";
 import { Agent, type Dispatcher, EnvHttpProxyAgent, fetch as undiciFetch } from "undici";
 import { createAddressGuard, isLoopbackHost, targetOf } from "../address-guard.ts";
 import { createGuardedFetch, guardLookup } from "../guarded-fetch.ts";
-import { grpcTransport } from "./grpc-transport.ts";
+import { grpcTransport, olderGrpcTransport } from "./grpc-transport.ts";
 import { createNodeExchange } from "./node-exchange.ts";
 import { saveFile } from "./save-file.ts";
 import { type ClientTlsOptions, type NodeTlsOptions, toNodeTls } from "./tls-options.ts";
@@ -55,11 +55,13 @@ export function nodePlatform(options: NodePlatformOptions = {}): ClientPlatform 
     refuseUrl: guard.refuseUrl,
     lookupFor: (url: URL) => guardLookup(guard, targetOf(url), lookup),
   };
+  const grpc = grpcTransport({
+    tls,
+    cardScheme: cardUrl?.protocol,
+    guard: untrusted ? grpcGuard : undefined,
+  });
   return {
-    transports: [
-      grpcTransport({ tls, cardScheme: cardUrl?.protocol, guard: untrusted ? grpcGuard : undefined }),
-      ...jsonWires(plain),
-    ],
+    transports: [grpc, olderGrpcTransport(grpc), ...jsonWires(plain)],
     fetch: plain.fetch,
     guardedFetch: guarded.fetch,
     saveFile,
@@ -71,8 +73,8 @@ export function nodePlatform(options: NodePlatformOptions = {}): ClientPlatform 
 
 /** The JSON wires. They make requests on the connections of our `fetch`, but any other `fetch` is called as it is. */
 function jsonWires(plain: NodeFetch): BindingTransport[] {
-  return jsonTransports.map(({ binding, open }) => ({
-    binding,
+  return jsonTransports.map(({ open, ...wire }) => ({
+    ...wire,
     open: (settings) =>
       open(
         settings.fetch === plain.fetch

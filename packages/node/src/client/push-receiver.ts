@@ -12,8 +12,8 @@ import type {
   PushReceiver,
   PushSubscription,
 } from "@a2a-connect/client/internal";
-import { parseHttpUrl } from "@a2a-connect/core/internal";
-import { type StreamResponse, StreamResponseSchema } from "@a2a-connect/proto";
+import { isObject, parseHttpUrl } from "@a2a-connect/core/internal";
+import { StreamResponseSchema } from "@a2a-connect/proto";
 import { fromJson } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { listen } from "../listen.ts";
@@ -153,9 +153,9 @@ function createHandler(
     if (deliveries.isFull) return busy();
     const body = await readBody(request.body, maxBodyBytes);
     if (body === undefined) return answer(413, `a notification has at most ${maxBodyBytes} bytes`);
-    const response = parseNotification(body);
-    if (response === undefined) return answer(400, "the body is no StreamResponse in JSON");
-    return deliveries.put({ response, eventId: parseEventId(request) }) ? { status: 204 } : busy();
+    const delivery = await parseNotification(body, request);
+    if (delivery === undefined) return answer(400, "the body is no StreamResponse in JSON");
+    return deliveries.put(delivery) ? { status: 204 } : busy();
   };
 }
 
@@ -170,13 +170,17 @@ async function readBody(body: HttpBody, maxBytes: number): Promise<Uint8Array | 
 
 /**
  * Read with the same tolerance as responses: a newer agent may use fields and enum values that this client does not
- * know.
+ * know. Agents of A2A 0.3 send the whole task as it is at that time, which may be newer than the event that they tell of.
  */
-function parseNotification(body: Uint8Array): StreamResponse | undefined {
+async function parseNotification(body: Uint8Array, request: HttpRequest): Promise<PushDelivery | undefined> {
   try {
     const json = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+    if (isObject(json) && "kind" in json) {
+      const { readOlderNotification } = await import("@a2a-connect/bindings/v03");
+      return { response: readOlderNotification(json), eventId: undefined };
+    }
     const response = fromJson(StreamResponseSchema, json, { ignoreUnknownFields: true });
-    return response.payload.case === undefined ? undefined : response;
+    return response.payload.case === undefined ? undefined : { response, eventId: parseEventId(request) };
   } catch {
     return undefined;
   }
