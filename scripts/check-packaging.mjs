@@ -96,6 +96,8 @@ async function buildPackage({ directory, name, entries }) {
     config: false,
     logLevel: "warn",
   });
+  const buildPage = join(directory, "build/build-page.ts");
+  if (existsSync(buildPage)) await runFile(process.execPath, [buildPage, join(directory, "dist/page")]);
   return Object.keys(entries).length;
 }
 

@@ -48,8 +48,8 @@ function checkRelative(
       : "leaves its package";
   }
   const target = files.get(path);
-  if (target === undefined && path.endsWith(".json")) {
-    return undefined; // data of the same package, which imports nothing; the type check knows whether it is there
+  if (target === undefined && /\.(?:json|css)$/.test(path)) {
+    return undefined; // data or a style of the same package, which imports nothing; the type check knows whether it is there
   }
   if (target === undefined) {
     return /\.[mc]?[jt]sx?$/.test(path) ? "there is no such file" : "has no file extension of a module";

@@ -85,6 +85,7 @@ function workspaceWith(path: string, imported: Partial<Import> & { specifier: st
           .map((each) => ({
             path: each,
             test: each.endsWith(".test.ts"),
+            bundled: false,
             imports: each === path ? [{ lazy: false, ...imported }] : [],
           })),
       };

@@ -5,18 +5,18 @@ import type { Module, Workspace, WorkspacePackage } from "./workspace.ts";
 
 /**
  * What is wrong with the manifests: dependencies are exactly what the shipped modules import, devDependencies exactly
- * what only tests import, and peers are those that are imported or that a dependency needs as a peer. Peers are dev
+ * what only tests and bundled modules import, and peers are those that are imported or that a dependency needs as a peer. Peers are dev
  * dependencies too, so that the workspace installs them. Tools of the root may be left out of devDependencies.
  */
 export function checkManifests({ packages, rootTools }: Workspace): Violation[] {
   const byName = new Map(packages.map((each) => [each.name, each]));
   return packages.flatMap((each) => {
     const { dependencies, peerDependencies: peers, devDependencies } = each;
-    const tested = packagesImported(each, ({ test }) => test);
+    const tested = packagesImported(each, ({ test, bundled }) => test || bundled);
     // Tests and benchmarks ship nothing: one list holds all they need.
     const shipped = shipsNothing(each)
       ? new Set([...packagesImported(each, () => true), ...packagesSupporting(each, packages)])
-      : packagesImported(each, ({ test }) => !test);
+      : packagesImported(each, ({ test, bundled }) => !test && !bundled);
     const forwarded = new Set(
       [...dependencies].flatMap((name) => [...(byName.get(name)?.peerDependencies ?? [])]),
     );

@@ -9,6 +9,8 @@ export interface Module {
   readonly path: string;
   /** A unit test or its support: not part of what the package ships. */
   readonly test: boolean;
+  /** Part of the inspector's page, which is bundled with all that it imports: who installs the package installs none of that. */
+  readonly bundled: boolean;
   readonly imports: readonly Import[];
 }
 
@@ -101,6 +103,7 @@ function readModules(folder: string): Module[] {
   return paths.sort().map((path) => ({
     path,
     test: path.endsWith(".test.ts") || (path.startsWith("packages/") && !path.startsWith(`${folder}/src/`)),
+    bundled: path.startsWith("packages/inspector/src/page/"),
     imports: readImports(path, readFileSync(join(root, path), "utf8")),
   }));
 }

@@ -12,11 +12,16 @@ import type { ShutdownOptions } from "./shutdown.ts";
 
 /** All options of the server and the listener. */
 export interface ServeOptions
-  extends Omit<AgentServerOptions, "agent" | "place" | "push">,
+  extends Omit<AgentServerOptions, "agent" | "inspectorPage" | "place" | "push">,
     Omit<ListenOptions, "onError" | "onWarning">,
     ExposureOptions {
   /** File of the embedded SQLite store, when no `store` is given. Default `.a2a/<name of the agent>.sqlite`. */
   readonly file?: string;
+  /**
+   * Whether browsers get the inspector at `/`, a page that shows what the agent does (docs/inspector.md). `true`: also on
+   * other machines and through proxies. Default: only callers on this machine, of a server that listens on loopback.
+   */
+  readonly inspector?: boolean;
   /**
    * Push notifications. `true` sends them to public https addresses only. Options permit further addresses (`{ allow:
    * ["localhost"] }`), or bring a `fetch` of their own. Default false: the capability is off.
@@ -31,7 +36,9 @@ export interface ServeOptions
 }
 
 /** One of several agents with options of its own, which take precedence over those for all. */
-export interface AgentToServe extends Omit<HostedAgentOptions, "push">, Pick<ServeOptions, "file" | "push"> {}
+export interface AgentToServe
+  extends Omit<HostedAgentOptions, "inspectorPage" | "push">,
+    Pick<ServeOptions, "file" | "push"> {}
 
 /** Options for several agents that share a port. Options of a single server apply to each of them. */
 export interface ServeAgentsOptions<Name extends string = string>
@@ -81,6 +88,7 @@ const shapes: Record<keyof (ServeOptions & ServeAgentsOptions & AgentToServe), S
   headersTimeoutMs: number,
   host: text,
   idleSessionTimeoutMs: number,
+  inspector: flag,
   isTenant: call,
   keepAliveTimeoutMs: number,
   limits: object,

@@ -4,6 +4,7 @@ import {
   type AgentCards,
   type AgentDefinition,
   type AgentServer,
+  type AgentServerOptions,
   assertAgentName,
   createAgentHost,
   createAgentServer,
@@ -83,6 +84,7 @@ export async function serve(
 async function serveOne(agent: AgentDefinition, options: ServeOptions): Promise<ServedAgent> {
   const {
     file = `.a2a/${fileName(agent.card.name)}.sqlite`,
+    inspector,
     logLevel,
     log = operatorLog(logLevel),
     push = false,
@@ -94,7 +96,7 @@ async function serveOne(agent: AgentDefinition, options: ServeOptions): Promise<
   const wires = withCompressions(options.wires);
   const { server, listener, close } = await startServing(
     [{ store, file, push }],
-    ([opened]) => createAgentServer({ ...others, ...opened, agent, wires, log }),
+    ([opened]) => createAgentServer({ ...others, ...opened, ...inspectorOf(inspector), agent, wires, log }),
     { ...others, log },
   );
   return closeAtSignal(
@@ -109,6 +111,7 @@ async function serveSeveral(
 ): Promise<ServedAgents> {
   const {
     directory = ".a2a",
+    inspector,
     logLevel,
     log = operatorLog(logLevel),
     push: pushForAll = false,
@@ -141,7 +144,7 @@ async function serveSeveral(
     (opened) => {
       const hosted = wanted.map(([name, { push: _, ...own }], index): [string, HostedAgentOptions] => [
         name,
-        { ...forEach, ...own, ...opened[index] },
+        { ...forEach, ...inspectorOf(inspector), ...own, ...opened[index] },
       ]);
       const host = { ...others, agents: Object.fromEntries(hosted), wires: withCompressions(wires), log };
       return createAgentHost<string>(host);
@@ -180,6 +183,13 @@ function withTimes({
   ...others
 }: ShutdownOptions): ShutdownOptions {
   return { graceMs, timeoutMs, ...others };
+}
+
+/** Loads the inspector when a browser first asks for it: an agent without visitors never does. */
+function inspectorOf(wish: boolean | undefined): Pick<AgentServerOptions, "inspectorPage"> {
+  if (wish === false) return {};
+  const load = async () => (await import("@a2a-connect/inspector")).loadInspector();
+  return { inspectorPage: { load, beyondLoopback: wish === true } };
 }
 
 function present(server: AgentServer, url: string): AgentBesideOthers {

@@ -9,6 +9,7 @@ import type { LogLevel } from "./console-log.ts";
 import type { Clock } from "./engine/clock.ts";
 import type { EngineLimits, LogRecord } from "./engine/engine-context.ts";
 import type { TenantPredicate } from "./gates/tenant-gate.ts";
+import type { InspectorOptions } from "./inspector-routes.ts";
 import type { PushOptions } from "./push/push-options.ts";
 import type { TaskStore } from "./store/task-store.ts";
 
@@ -49,6 +50,8 @@ export interface AgentServerOptions {
   readonly streaming?: boolean;
   /** How to send push notifications; without it the capability is off. */
   readonly push?: PushOptions;
+  /** The inspector, a page for browsers at `/`; without it they get a plain one. `serve` sets it. */
+  readonly inspectorPage?: InspectorOptions;
   /** The card for callers with credentials; without it the capability is off. */
   readonly extendedCard?: ExtendedCardOptions;
   /**

@@ -26,6 +26,7 @@ import { fieldGate } from "./gates/field-gate.ts";
 import type { Gate } from "./gates/gate.ts";
 import { tenantGate } from "./gates/tenant-gate.ts";
 import { versionGate } from "./gates/version-gate.ts";
+import { withInspector } from "./inspector-routes.ts";
 import { implementService } from "./operations/implementation.ts";
 import { plainRoutes } from "./plain-routes.ts";
 import { PushSender } from "./push/push-sender.ts";
@@ -142,7 +143,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     olderVersions,
     onError: (error, context) => log(internalError(error, context)),
   };
-  const plain = plainRoutes({
+  const plainPages = plainRoutes({
     cards,
     baseUrls,
     maxAgeSeconds: cardMaxAgeSeconds,
@@ -168,6 +169,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     openApi: ({ name, version }, serverUrl) => createOpenApi({ title: name, version, serverUrl }),
     ready: () => !draining,
   });
+  const plain = withInspector(plainPages, options.inspectorPage);
   const route = createRouter({
     service,
     // For one of several agents, the code that knows them all chooses the agent by tenant there.

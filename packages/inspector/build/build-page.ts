@@ -1,0 +1,29 @@
+// Bundles the page: `node build-page.ts FOLDER` writes it there. A process of its own, because a bundler would hold up the
+// calls of an agent that is served from sources.
+import { fileURLToPath } from "node:url";
+import { build } from "vite";
+
+const [, , folder] = process.argv;
+if (folder === undefined) throw new Error("the folder to write to is missing");
+
+await build({
+  root: fileURLToPath(new URL("../src/page", import.meta.url)),
+  configFile: false,
+  logLevel: "error",
+  build: {
+    outDir: folder,
+    emptyOutDir: false,
+    target: "es2024",
+    cssCodeSplit: false,
+    modulePreload: false,
+    rolldownOptions: {
+      input: fileURLToPath(new URL("../src/page/main.tsx", import.meta.url)),
+      output: {
+        codeSplitting: false, // one file: on loopback a second request costs more than a few kilobytes
+        entryFileNames: "inspector.js",
+        assetFileNames: "inspector[extname]",
+      },
+    },
+  },
+  oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+});

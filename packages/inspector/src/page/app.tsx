@@ -1,0 +1,115 @@
+import { signal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
+import { CardView } from "./card/card-view.tsx";
+import { shownLine } from "./content/shown.ts";
+import { linkTo, route, type View } from "./route.ts";
+import { type Connection, cardUrl, connect, connection } from "./session/session.ts";
+import { Monogram } from "./talk/start.tsx";
+import { TalkView } from "./talk/talk-view.tsx";
+import { Icon, type IconName } from "./ui/icon.tsx";
+import { FailureNotice } from "./ui/notice.tsx";
+
+const views: readonly { readonly view: View; readonly icon: IconName; readonly label: string }[] = [
+  { view: "talk", icon: "talk", label: "Talk" },
+  { view: "card", icon: "card", label: "Card" },
+];
+
+/** The whole page: the agent and the views on one side, the chosen view on the other. */
+export function App(): JSX.Element {
+  const state = connection.value;
+  return (
+    <div class="app">
+      <aside class="rail">
+        <Identity state={state} />
+        <nav aria-label="Views">
+          {views.map(({ view, icon, label }) => (
+            <a key={view} href={linkTo(view)} aria-current={isOn(view) ? "page" : undefined}>
+              <Icon name={icon} />
+              {label}
+            </a>
+          ))}
+        </nav>
+        <span class="grow" />
+        <ThemeButton />
+      </aside>
+      <main>{state.is === "connected" ? <CurrentView state={state} /> : <Unconnected state={state} />}</main>
+    </div>
+  );
+}
+
+function isOn(view: View): boolean {
+  return route.value.view === view || (view === "tasks" && route.value.view === "task");
+}
+
+function CurrentView({ state }: { readonly state: Connection & { is: "connected" } }): JSX.Element {
+  const { card } = state.agent;
+  switch (route.value.view) {
+    case "card":
+      return <CardView card={card} text={state.cardText} />;
+    default:
+      return <TalkView card={card} />;
+  }
+}
+
+function Identity({ state }: { readonly state: Connection }): JSX.Element {
+  const name = state.is === "connected" ? state.agent.card.name : "Agent";
+  const version = state.is === "connected" ? state.agent.card.version : "";
+  const words = { connecting: "connecting", connected: "connected", failed: "not connected" };
+  return (
+    <div class="identity">
+      <Monogram name={name} />
+      <div>
+        <strong>{shownLine(name, 60)}</strong>
+        <span class={`status is-${state.is}`}>
+          {words[state.is]}
+          {version === "" ? "" : ` · ${shownLine(version, 24)}`}
+        </span>
+      </div>
+    </div>
+  );
+}
+
+function Unconnected({ state }: { readonly state: Connection }): JSX.Element {
+  if (state.is !== "failed")
+    return <div class="loading" role="status" aria-label="Connecting to the agent" />;
+  return (
+    <div class="page">
+      <div class="column">
+        <section class="panel">
+          <h1>The agent cannot be used</h1>
+          <p class="muted">
+            Its card is at <code class="address">{cardUrl}</code>
+          </p>
+          <FailureNotice failure={state.failure} />
+          <button type="button" class="button is-primary" onClick={() => void connect()}>
+            Try again
+          </button>
+        </section>
+      </div>
+    </div>
+  );
+}
+
+const theme = signal<"light" | "dark" | undefined>(undefined);
+
+/** Light or dark: as the system has it, until a person chooses. */
+function ThemeButton(): JSX.Element {
+  const systemIsDark = matchMedia("(prefers-color-scheme: dark)").matches;
+  const isDark = theme.value === undefined ? systemIsDark : theme.value === "dark";
+  useEffect(() => {
+    if (theme.value !== undefined) document.documentElement.dataset["theme"] = theme.value;
+  }, [theme.value]);
+  return (
+    <button
+      type="button"
+      class="button small quiet theme"
+      onClick={() => {
+        theme.value = isDark ? "light" : "dark";
+      }}
+    >
+      <Icon name={isDark ? "light" : "dark"} />
+      <span class="wide-only">{isDark ? "Light" : "Dark"}</span>
+    </button>
+  );
+}

@@ -1,0 +1,174 @@
+import type { AgentCard } from "@a2a-connect/proto";
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { JsonTree } from "../content/json-tree.tsx";
+import { LinkText } from "../content/link-text.tsx";
+import { shown, shownLine } from "../content/shown.ts";
+import { CopyButton } from "../ui/copy-button.tsx";
+
+/** The agent's card, for people and as it came. */
+export function CardView({ card, text }: { readonly card: AgentCard; readonly text: string }): JSX.Element {
+  const isRaw = useSignal(false);
+  const tabs = [
+    { label: "Card", isOn: !isRaw.value, raw: false },
+    { label: "JSON", isOn: isRaw.value, raw: true },
+  ];
+  return (
+    <div class="page">
+      <header class="view-bar">
+        <h1>Card</h1>
+        <div class="tabs" role="tablist" aria-label="How the card is shown">
+          {tabs.map(({ label, isOn, raw }) => (
+            <button
+              key={label}
+              type="button"
+              role="tab"
+              aria-selected={isOn}
+              onClick={() => {
+                isRaw.value = raw;
+              }}
+            >
+              {label}
+            </button>
+          ))}
+        </div>
+        <span class="grow" />
+        <CopyButton text={() => text} label="Copy JSON" />
+      </header>
+      <div class="column">{isRaw.value ? <RawCard text={text} /> : <RenderedCard card={card} />}</div>
+    </div>
+  );
+}
+
+function RawCard({ text }: { readonly text: string }): JSX.Element {
+  return (
+    <div class="panel json">
+      <JsonTree value={JSON.parse(text)} openLevels={3} />
+    </div>
+  );
+}
+
+function RenderedCard({ card }: { readonly card: AgentCard }): JSX.Element {
+  const { capabilities, provider } = card;
+  return (
+    <>
+      <section class="panel">
+        <h2>{shownLine(card.name, 120)}</h2>
+        <p>{shown(card.description)}</p>
+        <dl class="pairs">
+          <Pair name="Version">{shownLine(card.version, 100)}</Pair>
+          {provider === undefined ? null : (
+            <Pair name="Provider">
+              <LinkText url={provider.url} label={provider.organization} />
+            </Pair>
+          )}
+          {card.documentationUrl === undefined ? null : (
+            <Pair name="Documentation">
+              <LinkText url={card.documentationUrl} />
+            </Pair>
+          )}
+          <Pair name="Takes">{shownLine(card.defaultInputModes.join(", "), 300)}</Pair>
+          <Pair name="Gives">{shownLine(card.defaultOutputModes.join(", "), 300)}</Pair>
+          <Pair name="Streams">{yesNo(capabilities?.streaming)}</Pair>
+          <Pair name="Push notifications">{yesNo(capabilities?.pushNotifications)}</Pair>
+          <Pair name="Extended card">{yesNo(capabilities?.extendedAgentCard)}</Pair>
+        </dl>
+      </section>
+      <section class="panel">
+        <h2>Interfaces</h2>
+        <div class="scroll">
+          <table>
+            <thead>
+              <tr>
+                <th>Binding</th>
+                <th>Version</th>
+                <th>URL</th>
+                <th>Tenant</th>
+              </tr>
+            </thead>
+            <tbody>
+              {card.supportedInterfaces.map(({ protocolBinding, protocolVersion, url, tenant }, index) => (
+                <tr key={index}>
+                  <td title={shown(protocolBinding)}>{bindingName(protocolBinding)}</td>
+                  <td>{shownLine(protocolVersion, 20)}</td>
+                  <td>
+                    <code class="address">{shown(url)}</code>
+                  </td>
+                  <td>{shownLine(tenant, 60)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </section>
+      <section class="panel">
+        <h2>Skills</h2>
+        {card.skills.slice(0, 200).map((skill) => (
+          <article key={skill.id} class="card-skill">
+            <h3>
+              {shownLine(skill.name, 100)} <code>{shownLine(skill.id, 80)}</code>
+            </h3>
+            <p>{shown(skill.description)}</p>
+            <p class="tags">
+              {skill.tags.slice(0, 30).map((tag) => (
+                <span key={tag} class="tag">
+                  {shownLine(tag, 40)}
+                </span>
+              ))}
+            </p>
+          </article>
+        ))}
+      </section>
+      {capabilities === undefined || capabilities.extensions.length === 0 ? null : (
+        <section class="panel">
+          <h2>Extensions</h2>
+          {capabilities.extensions.map((extension) => (
+            <article key={extension.uri} class="card-skill">
+              <h3>
+                <code class="address">{shown(extension.uri)}</code>
+                {extension.required ? <span class="tag">required</span> : null}
+              </h3>
+              <p>{shown(extension.description)}</p>
+              {extension.params === undefined ? null : (
+                <div class="json">
+                  <JsonTree value={extension.params} />
+                </div>
+              )}
+            </article>
+          ))}
+        </section>
+      )}
+    </>
+  );
+}
+
+function Pair({
+  name,
+  children,
+}: {
+  readonly name: string;
+  readonly children: JSX.Element | string;
+}): JSX.Element {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function yesNo(value: boolean | undefined): string {
+  return value === true ? "yes" : "no";
+}
+
+/** Bindings by the names that people know, others as they stand in the card. */
+export function bindingName(binding: string): string {
+  const own = /^urn:a2a-connect:binding:([a-z-]+):v1$/.exec(binding)?.[1];
+  const names: Readonly<Record<string, string>> = {
+    connect: "Connect",
+    "grpc-web": "gRPC-Web",
+    JSONRPC: "JSON-RPC",
+    GRPC: "gRPC",
+  };
+  return names[own ?? binding] ?? shownLine(binding, 80);
+}

@@ -1,0 +1,31 @@
+import { isLoopbackHost } from "@a2a-connect/core/internal";
+import { credentialHeaders } from "./credentials.ts";
+
+/**
+ * The `fetch` of every call that the page makes. The page may call only the server that it comes from, so a card's URL
+ * with another name of this machine becomes one with the name that the page was opened by.
+ */
+export const pageFetch: typeof fetch = (input, init) => {
+  const request = new Request(input, init);
+  const headers = new Headers(request.headers);
+  for (const [name, value] of credentialHeaders()) headers.set(name, value);
+  return fetch(toPageOrigin(request.url), { ...initOf(input, init), headers });
+};
+
+function initOf(input: RequestInfo | URL, init: RequestInit | undefined): RequestInit {
+  if (!(input instanceof Request)) return init ?? {};
+  const { method, body, signal, redirect } = input;
+  return { method, body, signal, redirect, ...init };
+}
+
+/** The same resource, reached by the name of this machine that the page was opened by. */
+export function toPageOrigin(text: string): string {
+  const url = new URL(text);
+  const isThisServer =
+    url.protocol === location.protocol &&
+    url.port === location.port &&
+    isLoopbackHost(url.hostname) &&
+    isLoopbackHost(location.hostname);
+  if (isThisServer) url.hostname = location.hostname;
+  return url.href;
+}

@@ -1,0 +1,55 @@
+import { type AgentClient, connectAgent } from "@a2a-connect/client";
+import type { AgentCard } from "@a2a-connect/proto";
+import { type ReadonlySignal, signal } from "@preact/signals";
+import { explain, type Failure } from "./failure.ts";
+import { pageFetch } from "./page-fetch.ts";
+
+/** How the page stands with the agent. */
+export type Connection =
+  | { readonly is: "connecting" }
+  | { readonly is: "connected"; readonly agent: AgentClient; readonly cardText: string }
+  | { readonly is: "failed"; readonly failure: Failure };
+
+const current = signal<Connection>({ is: "connecting" });
+const latestWarnings = signal<readonly string[]>([]);
+
+export const connection: ReadonlySignal<Connection> = current;
+
+/** What the client found unusual, the newest last. */
+export const warnings: ReadonlySignal<readonly string[]> = latestWarnings;
+
+/** Where the agent's card is: beside the page. */
+export const cardUrl: string = new URL(".well-known/agent-card.json", document.baseURI).href;
+
+/** Reads the agent's card, and connects. What went wrong is in `connection`. */
+export async function connect(): Promise<void> {
+  current.value = { is: "connecting" };
+  try {
+    let cardText = "";
+    const agent = await connectAgent(cardUrl, {
+      fetch: pageFetch,
+      verifyCard: ({ text, extended }) => {
+        if (!extended) cardText = text; // nothing is refused here: the card's view shows the verdict
+      },
+      onWarning: (warning) => {
+        latestWarnings.value = [...latestWarnings.value.slice(-9), warning];
+      },
+    });
+    current.value = { is: "connected", agent, cardText };
+    document.title = `${agent.card.name.slice(0, 60)} · A2A inspector`;
+  } catch (error) {
+    current.value = { is: "failed", failure: explain(error) };
+  }
+}
+
+/** The connected agent, for what is shown only when there is one. @throws Error when there is none */
+export function connectedAgent(): AgentClient {
+  const { value } = current;
+  if (value.is !== "connected") throw new Error("the page is not connected to an agent");
+  return value.agent;
+}
+
+/** The card in use; undefined while there is none. */
+export function currentCard(): AgentCard | undefined {
+  return current.value.is === "connected" ? current.value.agent.card : undefined;
+}
