@@ -283,6 +283,11 @@ describe("the dialect of a server", () => {
     using run = await runConformance(reference.url);
     expect(run.dialect).toMatchObject({ spec: "1.0.1", isGiven: false });
     expect(run.dialect.signs.map(({ spec }) => spec)).toEqual(Array(4).fill("1.0.1"));
+    expect(run.dialect.signs).toContainEqual({
+      what: "VERSION_NOT_SUPPORTED over gRPC",
+      seen: "FAILED_PRECONDITION (9)",
+      spec: "1.0.1",
+    });
   });
 
   it("is the older one where all numbers are", async () => {

@@ -54,17 +54,13 @@ export async function sendTask(client: A2AClient, words: string, init?: MessageI
 
 /** The task in an answer; fails when it is a message. */
 export function taskOf({ payload }: SendMessageResponse | StreamResponse): Task {
-  if (payload.case !== "task") {
-    throw new Error(`expected a task, got ${payload.case}`);
-  }
+  if (payload.case !== "task") throw new Error(`expected a task, got ${payload.case}`);
   return payload.value;
 }
 
 /** The message in an answer; fails when it is a task. */
 export function messageOf({ payload }: SendMessageResponse | StreamResponse): Message {
-  if (payload.case !== "message") {
-    throw new Error(`expected a message, got ${payload.case}`);
-  }
+  if (payload.case !== "message") throw new Error(`expected a message, got ${payload.case}`);
   return payload.value;
 }
 
@@ -118,6 +114,18 @@ export async function listedIds(
   return (await client.listTasks(request)).tasks.map(({ id }) => id);
 }
 
+/** What a call is answered with, and that header of the answer; the call has to be made with this `onHeader`. */
+export async function readHeader<Answer>(
+  name: string,
+  call: (onHeader: (header: Headers) => void) => Promise<Answer>,
+): Promise<{ readonly answer: Answer; readonly header: string | null | undefined }> {
+  let header: string | null | undefined;
+  const answer = await call((received) => {
+    header = received.get(name);
+  });
+  return { answer, header };
+}
+
 /** The states that a stream tells of, in order. */
 export function statesOf(events: readonly StreamResponse[]): TaskState[] {
   return events.flatMap(({ payload }) => {
@@ -140,7 +148,7 @@ export function artifactTexts({ artifacts }: Task): string[] {
 /** Calls any operation with a request that has what all of them require; a stream is read to its end. */
 export async function callAny(client: A2AClient, { localName }: RpcMethod): Promise<unknown> {
   const request = { id: "t", taskId: "t", url: "https://example.com/", ...toRequest("task") };
-  const call = client[localName] as (request: object) => Promise<unknown> | AsyncIterable<StreamResponse>; // one request fits all operations
+  const call = client[localName] as (request: object) => AnyCall; // one request fits all operations
   const answer = call(request);
   return Symbol.asyncIterator in answer ? readAll(answer) : answer;
 }
@@ -201,10 +209,11 @@ export async function settle(client: A2AClient, id: string): Promise<Task> {
   return client.getTask({ id });
 }
 
+/** A call under way, of either kind. */
+type AnyCall = Promise<unknown> | AsyncIterable<StreamResponse>;
+
 /** What a call failed with; fails when it did not. Streams are read to their end. */
-export async function failureOf(
-  call: Promise<unknown> | AsyncIterable<StreamResponse>,
-): Promise<ConnectError> {
+export async function failureOf(call: AnyCall): Promise<ConnectError> {
   try {
     await (Symbol.asyncIterator in call ? readAll(call) : call);
   } catch (error) {
@@ -223,30 +232,21 @@ export function showCode(code: number | string | null | undefined): string {
 }
 
 /** Expects a call to fail with that code, and returns the error. */
-export async function expectCode(
-  call: Promise<unknown> | AsyncIterable<StreamResponse>,
-  code: Code,
-): Promise<ConnectError> {
+export async function expectCode(call: AnyCall, code: Code): Promise<ConnectError> {
   const error = await failureOf(call);
   expect(showCode(error.code), error.message).toBe(showCode(code));
   return error;
 }
 
 /** Expects a call to be invalid for these fields, and returns the error. */
-export async function expectFields(
-  call: Promise<unknown> | AsyncIterable<StreamResponse>,
-  ...fields: readonly string[]
-): Promise<ConnectError> {
+export async function expectFields(call: AnyCall, ...fields: readonly string[]): Promise<ConnectError> {
   const error = await expectCode(call, Code.InvalidArgument);
   expect(findFieldViolations(error).map(({ field }) => field)).toStrictEqual(fields);
   return error;
 }
 
 /** Expects a call to fail for that reason of the error catalogue, and returns the error. */
-export async function expectReason(
-  call: Promise<unknown> | AsyncIterable<StreamResponse>,
-  reason: string,
-): Promise<ConnectError> {
+export async function expectReason(call: AnyCall, reason: string): Promise<ConnectError> {
   const error = await failureOf(call);
   expect(findA2AError(error)?.reason, error.message).toBe(reason);
   return error;

@@ -10,6 +10,7 @@ import {
 } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import { type MessageInit, toRequest, untilSeen } from "./calls.ts";
+import { listOf } from "./card-facts.ts";
 import { expect } from "./expect.ts";
 import { NotApplicable } from "./not-applicable.ts";
 import { type RawRequest, type RawTask, sendRaw } from "./raw-calls.ts";
@@ -101,4 +102,14 @@ function makesNoTask(): NotApplicable {
 /** Whether a task is in one of the four states that are final. */
 export function isEnded({ status }: Task): boolean {
   return isTerminal(status?.state ?? TaskState.UNSPECIFIED);
+}
+
+/** A media type that no part of the card takes. @throws NotApplicable when the card takes every type */
+export function requireForeignType({ target: { card } }: Pick<Stage, "target">): string {
+  const mediaType = "application/x-foo";
+  const modes = [card["defaultInputModes"], ...listOf(card["skills"]).map(({ inputModes }) => inputModes)];
+  if (modes.flat().some((mode) => typeof mode === "string" && matchesMediaType(mode, mediaType))) {
+    throw new NotApplicable("the card takes every media type");
+  }
+  return mediaType;
 }

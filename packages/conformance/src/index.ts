@@ -38,16 +38,13 @@ export {
   requirementGroups,
   requirements,
   type SpecVersion,
-  specVersions,
 } from "./requirements.ts";
 export { type KnownAgent, whyNotApplicable } from "./run/applies.ts";
 export type { Dialect, DialectSign } from "./run/dialect.ts";
 export {
   type Outcome,
   type Result,
-  requirementsOf,
   type Weight,
-  weightOf,
   weightOfScenario,
 } from "./run/result.ts";
 export { type ConformanceOptions, type ConformanceRun, runConformance } from "./run/run-conformance.ts";
@@ -61,7 +58,7 @@ export {
   scenarios,
 } from "./scenario.ts";
 export { allScenarios } from "./scenarios/index.ts";
-export { requiredExtension, type ServerName } from "./server-name.ts";
+export type { ServerName } from "./server-name.ts";
 export {
   CannotExamine,
   type FindOptions,

@@ -1,5 +1,8 @@
+import { createHttpJsonTransport, createJsonRpcTransport } from "@a2a-connect/bindings/client";
 import { type MethodLocalName, methods } from "@a2a-connect/core";
 import { isObject } from "@a2a-connect/core/internal";
+import { A2AService } from "@a2a-connect/proto";
+import { createClient } from "@connectrpc/connect";
 import { expect } from "./expect.ts";
 import type { Stage } from "./scenario.ts";
 import type { A2AClient, CallOptions, Target, Wire } from "./target.ts";
@@ -162,11 +165,12 @@ export function sendRaw(stage: Stage, message: RawRequest, configuration?: RawRe
  * the request. Over gRPC-Web the message is empty.
  */
 export function writeCall(
-  wire: Exclude<Wire, "grpc">,
+  wire: Wire,
   operation: MethodLocalName,
   request: RawRequest,
   headers: RawHeaders,
 ): readonly [path: string, init: RequestInit] {
+  if (wire === "grpc") throw new Error("over gRPC there is callGrpc");
   const { name, grpcPath } = methods[operation];
   const post = (path: string, body: unknown, type = json): readonly [string, RequestInit] => [
     path,
@@ -179,6 +183,17 @@ export function writeCall(
   }
   const { verb, path, body } = toRest(operation, request);
   return body === undefined ? [path, { method: verb, headers }] : post(path, body);
+}
+
+/** Our own client of a JSON wire, whose peer is `fetch`. */
+export function clientOfPeer(wire: Wire, fetch: typeof globalThis.fetch): A2AClient {
+  const url = "http://peer.invalid";
+  return createClient(
+    A2AService,
+    wire === "jsonrpc"
+      ? createJsonRpcTransport({ url, fetch })
+      : createHttpJsonTransport({ baseUrl: url, fetch }),
+  );
 }
 
 /** What a JSON wire answered to a call of our own client, whether that failed or not. */
@@ -223,12 +238,8 @@ export function readAnySse(text: string): RawEvent[] {
 
 /** The names of all members in a JSON value, without those that users chose. */
 export function memberNames(value: unknown): string[] {
-  if (Array.isArray(value)) {
-    return value.flatMap(memberNames);
-  }
-  if (typeof value !== "object" || value === null) {
-    return [];
-  }
+  if (Array.isArray(value)) return value.flatMap(memberNames);
+  if (!isObject(value)) return [];
   return Object.entries(value).flatMap(([name, member]) =>
     ["metadata", "data", "params"].includes(name) ? [name] : [name, ...memberNames(member)],
   );

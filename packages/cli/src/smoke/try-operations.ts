@@ -28,9 +28,6 @@ export async function findBrokenOperation(agent: AgentClient): Promise<string | 
       get target() {
         return refuse();
       },
-      get puppet() {
-        return refuse();
-      },
     };
     try {
       await run(stage);

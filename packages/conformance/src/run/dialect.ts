@@ -3,6 +3,7 @@ import { untilAborted } from "@a2a-connect/core/internal";
 import { TaskState } from "@a2a-connect/proto";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { newId, showCode, toRequest } from "../calls.ts";
+import { callRaw } from "../raw-calls.ts";
 import type { Place, SpecVersion } from "../requirements.ts";
 import type { Target } from "../target.ts";
 
@@ -78,13 +79,14 @@ const probes: readonly DialectProbe[] = [
   {
     wire: "http-json",
     async look(target) {
-      const headers = { "a2a-version": "1.0", accept: "*/*" };
-      const response = await target.fetchOn("http-json", "/tasks?pageSize=1", { headers });
-      await response.body?.cancel();
-      const [seen = ""] = response.headers.get("content-type")?.split(";") ?? [];
+      const request = { pageSize: 1 };
+      const { status, header } = await callRaw({ wire: "http-json", target }, "listTasks", request, {
+        accept: "*/*",
+      });
+      const [seen = ""] = header.get("content-type")?.split(";") ?? [];
       const spec =
         seen === "application/json" ? "1.0.0" : seen === "application/a2a+json" ? "1.0.1" : undefined;
-      return response.ok ? { what: mediaType, seen, spec } : undefined;
+      return status < 300 ? { what: mediaType, seen, spec } : undefined;
     },
   },
 ];
@@ -109,17 +111,8 @@ async function lookAtCancel(target: Target): Promise<DialectSign | undefined> {
   if (payload.case !== "task" || !isTerminal(payload.value.status?.state ?? TaskState.UNSPECIFIED)) {
     return undefined;
   }
-  const response = await target.fetchOn(
-    "http-json",
-    `/tasks/${encodeURIComponent(payload.value.id)}:cancel`,
-    {
-      method: "POST",
-      headers: { "a2a-version": "1.0", "content-type": "application/json" },
-      body: "{}",
-    },
-  );
-  await response.body?.cancel();
-  const { status } = response;
+  const { id } = payload.value;
+  const { status } = await callRaw({ wire: "http-json", target }, "cancelTask", { id });
   const spec = status === 409 ? "1.0.0" : status === 400 ? "1.0.1" : undefined;
   return { what: "TASK_NOT_CANCELABLE over HTTP+JSON", seen: `HTTP ${status}`, spec };
 }

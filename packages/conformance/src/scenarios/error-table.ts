@@ -4,8 +4,7 @@ import { Code, type ConnectError } from "@connectrpc/connect";
 import { failureOf, newId, readAll, showCode, toRequest } from "../calls.ts";
 import type { CardFact } from "../card-facts.ts";
 import { expect } from "../expect.ts";
-import { endedTask, hello, helloPart } from "../hello.ts";
-import { requireForeignType } from "../media-types.ts";
+import { endedTask, hello, helloPart, requireForeignType } from "../hello.ts";
 import { NotApplicable } from "../not-applicable.ts";
 import { capture, type RawAnswer, type RawDetail } from "../raw-calls.ts";
 import { jsonWires, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
@@ -13,7 +12,7 @@ import { anotherExtension, type ServerName } from "../server-name.ts";
 import { type A2AClient, type Wire, wires } from "../target.ts";
 
 /** The name of an error on each kind of wire. */
-interface Names {
+export interface Names {
   readonly jsonRpcCode: number;
   readonly grpcCode: Code;
   readonly httpStatus: number;

@@ -1,23 +1,23 @@
 import { request as httpRequest } from "node:http";
 import { lifecycleExtension, methods } from "@a2a-connect/core";
 import { isObject } from "@a2a-connect/core/internal";
-import type { SendMessageResponse, Task } from "@a2a-connect/proto";
-import { callAny, expectReason, newId, partData, sendTask, taskOf, toRequest } from "../calls.ts";
+import type { Task } from "@a2a-connect/proto";
+import { callAny, expectReason, newId, partData, readHeader, sendTask, taskOf, toRequest } from "../calls.ts";
 import { extensionsOf, requiredExtensions } from "../card-facts.ts";
 import { expect } from "../expect.ts";
 import { hello } from "../hello.ts";
+import { writeCall } from "../raw-calls.ts";
 import { jsonWires, type ScenarioGroup, scenarios } from "../scenario.ts";
 import { requiredExtension } from "../server-name.ts";
 import type { A2AClient } from "../target.ts";
 
 /** The extensions that the answer to a call names; which call does not matter, nor whether it fails. */
 async function echoOf(client: A2AClient, asked: string): Promise<string[]> {
-  let echoed = "";
-  const onHeader = (header: Headers) => {
-    echoed = header.get("a2a-extensions") ?? "";
-  };
-  await client.listTasks({ contextId: newId() }, { headers: { "A2A-Extensions": asked }, onHeader });
-  return echoed.split(",").flatMap((uri) => uri.trim() || []);
+  const headers = { "A2A-Extensions": asked };
+  const { header } = await readHeader("a2a-extensions", (onHeader) =>
+    client.listTasks({ contextId: newId() }, { headers, onHeader }),
+  );
+  return (header ?? "").split(",").flatMap((uri) => uri.trim() || []);
 }
 
 /** The extensions that were active for the command `seen`. */
@@ -94,25 +94,21 @@ export const extensions: ScenarioGroup = scenarios("G Extensions", ({ verifies, 
   );
 
   strict("G-2 G-5", "activates those that are asked for and known, and says so", async ({ client }) => {
-    let echoed: string | null = null;
-    const { payload } = await client.sendMessage(toRequest("seen"), {
-      headers: { "A2A-Extensions": `${requiredExtension} , ${lifecycleExtension},urn:unknown` },
-      onHeader: (header) => {
-        echoed = header.get("a2a-extensions");
-      },
-    });
+    const headers = { "A2A-Extensions": `${requiredExtension} , ${lifecycleExtension},urn:unknown` };
+    const { answer, header } = await readHeader("a2a-extensions", (onHeader) =>
+      client.sendMessage(toRequest("seen"), { headers, onHeader }),
+    );
     const active = [requiredExtension, lifecycleExtension];
-    expect(activeIn(taskOf({ payload } as SendMessageResponse))).toStrictEqual(active);
-    expect(echoed).toBe(active.join(","));
+    expect(activeIn(taskOf(answer))).toStrictEqual(active);
+    expect(header).toBe(active.join(","));
   });
 
   strict.where({ places: jsonWires })(
     "G-2 I-4 K-9",
     "reads headers that are repeated",
     async ({ target, wire }) => {
-      const path = wire === "jsonrpc" ? "" : "/message:send";
-      const params = { message: { messageId: newId(), role: "ROLE_USER", parts: [{ text: "task done" }] } };
-      const body = wire === "jsonrpc" ? { jsonrpc: "2.0", id: 1, method: "SendMessage", params } : params;
+      const message = { messageId: newId(), role: "ROLE_USER", parts: [{ text: "task done" }] };
+      const [path, { body }] = writeCall(wire, "sendMessage", { message }, {});
       const echoed = await new Promise((resolve, reject) => {
         const outgoing = httpRequest(target.address(wire) + path, {
           method: "POST",
@@ -127,21 +123,18 @@ export const extensions: ScenarioGroup = scenarios("G Extensions", ({ verifies, 
           resolve(response.headers["a2a-extensions"]);
         });
         outgoing.on("error", reject);
-        outgoing.end(JSON.stringify(body));
+        outgoing.end(body);
       });
       expect(echoed).toBe(`${requiredExtension},${lifecycleExtension}`);
     },
   );
 
   verifies("G-3", "ignores an extension that it does not know, and does not claim it", async ({ client }) => {
-    let echoed: string | null = "";
-    await client.sendMessage(toRequest("task done"), {
-      headers: { "A2A-Extensions": "urn:unknown:v1" },
-      onHeader: (header) => {
-        echoed = header.get("a2a-extensions");
-      },
-    });
-    expect(echoed).toBeNull();
+    const headers = { "A2A-Extensions": "urn:unknown:v1" };
+    const { header } = await readHeader("a2a-extensions", (onHeader) =>
+      client.sendMessage(toRequest("task done"), { headers, onHeader }),
+    );
+    expect(header).toBeNull();
   });
 
   for (const method of Object.values(methods)) {

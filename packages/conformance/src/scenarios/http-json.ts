@@ -43,13 +43,7 @@ export const httpJson: ScenarioGroup = scenarios("K HTTP+JSON", ({ verifies, any
   for (const type of ["application/json", "application/a2a+json"]) {
     anyAgent("K-3", `hears a hello of ${type}, and answers with a JSON media type`, async (stage) => {
       const message = helloJson(stage);
-      const { status, header, text } = await callRest(
-        stage.target,
-        "POST",
-        "/message:send",
-        { message },
-        typed(type),
-      );
+      const { status, header, text } = await callRaw(stage, "sendMessage", { message }, typed(type));
       expect(status, text).toBe(200);
       const answered = header.get("content-type") ?? "";
       expect(answered).toMatch(/^application\/(a2a\+)?json\b/);
@@ -218,7 +212,8 @@ export const httpJson: ScenarioGroup = scenarios("K HTTP+JSON", ({ verifies, any
     "refuses a body of another type, and needs none where nothing is to be said",
     async ({ target, client }) => {
       for (const type of ["text/plain", "application/xml", "bogus"]) {
-        expectErrorBody(await callRest(target, "POST", "/message:send", body("task no"), typed(type)), 415);
+        const answer = await callRest(target, "POST", "/message:send", body("task no"), typed(type));
+        expectErrorBody(answer, 415);
       }
       for (const type of [undefined, "application/json", "application/a2a+json"]) {
         const { id } = await sendTask(client, "ask Why?");

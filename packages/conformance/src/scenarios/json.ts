@@ -1,5 +1,5 @@
 import { json, text } from "@a2a-connect/core";
-import { findMissingFields } from "@a2a-connect/core/internal";
+import { findMissingFields, isRequiredField } from "@a2a-connect/core/internal";
 import {
   AgentCardSchema,
   ListTasksResponseSchema,
@@ -279,18 +279,8 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", ({ verifies, anyAgen
 
   overJson("H-7 H-8", "writes REQUIRED members even when they are empty", async (stage) => {
     const { result } = await capture(stage, (client) => client.getExtendedAgentCard({}));
-    for (const name of [
-      "name",
-      "description",
-      "version",
-      "supportedInterfaces",
-      "capabilities",
-      "defaultInputModes",
-      "defaultOutputModes",
-      "skills",
-    ]) {
-      expect(result).toHaveProperty(name);
-    }
+    const required = AgentCardSchema.fields.filter(isRequiredField).map(({ jsonName }) => jsonName);
+    expect(Object.keys(result)).toStrictEqual(expect.arrayContaining(required));
     const configs = await capture(stage, (client) => client.listTasks({ contextId: newId() }));
     expect(configs.text).toContain('"nextPageToken":""');
     expect(configs.text).toContain('"totalSize":0');

@@ -123,16 +123,11 @@ export const listTasks: ScenarioGroup = scenarios("A.4 ListTasks", ({ verifies, 
       for (let count = 0; count < 5; count++) {
         made.unshift((await sendTask(client, "task page", { contextId })).id);
       }
-      const pages: string[][] = [];
-      let pageToken = "";
-      do {
-        const page = await client.listTasks({ contextId, pageSize: 2, pageToken });
-        expect([page.pageSize, page.totalSize]).toStrictEqual([2, 5]);
-        pages.push(page.tasks.map(({ id }) => id));
-        pageToken = page.nextPageToken;
-      } while (pageToken !== "");
-      expect(pages.map(({ length }) => length)).toStrictEqual([2, 2, 1]);
-      expect(pages.flat()).toStrictEqual(made);
+      const pages = await readPages(client, { contextId, pageSize: 2 });
+      expect(
+        pages.map(({ pageSize, totalSize, tasks }) => [pageSize, totalSize, tasks.length]),
+      ).toStrictEqual([2, 2, 1].map((length) => [2, 5, length]));
+      expect(pages.flatMap(({ tasks }) => tasks.map(({ id }) => id))).toStrictEqual(made);
     },
   );
 

@@ -9,13 +9,13 @@ import type { A2AClient } from "../target.ts";
 
 const url = "https://example.com/hook";
 
-/** One call of each of the four operations. */
-const fourCalls = (client: A2AClient, taskId: string) => [
-  () => client.createTaskPushNotificationConfig({ taskId, url }),
-  () => client.getTaskPushNotificationConfig({ taskId, id: "hook" }),
-  () => client.listTaskPushNotificationConfigs({ taskId }),
-  () => client.deleteTaskPushNotificationConfig({ taskId, id: "hook" }),
-];
+/** Expects each of the four operations to be refused for that reason. */
+async function refuseAll(client: A2AClient, taskId: string, reason: string): Promise<void> {
+  await expectReason(client.createTaskPushNotificationConfig({ taskId, url }), reason);
+  await expectReason(client.getTaskPushNotificationConfig({ taskId, id: "hook" }), reason);
+  await expectReason(client.listTaskPushNotificationConfigs({ taskId }), reason);
+  await expectReason(client.deleteTaskPushNotificationConfig({ taskId, id: "hook" }), reason);
+}
 
 /** A.5 */
 export const pushConfigs: ScenarioGroup = scenarios(
@@ -29,9 +29,7 @@ export const pushConfigs: ScenarioGroup = scenarios(
       "refuses all four operations when it has no push",
       async ({ client }) => {
         const { id: taskId } = await sendTask(client, "task plain");
-        for (const call of fourCalls(client, taskId)) {
-          await expectReason(call(), "PUSH_NOTIFICATION_NOT_SUPPORTED");
-        }
+        await refuseAll(client, taskId, "PUSH_NOTIFICATION_NOT_SUPPORTED");
       },
     );
 
@@ -39,9 +37,7 @@ export const pushConfigs: ScenarioGroup = scenarios(
       "A-50",
       "refuses all four operations when its card declares no push",
       async ({ client }) => {
-        for (const call of fourCalls(client, newId())) {
-          await expectReason(call(), "PUSH_NOTIFICATION_NOT_SUPPORTED");
-        }
+        await refuseAll(client, newId(), "PUSH_NOTIFICATION_NOT_SUPPORTED");
       },
     );
 
@@ -77,9 +73,7 @@ export const pushConfigs: ScenarioGroup = scenarios(
       "A-51 A-54 A-55 A-56",
       "does not know the webhooks of a task that was never made",
       async ({ client }) => {
-        for (const call of fourCalls(client, newId())) {
-          await expectReason(call(), "TASK_NOT_FOUND");
-        }
+        await refuseAll(client, newId(), "TASK_NOT_FOUND");
       },
     );
 

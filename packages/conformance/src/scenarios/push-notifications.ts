@@ -121,12 +121,8 @@ export const pushNotifications: ScenarioGroup = scenarios(
           await client.createTaskPushNotificationConfig({ taskId, id, url });
         }
         const { status } = await sendTask(client, "task this", { taskId });
-        const ended =
-          ({ length }: { readonly length: number }) =>
-          (requests: readonly RawRequest[]) =>
-            requests.length === length;
-        await receiver.until(ended({ length: 3 }));
-        await failing.until(ended({ length: 6 }));
+        await receiver.until(({ length }) => length === 3);
+        await failing.until(({ length }) => length === 6);
         const [first, ...rest] = receiver.requests.map(({ body }) => body.toString());
         expect(failing.requests.map(({ body }) => body.toString())).toEqual([
           first,

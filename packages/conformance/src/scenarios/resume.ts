@@ -11,6 +11,7 @@ import {
   newId,
   openReader,
   readAll,
+  readHeader,
   type StreamReader,
   sendTask,
   showCode,
@@ -44,13 +45,11 @@ function subscribe(client: A2AClient, id: string, lastEventId?: number | string)
 }
 
 /** Sends, and reads everything that happens. */
-async function transcriptOf(client: A2AClient, words: string) {
-  let header: Headers | undefined;
-  const onHeader = (received: Headers) => {
-    header = received;
-  };
-  const events = await readAll(client.sendStreamingMessage(toRequest(words), { onHeader }));
-  return { events, firstId: header?.get("x-a2a-event-id") };
+async function transcriptOf(client: A2AClient, ...message: Parameters<typeof toRequest>) {
+  const { answer: events, header: firstId } = await readHeader("x-a2a-event-id", (onHeader) =>
+    readAll(client.sendStreamingMessage(toRequest(...message), { onHeader })),
+  );
+  return { events, firstId };
 }
 
 /** The `id:` lines of an SSE text; undefined for an event without one. */
@@ -117,14 +116,9 @@ export const resume: ScenarioGroup = scenarios("A.3 Resuming a stream", ({ verif
   verifies("A-36", "numbers the stream of a follow-up where its task has got to", async ({ client }) => {
     const { events } = await transcriptOf(client, "ask Why?");
     const id = firstTask(events).id;
-    let header: Headers | undefined;
-    const stream = client.sendStreamingMessage(toRequest("because", { taskId: id }), {
-      onHeader: (received) => {
-        header = received;
-      },
-    });
-    const [first, ...rest] = await readAll(stream);
-    const firstId = Number(header?.get("x-a2a-event-id"));
+    const followUp = await transcriptOf(client, "because", { taskId: id });
+    const [first, ...rest] = followUp.events;
+    const firstId = Number(followUp.firstId);
     // The answer made one event: WORKING.
     expect([first?.payload.case, firstId]).toStrictEqual(["task", events.length + 1]);
     expect(await subscribe(client, id, firstId).rest()).toStrictEqual(rest);

@@ -30,8 +30,7 @@ import {
 } from "../calls.ts";
 import { findCardFacts } from "../card-facts.ts";
 import { expect } from "../expect.ts";
-import { endedTask, hello, helloPart, helloTask, settledTask } from "../hello.ts";
-import { requireForeignType } from "../media-types.ts";
+import { endedTask, hello, helloPart, helloTask, requireForeignType, settledTask } from "../hello.ts";
 import { capture } from "../raw-calls.ts";
 import { jsonWires, type ScenarioGroup, scenarios } from "../scenario.ts";
 
