@@ -10,10 +10,10 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   type Command,
+  type Installation,
   inputsOf,
+  installations,
   isInstalled,
-  type Language,
-  languages,
   root,
   stampFile,
 } from "./languages.ts";
@@ -41,9 +41,9 @@ function run({ line: [command, ...args], env }: Command, prints: "to us" | "to p
   return stdout ?? "";
 }
 
-function install(language: Language): void {
-  const { name, toolchain, steps, stubs } = language;
-  if (isInstalled(language)) {
+function install(installation: Installation): void {
+  const { name, toolchain, steps, stubs } = installation;
+  if (isInstalled(installation)) {
     say(`${name}: everything is here`);
     return;
   }
@@ -53,7 +53,7 @@ function install(language: Language): void {
     return;
   }
   say(`${name}: ${version}; installing what the peers need (only needed once) …`);
-  rmSync(stampFile(language), { force: true });
+  rmSync(stampFile(installation), { force: true });
   rmSync(join(root, stubs), { recursive: true, force: true });
   mkdirSync(join(root, stubs), { recursive: true });
   for (const step of steps) {
@@ -61,11 +61,11 @@ function install(language: Language): void {
     if (run(step, "to people") === undefined) throw new Error(`there is no ${step.line[0]}`);
     say(`${name}: ${step.what}, ${((performance.now() - began) / 1000).toFixed(1)} s`);
   }
-  writeFileSync(stampFile(language), `${inputsOf(language)} ${version}\n`);
+  writeFileSync(stampFile(installation), `${inputsOf(installation)} ${version}\n`);
 }
 
 try {
-  for (const language of languages) install(language);
+  for (const each of installations) install(each);
 } catch (error) {
   say(`${(error as Error).message}; are the registries of the languages reachable?`); // nothing else is thrown here
   process.exit(1);

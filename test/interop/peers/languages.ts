@@ -13,17 +13,21 @@ export interface Command {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** A language whose peers we talk with. */
-export interface Language {
+/** Something that is installed for the tests. */
+export interface Installation {
   readonly name: string;
   /** Prints the version of what a machine must have. */
   readonly toolchain: Command;
   /** Files and folders that the steps depend on. */
   readonly inputs: readonly string[];
-  /** Where its stubs are made. */
+  /** A folder of what the steps make, which is emptied before them. */
   readonly stubs: string;
   /** What installs and makes everything: each step with what it is for. */
   readonly steps: readonly (Command & { readonly what: string })[];
+}
+
+/** A language whose peers we talk with. */
+export interface Language extends Installation {
   /** The peer of stubs made from our proto, and the peer of the official SDK. */
   readonly programs: Readonly<Record<"stubs" | "sdk", Command>>;
   /** Whether the SDK makes and verifies the signatures of cards. */
@@ -128,13 +132,64 @@ export const languages: readonly Language[] = [
   },
 ];
 
+const olderVenv = `${cache}/python-0.3/venv`;
+
+/** The official Python SDK of A2A 0.3, which needs an environment of its own. */
+export const olderPython: Installation & { readonly caller: Command } = {
+  name: "Python with the SDK 0.3",
+  toolchain: { line: ["python3", "--version"] },
+  inputs: ["test/interop/older/requirements.txt"],
+  stubs: olderVenv,
+  steps: [
+    { what: "a virtual environment", line: ["python3", "-m", "venv", "--clear", olderVenv] },
+    {
+      what: "packages of PyPI",
+      line: [
+        `${olderVenv}/bin/python`,
+        ...["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-cache-dir"],
+        ...["-r", "test/interop/older/requirements.txt"],
+      ],
+    },
+  ],
+  caller: {
+    line: [`${olderVenv}/bin/python`, "test/interop/older/sdk_caller.py"],
+    env: { PYTHONDONTWRITEBYTECODE: "1" },
+  },
+};
+
+/**
+ * Frameworks with the JavaScript SDK 0.3, as they are on npm. They are no dependencies of the repository, because they are 170 MB.
+ * Their versions are exact; those of what they need are the newest that they allow.
+ */
+export const frameworks: Installation & { readonly folder: string } = {
+  name: "frameworks",
+  toolchain: { line: ["npm", "--version"] },
+  inputs: [],
+  stubs: `${cache}/frameworks`,
+  folder: join(root, cache, "frameworks"),
+  steps: [
+    {
+      what: "packages of npm",
+      line: [
+        "npm",
+        ...["install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"],
+        ...["--prefix", `${cache}/frameworks`],
+        ...["@google/adk@2.0.0", "a2a-ai-provider@0.5.0-alpha.1", "ai@6.0.326"],
+      ],
+    },
+  ],
+};
+
+/** Everything that is installed. */
+export const installations: readonly Installation[] = [...languages, olderPython, frameworks];
+
 /** The file that says for which inputs everything was made. */
-export function stampFile({ name }: Language): string {
+export function stampFile({ name }: Installation): string {
   return join(root, cache, `${name}.stamp`);
 }
 
 /** What the steps depend on, as one text: the inputs, and the steps themselves. */
-export function inputsOf({ inputs }: Language): string {
+export function inputsOf({ inputs }: Installation): string {
   const hash = createHash("sha256");
   for (const path of ["test/interop/peers/languages.ts", ...inputs].flatMap(filesOf))
     hash.update(path).update(readFileSync(join(root, path)));
@@ -142,9 +197,9 @@ export function inputsOf({ inputs }: Language): string {
 }
 
 /** Whether everything was made, for the inputs of today. */
-export function isInstalled(language: Language): boolean {
-  const stamp = stampFile(language);
-  return existsSync(stamp) && readFileSync(stamp, "utf8").startsWith(inputsOf(language));
+export function isInstalled(installation: Installation): boolean {
+  const stamp = stampFile(installation);
+  return existsSync(stamp) && readFileSync(stamp, "utf8").startsWith(inputsOf(installation));
 }
 
 function filesOf(path: string): readonly string[] {
@@ -154,8 +209,8 @@ function filesOf(path: string): readonly string[] {
     .flatMap((name) => filesOf(`${path}/${name}`));
 }
 
-/** Options of tests that need the peers of these languages. */
-export function whereInstalled(...needed: readonly Language[]): {
+/** Options of tests that need these peers. */
+export function whereInstalled(...needed: readonly Installation[]): {
   readonly skip: boolean;
   readonly meta: { readonly skipReason: string };
 } {
