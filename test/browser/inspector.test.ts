@@ -1,4 +1,5 @@
 // The inspector in a real browser, at the address of an agent that it is served by.
+import { readFile } from "node:fs/promises";
 import { type ServedAgent, serve } from "@a2a-connect/node";
 import { createReferenceAgent, profileOptions } from "@a2a-connect/reference-agent";
 import { createMemoryTaskStore } from "@a2a-connect/server";
@@ -77,6 +78,47 @@ describe("the inspector", inChromium, () => {
     expect([...origins]).not.toContain("https://example.com");
   });
 
+  it("lists tasks with their counts, and says why one waits", async () => {
+    await write(page, "ask Which size?");
+    await page.getByText("needs input", { exact: true }).waitFor();
+    await page.getByRole("link", { name: "Tasks" }).click();
+    const row = page.getByRole("row").filter({ hasText: "ask Which size?" });
+    await row
+      .getByText(/^It waits for its caller to answer, for .* Without it the agent cancels the task in /)
+      .waitFor();
+    await page.getByRole("button", { name: /needs input$/ }).click();
+    await page.getByRole("row").filter({ hasText: "task hello" }).waitFor({ state: "detached" });
+    await row.getByRole("link").click();
+    await page.getByRole("link", { name: "Answer" }).click();
+    await page.getByRole("textbox", { name: "Answer to the agent" }).waitFor();
+    await write(page, "large");
+    await page.getByText("completed", { exact: true }).waitFor();
+  });
+
+  it("shows a task as of any of its events, exports its log, and opens that without the agent", async () => {
+    await write(page, "stream 200 0");
+    await page.getByRole("link", { name: "202 events · open task" }).click();
+    const events = page.getByRole("listbox", { name: "Events of the task" });
+    await page.getByText("event 202 of 202").waitFor();
+    await events.press("Home");
+    await page.getByText("event 1 of 202").waitFor();
+    await page.getByText("after event 1 · 0 artifacts").waitFor();
+    await events.press("ArrowDown");
+    await page.getByText("after event 2 · 1 artifact").waitFor();
+    await page.getByRole("tab", { name: "Event" }).click();
+    await page.getByText("artifactUpdate:").waitFor();
+    expect(await page.getByRole("option").count()).toBeLessThan(60);
+    const downloading = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Export log" }).click();
+    const file = await (await downloading).path();
+    const lines = (await readFile(file, "utf8")).trimEnd().split("\n");
+    expect(lines).toHaveLength(203);
+    await page.goto(`${agent.url}/#/task`);
+    await page.getByLabel("Open a log").setInputFiles(file);
+    await page.getByText("event 1 of 202").waitFor();
+    await page.locator(".view-bar .is-completed").waitFor();
+  });
+
   it("shows the card, for people and as JSON", async () => {
     await page.getByRole("link", { name: "Card" }).click();
     await page.getByRole("cell", { name: "gRPC-Web" }).first().waitFor();
@@ -93,8 +135,16 @@ describe("the inspector", inChromium, () => {
       await write(page, "ask Which colour?");
       await page.getByText("needs input", { exact: true }).waitFor();
       expect(await findFaults(page)).toEqual([]);
-      await page.getByRole("link", { name: "Card" }).click();
-      await page.getByRole("heading", { name: "Interfaces" }).waitFor();
+      for (const [view, shown] of [
+        ["Card", page.getByRole("heading", { name: "Interfaces" })],
+        ["Tasks", page.getByRole("table")],
+      ] as const) {
+        await page.getByRole("link", { name: view }).click();
+        await shown.waitFor();
+        expect(await findFaults(page), view).toEqual([]);
+      }
+      await page.getByRole("row").nth(1).getByRole("link").click();
+      await page.getByText(/^after event /).waitFor();
       expect(await findFaults(page)).toEqual([]);
     },
   );

@@ -7,11 +7,15 @@ import { linkTo, route, type View } from "./route.ts";
 import { type Connection, cardUrl, connect, connection } from "./session/session.ts";
 import { Monogram } from "./talk/start.tsx";
 import { TalkView } from "./talk/talk-view.tsx";
+import { OpenedLogView, OpenLogButton } from "./task/open-log.tsx";
+import { FollowedTaskView } from "./task/task-view.tsx";
+import { TasksView } from "./tasks/tasks-view.tsx";
 import { Icon, type IconName } from "./ui/icon.tsx";
 import { FailureNotice } from "./ui/notice.tsx";
 
 const views: readonly { readonly view: View; readonly icon: IconName; readonly label: string }[] = [
   { view: "talk", icon: "talk", label: "Talk" },
+  { view: "tasks", icon: "tasks", label: "Tasks" },
   { view: "card", icon: "card", label: "Card" },
 ];
 
@@ -33,7 +37,9 @@ export function App(): JSX.Element {
         <span class="grow" />
         <ThemeButton />
       </aside>
-      <main>{state.is === "connected" ? <CurrentView state={state} /> : <Unconnected state={state} />}</main>
+      <main>
+        <CurrentView state={state} />
+      </main>
     </div>
   );
 }
@@ -42,9 +48,17 @@ function isOn(view: View): boolean {
   return route.value.view === view || (view === "tasks" && route.value.view === "task");
 }
 
-function CurrentView({ state }: { readonly state: Connection & { is: "connected" } }): JSX.Element {
-  const { card } = state.agent;
-  switch (route.value.view) {
+function CurrentView({ state }: { readonly state: Connection }): JSX.Element {
+  const { view, subject } = route.value;
+  if (view === "task" && subject === "") return <OpenedLogView />;
+  if (state.is !== "connected") return <Unconnected state={state} />;
+  const { agent } = state;
+  const { card } = agent;
+  switch (view) {
+    case "tasks":
+      return <TasksView agent={agent} />;
+    case "task":
+      return <FollowedTaskView key={subject} agent={agent} taskId={subject} />;
     case "card":
       return <CardView card={card} text={state.cardText} />;
     default:
@@ -82,9 +96,12 @@ function Unconnected({ state }: { readonly state: Connection }): JSX.Element {
             Its card is at <code class="address">{cardUrl}</code>
           </p>
           <FailureNotice failure={state.failure} />
-          <button type="button" class="button is-primary" onClick={() => void connect()}>
-            Try again
-          </button>
+          <div class="choices">
+            <button type="button" class="button is-primary" onClick={() => void connect()}>
+              Try again
+            </button>
+            <OpenLogButton />
+          </div>
         </section>
       </div>
     </div>

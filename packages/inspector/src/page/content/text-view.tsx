@@ -64,7 +64,9 @@ function PlainText({ text, isGrowing }: { readonly text: string; readonly isGrow
   );
 }
 
-/** A long text, one block at a time: a page of any length stays as quick as that of a short one. */
+const blocksOfPage = 4;
+
+/** A long text, a few blocks at a time, and while it grows the last one: a text of any length is as quick as a short one. */
 function PagedText({
   text,
   isGrowing,
@@ -76,14 +78,18 @@ function PagedText({
   readonly name: string;
 }): JSX.Element {
   const chosen = useSignal<number | undefined>(undefined);
-  const last = text.blocks.length - 1;
-  const page = chosen.value ?? (isGrowing ? last : 0);
+  const last = Math.ceil(text.blocks.length / blocksOfPage) - 1;
+  const isAtEnd = isGrowing && chosen.value === undefined;
+  const page = isAtEnd ? last : (chosen.value ?? 0);
+  const blocks = isAtEnd
+    ? text.blocks.slice(-1)
+    : text.blocks.slice(page * blocksOfPage, (page + 1) * blocksOfPage);
   const go = (to: number) => () => {
     chosen.value = Math.max(0, Math.min(last, to));
   };
   return (
     <div class="paged">
-      <PlainText text={text.blocks[page] ?? ""} isGrowing={isGrowing && page === last} />
+      <PlainText text={blocks.join("")} isGrowing={isAtEnd} />
       <div class="pager">
         <button type="button" class="button small quiet" onClick={go(page - 1)} disabled={page === 0}>
           Earlier

@@ -25,6 +25,14 @@ export function sendExample(example: string, skill: string | undefined): void {
   send({ parts: [text(example)], skill });
 }
 
+/** Shows a task in the conversation, so that a person can answer what its agent has asked. */
+export function continueTask(taskId: string): void {
+  const known = current.value.find(({ fold }) => fold.taskId === taskId);
+  const exchange = known ?? new Exchange({ parts: [], skill: undefined });
+  current.value = [...current.value.filter((each) => each !== known), exchange];
+  if (known === undefined) void exchange.resume(taskId);
+}
+
 /** The exchange whose question the next message answers: the last one, if its agent has asked. */
 export function findAsking(): Exchange | undefined {
   const last = current.value.at(-1);

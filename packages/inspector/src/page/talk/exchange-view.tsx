@@ -134,7 +134,7 @@ function Footer({ exchange, shown }: Shown): JSX.Element {
           Cancel
         </button>
       ) : null}
-      {isOver ? (
+      {isOver && exchange.sent.parts.length > 0 ? (
         <button type="button" class="button small quiet" onClick={() => send(exchange.sent)}>
           <Icon name="again" />
           Send again

@@ -31,7 +31,7 @@ export class Exchange {
 
   constructor(sent: Outgoing) {
     this.sent = sent;
-    this.fold.addInput(sent.parts);
+    if (sent.parts.length > 0) this.fold.addInput(sent.parts);
   }
 
   get phase(): ReadonlySignal<Phase> {
@@ -54,6 +54,11 @@ export class Exchange {
     return this.#follow(() =>
       connectedAgent().stream(input, { until: "settled", ...(skill === undefined ? {} : { skill }) }),
     );
+  }
+
+  /** Shows a task that exists, from its creation on. */
+  resume(taskId: string): Promise<void> {
+    return this.#follow(() => connectedAgent().follow(taskId, { after: 0, until: "settled" }));
   }
 
   /** Sends the answer to what the agent has asked. */
@@ -86,7 +91,7 @@ export class Exchange {
       for await (const event of open()) {
         this.fold.apply(event);
         this.#framed.changed();
-        await breathe();
+        if (breathe.isDue()) await breathe();
       }
     } catch (error) {
       this.#failure.value = explain(error);

@@ -3,6 +3,7 @@ import {
   type Artifact,
   type Message,
   type Part,
+  Role,
   type StreamResponse,
   TaskState,
   type TaskStatus,
@@ -58,6 +59,12 @@ export class TaskFold {
       case "task":
         this.taskId = payload.value.id;
         this.contextId = payload.value.contextId;
+        // Of a task that another client has begun, the caller's words are known from the task alone.
+        if (this.entries.length === 0) {
+          for (const { role, parts } of payload.value.history) {
+            if (role === Role.USER) this.addInput(parts);
+          }
+        }
         for (const artifact of payload.value.artifacts) this.#setArtifact(artifact);
         this.#setStatus(payload.value.status);
         return;

@@ -1,5 +1,5 @@
-/** Characters in a block: what a browser lays out in a few milliseconds. */
-const blockLength = 32_768;
+/** Characters in a block: what a browser lays out in a millisecond or two, again and again while it grows. */
+const blockLength = 8_192;
 
 /**
  * A text that grows, in blocks of one length: to append costs what is appended, and a view shows some blocks of a text of
