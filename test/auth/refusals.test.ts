@@ -75,8 +75,8 @@ const rest = (headers: Record<string, string> = {}, path = "/rest/message:send")
     body: JSON.stringify({ message: message() }),
   });
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
-const challenge =
-  'Bearer, ApiKey in="header", name="X-Key", ApiKey in="query", name="key", ApiKey in="cookie", name="key"';
+const challenge = () =>
+  `Bearer resource_metadata="${harness.url}/.well-known/oauth-protected-resource", ApiKey in="header", name="X-Key", ApiKey in="query", name="key", ApiKey in="cookie", name="key"`;
 const info = (reason: string, metadata?: object) => ({
   "@type": "type.googleapis.com/google.rpc.ErrorInfo",
   reason,
@@ -91,7 +91,7 @@ describe("a caller without credentials", () => {
       const response = method.includes("/")
         ? await rpc(method, { "a2a-version": "0.3" }, { message: older })
         : await rpc(method);
-      expect([response.status, response.headers.get("www-authenticate")]).toEqual([401, challenge]);
+      expect([response.status, response.headers.get("www-authenticate")]).toEqual([401, challenge()]);
       expect(await response.json()).toEqual({
         jsonrpc: "2.0",
         id: "seven",
@@ -103,7 +103,7 @@ describe("a caller without credentials", () => {
   for (const path of ["/rest/message:send", "/rest/message:stream"]) {
     it(`gets 401 and a challenge over HTTP+JSON: ${path}`, async () => {
       const response = await rest({}, path);
-      expect([response.status, response.headers.get("www-authenticate")]).toEqual([401, challenge]);
+      expect([response.status, response.headers.get("www-authenticate")]).toEqual([401, challenge()]);
       expect(await response.json()).toEqual({
         error: {
           code: 401,
@@ -129,14 +129,14 @@ describe("a caller without credentials", () => {
       });
       const text = await response.text();
       if (name === "Connect") {
-        expect([response.status, response.headers.get("www-authenticate")]).toEqual([401, challenge]);
+        expect([response.status, response.headers.get("www-authenticate")]).toEqual([401, challenge()]);
         expect(JSON.parse(text)).toMatchObject({
           code: "unauthenticated",
           message: "the call needs credentials",
         });
       } else {
         expect(text).toContain("grpc-status: 16");
-        expect(text).toContain(`www-authenticate: ${challenge}`);
+        expect(text).toContain(`www-authenticate: ${challenge()}`);
       }
     });
   }

@@ -1,6 +1,6 @@
 import { a2aError, type RpcMethod } from "@a2a-connect/core";
 import type { SecurityRequirementSchema, SecuritySchemeSchema } from "@a2a-connect/proto";
-import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
 import { Authenticator, type Gates } from "./authenticator.ts";
 import { insufficientScope } from "./challenge.ts";
 import type { Caller } from "./gate.ts";
@@ -45,6 +45,21 @@ export class Access {
 
   /** The card's `securitySchemes`. */
   readonly securitySchemes: Readonly<Record<string, MessageInitShape<typeof SecuritySchemeSchema>>>;
+
+  /** Whether authorization servers give tokens for the server. */
+  get hasIssuers(): boolean {
+    return this.authenticator.gates.some(({ issuers = [] }) => issuers.length > 0);
+  }
+
+  /** Which authorization servers give tokens for the server at a URL, and for what (RFC 9728). */
+  describeResource(resource: string): JsonObject {
+    return {
+      resource,
+      authorization_servers: [...new Set(this.authenticator.gates.flatMap(({ issuers = [] }) => issuers))],
+      scopes_supported: [...this.#scopes],
+      bearer_methods_supported: ["header"],
+    };
+  }
 
   /** The card's `securityRequirements`, or those of a skill that needs further scopes. */
   requirements(further: readonly string[] = []): MessageInitShape<typeof SecurityRequirementSchema>[] {

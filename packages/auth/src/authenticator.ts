@@ -1,7 +1,14 @@
 import type { SecurityRequirementSchema } from "@a2a-connect/proto";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { unauthenticated } from "./challenge.ts";
-import { type AuthGate, type Caller, type Credentials, isRefusal, type Verdict } from "./gate.ts";
+import {
+  type AuthGate,
+  type Caller,
+  type Challenge,
+  type Credentials,
+  isRefusal,
+  type Verdict,
+} from "./gate.ts";
 
 /** Which credentials callers need. */
 export interface Gates {
@@ -56,8 +63,8 @@ export class Authenticator {
   authenticate(credentials: Credentials): Caller | Promise<Caller> {
     const verdicts = this.#gates.map((gate) => gate.verify(credentials));
     return verdicts.some((verdict) => verdict instanceof Promise)
-      ? Promise.all(verdicts).then((all) => this.#decide(all))
-      : this.#decide(verdicts as Verdict[]); // none is a promise
+      ? Promise.all(verdicts).then((all) => this.#decide(all, credentials))
+      : this.#decide(verdicts as Verdict[], credentials); // none is a promise
   }
 
   /** The card's `securityRequirements`. @param scopes those that every call may need */
@@ -72,7 +79,7 @@ export class Authenticator {
     }));
   }
 
-  #decide(verdicts: readonly Verdict[]): Caller {
+  #decide(verdicts: readonly Verdict[], credentials: Credentials): Caller {
     for (const indexes of this.#requirements) {
       const callers = indexes.map((index) => verdicts[index]).filter(isCaller);
       const [first] = callers;
@@ -82,22 +89,29 @@ export class Authenticator {
         if (caller !== undefined) return caller;
       }
     }
-    throw this.#refuse(verdicts);
+    throw this.#refuse(verdicts, credentials);
   }
 
-  #refuse(verdicts: readonly Verdict[]): Error {
+  #refuse(verdicts: readonly Verdict[], { metadataUrl }: Credentials): Error {
     const reasons = verdicts.flatMap((verdict) => (isRefusal(verdict) ? [verdict.refused] : []));
     const challenges = this.#gates.map(({ challenge }, index) => {
       const verdict = verdicts[index];
-      return isRefusal(verdict) && challenge.scheme === "Bearer"
-        ? {
-            ...challenge,
-            params: { ...challenge.params, error: "invalid_token", error_description: verdict.refused },
-          }
-        : challenge;
+      return challenge.scheme === "Bearer" ? withParams(challenge, verdict, metadataUrl) : challenge;
     });
     return unauthenticated(reasons[0] ?? "the call needs credentials", challenges);
   }
+}
+
+/** What a client needs to get a token, and why its last one does not count (RFC 6750 §3, RFC 9728 §5.1). */
+function withParams(challenge: Challenge, verdict: Verdict, metadataUrl: string | undefined): Challenge {
+  return {
+    ...challenge,
+    params: {
+      ...challenge.params,
+      ...(metadataUrl === undefined ? {} : { resource_metadata: metadataUrl }),
+      ...(isRefusal(verdict) ? { error: "invalid_token", error_description: verdict.refused } : {}),
+    },
+  };
 }
 
 function isCaller(verdict: Verdict): verdict is Caller {

@@ -1,3 +1,4 @@
+import type { ClientCertificate } from "@a2a-connect/core/internal";
 import type { SecuritySchemeSchema } from "@a2a-connect/proto";
 import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
 
@@ -16,20 +17,6 @@ export interface Caller {
   readonly taskId?: string | undefined;
 }
 
-/** The certificate with which the other end of a connection has identified itself; TLS has checked its chain. */
-export interface ClientCertificate {
-  /** The subject as `CN=worker,O=Acme`: most specific name first (RFC 4514). */
-  readonly subject: string;
-  /** Subject alternative names. */
-  readonly dnsNames: readonly string[];
-  readonly uris: readonly string[];
-  readonly emails: readonly string[];
-  /** SHA-256 of the certificate in hex, without colons. */
-  readonly fingerprint: string;
-  /** When it expires (milliseconds since 1970). */
-  readonly expiresAt: number;
-}
-
 /** What a request says of its sender, the same on every wire. */
 export interface Credentials {
   readonly header: Headers;
@@ -37,8 +24,10 @@ export interface Credentials {
   readonly url: string;
   /** How often the header field was sent. A runtime that does not know says 1 for each that is there. */
   countFields(name: string): number;
-  /** The client certificate of the connection, if there is one. */
+  /** The client certificate of the connection, if there is one that an authority of the server has signed. */
   readonly certificate: ClientCertificate | undefined;
+  /** Where clients find which authorization servers the server trusts (RFC 9728), for challenges. */
+  readonly metadataUrl?: string | undefined;
 }
 
 /** Why credentials do not count. The caller is told: it contains no part of the credentials. */

@@ -1,3 +1,5 @@
+import type { ClientCertificate } from "@a2a-connect/core/internal";
+
 /** One HTTP request, the same for all our wires: Connect's `UniversalServerRequest` with a body of bytes. */
 export interface HttpRequest {
   /** "1.0", "1.1" or "2.0". */
@@ -29,6 +31,8 @@ export interface HttpRequest {
    * there counts once.
    */
   countFields?(name: string): number;
+  /** The client certificate of the connection, if there is one whose chain the server has tested. */
+  readonly clientCertificate?: ClientCertificate | undefined;
   readonly method: string;
   readonly header: Headers;
   readonly body: HttpBody;

@@ -36,6 +36,20 @@ export const forwardedUrlKey: ContextKey<ForwardedUrlSource> = createContextKey<
   { description: "a2a forwarded URL" },
 );
 
+/** The certificate with which the other end of a connection has identified itself. */
+export interface ClientCertificate {
+  /** The subject as `CN=worker,O=Acme`: most specific name first (RFC 4514). */
+  readonly subject: string;
+  /** Subject alternative names. */
+  readonly dnsNames: readonly string[];
+  readonly uris: readonly string[];
+  readonly emails: readonly string[];
+  /** SHA-256 of the certificate in hex, without colons. */
+  readonly fingerprint: string;
+  /** When it expires (milliseconds since 1970). */
+  readonly expiresAt: number;
+}
+
 /** What the connection says of a caller. Finding it may cost time. */
 export interface CallerSource {
   /**
@@ -45,6 +59,8 @@ export interface CallerSource {
   readonly callerNetwork?: string | undefined;
   /** How often a header field was sent, before a runtime joined the values or dropped all but one. */
   countFields?(name: string): number;
+  /** The client certificate of the connection, if there is one whose chain the server has tested. */
+  readonly clientCertificate?: ClientCertificate | undefined;
 }
 
 /** The connection of a call; unknown by default. */

@@ -17,7 +17,7 @@ export { DecodeError, type DecodeOptions } from "./binary/input.ts";
 export { bindHttpRequest, type HttpRequestParts, httpRequestParts, isQueryField } from "./bind-request.ts";
 export {
   answerBudgetKey,
-  type CallerSource,
+  type ClientCertificate,
   callerKey,
   extensionsKey,
   forwardedUrlKey,

@@ -55,6 +55,10 @@ export function createHttp1Server(
           ...options,
           cert: tls.cert as string | Buffer, // Node takes any Uint8Array here; its types say Buffer
           key: tls.key as string | Buffer,
+          // The gate decides about calls without one, or with one that does not hold: the card has to stay readable.
+          ...(tls.clientCa === undefined
+            ? {}
+            : { requestCert: true, rejectUnauthorized: false, ca: [tls.clientCa].flat() }),
           ALPNProtocols: ["h2", "http/1.1"],
           handshakeTimeout: limits.firstByteTimeoutMs,
           secureOptions: constants.SSL_OP_NO_RENEGOTIATION, // each costs a signature, and HTTP needs none

@@ -10,7 +10,15 @@ export interface ListenOptions {
    */
   readonly host?: string;
   /** Serves TLS, with HTTP/2 or HTTP/1.1 chosen by ALPN. Without it the port is cleartext: HTTP/1.1 and h2c. */
-  readonly tls?: { readonly cert: string | Uint8Array; readonly key: string | Uint8Array };
+  readonly tls?: {
+    readonly cert: string | Uint8Array;
+    readonly key: string | Uint8Array;
+    /**
+     * The authorities whose client certificates count, PEM. Clients may then present one (mutual TLS); the gate `mutualTls` makes
+     * it necessary. Default: clients are not asked for any.
+     */
+    readonly clientCa?: string | readonly string[];
+  };
   /**
    * Proxies that are believed when they say where callers reach this server (`X-Forwarded-Proto`, `-Host`,
    * or `Forwarded`), and where callers are (`Forwarded`, `X-Forwarded-For`): addresses, networks such as `10.0.0.0/8`, and `loopback`. Each of them must set these fields, or drop

@@ -5,6 +5,7 @@ import type { HttpBody, HttpRequest } from "@a2a-connect/bindings";
 import type { Holding } from "@a2a-connect/core/internal";
 import type { BodyAccount } from "./body-budget.ts";
 import type { ReadCallerNetwork } from "./caller-network.ts";
+import { readClientCertificate } from "./client-certificate.ts";
 import type { ReadForwardedUrl } from "./forwarded-url.ts";
 import { toHeaders } from "./header-fields.ts";
 import type { PlainErrorCode } from "./plain-error.ts";
@@ -136,6 +137,10 @@ export class NodeRequest implements HttpRequest {
 
   get callerNetwork(): string | undefined {
     return this.#context.readCallerNetwork(this.#socket, this.#fields);
+  }
+
+  get clientCertificate(): HttpRequest["clientCertificate"] {
+    return readClientCertificate(this.#socket);
   }
 
   countFields(name: string): number {

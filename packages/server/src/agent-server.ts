@@ -28,7 +28,7 @@ import { tenantGate } from "./gates/tenant-gate.ts";
 import { versionGate } from "./gates/version-gate.ts";
 import { withInspector } from "./inspector-routes.ts";
 import { implementService } from "./operations/implementation.ts";
-import { plainRoutes } from "./plain-routes.ts";
+import { plainRoutes, resourceMetadataPath } from "./plain-routes.ts";
 import { PushSender } from "./push/push-sender.ts";
 import { createBaseUrls } from "./reach/base-urls.ts";
 import { createRouter } from "./router.ts";
@@ -125,8 +125,12 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     clock,
     log,
   });
+  const resourceUrl = (forwardedUrl: string | undefined) =>
+    baseUrls.find(forwardedUrl, cards.signed) + (place?.path ?? "");
+  const metadataUrl = (forwardedUrl: string | undefined) =>
+    access?.hasIssuers === true ? resourceUrl(forwardedUrl) + resourceMetadataPath : undefined;
   const gates: Gate[] = [
-    ...(access === undefined ? [] : [authGate(access)]),
+    ...(access === undefined ? [] : [authGate(access, metadataUrl)]),
     versionGate({ protocolVersions, assumeVersion: options.assumeVersion }),
     extensionGate(() => cards.capabilities.extensions),
     capabilityGate(cards.capabilities),
@@ -166,6 +170,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
             clock,
           })
         : undefined,
+    resource: access?.hasIssuers === true ? (url) => access.describeResource(resourceUrl(url)) : undefined,
     openApi: ({ name, version }, serverUrl) => createOpenApi({ title: name, version, serverUrl }),
     ready: () => !draining,
   });

@@ -1,5 +1,6 @@
 import type { HttpHandler, HttpResponse } from "@a2a-connect/bindings";
 import type { AgentCard } from "@a2a-connect/proto";
+import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { catalogPath } from "./card/ai-catalog.ts";
 import type { Cards } from "./card/cards.ts";
@@ -25,7 +26,12 @@ export interface PlainRouteOptions {
   readonly openApi: (card: AgentCard, serverUrl: string) => unknown;
   /** Whether the server takes calls. */
   readonly ready: () => boolean;
+  /** Which authorization servers give tokens for it, for a caller by that forwarded URL. Undefined: none do. */
+  readonly resource: ((forwardedUrl: string | undefined) => JsonObject) | undefined;
 }
+
+/** Which authorization servers give tokens for this server (RFC 9728). */
+export const resourceMetadataPath = "/.well-known/oauth-protected-resource";
 
 /** The paths that belong to no wire: GET and HEAD, without a version header. */
 export function plainRoutes({
@@ -38,19 +44,22 @@ export function plainRoutes({
   catalogHandler,
   openApi,
   ready,
+  resource,
 }: PlainRouteOptions): ReadonlyMap<string, HttpHandler> {
   const openApiText = derivedFromCard((card) => {
     const served = card.supportedInterfaces.find(({ protocolBinding }) => protocolBinding === "HTTP+JSON");
     return JSON.stringify(openApi(card, served?.url ?? "/"));
   });
-  /** A document that contains the URLs of its caller's card. */
-  const derivedPage =
-    (contentType: string, textOf: (card: AgentCard) => string): HttpHandler =>
+  /** A document that contains URLs as its caller knows them. */
+  const pageFor =
+    (contentType: string, textFor: (forwardedUrl: string | undefined) => string): HttpHandler =>
     async (request) => {
       const fields = baseUrls.varyBy(request);
       const header = fields.length === 0 ? {} : { vary: fields.join(", ") };
-      return textResponse(200, contentType, textOf(cards.cardFor(request.forwardedUrl)), header);
+      return textResponse(200, contentType, textFor(request.forwardedUrl), header);
     };
+  const derivedPage = (contentType: string, textOf: (card: AgentCard) => string): HttpHandler =>
+    pageFor(contentType, (forwardedUrl) => textOf(cards.cardFor(forwardedUrl)));
   // The card (spec §8.2, §8.6) needs no version header (requirement F-9).
   const page: HttpHandler = async (request) => {
     const document = await cards.findDocument(request.forwardedUrl, request.signal);
@@ -65,6 +74,14 @@ export function plainRoutes({
     ...(olderCardPath ? [["/.well-known/agent.json", explained(older)] satisfies [string, HttpHandler]] : []),
     ["/.well-known/jwks.json", explained(keySetHandler)],
     ...catalogRoutes(catalogHandler),
+    ...(resource === undefined
+      ? []
+      : [
+          [
+            resourceMetadataPath,
+            pageFor("application/json", (forwardedUrl) => JSON.stringify(resource(forwardedUrl))),
+          ] satisfies [string, HttpHandler],
+        ]),
     ["/openapi.json", derivedPage("application/json", openApiText)],
     ...healthRoutes(ready),
     ["/", derivedPage("text/html; charset=utf-8", renderFrontPage)],

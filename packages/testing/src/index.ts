@@ -22,7 +22,11 @@ export {
 } from "./engine-harness.ts";
 export { createFakeClock, type FakeClock } from "./fake-clock.ts";
 export { createScriptedExecutor, type ScriptedExecutor, type ScriptedTurn } from "./scripted-agent.ts";
-export { createSelfSignedCertificate } from "./self-signed-certificate.ts";
+export {
+  type CertificateAuthority,
+  createCertificateAuthority,
+  createSelfSignedCertificate,
+} from "./self-signed-certificate.ts";
 export { alice, type CommitInit, createCommit, createPushConfig } from "./task-commit.ts";
 export { commitStorm, findLosses } from "./task-store/commit-storm.ts";
 export type { OpenedTaskStore, OpenTaskStore } from "./task-store/opened-store.ts";

@@ -1,36 +1,102 @@
-import { generateKeyPairSync, sign } from "node:crypto";
+import { generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
+
+/** A certificate and its key, both PEM. */
+export interface CertificatePair {
+  readonly cert: string;
+  readonly key: string;
+}
 
 /**
  * A certificate for `localhost` and its key, both PEM, made at run time: the repository has no certificate that could
- * expire. X.509 (RFC 5280 §4.1) in as much DER as one version 3 certificate with one alternative name needs.
+ * expire.
  */
-export function createSelfSignedCertificate(): { cert: string; key: string } {
-  const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+export function createSelfSignedCertificate(): CertificatePair {
+  const keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const names = [tagged(0x82, Buffer.from("localhost")), tagged(0x87, Buffer.from([127, 0, 0, 1]))];
+  const signer = { name: "localhost", key: keys.privateKey };
+  return createPair({ subject: "localhost", keys, signer, extensions: [alternativeNames(names)] });
+}
+
+/** What a client certificate says. */
+export interface ClientCertificateInit {
+  /** Its common name. */
+  readonly subject: string;
+  /** URIs among its alternative names. Default none. */
+  readonly uris?: readonly string[];
+}
+
+/** An authority that signs client certificates. */
+export interface CertificateAuthority {
+  /** Its own certificate, PEM. */
+  readonly cert: string;
+  issue(init: ClientCertificateInit): CertificatePair;
+}
+
+/** A certificate authority of its own. */
+export function createCertificateAuthority(name = "Test CA"): CertificateAuthority {
+  const keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const signer = { name, key: keys.privateKey };
+  const isAuthority = extension("551d13", sequence(tagged(0x01, Buffer.from([0xff]))));
+  return {
+    cert: createPair({ subject: name, keys, signer, extensions: [isAuthority] }).cert,
+    issue({ subject, uris = [] }) {
+      const names = uris.map((uri) => tagged(0x86, Buffer.from(uri)));
+      return createPair({
+        subject,
+        keys: generateKeyPairSync("ec", { namedCurve: "P-256" }),
+        signer,
+        extensions: names.length === 0 ? [] : [alternativeNames(names)],
+      });
+    },
+  };
+}
+
+interface PairInit {
+  readonly subject: string;
+  readonly keys: { readonly publicKey: KeyObject; readonly privateKey: KeyObject };
+  readonly signer: { readonly name: string; readonly key: KeyObject };
+  readonly extensions: readonly Buffer[];
+}
+
+/** X.509 (RFC 5280 §4.1) in as much DER as such a certificate needs. */
+function createPair({
+  subject,
+  keys: { publicKey, privateKey },
+  signer,
+  extensions,
+}: PairInit): CertificatePair {
   const ecdsaWithSha256 = sequence(objectId("2a8648ce3d040302"));
-  const name = sequence(tagged(0x31, sequence(objectId("550403"), tagged(0x0c, Buffer.from("localhost")))));
   const now = Date.now();
   const day = 86_400_000;
-  const alternativeNames = sequence(
-    tagged(0x82, Buffer.from("localhost")),
-    tagged(0x87, Buffer.from([127, 0, 0, 1])),
-  );
   const body = sequence(
     tagged(0xa0, tagged(0x02, Buffer.from([2]))),
-    tagged(0x02, Buffer.from([1])),
+    tagged(0x02, randomBytes(8).fill(1, 0, 1)),
     ecdsaWithSha256,
-    name,
+    commonName(signer.name),
     sequence(utcTime(now - day), utcTime(now + day)),
-    name,
+    commonName(subject),
     publicKey.export({ type: "spki", format: "der" }),
-    tagged(0xa3, sequence(sequence(objectId("551d11"), tagged(0x04, alternativeNames)))),
+    ...(extensions.length === 0 ? [] : [tagged(0xa3, sequence(...extensions))]),
   );
-  const signature = Buffer.concat([Buffer.from([0]), sign("sha256", body, privateKey)]);
+  const signature = Buffer.concat([Buffer.from([0]), sign("sha256", body, signer.key)]);
   const der = sequence(body, ecdsaWithSha256, tagged(0x03, signature));
-  const lines = der.toString("base64").replace(/.{64}/g, "$&\n");
+  const lines = der.toString("base64").replace(/.{64}(?=.)/g, "$&\n"); // an empty line would end the text
   return {
     cert: `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`,
     key: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
   };
+}
+
+function commonName(name: string): Buffer {
+  return sequence(tagged(0x31, sequence(objectId("550403"), tagged(0x0c, Buffer.from(name)))));
+}
+
+function alternativeNames(names: readonly Buffer[]): Buffer {
+  return extension("551d11", sequence(...names));
+}
+
+function extension(id: string, value: Buffer): Buffer {
+  return sequence(objectId(id), tagged(0x04, value));
 }
 
 function tagged(tag: number, ...parts: readonly Uint8Array[]): Buffer {

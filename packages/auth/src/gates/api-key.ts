@@ -1,6 +1,6 @@
 import type { AuthGate, Caller, Credentials, Verdict } from "../gate.ts";
 import { defaultScopes } from "../scopes.ts";
-import { constantTimeEqual, sha256 } from "./digest.ts";
+import { constantTimeEqual, formatHex, parseHex, sha256 } from "./digest.ts";
 
 /** One API key: what is kept of it, and for whom it is. */
 export interface ApiKey {
@@ -89,7 +89,7 @@ function parseKeys(keys: Readonly<Record<string, ApiKey>>): readonly ParsedKey[]
       throw new Error(`the hash of the API key ${JSON.stringify(name)} is not what hashApiKey returns`);
     }
     const caller = { principal: `key:${name}`, scopes: scopes ?? defaultScopes, claims: {}, tenant };
-    return { digest: Uint8Array.from(hex.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16)), caller };
+    return { digest: parseHex(hex), caller };
   });
 }
 
@@ -135,8 +135,4 @@ function readCookies(field: string, name: string): readonly string[] {
       return [text];
     }
   });
-}
-
-function formatHex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

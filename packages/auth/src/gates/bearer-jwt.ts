@@ -14,6 +14,7 @@ import {
 import type { AuthGate, Caller, Credentials, Refusal, Verdict } from "../gate.ts";
 import { readBearerToken } from "./bearer-token.ts";
 import { RemoteKeySet } from "./key-set.ts";
+import { parseServerUrl, withLimits } from "./server-fetch.ts";
 
 /** The claims of a verified token, before a caller is made of them. */
 export type Claims = Readonly<Record<string, unknown>>;
@@ -65,10 +66,11 @@ const strictClaims: readonly string[] = ["iss", "exp", "aud", "sub", "client_id"
 /**
  * A gate for access tokens that are JWTs in `Authorization: Bearer` (RFC 6750, RFC 9068).
  *
- * @throws Error when an algorithm of shared secrets is asked for
+ * @throws Error when an algorithm of shared secrets is asked for, or the URL of the keys is not https
  */
 export function bearerJwt(options: BearerJwtOptions): AuthGate {
   const { keys } = options;
+  if (typeof keys === "string") parseServerUrl("the URL of the keys", keys);
   const verifier = createJwtVerifier(options, typeof keys === "string" ? () => keys : keys);
   return {
     scheme: { scheme: { case: "httpAuthSecurityScheme", value: { scheme: "Bearer", bearerFormat: "JWT" } } },
@@ -116,7 +118,13 @@ export function createJwtVerifier(
     throw new Error(`algorithms of shared secrets are not taken, and ${shared} is one`);
   }
   const [remote, find] = openKeys(keys, (url) => {
-    return new RemoteKeySet({ url, fetch, now, maxAgeMs: keysMaxAgeMs, cooldownMs: keysCooldownMs });
+    return new RemoteKeySet({
+      url,
+      fetch: withLimits(fetch),
+      now,
+      maxAgeMs: keysMaxAgeMs,
+      cooldownMs: keysCooldownMs,
+    });
   });
   const remembered = new RecentMap<string, Remembered>(maxRemembered);
 

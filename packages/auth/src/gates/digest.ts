@@ -13,3 +13,13 @@ export function constantTimeEqual(one: Uint8Array, other: Uint8Array): boolean {
   }
   return difference === 0;
 }
+
+/** Bytes as hex digits. */
+export function formatHex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Hex digits as bytes. */
+export function parseHex(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(text.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16));
+}

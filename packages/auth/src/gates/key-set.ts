@@ -1,21 +1,18 @@
-import { readAtMost } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type CryptoKey, createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
+import { type Fetch, parseServerUrl } from "./server-fetch.ts";
 
 /** Where the keys of an issuer are, and how often they are fetched. */
 export interface KeySetOptions {
   /** Finds the URL of the key set. Called before every fetch. */
   readonly url: () => string | Promise<string>;
-  readonly fetch: typeof globalThis.fetch;
+  readonly fetch: Fetch;
   readonly now: () => number;
   /** How long the keys count without being fetched again, in milliseconds. */
   readonly maxAgeMs: number;
   /** The shortest time between two fetches, in milliseconds. */
   readonly cooldownMs: number;
 }
-
-const timeoutMs = 5_000;
-const maxBytes = 1024 * 1024;
 
 /**
  * The public keys of an issuer. It fetches them when they are first needed, when they are too old, and when a token
@@ -77,8 +74,10 @@ export class RemoteKeySet {
   async #fetch(): Promise<void> {
     const { url, fetch, now } = this.#options;
     try {
-      const json = await fetchJson(fetch, await url());
-      this.#keys = createLocalJWKSet(json as JSONWebKeySet); // it checks the form
+      const address = parseServerUrl("the URL of the keys", await url());
+      const response = await fetch(address, { headers: { accept: "application/json" } });
+      if (response.status !== 200) throw new Error(`${address.host} answered ${response.status}`);
+      this.#keys = createLocalJWKSet((await response.json()) as JSONWebKeySet); // it checks the form
       this.#fetchedAt = now();
       this.#version += 1;
     } catch {
@@ -88,23 +87,3 @@ export class RemoteKeySet {
 }
 
 const longestOutageMs = 86_400_000;
-
-/** A JSON document of an authorization server; no redirects, at most 1 MiB, 5 seconds. */
-export async function fetchJson(
-  fetch: typeof globalThis.fetch,
-  url: string,
-  init: RequestInit = {},
-): Promise<unknown> {
-  const response = await fetch(url, {
-    redirect: "manual",
-    signal: AbortSignal.timeout(timeoutMs),
-    ...init,
-    headers: { accept: "application/json", ...init.headers },
-  });
-  if (response.status !== 200 || response.body === null) {
-    void response.body?.cancel();
-    throw new Error(`${new URL(url).host} answered ${response.status}`);
-  }
-  const bytes = await readAtMost(response.body, maxBytes);
-  return JSON.parse(new TextDecoder().decode(bytes));
-}

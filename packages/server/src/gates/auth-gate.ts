@@ -1,7 +1,7 @@
 import type { Caller, Credentials, Resource } from "@a2a-connect/auth";
 import type { Access } from "@a2a-connect/auth/internal";
 import { principalKey, tenantKey } from "@a2a-connect/core";
-import { type CallerSource, callerKey } from "@a2a-connect/core/internal";
+import { callerKey, forwardedUrlKey } from "@a2a-connect/core/internal";
 import { type ContextKey, createContextKey, type HandlerContext } from "@connectrpc/connect";
 import type { Gate, GatedCall } from "./gate.ts";
 
@@ -20,10 +20,14 @@ export const skillGuardKey: ContextKey<SkillGuard | undefined> = createContextKe
   { description: "a2a skill guard" },
 );
 
-/** Lets callers pass that are who they say, and tells the operations who they are. */
-export function authGate({ authenticator }: Access): Gate {
+/**
+ * Lets callers pass that are who they say, and tells the operations who they are.
+ *
+ * @param metadataUrl returns where clients find the authorization servers, for a caller by that forwarded URL
+ */
+export function authGate({ authenticator }: Access, metadataUrl: MetadataUrl): Gate {
   return ({ context }) => {
-    const caller = authenticator.authenticate(new CallCredentials(context));
+    const caller = authenticator.authenticate(new CallCredentials(context, metadataUrl));
     return caller instanceof Promise ? caller.then((found) => admit(context, found)) : admit(context, caller);
   };
 }
@@ -60,23 +64,31 @@ export function taskOf(request: GatedCall["request"]): string {
   return named.taskId ?? named.message?.taskId ?? named.id ?? "";
 }
 
+type MetadataUrl = (forwardedUrl: string | undefined) => string | undefined;
+
 /** The sender of a call, as gates see it. A class because of its getters: see `CallContext`. */
 class CallCredentials implements Credentials {
   readonly header: Headers;
   readonly url: string;
-  readonly #connection: CallerSource;
+  readonly #values: HandlerContext["values"];
+  readonly #metadataUrl: MetadataUrl;
 
-  constructor({ requestHeader, url, values }: HandlerContext) {
+  constructor({ requestHeader, url, values }: HandlerContext, metadataUrl: MetadataUrl) {
     this.header = requestHeader;
     this.url = url;
-    this.#connection = values.get(callerKey);
+    this.#values = values;
+    this.#metadataUrl = metadataUrl;
   }
 
   countFields(name: string): number {
-    return this.#connection.countFields?.(name) ?? (this.header.has(name) ? 1 : 0);
+    return this.#values.get(callerKey).countFields?.(name) ?? (this.header.has(name) ? 1 : 0);
   }
 
   get certificate(): Credentials["certificate"] {
-    return undefined;
+    return this.#values.get(callerKey).clientCertificate;
+  }
+
+  get metadataUrl(): string | undefined {
+    return this.#metadataUrl(this.#values.get(forwardedUrlKey).forwardedUrl);
   }
 }

@@ -2,7 +2,7 @@ import type { HttpHandler } from "@a2a-connect/bindings";
 import type { AgentServer } from "../agent-server.ts";
 import { catalogMediaType, catalogPath } from "../card/ai-catalog.ts";
 import { escapeHtml, renderPage } from "../front-page.ts";
-import { explained, healthRoutes, plainError, textResponse } from "../plain-routes.ts";
+import { explained, healthRoutes, plainError, resourceMetadataPath, textResponse } from "../plain-routes.ts";
 
 /** What the web pages at the root show. */
 export interface HostPageOptions {
@@ -31,6 +31,10 @@ export function hostPages({
   return new Map<string, HttpHandler>([
     [cardPath, async () => listCards(paths)],
     ...(defaultServer?.pages ?? []),
+    ...Array.from(servers).flatMap(([name, { pages }]): [string, HttpHandler][] => {
+      const page = pages.get(resourceMetadataPath);
+      return page === undefined ? [] : [[resourceMetadataPath + folder + name, page]]; // RFC 9728 §3.1
+    }),
     ["/.well-known/jwks.json", explained(keySetHandler)],
     [catalogPath, catalogHandler],
     ...healthRoutes(ready),

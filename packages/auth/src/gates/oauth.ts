@@ -1,0 +1,138 @@
+import { RecentMap } from "@a2a-connect/core/internal";
+import type { OAuthFlowsSchema } from "@a2a-connect/proto";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import * as oauth from "oauth4webapi";
+import type { AuthGate, Caller, Verdict } from "../gate.ts";
+import { type BearerJwtOptions, createJwtVerifier, toCaller } from "./bearer-jwt.ts";
+import { readBearerToken } from "./bearer-token.ts";
+import { Discovery } from "./discovery.ts";
+
+/** An authorization server, and which of its tokens count. */
+export interface OAuthOptions extends Omit<BearerJwtOptions, "keys"> {
+  /** How clients get tokens, for the card. Default: by client credentials, at the endpoint that the issuer names in its metadata. */
+  readonly flows: MessageInitShape<typeof OAuthFlowsSchema>;
+  /**
+   * Asks the authorization server about each token (RFC 7662) instead of verifying it as a JWT: tokens may be opaque, and end as
+   * soon as the server takes them back.
+   */
+  readonly introspection?: {
+    readonly clientId: string;
+    readonly clientSecret: string;
+    /** How long an answer counts, in milliseconds. Default 10,000. */
+    readonly maxAgeMs?: number;
+  };
+}
+
+/** Answers that are remembered, and questions that are under way at a time. */
+const maxAnswers = 2_000;
+const maxQuestions = 64;
+
+/**
+ * A gate for access tokens of an OAuth 2.0 authorization server, whose metadata (RFC 8414) are found by its issuer.
+ *
+ * @throws Error when the issuer is no https URL
+ */
+export function oauth2(options: OAuthOptions): AuthGate {
+  const { issuer, flows, introspection, fetch = globalThis.fetch } = options;
+  const discovery = new Discovery(issuer, "oauth2", fetch);
+  const verifier =
+    introspection === undefined
+      ? createJwtVerifier(options, () => discovery.findKeys())
+      : new Introspection(options, introspection, discovery);
+  return {
+    scheme: {
+      scheme: { case: "oauth2SecurityScheme", value: { flows, oauth2MetadataUrl: discovery.url } },
+    },
+    challenge: { scheme: "Bearer" },
+    hasScopes: true,
+    issuers: [issuer],
+    verify: (credentials) => verifier.verify(credentials),
+  };
+}
+
+class Introspection {
+  readonly #options: OAuthOptions;
+  readonly #client: oauth.Client;
+  readonly #secret: oauth.ClientAuth;
+  readonly #maxAgeMs: number;
+  readonly #discovery: Discovery;
+  readonly #now: () => number;
+  readonly #answers = new RecentMap<string, { readonly verdict: Verdict; readonly until: number }>(
+    maxAnswers,
+  );
+  readonly #questions = new Map<string, Promise<Verdict>>();
+
+  constructor(
+    options: OAuthOptions,
+    { clientId, clientSecret, maxAgeMs = 10_000 }: NonNullable<OAuthOptions["introspection"]>,
+    discovery: Discovery,
+  ) {
+    this.#options = options;
+    this.#client = { client_id: clientId };
+    this.#secret = oauth.ClientSecretBasic(clientSecret);
+    this.#maxAgeMs = maxAgeMs;
+    this.#discovery = discovery;
+    this.#now = options.now ?? Date.now;
+  }
+
+  verify(credentials: Parameters<AuthGate["verify"]>[0]): Verdict | Promise<Verdict> {
+    const token = readBearerToken(credentials);
+    if (typeof token !== "string") return token;
+    const known = this.#answers.get(token);
+    if (known !== undefined && known.until > this.#now()) return known.verdict;
+    const running = this.#questions.get(token);
+    if (running !== undefined) return running;
+    if (this.#questions.size >= maxQuestions) {
+      throw new ConnectError("too many tokens are being checked; try again in a second", Code.Unavailable);
+    }
+    const question = this.#ask(token).finally(() => this.#questions.delete(token));
+    this.#questions.set(token, question);
+    return question;
+  }
+
+  async #ask(token: string): Promise<Verdict> {
+    let answer: oauth.IntrospectionResponse;
+    try {
+      const server = await this.#discovery.find();
+      const response = await oauth.introspectionRequest(
+        server,
+        this.#client,
+        this.#secret,
+        token,
+        this.#discovery.requestOptions,
+      );
+      answer = await oauth.processIntrospectionResponse(server, this.#client, response);
+    } catch (error) {
+      throw new ConnectError(
+        "the token cannot be checked now",
+        Code.Unavailable,
+        undefined,
+        undefined,
+        error,
+      );
+    }
+    const verdict = this.#judge(answer);
+    const { expiresAt = Number.POSITIVE_INFINITY } = verdict as Partial<Caller>;
+    const until = Math.min(expiresAt, this.#now() + this.#maxAgeMs);
+    this.#answers.set(token, { verdict, until });
+    return verdict;
+  }
+
+  #judge(answer: oauth.IntrospectionResponse): NonNullable<Verdict> {
+    const { issuer, audience } = this.#options;
+    const { active, iss = issuer, aud = [], exp, nbf } = answer;
+    const now = this.#now();
+    if (!active) return { refused: "the token is not active" };
+    if (iss !== issuer) return { refused: "the token is of another issuer" };
+    if (typeof nbf === "number" && nbf * 1_000 > now) return { refused: "the token is not valid yet" };
+    if (exp !== undefined && exp * 1_000 <= now) return { refused: "the token has expired" };
+    const wanted = new Set(typeof audience === "string" ? [audience] : audience);
+    if (![aud].flat().some((each) => wanted.has(each)))
+      return { refused: "the token is for another audience" };
+    // A token of a client for itself has no subject at some servers.
+    const claims = { ...answer, iss, sub: answer.sub ?? answer.client_id ?? "" };
+    const caller = toCaller(claims, this.#options);
+    return "refused" in caller || exp === undefined ? caller : { ...caller, expiresAt: exp * 1_000 };
+  }
+}
