@@ -68,7 +68,7 @@ export {
   parseMediaType,
 } from "./media-type.ts";
 export { findMemberInSteps, findMemberText } from "./member-text.ts";
-export { formatAnswer, formatOnce } from "./message-pieces.ts";
+export { formatAnswer, formatLazily, formatOnce } from "./message-pieces.ts";
 export { isLarge } from "./message-weight.ts";
 export { findWrongFields, parseMessage } from "./parse-json.ts";
 export { RecentMap } from "./recent-map.ts";
@@ -98,6 +98,6 @@ export {
 export { type Holding, SharedBudget, type SharedBudgetOptions } from "./shared-budget.ts";
 export { applyStep, copyTask, findArtifact, type TaskStep } from "./task-reducer.ts";
 export { findTaskPhase } from "./task-state.ts";
-export { formatJsonInPieces } from "./value-text.ts";
+export { formatJsonInPieces, type LazyJson, LazyList, type LazyObject } from "./value-text.ts";
 export { escapeInvisible, isShowable, shownText, shownUrl, visibleText } from "./visible-text.ts";
 export { isLoopbackHost, maxAuthorityLength, parseForeignUrl, parseHttpUrl } from "./web-url.ts";

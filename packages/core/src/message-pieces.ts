@@ -1,5 +1,5 @@
 import { TaskSchema } from "@a2a-connect/proto";
-import type { DescMessage, JsonObject, Message } from "@bufbuild/protobuf";
+import type { DescField, DescMessage, JsonObject, Message } from "@bufbuild/protobuf";
 import type { Value } from "@bufbuild/protobuf/wkt";
 import { formatBase64InPieces } from "./base64.ts";
 import {
@@ -11,7 +11,7 @@ import {
 } from "./format-json.ts";
 import { isLarge } from "./message-weight.ts";
 import type { RpcMethod } from "./methods.ts";
-import { formatJsonInPieces, formatValueInPieces } from "./value-text.ts";
+import { formatJsonInPieces, formatValueInPieces, LazyList, type LazyObject } from "./value-text.ts";
 
 /*
  * Large messages are formatted piece by piece, so that others have their turn in between and no second copy of all of
@@ -38,6 +38,36 @@ export function formatAnswer(
   return isLarge(response)
     ? joinTexts(formatTexts(method.desc.output, response, asksForArtifacts(request)))
     : JSON.stringify(formatResponse(method, request, response));
+}
+
+/**
+ * A message as JSON to be converted while it is written: the same as {@link formatMessage}, but for lists of messages, which
+ * are lazy, at any depth.
+ */
+export function formatLazily(desc: DescMessage, message: Message): LazyObject {
+  const json: LazyObject = {};
+  for (const { field, find, write } of fieldWriters(desc)) {
+    const value = find(message);
+    if (value !== undefined) {
+      json[field.jsonName] = formatMessages(field, value) ?? write(value);
+    }
+  }
+  return json;
+}
+
+/** @returns undefined for a field without messages, and for messages whose JSON has another form than theirs */
+function formatMessages(
+  { fieldKind, message: desc }: DescField,
+  value: unknown,
+): LazyList | LazyObject | undefined {
+  if (desc === undefined || fieldKind === "map" || desc.file.proto.package === "google.protobuf") {
+    return undefined;
+  }
+  if (fieldKind !== "list") {
+    return formatLazily(desc, value as Message); // by its type
+  }
+  const list = value as readonly Message[]; // by its type
+  return new LazyList(list.length, (index) => formatLazily(desc, list[index] as Message)); // within its length
 }
 
 const texts = new WeakMap<Message, string>();

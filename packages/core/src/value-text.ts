@@ -1,7 +1,38 @@
-import type { JsonValue } from "@bufbuild/protobuf";
 import type { Value } from "@bufbuild/protobuf/wkt";
 import { assertJson, openValue } from "./json-value.ts";
 import { divideText } from "./long-text.ts";
+
+/** JSON of which some lists are made when they are read. */
+export type LazyJson = string | number | boolean | null | LazyJson[] | LazyObject | LazyList;
+
+/** An object of such JSON. */
+export interface LazyObject {
+  [name: string]: LazyJson;
+}
+
+/** A list in JSON whose elements are made one by one, each time they are read, and not kept. */
+export class LazyList {
+  readonly length: number;
+  readonly #make: (index: number) => LazyJson;
+
+  constructor(length: number, make: (index: number) => LazyJson) {
+    this.length = length;
+    this.#make = make;
+  }
+
+  at(index: number): LazyJson {
+    return this.#make(index);
+  }
+
+  map(convert: (element: LazyJson) => LazyJson): LazyList {
+    return new LazyList(this.length, (index) => convert(this.#make(index)));
+  }
+
+  /** All elements at once, for `JSON.stringify`. */
+  toJSON(): LazyJson[] {
+    return Array.from({ length: this.length }, (_, index) => this.#make(index));
+  }
+}
 
 /** An object or array that is being formatted. */
 interface Open<Element> {
@@ -9,7 +40,7 @@ interface Open<Element> {
   readonly names: readonly string[] | undefined;
   readonly length: number;
   /** The members by name, or the elements by index. */
-  readonly inside: readonly Element[] | Readonly<Record<string, Element>>;
+  readonly inside: readonly Element[] | Readonly<Record<string, Element>> | LazyList;
   /** How many members or elements are formatted. */
   done: number;
 }
@@ -27,9 +58,9 @@ export function formatValueInPieces(value: Value, pieceLength: number): Generato
   return write(value, lookAtValue, pieceLength);
 }
 
-/** The same for JSON, such as the contents of a Struct field. */
-export function formatJsonInPieces(json: JsonValue, pieceLength: number): Generator<string, void> {
-  return write<JsonValue>(json, lookAt, pieceLength);
+/** The same for JSON, such as the contents of a Struct field. Elements of its lazy lists are made with their piece. */
+export function formatJsonInPieces(json: LazyJson, pieceLength: number): Generator<string, void> {
+  return write<LazyJson>(json, lookAt, pieceLength);
 }
 
 /** The same for a string. Escapes can make a piece of the text six times as long. */
@@ -86,8 +117,7 @@ function* write<Element>(
         text = ":";
       }
     }
-    const inside = inner.inside as Readonly<Record<string | number, Element>>; // by name or by index
-    next = inside[name ?? inner.done] as Element; // it has as many as its length says
+    next = elementOf(inner.inside, name ?? inner.done);
     inner.done += 1;
     if (text.length >= pieceLength) {
       yield text;
@@ -95,6 +125,14 @@ function* write<Element>(
     }
   }
   yield text;
+}
+
+function elementOf<Element>(inside: Open<Element>["inside"], key: string | number): Element {
+  const element =
+    inside instanceof LazyList
+      ? inside.at(key as number) // it has no names
+      : (inside as Readonly<Record<string | number, Element>>)[key]; // by name or by index
+  return element as Element; // it has as many as its length says
 }
 
 function lookAtValue(value: Value, pieceLength: number): Seen<Value> {
@@ -106,7 +144,7 @@ function lookAt<Element>(json: unknown, pieceLength: number): Seen<Element> {
     return formatLeaf(json as string | number | boolean | null, pieceLength); // JSON has no others
   }
   const inside = json as Open<Element>["inside"]; // by its type
-  if (Array.isArray(inside)) {
+  if (Array.isArray(inside) || inside instanceof LazyList) {
     return { names: undefined, inside, length: inside.length, done: 0 };
   }
   const names = Object.keys(inside);

@@ -8,8 +8,11 @@ import {
 import {
   extensionsHeader,
   formatJsonInPieces,
+  formatLazily,
   formatMessage,
   isLarge,
+  type LazyJson,
+  type LazyObject,
   parseMessage,
   protocolVersion,
   startWalk,
@@ -24,7 +27,7 @@ import {
   type TaskStatus,
   TaskStatusSchema,
 } from "@a2a-connect/proto";
-import { create, equals, type JsonObject, type JsonValue, type Message } from "@bufbuild/protobuf";
+import { create, equals, type Message } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { BoundMethod, Operation, StreamMethod, UnaryMethod } from "../invoke.ts";
 import { type Form, same } from "./form.ts";
@@ -42,8 +45,8 @@ export interface OlderCall {
   readonly bound: BoundMethod;
   /** @throws ConnectError InvalidArgument that names the wrong fields */
   read(json: unknown, maxDepth: number): Message;
-  /** An answer or an event as JSON. */
-  toOlder(message: Message): JsonValue;
+  /** An answer or an event as JSON, which is converted while it is read. */
+  toOlder(message: Message): LazyJson;
   /** Its text; that of a large one in pieces, which are made while they are read. */
   write(message: Message): string | Iterable<string>;
 }
@@ -68,9 +71,10 @@ function bindOlderCall(
 ): OlderCall {
   const asked = request === undefined ? same : forms[request];
   const { input, output } = method.desc;
-  const toOlder = (message: Message): JsonValue => {
-    const json = forms[response].toOlder(formatMessage(output, message));
-    return passed.has(message) ? { ...(json as JsonObject), final: false } : json; // an event is an object
+  const format = response === "card" ? formatMessage : formatLazily; // a card is the server's own, and small
+  const toOlder = (message: Message): LazyJson => {
+    const json = forms[response].toOlder(format(output, message));
+    return passed.has(message) ? { ...(json as LazyObject), final: false } : json; // an event is an object
   };
   /** All readers of an event get the same object, so its text is made once. */
   const texts = new WeakMap<Message, string>();

@@ -88,7 +88,7 @@ export function cardForm(isJson: boolean, tenant = ""): Form {
     ],
     {
       addOlder(older, { supportedInterfaces, capabilities }) {
-        const interfaces = olderInterfaces(supportedInterfaces, tenant);
+        const interfaces = olderInterfaces(supportedInterfaces as JsonValue | undefined, tenant); // no list of a card is lazy
         const [preferred] = interfaces;
         older["protocolVersion"] = cardVersion;
         older["url"] = preferred?.url ?? "";

@@ -1,13 +1,20 @@
-import { type FieldWalk, isObject, report, reportAt } from "@a2a-connect/core/internal";
-import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import {
+  type FieldWalk,
+  isObject,
+  type LazyJson,
+  type LazyList,
+  type LazyObject,
+  report,
+  reportAt,
+} from "@a2a-connect/core/internal";
 
 /**
  * How one value is written in A2A 1.0 (as ProtoJSON) and in an older version, as JSON both times. The table in
  * `forms.ts` is made of these, and both directions are derived from it.
  */
 export interface Form {
-  /** The value in the older version. */
-  toOlder(value: JsonValue): JsonValue;
+  /** The value in the older version. The elements of a lazy list are converted when they are read. */
+  toOlder(value: LazyJson): LazyJson;
   /**
    * The value in 1.0, from a caller's JSON. A value of a type that the form does not look at stays as it is: the reader of
    * 1.0 refuses it. Undefined when the walk was told what is wrong.
@@ -28,7 +35,7 @@ export interface RecordRules {
   /** The older `kind` of the object: it is written, and a caller may leave it out. */
   readonly kind?: string | undefined;
   /** Adds older members to what the rows have written. */
-  addOlder?(older: JsonObject, current: JsonObject): void;
+  addOlder?(older: LazyObject, current: LazyObject): void;
   /** Adds members of 1.0 to what the rows have read. */
   addCurrent?(current: Record<string, unknown>, older: Members, walk: FieldWalk): void;
 }
@@ -46,8 +53,8 @@ export function record(rows: readonly Row[], rules: RecordRules = {}): Form {
   const kind = rules.kind === undefined ? {} : { kind: rules.kind };
   return {
     toOlder(value) {
-      const object = value as JsonObject; // a message of 1.0 is an object
-      const older: JsonObject = { ...kind };
+      const object = value as LazyObject; // a message of 1.0 is an object
+      const older: LazyObject = { ...kind };
       for (const { current, older: name, form } of fields) {
         const member = object[current];
         if (member !== undefined) {
@@ -88,7 +95,7 @@ export function record(rows: readonly Row[], rules: RecordRules = {}): Form {
 /** An array of values of one form. */
 export function list(form: Form): Form {
   return {
-    toOlder: (value) => (value as JsonValue[]).map((each) => form.toOlder(each)), // a repeated field
+    toOlder: (value) => (value as LazyJson[] | LazyList).map((each) => form.toOlder(each)), // a repeated field
     toCurrent(value, walk) {
       if (!Array.isArray(value)) {
         return value;
@@ -110,7 +117,7 @@ export function table(form: Form): Form {
     Object.fromEntries(Object.entries(value).map(([name, member]) => [name, each(member, name)]));
   return {
     toOlder: (value) =>
-      convert(value as JsonObject, (member) => form.toOlder(member as JsonValue)) as JsonObject, // a map field
+      convert(value as LazyObject, (member) => form.toOlder(member as LazyJson)) as LazyObject, // a map field
     toCurrent(value, walk) {
       if (!isObject(value)) {
         return value;

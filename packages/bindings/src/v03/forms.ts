@@ -1,5 +1,5 @@
 import { isObject, report, reportAt } from "@a2a-connect/core/internal";
-import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { JsonObject } from "@bufbuild/protobuf";
 import { cardForm } from "./card-form.ts";
 import { type Form, list, type Members, names, type Row, record, reportMissing, same } from "./form.ts";
 import { partForm } from "./part-form.ts";
@@ -162,7 +162,7 @@ function protoState(name: string): string {
 const finalStates = new Set(["COMPLETED", "FAILED", "CANCELED", "REJECTED", "INPUT_REQUIRED"]);
 
 /** Whether no event follows a status until the caller says something: then it is `final`. */
-function endsInteraction(status: JsonValue | undefined): boolean {
+function endsInteraction(status: unknown): boolean {
   const name = isObject(status) ? String(status["state"]) : "";
   return finalStates.has(name.replace("TASK_STATE_", ""));
 }

@@ -49,7 +49,9 @@ export function createOutgoingCalls(
     return {
       ...older,
       toOlder: (message) =>
-        request === undefined ? undefined : forms[request].toOlder(formatMessage(input, message)),
+        request === undefined
+          ? undefined
+          : (forms[request].toOlder(formatMessage(input, message)) as JsonValue), // of JSON without lazy lists
       toCurrent(json) {
         if (response === "card") {
           return isObject(json) ? readCard(json) : json;

@@ -1,8 +1,17 @@
 import type { RpcMethod } from "@a2a-connect/core";
-import { formatMessage, parseMessage } from "@a2a-connect/core/internal";
+import {
+  formatMessage,
+  isLarge,
+  isObject,
+  type LazyJson,
+  LazyList,
+  type LazyObject,
+  parseMessage,
+} from "@a2a-connect/core/internal";
 import { A2AService as OlderService } from "@a2a-connect/proto/a2a/v1";
-import type { DescMethod, Message } from "@bufbuild/protobuf";
+import type { DescField, DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
 import type { BoundMethod, Operation } from "../invoke.ts";
+import { runInTurns } from "../large-answer.ts";
 import { bindOlderCalls, type OlderCall, toCurrentHeader } from "./calls.ts";
 import { createForms } from "./forms.ts";
 
@@ -49,8 +58,8 @@ function translate({ desc, bound, read, toOlder }: ProtoCall, maxDepth: number):
   const ask = (request: Message) => read(formatMessage(desc.input, request), maxDepth);
   /** All readers of an event get the same object, and so they do here. */
   const answers = new WeakMap<Message, Message>();
-  const answer = (message: Message): Message => {
-    const known = answers.get(message) ?? parseMessage(desc.output, toOlder(message));
+  const answer = async (message: Message): Promise<Message> => {
+    const known = answers.get(message) ?? (await runInTurns(readInSteps(desc.output, toOlder(message))));
     answers.set(message, known);
     return known;
   };
@@ -71,7 +80,7 @@ function translate({ desc, bound, read, toOlder }: ProtoCall, maxDepth: number):
         async next() {
           events ??= open();
           const next = await events.next();
-          return next.done === true ? next : { done: false, value: answer(next.value) };
+          return next.done === true ? next : { done: false, value: await answer(next.value) };
         },
         async return() {
           await events?.return?.();
@@ -81,3 +90,42 @@ function translate({ desc, bound, read, toOlder }: ProtoCall, maxDepth: number):
     },
   };
 }
+
+/** A message from its JSON; the elements of lazy lists one by one. It yields about the bytes that it has made. */
+function* readInSteps(desc: DescMessage, json: LazyJson): Generator<number, Message> {
+  const rest: LazyObject = {};
+  const made: [DescField, Message | Message[]][] = [];
+  for (const [name, value] of Object.entries(json as LazyObject)) {
+    // the JSON of a message
+    const field = desc.fields.find(({ jsonName }) => jsonName === name);
+    if (field?.fieldKind === "list" && field.message !== undefined && value instanceof LazyList) {
+      const elements: Message[] = [];
+      for (let index = 0; index < value.length; index++) {
+        const element = yield* readInSteps(field.message, value.at(index));
+        elements.push(element);
+        yield isLarge(element, largeElement) ? Number.POSITIVE_INFINITY : elementBytes;
+      }
+      made.push([field, elements]);
+    } else if (field?.fieldKind === "message" && isOurs(field.message) && isObject(value)) {
+      made.push([field, yield* readInSteps(field.message, value as LazyObject)]);
+    } else {
+      rest[name] = value;
+    }
+  }
+  const message = parseMessage(desc, rest) as Message & Record<string, unknown>; // by its descriptor
+  for (const [{ localName, oneof }, value] of made) {
+    message[oneof?.localName ?? localName] = oneof === undefined ? value : { case: localName, value };
+  }
+  return message;
+}
+
+/** Whether the JSON of a message has the form of the message. */
+function isOurs({ file }: DescMessage): boolean {
+  return file.proto.package !== "google.protobuf";
+}
+
+/** What an element weighs for which a turn of its own is right, in bytes. */
+const largeElement = 16 * 1024;
+
+/** What any other counts, its objects included. */
+const elementBytes = 512;

@@ -1,4 +1,4 @@
-import { formatJsonInPieces, formatMessage, isLarge } from "@a2a-connect/core/internal";
+import { formatJsonInPieces, formatLazily, isLarge } from "@a2a-connect/core/internal";
 import { type Task, type TaskPushNotificationConfig, TaskSchema } from "@a2a-connect/proto";
 import type { Message } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
@@ -34,7 +34,7 @@ const { task: taskForm } = createForms("json");
 
 /** What such a webhook is told: the whole task, as JSON; a large one in pieces, which are made while they are read. */
 export function writeOlderTask(task: Task): string | Iterable<string> {
-  const older = taskForm.toOlder(formatMessage(TaskSchema, task));
+  const older = taskForm.toOlder(formatLazily(TaskSchema, task));
   return isLarge(task) ? formatJsonInPieces(older, pieceLength) : JSON.stringify(older);
 }
 
