@@ -1,7 +1,7 @@
-// Proves that what we would publish works: builds every public package with tsdown, packs it as pnpm would publish it,
-// lints the tarball (publint, attw), checks its exports map and that the runtime-neutral packages stay neutral, then
-// installs all tarballs with npm in an empty directory, imports every entry, runs every command, and lets the conformance kit examine
-// the demo agent. Each step prints its count; none may be 0.
+// Proves that what we would publish works: builds and packs every public package (scripts/packages.mjs), lints the tarball
+// (publint, attw), checks its exports map, what npm shows of it, and that the runtime-neutral packages stay neutral, then
+// installs all tarballs with npm in an empty directory, imports every entry, runs every command, and lets the conformance
+// kit examine the demo agent. Each step prints its count; none may be 0.
 import { execFile, spawn } from "node:child_process";
 import {
   existsSync,
@@ -13,25 +13,14 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, relative } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join, relative } from "node:path";
 import { promisify } from "node:util";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
-import { build } from "tsdown";
+import { findPackages, packAll, readJson, root } from "./packages.mjs";
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const runFile = promisify(execFile);
-const rootManifest = readJson(join(root, "package.json"));
-/** These run wherever there are web standards (design: Node, Bun, Deno, workers, browsers). */
-const neutral = new Set(
-  ["proto", "core", "bindings", "signing", "auth", "server", "client"].map((name) => `@a2a-connect/${name}`),
-);
 const failures = [];
-
-function readJson(path) {
-  return JSON.parse(readFileSync(path, "utf8"));
-}
 
 function fail(name, problem) {
   failures.push(`${name}: ${problem}`);
@@ -40,85 +29,6 @@ function fail(name, problem) {
 function report(what, count) {
   if (count === 0) failures.push(`${what}: nothing was checked`);
   console.log(`  ${what}: ${count}`);
-}
-
-/** The public packages, each with its source file per entry of the exports map. */
-function findPackages() {
-  const rooms = readdirSync(join(root, "packages")).map((name) => join(root, "packages", name));
-  return [join(root, "gen"), ...rooms]
-    .filter((directory) => existsSync(join(directory, "package.json")))
-    .map((directory) => ({ directory, manifest: readJson(join(directory, "package.json")) }))
-    .filter(({ manifest }) => manifest.private !== true)
-    .map(({ directory, manifest }) => ({
-      directory,
-      manifest,
-      name: manifest.name,
-      entries: findEntries(manifest),
-    }));
-}
-
-/** `{ "lf/a2a/v1/a2a_pb": "./src/lf/a2a/v1/a2a_pb.ts" }`: what to build, by the name that publishConfig promises. */
-function findEntries(manifest) {
-  const published = manifest.publishConfig?.exports ?? {};
-  const entries = {};
-  for (const [subpath, target] of Object.entries(manifest.exports)) {
-    const output = published[subpath]?.default;
-    if (output === undefined) fail(manifest.name, `publishConfig.exports lacks "${subpath}"`);
-    else
-      entries[output.replace(/^\.\/dist\/|\.js$/g, "")] =
-        typeof target === "string" ? target : target.default;
-    const forPages = published[subpath]?.browser;
-    if (forPages !== undefined) entries[forPages.replace(/^\.\/dist\/|\.js$/g, "")] = target.browser;
-  }
-  for (const subpath of Object.keys(published)) {
-    if (!(subpath in manifest.exports))
-      fail(manifest.name, `publishConfig.exports has "${subpath}", exports has not`);
-  }
-  for (const [command, source] of Object.entries(manifest.bin ?? {})) {
-    const output = manifest.publishConfig?.bin?.[command];
-    if (output === undefined) fail(manifest.name, `publishConfig.bin lacks "${command}"`);
-    else entries[output.replace(/^\.\/dist\/|\.js$/g, "")] = source;
-  }
-  return entries;
-}
-
-async function buildPackage({ directory, name, entries }) {
-  await build({
-    cwd: directory,
-    entry: entries,
-    format: "esm",
-    target: "es2024",
-    platform: neutral.has(name) ? "neutral" : "node",
-    fixedExtension: false, // .js, as the exports map says: the packages are ESM
-    dts: true,
-    tsconfig: join(directory, "tsconfig.json"),
-    clean: true,
-    config: false,
-    logLevel: "warn",
-  });
-  const buildPage = join(directory, "build/build-page.ts");
-  if (existsSync(buildPage)) await runFile(process.execPath, [buildPage, join(directory, "dist/page")]);
-  return Object.keys(entries).length;
-}
-
-/** One pnpm for all packages; returns the tarball of each, by package name. */
-async function pack(packages, destination) {
-  const filters = packages.flatMap(({ name }) => ["--filter", name]);
-  const args = [
-    "--yes",
-    `pnpm@${rootManifest.config.pnpm}`,
-    ...filters,
-    "pack",
-    "--pack-destination",
-    destination,
-  ];
-  await runFile("npx", args, { cwd: root });
-  return new Map(
-    packages.map(({ name, manifest }) => [
-      name,
-      join(destination, `${name.replace("@", "").replace("/", "-")}-${manifest.version}.tgz`),
-    ]),
-  );
 }
 
 async function lintTarball({ name }, tarball) {
@@ -143,9 +53,15 @@ async function lintTarball({ name }, tarball) {
   return 1;
 }
 
-/** Every file that the packed exports map names is there, and no workspace range is left. */
+/** Every file that the packed exports map names is there, no workspace range is left, and npm can show where it comes from. */
 async function checkExports({ name }, installed) {
   const manifest = readJson(join(installed, "package.json"));
+  for (const field of ["author", "repository", "homepage", "bugs", "keywords"]) {
+    if (manifest[field] === undefined) fail(name, `the packed manifest lacks "${field}" (.pnpmfile.mjs)`);
+  }
+  for (const file of ["README.md", "LICENSE"]) {
+    if (!existsSync(join(installed, file))) fail(name, `${file} is not packed`);
+  }
   let count = 0;
   for (const [subpath, conditions] of Object.entries(manifest.exports)) {
     for (const [condition, file] of Object.entries(conditions)) {
@@ -262,13 +178,13 @@ const packages = findPackages();
 const work = mkdtempSync(join(tmpdir(), "a2a-connect-packaging-"));
 try {
   report("public packages", packages.length);
-  report("entries built", await sum(packages, buildPackage));
-  const tarballs = await pack(packages, work);
+  for (const { name, problems } of packages) for (const problem of problems) fail(name, problem);
+  const tarballs = await packAll(packages, join(root, "tarballs")); // they stay, for check-installs.mjs
   report("tarballs linted", await sum(packages, (each) => lintTarball(each, tarballs.get(each.name))));
   await installTarballs(tarballs, work);
   const installed = ({ name }) => join(work, "node_modules", name);
   report("exported files", await sum(packages, (each) => checkExports(each, installed(each))));
-  const neutralPackages = packages.filter(({ name }) => neutral.has(name));
+  const neutralPackages = packages.filter(({ isNeutral }) => isNeutral);
   report("neutral modules", await sum(neutralPackages, (each) => checkNeutral(each, installed(each))));
   report("entries imported", await sum(packages, (each) => importEntries(each, work)));
   report("commands run", await sum(packages, (each) => runCommands(each, work)));

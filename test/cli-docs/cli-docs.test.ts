@@ -28,10 +28,8 @@ describe("transcripts of the a2a command", () => {
     await chmod(a2a, 0o755);
     // Stands for the `npm install` of a project that is begun on the page.
     await mkdir(join(home, "node_modules"));
-    await symlink(
-      fileURLToPath(new URL("test/node_modules/@a2a-connect", root)),
-      join(home, "node_modules", "@a2a-connect"),
-    );
+    const installed = fileURLToPath(new URL("packages/a2a-connect", root));
+    await symlink(installed, join(home, "node_modules", "a2a-connect"));
   });
 
   afterEach(() => rm(home, { recursive: true }));

@@ -21,6 +21,7 @@ export const packageArrows: Arrows = {
   "store-*": ["client", "server"],
   testing: ["node", "store-*"],
   cli: ["node", "store-*"],
+  "a2a-connect": ["cli"],
   conformance: ["bindings", "signing"],
   inspector: ["client", "signing"],
   "examples/*": ["testing", "conformance", "cli", "inspector"],

@@ -98,7 +98,8 @@ function readPackage(folder: string): WorkspacePackage {
 function readModules(folder: string): Module[] {
   const paths = globSync(`${folder}/**/*.{ts,tsx,mts,js,mjs}`, {
     cwd: root,
-    exclude: (path) => ["node_modules", "dist", ".build"].includes(basename(path)),
+    // The templates are projects of their own.
+    exclude: (path) => ["node_modules", "dist", ".build", "templates"].includes(basename(path)),
   });
   return paths.sort().map((path) => ({
     path,

@@ -100,12 +100,13 @@ describe("README", () => {
   it("shows commands that work", { timeout: 60_000 }, async () => {
     const lines = blocks
       .filter(
-        ({ language, name, code }) => language === "sh" && name === undefined && code.includes("npx a2a"),
+        ({ language, name, code }) =>
+          language === "sh" && name === undefined && code.includes("npx a2a-connect"),
       )
       .flatMap(({ code }) => code.trim().split("\n"))
       .map((line) => line.replace(/\s+#.*$/, ""));
     const [serve, ...calls] = lines;
-    expect([serve?.startsWith("npx a2a demo-server"), calls.length]).toEqual([true, 4]);
+    expect([serve?.startsWith("npx a2a-connect demo-server"), calls.length]).toEqual([true, 4]);
     const demo = spawn(process.execPath, [command, "demo-server", "--port", "0"], {
       stdio: ["ignore", "pipe", "inherit"],
     });
@@ -118,7 +119,7 @@ describe("README", () => {
       for (const call of calls) {
         const args =
           call
-            .replace("npx a2a ", "")
+            .replace("npx a2a-connect ", "")
             .replace("localhost:4100", host ?? "none")
             .match(/"[^"]*"|\S+/g) ?? [];
         const child = spawn(process.execPath, [command, ...args.map((arg) => arg.replaceAll('"', ""))], {
@@ -127,7 +128,7 @@ describe("README", () => {
         expect(await once(child, "close"), call).toEqual([0, null]);
       }
       const script = block("trust")
-        .code.replaceAll("npx a2a", `'${process.execPath}' '${command}'`)
+        .code.replaceAll("npx a2a-connect", `'${process.execPath}' '${command}'`)
         .replaceAll("localhost:4100", host ?? "none");
       const { stdout } = await run("sh", ["-ec", script], { cwd: directory });
       expect(stdout).toContain("Verdict: VERIFIED");
@@ -146,7 +147,7 @@ describe("README", () => {
     }, async () => {
       // The only command of ours that is not everywhere is buf, which npx would take from here, too.
       const path = `${join(root, "node_modules", ".bin")}:${process.env["PATH"]}`;
-      const { stdout } = await run("sh", ["-ec", atServed(code).replace("npx buf", "buf")], {
+      const { stdout } = await run("sh", ["-ec", atServed(code).replace("npx @bufbuild/buf", "buf")], {
         env: { ...process.env, PATH: path },
       });
       expect(stdout).toContain("TASK_STATE_COMPLETED");

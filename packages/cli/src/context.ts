@@ -99,7 +99,8 @@ export async function runAction(
   run.timeout = timeout.signal;
   using _timer = startTimeout(timeout, settings.timeoutMs);
   const signal = AbortSignal.any([io.interrupted, timeout.signal]);
-  await using opened = new AsyncDisposableStack();
+  const opened: AsyncDisposable[] = [];
+  await using _closing = closeLater(opened);
   const permits = new CredentialPermits(io, output, settings.allowedCredentials);
   const originOf = (reference: string | undefined): Provenance =>
     (reference === undefined ? resolved.origins.get("agent-card") : undefined) ?? typed;
@@ -126,7 +127,9 @@ export async function runAction(
     openAgent: async ({ reference, isListed, ...options } = {}) => {
       const { openAgent } = await import("./agent/open-agent.ts");
       const opening = openAgent(situationFor(reference, isListed), options);
-      return opened.use(await opening.catch((error: unknown) => Promise.reject(whileConnecting(error, io))));
+      const agent = await opening.catch((error: unknown) => Promise.reject(whileConnecting(error, io)));
+      opened.push(agent);
+      return agent;
     },
     receiveCard: async (reference) => {
       const { receiveCard } = await import("./agent/receive-card.ts");
@@ -164,4 +167,13 @@ function startTimeout(controller: AbortController, timeoutMs: number | undefined
   };
   const timer = timeoutMs === undefined ? undefined : setTimeout(giveUp, timeoutMs);
   return { [Symbol.dispose]: () => clearTimeout(timer) };
+}
+
+/** Closes at the end of a scope what was opened in it, the last one first. Node 22 has no `AsyncDisposableStack`. */
+function closeLater(opened: readonly AsyncDisposable[]): AsyncDisposable {
+  return {
+    async [Symbol.asyncDispose]() {
+      for (const each of opened.toReversed()) await each[Symbol.asyncDispose]();
+    },
+  };
 }

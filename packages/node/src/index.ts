@@ -1,4 +1,6 @@
-export { type AgentDefinition, defineAgent } from "@a2a-connect/server";
+import "./supported-node.ts";
+
+export { type AgentDefinition, createMemoryTaskStore, defineAgent } from "@a2a-connect/server";
 export type { AddressGuardOptions } from "./address-guard.ts";
 export { connectAgent } from "./connect-agent.ts";
 export { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions } from "./guarded-fetch.ts";

@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { ConnectError } from "@connectrpc/connect";
 import { type FileGuard, guardFile, whatToDo } from "./file-guard.ts";
 import { moveEntries } from "./move-entries.ts";
@@ -28,6 +28,9 @@ export interface OpenDatabase<Parts> {
   close(): void;
 }
 
+/** By name and not by an import, which would fail in an older Node before any code runs, and so before a sentence. */
+const sqlite = process.getBuiltinModule?.("node:sqlite");
+
 const inMemory = ":memory:";
 
 /** Bytes to which SQLite cuts the file of the write-ahead log after a large transaction. */
@@ -54,7 +57,8 @@ export function openDatabase<Parts>(
   try {
     if (file !== inMemory) mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     guard = file === inMemory ? undefined : guardFile(file, now);
-    database = new DatabaseSync(file);
+    if (sqlite === undefined) throw new Error("SQLite is part of Node since 22.18: use a newer Node");
+    database = new sqlite.DatabaseSync(file);
     database.exec("pragma locking_mode = exclusive");
     checkSchema(database);
     database.exec(`

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { publishedFile, readVersion } from "../files.ts";
@@ -15,8 +15,8 @@ interface NewFlags {
 /** The kinds of agents, each with a folder of `templates/`: a message to begin with, and what the agent does. */
 export const kinds = {
   turn: {
-    example: "The cat sat on the mat.",
-    summary: "Counts the words of a text, and asks for one when it gets none.",
+    example: "What is A2A?",
+    summary: "Answers questions word by word, and asks for one when it gets none.",
   },
   durable: {
     example: "A table for two, please",
@@ -30,13 +30,15 @@ type ProjectFiles = ReadonlyMap<string, string>;
 /**
  * `a2a new`: writes a project that works, with its test, and says what to do next.
  *
+ * @param path a name, or a folder whose last part is the name
  * @throws CliError USAGE when the name is none, or something would be overwritten
  */
 export async function createProject(
   { io, output }: Pick<CommandContext, "io" | "output">,
-  name: string,
-  { durable = false, dir = name }: NewFlags,
+  path: string,
+  { durable = false, dir = path }: NewFlags,
 ): Promise<void> {
+  const name = basename(path);
   requireProjectName(name);
   const kind = durable ? "durable" : "turn";
   const { example, summary } = kinds[kind];
@@ -56,7 +58,7 @@ export async function createProject(
     "npm install",
     "npm test",
     "npm run dev",
-    `npx a2a send -a http://localhost:4000 "${example}"   # in another terminal`,
+    `npx a2a-connect send -a http://localhost:4000 "${example}"   # in another terminal`,
   ];
   await output.block("Next steps", steps.join("\n"));
 }
@@ -68,7 +70,7 @@ function fillTemplate(folder: string, values: Readonly<Record<string, string>>):
     readdirSync(url)
       .sort()
       .map((path) => [
-        path === "gitignore" ? ".gitignore" : path, // npm publishes no file of that name
+        path.replace(/^(?=(?:git|docker)ignore$)/, "."), // npm publishes no file of that name
         readFileSync(new URL(path, url), "utf8").replaceAll(
           /\{\{(\w+)\}\}/g,
           (_, key: string) => values[key] ?? "",

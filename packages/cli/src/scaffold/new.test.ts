@@ -30,8 +30,7 @@ async function install(project: string): Promise<void> {
   const names = Object.keys({ ...manifest.dependencies, ...manifest.devDependencies });
   for (const name of names) {
     const [scope = "", short] = name.split("/");
-    const target =
-      scope === "@a2a-connect" ? join(root, "packages", short ?? "") : join(root, "node_modules", name);
+    const target = join(root, name === "a2a-connect" ? "packages" : "node_modules", name);
     if (short !== undefined) await mkdir(join(project, "node_modules", scope), { recursive: true });
     await mkdir(join(project, "node_modules"), { recursive: true });
     await symlink(target, join(project, "node_modules", name));
@@ -55,7 +54,9 @@ for (const durable of [false, true]) {
     it("has what it needs", async () => {
       const names = (await readdir(project())).filter((name) => name !== "node_modules").sort();
       expect(names).toEqual([
+        ".dockerignore",
         ".gitignore",
+        "Dockerfile",
         "README.md",
         "agent.test.ts",
         "agent.ts",
@@ -66,7 +67,7 @@ for (const durable of [false, true]) {
 
     it("passes its own test", async () => {
       const vitest = join(project(), "node_modules", "vitest", "vitest.mjs");
-      const { stdout } = await run(process.execPath, [vitest, "run"], {
+      const { stdout } = await run(process.execPath, [vitest, "run", "--testTimeout=60000"], {
         cwd: project(),
         env: { ...process.env, NO_COLOR: "1" },
       });
@@ -113,6 +114,13 @@ describe("a2a new", () => {
     expect(await readFile(join(directory, "given", "agent.ts"), "utf8")).toContain('name: "Some agent"');
   });
 
+  it("takes a path, whose last part is the name", async () => {
+    const { exitCode } = await create("agents/first/some-agent");
+    expect(exitCode).toBe(0);
+    const written = await readFile(join(directory, "agents/first/some-agent/package.json"), "utf8");
+    expect(JSON.parse(written)).toMatchObject({ name: "some-agent" });
+  });
+
   it("says with -o json what it wrote", async () => {
     const { stdout } = await create("json-agent", "-o", "json");
     expect(JSON.parse(stdout)).toMatchObject({
@@ -124,8 +132,6 @@ describe("a2a new", () => {
 
   for (const [name, hint] of [
     ["Table Booker", "a2a new table-booker"],
-    ["../up", "a2a new up"],
-    ["a/b", "a2a new a-b"],
     ["1st", "a2a new st"],
     ["-x", undefined],
     ["node_modules", undefined],

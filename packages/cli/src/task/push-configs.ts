@@ -143,17 +143,10 @@ export async function listenForPush(
     const command = `a2a task push-config create TASK --url ${config.url} --token ${config.token}`;
     await output.note(`to register it: ${command}`);
   }
-  await using registered = new AsyncDisposableStack();
-  if (agent !== undefined && taskId !== undefined) {
-    const { id } = await agent.createPushConfig(taskId, config, { signal });
-    registered.defer(async () => {
-      const command = commandLine(settings, ["task", "push-config", "delete"], [taskId, id]);
-      await agent
-        .deletePushConfig(taskId, id)
-        .catch(() => output.warn(`the webhook is still registered: ${command}`));
-    });
-    await output.note(`registered for task ${taskId} as ${id}`);
-  }
+  await using _registered =
+    agent === undefined || taskId === undefined
+      ? undefined
+      : await registerFor(taskId, agent, config, { output, settings, signal });
   for await (const delivery of subscription.deliveries) {
     await output.field("Event", delivery.eventId);
     await printEvent(output, delivery.response);
@@ -163,6 +156,25 @@ export async function listenForPush(
     signal.throwIfAborted(); // --timeout
   }
   context.exitWith(0); // a Ctrl-C is how this ends
+}
+
+/** Registers the webhook with a task until it is disposed of. */
+async function registerFor(
+  taskId: string,
+  agent: AgentClient,
+  config: Parameters<AgentClient["createPushConfig"]>[1],
+  { output, settings, signal }: Pick<CommandContext, "output" | "settings" | "signal">,
+): Promise<AsyncDisposable> {
+  const { id } = await agent.createPushConfig(taskId, config, { signal });
+  await output.note(`registered for task ${taskId} as ${id}`);
+  return {
+    async [Symbol.asyncDispose]() {
+      const command = commandLine(settings, ["task", "push-config", "delete"], [taskId, id]);
+      await agent
+        .deletePushConfig(taskId, id)
+        .catch(() => output.warn(`the webhook is still registered: ${command}`));
+    },
+  };
 }
 
 function isEnd({ response: { payload } }: PushDelivery): boolean {

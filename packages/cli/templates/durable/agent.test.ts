@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { connectAgent, type Question } from "@a2a-connect/client";
-import { serve } from "@a2a-connect/node";
+import { connectAgent, serve } from "a2a-connect";
+import type { Question } from "a2a-connect/client";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import agent from "./agent.ts";
 

@@ -1,4 +1,4 @@
-import { defineAgent } from "@a2a-connect/server";
+import { defineAgent } from "a2a-connect";
 
 export default defineAgent({
   card: {
@@ -36,7 +36,7 @@ export default defineAgent({
   },
 });
 
-/** Whatever asks the outside world belongs into a step: its result is stored before it is used. */
+/** What asks the outside world belongs into a step: its result is stored before it is used. */
 async function searchTable(): Promise<{ table: number; price: number }> {
   return { table: 1 + Math.floor(Math.random() * 20), price: 40 };
 }

@@ -1,20 +1,20 @@
-import { defineAgent } from "@a2a-connect/server";
+import { setTimeout } from "node:timers/promises";
+import { defineAgent } from "a2a-connect";
 
 export default defineAgent({
   card: {
     name: "{{title}}",
-    description: "Counts the words of a text and finds the longest one. Keeps nothing of it.",
+    description: "{{summary}}",
     version: "0.1.0",
     skills: [
       {
-        id: "count",
-        name: "Count words",
-        description:
-          "Counts the words of a text and finds the longest one. Asks for a text when there is none.",
+        id: "answer",
+        name: "Answer",
+        description: "Answers a question in plain text, which callers read while it is written.",
         tags: ["text"],
-        examples: ["The cat sat on the mat."],
+        examples: ["{{example}}"],
         inputModes: ["text/plain"],
-        outputModes: ["application/json"],
+        outputModes: ["text/plain"],
       },
     ],
   },
@@ -23,12 +23,21 @@ export default defineAgent({
   // Runs once for each message. Returning completes the task; a question leaves it waiting, and the
   // next message starts the next turn.
   async *execute(turn) {
-    const words = turn.text.match(/[\p{L}\p{N}'’]+/gu) ?? [];
-    if (words.length === 0) {
-      return yield turn.inputRequired("Which text shall I count?");
+    if (turn.text === "") {
+      return yield turn.inputRequired("What would you like to know?");
     }
-    yield turn.working("counting", { progress: 0.5 });
-    const longest = words.reduce((best, word) => (word.length > best.length ? word : best));
-    yield turn.artifact({ name: "count", data: { words: words.length, longest } });
+    yield turn.working("thinking");
+    for await (const words of complete(turn.text, turn.signal)) {
+      yield turn.append("answer", words);
+    }
   },
 });
+
+/** Stands in for a model: put the stream of yours here. It stops when the task is canceled. */
+async function* complete(prompt: string, signal: AbortSignal): AsyncGenerator<string> {
+  const answer = `You asked: “${prompt}” A model would answer here, word by word.`;
+  for (const words of answer.split(/(?<= )/)) {
+    await setTimeout(40, undefined, { signal });
+    yield words;
+  }
+}

@@ -1,0 +1,9 @@
+// Imported first by every entry of this package and by the command: an older Node gets a sentence and not a stack. What it
+// lacks must therefore not be imported by name anywhere before, which fails before any code runs.
+
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+if (major < 22 || (major === 22 && minor < 18)) {
+  throw new Error(`a2a-connect needs Node 22.18 or newer, and this is Node ${process.versions.node}`);
+}
+
+export {};
