@@ -95,7 +95,8 @@ export function readGivenFlags(command: Command): GivenFlags {
 function addSettingOption(command: Command, option: SettingOption, hidden: boolean): void {
   const flag = `--${option.flag}`;
   if (command.options.some(({ long }) => long === flag)) return;
-  const short = option.short === undefined ? "" : `-${option.short}, `;
+  const dashes = option.short?.length === 1 ? "-" : "--";
+  const short = option.short === undefined ? "" : `${dashes}${option.short}, `;
   const argument = option.argument === undefined ? "" : ` <${option.argument}>`;
   const main = new Option(`${short}${flag}${argument}`, option.description).hideHelp(hidden);
   if (option.repeatable === true) {

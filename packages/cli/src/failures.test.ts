@@ -102,7 +102,10 @@ describe("errors (A2ACLI_OUT_004)", () => {
       const path = join(directory, "card.json");
       const text = await (await fetch(new URL("/.well-known/agent-card.json", agent.url))).text();
       const foreign = [{ url: "wss://agent.example", protocolBinding: "urn:x", protocolVersion: "1.0" }];
-      await writeFile(path, JSON.stringify({ ...JSON.parse(text), supportedInterfaces: foreign }));
+      await writeFile(
+        path,
+        JSON.stringify({ ...JSON.parse(text), url: undefined, supportedInterfaces: foreign }),
+      );
       const { stderr } = await runCommand(["send", "hello", "-a", path]);
       expect(stderr).toMatch(/^hint: ask the operator/m);
       expect(stderr).not.toContain("`");

@@ -9,6 +9,7 @@ export type RawValue = string | boolean | readonly string[];
 interface SettingRow {
   /** The long flag, without dashes. What the environment variable and the files' line are named after, too. */
   readonly flag: string;
+  /** One letter, or a shorter word. */
   readonly short?: string;
   /** What stands for the value in help; a switch has none. */
   readonly argument?: string;
@@ -55,9 +56,10 @@ const table = [
   },
   {
     flag: "a2a-version",
+    short: "protocol",
     argument: "version",
-    description: "protocol version to use, and no other",
-    builtIn: "the highest that both sides support, 1.0 or later",
+    description: "protocol version to use, and no other, such as 0.3 of an agent that speaks both",
+    builtIn: "1.0, or 0.3 or 0.2 of an agent that has no newer one",
   },
   {
     flag: "output",

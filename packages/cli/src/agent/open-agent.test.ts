@@ -55,6 +55,15 @@ describe("the binding (A2ACLI_TX_001, TX_002, TX_004, TX_005)", () => {
 });
 
 describe("the version (A2ACLI_VER_001)", () => {
+  it("may be 0.3 of an agent that speaks both, over each wire that has it", async () => {
+    for (const transport of ["jsonrpc", "http+json", "grpc"]) {
+      const argv = ["send", "echo hi", "-a", agent.url, "--protocol", "0.3", "--transport", transport];
+      const { stdout, stderr, exitCode } = await runCommand([...argv, "--debug"]);
+      expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringContaining("hi") });
+      expect(stderr).toMatch(/^debug: {3}a2a-version: 0\.3$/m);
+    }
+  });
+
   it("is told with every call, whatever it is", async () => {
     const before = recorder.calls.length;
     await runCommand(["send", "hello", "-a", recorder.url]);

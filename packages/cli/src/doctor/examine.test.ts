@@ -3,7 +3,7 @@ import { createMemoryTaskStore, defineAgent } from "@a2a-connect/server";
 import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
 import { diagnose } from "../../test-support/diagnose.ts";
-import { at, cardPath, startSick } from "../../test-support/sick-server.ts";
+import { at, cardPath, send, startSick } from "../../test-support/sick-server.ts";
 import type { Diagnosis } from "./examine.ts";
 import type { Finding } from "./findings.ts";
 
@@ -40,8 +40,25 @@ describe("a healthy agent", () => {
     const health = diagnosis.findings.find(({ id }) => id === "interface.answers");
     expect(health).toMatchObject({
       severity: "ok",
-      at: ["JSONRPC", "HTTP+JSON", "GRPC", "connect", "grpc-web"],
+      at: [
+        ...["JSONRPC", "HTTP+JSON", "GRPC", "connect", "grpc-web"],
+        ...["JSONRPC 0.3", "HTTP+JSON 0.3", "GRPC 0.3"],
+      ],
     });
+  });
+
+  it("of A2A 0.3 is called in that version, and the kit, which is for 1.0, is not run", async () => {
+    await using served = await serve(healthy, { store: createMemoryTaskStore() });
+    const response = await fetch(`${served.url}${cardPath}`);
+    const { supportedInterfaces: _, ...older } = await response.json();
+    await using host = await startSick(at({ [cardPath]: send(JSON.stringify(older)) }));
+    const { findings, card, results } = await diagnose(host.url);
+    expect(card?.name).toBe("Echo");
+    expect(findings.find(({ id }) => id === "card.older")).toBeDefined();
+    expect(findings.find(({ id }) => id === "interface.answers")?.at).toEqual([
+      ...["JSONRPC 0.3", "HTTP+JSON 0.3", "GRPC 0.3"],
+    ]);
+    expect(results).toEqual([]);
   });
 });
 

@@ -1,3 +1,4 @@
+import { readCard } from "@a2a-connect/client/internal";
 import type { ConformanceOptions, FindOptions, Result } from "@a2a-connect/conformance";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import type { CardTrust, OwnOriginTrust } from "../agent/trust.ts";
@@ -62,7 +63,8 @@ export async function examine(target: URL | FoundCard, options: ExamineOptions):
   const kit = await import("@a2a-connect/conformance");
   const fields = readFields(found, kit.findDefects(AgentCardSchema, found.json), kit.isOlderMember);
   await add(fields.findings);
-  const { card } = fields;
+  const read = await readForClients(found.text);
+  const card = fields.card ?? read;
   if (card === undefined) return close();
   const verification = await options.trust?.verify(found.text);
   await add([
@@ -77,11 +79,23 @@ export async function examine(target: URL | FoundCard, options: ExamineOptions):
     tls: { rejectUnauthorized: !options.insecure },
   };
   const { findServer } = kit;
-  const tried = await tryInterfaces(card, found.json, cardUrl, { ...options, findServer, find: common });
+  const { supportedInterfaces } = read ?? card; // with those of A2A 0.3
+  const callable = { ...card, supportedInterfaces };
+  const tried = await tryInterfaces(callable, found.json, cardUrl, { ...options, findServer, find: common });
   await add(tried.findings);
+  if (fields.card === undefined) return close(card); // the kit is for 1.0
   const results = await runKit(kit, card, cardUrl, tried, { ...common, ...limitsOf(options) });
   await add(judgeResults(kit, results, tried));
   return close(card, results);
+}
+
+/** The card as our client reads it; undefined when it cannot. */
+async function readForClients(text: string): Promise<AgentCard | undefined> {
+  try {
+    return (await readCard(text)).card;
+  } catch {
+    return undefined; // what is wrong with it was said
+  }
 }
 
 type Kit = typeof import("@a2a-connect/conformance");

@@ -1,8 +1,10 @@
+import { NoInterfaceError } from "@a2a-connect/client";
 import type { CardJson, FindOptions, FoundServer, Wire } from "@a2a-connect/conformance";
 import { findA2AError } from "@a2a-connect/core";
-import { isLoopbackHost } from "@a2a-connect/core/internal";
-import { A2AService, type AgentCard, type AgentInterface } from "@a2a-connect/proto";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { formatMessage, isLoopbackHost } from "@a2a-connect/core/internal";
+import { connectAgent, nodePlatform } from "@a2a-connect/node/client";
+import { A2AService, type AgentCard, AgentCardSchema, type AgentInterface } from "@a2a-connect/proto";
+import { type Client, Code, ConnectError } from "@connectrpc/connect";
 import { readObject } from "../json.ts";
 import { cardPath } from "./card-location.ts";
 import { type Finding, type FindingId, find } from "./findings.ts";
@@ -34,23 +36,25 @@ export async function tryInterfaces(
     ? json["supportedInterfaces"]
     : [];
   const tried = await Promise.all(
-    card.supportedInterfaces.map(async (served, index) => {
-      const at = [labelOf(served)];
-      const address = judgeAddress(served, cardUrl).map((id) => find(id, served.url, at));
-      if (address.some(({ id }) => id === "interface.url")) return { findings: address };
-      const one = { ...json, supportedInterfaces: [declared[index]] };
-      const { findings, wire } = await tryInterface(served, one, cardUrl, { ...options, card, at });
-      return { findings: [...address, ...findings], wire, label: at[0] };
-    }),
+    card.supportedInterfaces.map(
+      async (served, index): Promise<Tried & { readonly label?: string | undefined }> => {
+        const at = [labelOf(served)];
+        const address = judgeAddress(served, cardUrl).map((id) => find(id, served.url, at));
+        if (address.some(({ id }) => id === "interface.url")) return { findings: address, isAlive: false };
+        const one = { ...json, supportedInterfaces: [declared[index]] };
+        const { findings, ...outcome } = await tryInterface(served, one, cardUrl, { ...options, card, at });
+        return { findings: [...address, ...findings], ...outcome, label: at[0] };
+      },
+    ),
   );
   const live = new Map<Wire, string>();
   const dead = new Set<Wire>();
-  for (const { wire, label } of tried) {
-    if (wire === undefined || live.has(wire.name) || dead.has(wire.name)) continue;
-    if (wire.isAlive) live.set(wire.name, label ?? wire.name);
-    else dead.add(wire.name); // the kit would take this one
+  for (const { wire, isAlive, label } of tried) {
+    if (wire === undefined || live.has(wire) || dead.has(wire)) continue;
+    if (isAlive) live.set(wire, label ?? wire);
+    else dead.add(wire); // the kit would take this one
   }
-  const none = tried.some(({ wire }) => wire?.isAlive === true) ? [] : [find("interface.none")];
+  const none = tried.some(({ isAlive }) => isAlive) ? [] : [find("interface.none")];
   return { findings: [...tried.flatMap(({ findings }) => findings), ...none], live };
 }
 
@@ -76,23 +80,26 @@ export function judgeAddress(
 
 interface Tried {
   readonly findings: readonly Finding[];
-  readonly wire?: { readonly name: Wire; readonly isAlive: boolean };
+  /** Where the conformance kit knows it. */
+  readonly wire?: Wire;
+  readonly isAlive: boolean;
 }
 
 async function tryInterface(
-  { url, protocolBinding, protocolVersion }: AgentInterface,
+  served: AgentInterface,
   json: CardJson,
   cardUrl: URL | undefined,
   options: TryOptions & { readonly card: AgentCard; readonly at: readonly string[] },
 ): Promise<Tried> {
   const { findServer, at, card, signal, timeoutMs } = options;
-  const base = cardUrl?.href ?? URL.parse(url)?.href ?? "http://localhost/";
+  const base = cardUrl?.href ?? URL.parse(served.url)?.href ?? "http://localhost/";
   let server: FoundServer;
   try {
     server = await findServer(base, { ...options.find, card: json });
   } catch {
     signal.throwIfAborted();
-    return { findings: [find("interface.untried", `${protocolBinding} ${protocolVersion}`, at)] };
+    const finding = await tryByClient(served, cardUrl, options);
+    return { findings: [finding], isAlive: aliveIds.has(finding.id) };
   }
   using found = server;
   for (const [name, address] of found.addresses) {
@@ -106,9 +113,35 @@ async function tryInterface(
     const isAlive = aliveIds.has(finding.id);
     const browsers = isAlive && name !== "grpc" ? [await askAsPage(name, address, options)] : [];
     const other = await findOtherAgent(address, card, cardUrl, options);
-    return { findings: [finding, ...other, ...browsers], wire: { name, isAlive } };
+    return { findings: [finding, ...other, ...browsers], wire: name, isAlive };
   }
-  return { findings: [] };
+  return { findings: [], isAlive: false };
+}
+
+/** An interface that the conformance kit does not know. The client knows those of A2A 0.3 and 0.2. */
+async function tryByClient(
+  served: AgentInterface,
+  cardUrl: URL | undefined,
+  options: TryOptions & { readonly card: AgentCard; readonly at: readonly string[] },
+): Promise<Finding> {
+  const { card, at, fetch, insecure, signal, timeoutMs, find: asked } = options;
+  const json = formatMessage(AgentCardSchema, card) as CardJson; // a card is an object
+  const headers = typeof asked.headers === "function" ? asked.headers(json) : (asked.headers ?? {});
+  const platform = nodePlatform({ tls: { insecure }, ...(cardUrl === undefined ? {} : { cardUrl }) });
+  try {
+    const one = { ...card, supportedInterfaces: [served] };
+    await using agent = await connectAgent(one, { fetch, headers, platform });
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const { error, isLate, ms } = await askForTask(agent.rpc, limit);
+    signal.throwIfAborted();
+    return judgeHealth({ error, response: undefined, isLate, ms }, card, at);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof NoInterfaceError)) throw error;
+    return find("interface.untried", `${served.protocolBinding} ${served.protocolVersion}`, at);
+  } finally {
+    await platform.close();
+  }
 }
 
 /** Findings after which it makes sense to go on with an interface. */
@@ -133,15 +166,21 @@ async function askForNothing(server: FoundServer, wire: Wire, signal: AbortSigna
   const onResponse = (response: Response): void => {
     seen = response;
   };
-  const client = server.target({ signal }).client(wire, { onResponse });
+  const health = await askForTask(server.target({ signal }).client(wire, { onResponse }), signal);
+  const response = seen === undefined ? undefined : { status: seen.status, body: await seen.text() };
+  return { ...health, response };
+}
+
+async function askForTask(
+  client: Pick<Client<typeof A2AService>, "getTask">,
+  signal: AbortSignal,
+): Promise<Omit<Health, "response">> {
   const startedAt = performance.now();
   const error = await client.getTask({ id: `a2a-doctor-${crypto.randomUUID()}` }, { signal }).then(
     () => undefined,
     (thrown: unknown) => ConnectError.from(thrown),
   );
-  const ms = Math.round(performance.now() - startedAt);
-  const response = seen === undefined ? undefined : { status: seen.status, body: await seen.text() };
-  return { error, response, isLate: signal.aborted, ms };
+  return { error, isLate: signal.aborted, ms: Math.round(performance.now() - startedAt) };
 }
 
 const slowAnswerMs = 2_000;

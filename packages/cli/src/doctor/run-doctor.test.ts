@@ -61,7 +61,7 @@ describe("a2a doctor", () => {
     const problems = report.findings.filter(({ severity }) => severity === "problem");
     expect({ problems, exitCode }).toEqual({ problems: [], exitCode: 0 });
     const reached = report.findings.find(({ id }) => id === "interface.answers");
-    expect(reached?.at).toHaveLength(5);
+    expect(reached?.at).toHaveLength(7); // five of 1.0, and two of 0.3
   });
 
   it("says in fields what it found, and exits with 0 when nothing keeps callers out", async () => {

@@ -267,7 +267,7 @@ describe("a2a --help", () => {
 
   it("has every canonical spelling (§7.2), on the command and before it", async () => {
     const flags =
-      "--a2a-version -a, --agent-card --async --bearer --api-key --config --context-id --debug -h, --help --insecure --metadata -o, --output --poll-interval --timeout --stream --svc-param --task-id --transport --verbose --wait";
+      "--protocol, --a2a-version -a, --agent-card --async --bearer --api-key --config --context-id --debug -h, --help --insecure --metadata -o, --output --poll-interval --timeout --stream --svc-param --task-id --transport --verbose --wait";
     for (const argv of [["--help"], ["help", "send"], ["task", "get", "--help"]]) {
       const { stdout } = await runCommand(argv, { cwd });
       for (const flag of flags.replaceAll(", ", ",").split(" ")) {
