@@ -1,11 +1,13 @@
 import { once } from "node:events";
 import { type ClientHttp2Stream, constants } from "node:http2";
+import { Writable } from "node:stream";
 import type { HttpHandler } from "@a2a-connect/bindings";
 import { describe, expect, it } from "vitest";
 import { aborted, createGate, json } from "../test-support/handlers.ts";
 import { callHttp2, openHttp2 } from "../test-support/http2-call.ts";
 import { openRawConnection } from "../test-support/raw-connection.ts";
 import { listen } from "./listen.ts";
+import { type ResponseSink, sendResponse } from "./send-response.ts";
 
 const request = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
 
@@ -163,6 +165,34 @@ describe("a streamed response", () => {
     using session = openHttp2(listener.url);
     const stream = session.request({});
     expect(await resetCode(stream)).toBe(constants.NGHTTP2_INTERNAL_ERROR);
+  });
+
+  it("is not cut off for a pause of the process, after which its reader goes on", async () => {
+    const taken: (() => void)[] = [];
+    const writable = new Writable({ highWaterMark: 1, write: (_chunk, _encoding, done) => taken.push(done) });
+    const resets: string[] = [];
+    const sink: ResponseSink = {
+      writable,
+      gone: false,
+      headSent: false,
+      isQueued: false,
+      complete: false,
+      sendHead() {},
+      end: () => writable.end(),
+      reset: () => resets.push("reset"),
+    };
+    async function* body(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from("one");
+    }
+    const patience = { stalledTimeoutMs: 20, hold: () => () => {} };
+    const sent = sendResponse({ status: 200, body: body() }, "GET", sink, patience);
+    await new Promise(setImmediate);
+    expect(taken).toHaveLength(1);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 30); // the process does nothing at all
+    await new Promise(setImmediate);
+    taken[0]?.();
+    await sent;
+    expect(resets).toEqual([]);
   });
 
   it("sends a large body of bytes whole", async () => {

@@ -166,16 +166,23 @@ function written(sink: ResponseSink, patience: Patience): Promise<void> {
   return sink.gone || sink.writable.writableFinished ? Promise.resolve() : happened("finish", sink, patience);
 }
 
+/**
+ * How often the server looks whether a reader has taken a write before it gives the reader up. A pause of the process,
+ * however long, is over with one look, so that the reader is not cut off for it: what it took meanwhile is only seen later.
+ */
+const looksAtReader = 8;
+
 function happened(event: "drain" | "finish", sink: ResponseSink, patience: Patience): Promise<void> {
   const { writable } = sink;
   const { promise, resolve } = Promise.withResolvers<void>();
-  const stalled = (): void => {
-    if (sink.isQueued) timer.refresh();
-    else cut();
+  let looks = 0;
+  const look = (): void => {
+    looks = sink.isQueued ? 0 : looks + 1;
+    if (looks === looksAtReader) cut();
   };
-  const timer = setTimeout(stalled, patience.stalledTimeoutMs).unref();
+  const timer = setInterval(look, patience.stalledTimeoutMs / looksAtReader).unref();
   const settle = (): void => {
-    clearTimeout(timer);
+    clearInterval(timer);
     free();
     writable.off(event, settle).off("close", settle);
     resolve();
