@@ -1,5 +1,7 @@
 // The inspector in a real browser, at the address of an agent that it is served by.
+import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
+import { promisify } from "node:util";
 import { type ServedAgent, serve } from "@a2a-connect/node";
 import { createReferenceAgent, profileOptions } from "@a2a-connect/reference-agent";
 import { createMemoryTaskStore } from "@a2a-connect/server";
@@ -126,6 +128,42 @@ describe("the inspector", inChromium, () => {
     await page.getByText("supportedInterfaces:").waitFor();
   });
 
+  it("goes on with a stream whose connection was cut, without a gap", async () => {
+    await page.getByRole("link", { name: "Wires" }).click();
+    await page.getByLabel("Request").fill(JSON.stringify(requestWith("stream 20 50")));
+    await page.getByRole("button", { name: "Call over JSON-RPC" }).click();
+    await page.getByRole("button", { name: "Cut the connection" }).click();
+    const call = page.getByRole("region", { name: "SendStreamingMessage over JSON-RPC" });
+    await call
+      .getByText("22 events over 2 connections; the last one is number 22. None is missing, none came twice.")
+      .waitFor();
+    await call.getByText(/resumes after event/).waitFor();
+  });
+
+  it("makes the same call over every wire, and writes commands that make it", async () => {
+    await page.getByRole("link", { name: "Wires" }).click();
+    await page.getByLabel("Operation").selectOption("SendMessage");
+    await page.getByLabel("Request").fill(JSON.stringify(requestWith("echo it's `hello`")));
+    await page.getByRole("button", { name: "Call over all 4" }).click();
+    for (const wire of ["JSON-RPC", "HTTP+JSON", "Connect", "gRPC-Web"]) {
+      const call = page.getByRole("region", { name: `SendMessage over ${wire}`, exact: true });
+      await call.locator(".wire-exchange summary").click();
+      await call
+        .locator(".side")
+        .nth(1)
+        .getByText(/it's `hello`/)
+        .waitFor();
+    }
+    const [curl] = await page
+      .locator(".call", { hasText: "HTTP+JSON" })
+      .locator(".command pre")
+      .allTextContents();
+    const { stdout } = await promisify(execFile)("sh", ["-c", `${curl} -s`]);
+    expect(stdout).toContain("it's `hello`");
+    await page.getByRole("button", { name: "gRPC", exact: true }).click();
+    await page.getByText(/^grpcurl -plaintext -H 'a2a-version: 1.0'/).waitFor();
+  });
+
   it.each(["light", "dark"] as const)(
     "has no accessibility fault that axe-core calls serious, %s",
     async (colorScheme) => {
@@ -137,6 +175,7 @@ describe("the inspector", inChromium, () => {
       expect(await findFaults(page)).toEqual([]);
       for (const [view, shown] of [
         ["Card", page.getByRole("heading", { name: "Interfaces" })],
+        ["Wires", page.getByLabel("Request")],
         ["Tasks", page.getByRole("table")],
       ] as const) {
         await page.getByRole("link", { name: view }).click();
@@ -149,6 +188,10 @@ describe("the inspector", inChromium, () => {
     },
   );
 });
+
+function requestWith(text: string): object {
+  return { message: { messageId: crypto.randomUUID(), role: "ROLE_USER", parts: [{ text }] } };
+}
 
 async function write(page: Page, text: string): Promise<void> {
   const box = page.getByRole("textbox", { name: /to the agent$/ });

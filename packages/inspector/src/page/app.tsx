@@ -12,10 +12,12 @@ import { FollowedTaskView } from "./task/task-view.tsx";
 import { TasksView } from "./tasks/tasks-view.tsx";
 import { Icon, type IconName } from "./ui/icon.tsx";
 import { FailureNotice } from "./ui/notice.tsx";
+import { WiresView } from "./wires/wires-view.tsx";
 
 const views: readonly { readonly view: View; readonly icon: IconName; readonly label: string }[] = [
   { view: "talk", icon: "talk", label: "Talk" },
   { view: "tasks", icon: "tasks", label: "Tasks" },
+  { view: "wires", icon: "wires", label: "Wires" },
   { view: "card", icon: "card", label: "Card" },
 ];
 
@@ -59,6 +61,8 @@ function CurrentView({ state }: { readonly state: Connection }): JSX.Element {
       return <TasksView agent={agent} />;
     case "task":
       return <FollowedTaskView key={subject} agent={agent} taskId={subject} />;
+    case "wires":
+      return <WiresView agent={agent} />;
     case "card":
       return <CardView card={card} text={state.cardText} />;
     default:

@@ -4,7 +4,11 @@ import type { JSX } from "preact";
 import { JsonTree } from "../content/json-tree.tsx";
 import { LinkText } from "../content/link-text.tsx";
 import { shown, shownLine } from "../content/shown.ts";
+import { CredentialsPanel } from "../session/credentials-panel.tsx";
+import { cardUrl } from "../session/session.ts";
 import { CopyButton } from "../ui/copy-button.tsx";
+import { DifferencesPanel } from "./differences-panel.tsx";
+import { SignaturePanel } from "./signature-panel.tsx";
 
 /** The agent's card, for people and as it came. */
 export function CardView({ card, text }: { readonly card: AgentCard; readonly text: string }): JSX.Element {
@@ -35,7 +39,9 @@ export function CardView({ card, text }: { readonly card: AgentCard; readonly te
         <span class="grow" />
         <CopyButton text={() => text} label="Copy JSON" />
       </header>
-      <div class="column">{isRaw.value ? <RawCard text={text} /> : <RenderedCard card={card} />}</div>
+      <div class="column">
+        {isRaw.value ? <RawCard text={text} /> : <RenderedCard card={card} text={text} />}
+      </div>
     </div>
   );
 }
@@ -48,7 +54,7 @@ function RawCard({ text }: { readonly text: string }): JSX.Element {
   );
 }
 
-function RenderedCard({ card }: { readonly card: AgentCard }): JSX.Element {
+function RenderedCard({ card, text }: { readonly card: AgentCard; readonly text: string }): JSX.Element {
   const { capabilities, provider } = card;
   return (
     <>
@@ -101,6 +107,9 @@ function RenderedCard({ card }: { readonly card: AgentCard }): JSX.Element {
           </table>
         </div>
       </section>
+      <CredentialsPanel card={card} />
+      <SignaturePanel url={cardUrl} text={text} />
+      <DifferencesPanel url={cardUrl} text={text} />
       <section class="panel">
         <h2>Skills</h2>
         {card.skills.slice(0, 200).map((skill) => (

@@ -28,21 +28,24 @@ export function TextView({
   readonly name?: string;
 }): JSX.Element {
   const isRaw = useSignal(false);
-  if (text.blocks.length > 1)
-    return <PagedText text={text} length={text.length} isGrowing={isGrowing} name={name} />;
-  const whole = text.toString();
-  const isFormatted = whole.length <= maxFormatted && !isRaw.value;
-  if (isFormatted && mediaType.startsWith("text/csv")) {
-    const rows = parseCsv(whole);
-    if (rows !== undefined) return <DataTable rows={rows} />;
-  }
+  const isTable = mediaType.startsWith("text/csv");
   const isMarkdown =
-    mediaType.startsWith("text/markdown") ||
-    (mediaType === "" && markdownSigns.test(whole.slice(0, maxFormatted)));
-  if (!isMarkdown || whole.length > maxFormatted) return <PlainText text={whole} isGrowing={isGrowing} />;
+    mediaType.startsWith("text/markdown") || (mediaType === "" && markdownSigns.test(text.blocks[0] ?? ""));
+  const isFormatted = (isTable || isMarkdown) && text.length <= maxFormatted;
+  if (!isFormatted && text.blocks.length > 1) {
+    return <PagedText text={text} length={text.length} isGrowing={isGrowing} name={name} />;
+  }
+  const whole = text.toString();
+  if (!isFormatted) return <PlainText text={whole} isGrowing={isGrowing} />;
   return (
     <div class="formatted">
-      {isFormatted ? <Markdown text={shown(whole)} /> : <PlainText text={whole} isGrowing={isGrowing} />}
+      {isRaw.value ? (
+        <PlainText text={whole} isGrowing={isGrowing} />
+      ) : isTable ? (
+        <CsvTable text={whole} />
+      ) : (
+        <Markdown text={shown(whole)} />
+      )}
       <button
         type="button"
         class="link corner"
@@ -54,6 +57,11 @@ export function TextView({
       </button>
     </div>
   );
+}
+
+function CsvTable({ text }: { readonly text: string }): JSX.Element {
+  const rows = parseCsv(text);
+  return rows === undefined ? <PlainText text={text} isGrowing={false} /> : <DataTable rows={rows} />;
 }
 
 function PlainText({ text, isGrowing }: { readonly text: string; readonly isGrowing: boolean }): JSX.Element {
