@@ -142,7 +142,7 @@ export function createForms(dialect: Dialect): Forms {
 }
 
 /** Every state of a task, and its older name in JSON-RPC. */
-export const states: readonly (readonly [current: string, older: string])[] = [
+const states: readonly (readonly [current: string, older: string])[] = [
   ["TASK_STATE_UNSPECIFIED", "unknown"],
   ["TASK_STATE_SUBMITTED", "submitted"],
   ["TASK_STATE_WORKING", "working"],
