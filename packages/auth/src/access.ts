@@ -1,4 +1,4 @@
-import { a2aError, type RpcMethod } from "@a2a-connect/core";
+import { a2aError, type MethodName, type RpcMethod } from "@a2a-connect/core";
 import type { SecurityRequirementSchema, SecuritySchemeSchema } from "@a2a-connect/proto";
 import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
 import { Authenticator, type Gates } from "./authenticator.ts";
@@ -7,12 +7,14 @@ import type { Caller } from "./gate.ts";
 import {
   type Action,
   actionOf,
+  type Decision,
   defaultOperationScopes,
   type OperationScopes,
   type Policy,
   type Resource,
   scopePolicy,
 } from "./policy.ts";
+import { createScope, readScope } from "./scopes.ts";
 
 /** Who may call, and what for. */
 export interface AuthOptions extends Gates {
@@ -21,6 +23,11 @@ export interface AuthOptions extends Gates {
    * `a2a:tasks:read`.
    */
   readonly scopes?: OperationScopes | false;
+  /**
+   * Whether a stream ends with UNAUTHENTICATED when the token of its call expires; its caller resumes it with a fresh one. `false`: it
+   * goes on until the task ends. Default true.
+   */
+  readonly endStreamsAtExpiry?: boolean;
   /** Decides what a verified caller may do. Default `scopePolicy(scopes)`. */
   readonly authorize?: Policy;
 }
@@ -28,13 +35,19 @@ export interface AuthOptions extends Gates {
 /** The gates of a server and its policy: who calls, what they may do, and what the card says of both. */
 export class Access {
   readonly authenticator: Authenticator;
+  readonly endsStreams: boolean;
   readonly #policy: Policy;
   readonly #scopes: readonly string[];
   readonly #actions = new Map<RpcMethod, Action>();
 
   /** @throws Error when the gates and requirements do not fit together */
   constructor(options: AuthOptions) {
-    const { scopes = defaultOperationScopes, authorize = scopePolicy(scopes) } = options;
+    const {
+      scopes = defaultOperationScopes,
+      authorize = scopePolicy(scopes),
+      endStreamsAtExpiry = true,
+    } = options;
+    this.endsStreams = endStreamsAtExpiry;
     this.authenticator = new Authenticator(options);
     this.#policy = authorize;
     this.#scopes = scopes === false ? [] : [scopes.create, scopes.read];
@@ -70,7 +83,10 @@ export class Access {
   authorize(caller: Caller, method: RpcMethod, resource: Resource): void {
     const action = this.#actions.get(method) ?? actionOf(method);
     this.#actions.set(method, action);
-    const decision = this.#policy(caller, action, resource);
+    const decision =
+      caller.taskId === undefined
+        ? this.#policy(caller, action, resource)
+        : decideForOneTask(caller.taskId, action, resource);
     if (decision === "allow") {
       return;
     }
@@ -79,4 +95,19 @@ export class Access {
     }
     throw insufficientScope(decision.needs);
   }
+}
+
+/** What a task token allows; no policy changes that. */
+const taskOperations: ReadonlySet<MethodName> = new Set<MethodName>([
+  "GetTask",
+  "SubscribeToTask",
+  "SendMessage",
+  "SendStreamingMessage",
+  "CancelTask",
+]);
+
+function decideForOneTask(taskId: string, { operation, kind }: Action, resource: Resource): Decision {
+  if (resource.taskId !== "" && resource.taskId !== taskId) return "hide";
+  const isAllowed = resource.taskId === taskId && taskOperations.has(operation);
+  return isAllowed ? "allow" : { needs: [kind === "read" ? readScope : createScope] };
 }

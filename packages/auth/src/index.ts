@@ -16,6 +16,12 @@ export { type MutualTlsOptions, mutualTls } from "./gates/mutual-tls.ts";
 export { type OAuthOptions, oauth2 } from "./gates/oauth.ts";
 export { type OpenIdConnectOptions, openIdConnect } from "./gates/openid-connect.ts";
 export {
+  createTaskTokens,
+  type TaskTokenOptions,
+  type TaskTokens,
+  type TokenTask,
+} from "./gates/task-token.ts";
+export {
   type Action,
   type Decision,
   type OperationScopes,

@@ -114,6 +114,7 @@ const shapes: Record<keyof (ServeOptions & ServeAgentsOptions & AgentToServe), S
   publicUrl: text,
   push: either(object, true, false),
   randomId: call,
+  rateLimits: object,
   requestTimeoutMs: number,
   retentionMs: either(number, false),
   shutdown: either(object, false),

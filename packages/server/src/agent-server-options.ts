@@ -8,6 +8,7 @@ import type { CardSigning } from "./card/signing-keys.ts";
 import type { LogLevel } from "./console-log.ts";
 import type { Clock } from "./engine/clock.ts";
 import type { EngineLimits, LogRecord } from "./engine/engine-context.ts";
+import type { RateLimits } from "./gates/rate-limits.ts";
 import type { TenantPredicate } from "./gates/tenant-gate.ts";
 import type { InspectorOptions } from "./inspector-routes.ts";
 import type { PushOptions } from "./push/push-options.ts";
@@ -59,6 +60,11 @@ export interface AgentServerOptions {
    * them are refused. Default: the server asks for nothing, and all callers without an interceptor's word are one.
    */
   readonly auth?: AuthOptions;
+  /**
+   * How often callers may call; `{}` takes the defaults. Beyond it RATE_LIMITED, HTTP 429 with `Retry-After`. Default: as often as
+   * they like, within the limits of what calls may take.
+   */
+  readonly rateLimits?: RateLimits;
   /** Which tenants exist. Default: every name that is not reserved. */
   readonly isTenant?: TenantPredicate;
   /** Parts in one message. Default 1,000. */

@@ -24,6 +24,7 @@ import { capabilityGate } from "./gates/capability-gate.ts";
 import { extensionGate } from "./gates/extension-gate.ts";
 import { fieldGate } from "./gates/field-gate.ts";
 import type { Gate } from "./gates/gate.ts";
+import { RateLimiter } from "./gates/rate-limits.ts";
 import { tenantGate } from "./gates/tenant-gate.ts";
 import { versionGate } from "./gates/version-gate.ts";
 import { withInspector } from "./inspector-routes.ts";
@@ -129,8 +130,12 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     baseUrls.find(forwardedUrl, cards.signed) + (place?.path ?? "");
   const metadataUrl = (forwardedUrl: string | undefined) =>
     access?.hasIssuers === true ? resourceUrl(forwardedUrl) + resourceMetadataPath : undefined;
+  const expiryClock = access?.endsStreams === true ? clock : undefined;
+  const rates = options.rateLimits && new RateLimiter(options.rateLimits, clock.ticks);
   const gates: Gate[] = [
+    ...(rates === undefined ? [] : [rates.addressGate]),
     ...(access === undefined ? [] : [authGate(access, metadataUrl)]),
+    ...(rates === undefined ? [] : [rates.principalGate]),
     versionGate({ protocolVersions, assumeVersion: options.assumeVersion }),
     extensionGate(() => cards.capabilities.extensions),
     capabilityGate(cards.capabilities),
@@ -138,7 +143,10 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     tenantGate(options.isTenant ?? (() => true), place?.tenant),
     ...(access === undefined ? [] : [accessGate(access)]),
   ];
-  const service = implementService({ agent, engine, store, cards, push, longPollMs, maxPageBytes }, gates);
+  const service = implementService(
+    { agent, engine, store, cards, push, longPollMs, maxPageBytes, expiryClock, rates },
+    gates,
+  );
 
   let draining = false;
   const { cardMaxAgeSeconds = 300 } = options;

@@ -32,6 +32,7 @@ export { type Clock, systemClock } from "./engine/clock.ts";
 export { JournalError } from "./engine/durable/journal-error.ts";
 export type { EngineLimits, LogRecord } from "./engine/engine-context.ts";
 export { TurnAbort } from "./engine/turn-abort.ts";
+export type { RateLimits } from "./gates/rate-limits.ts";
 export { type AgentHost, assertAgentName, createAgentHost } from "./host/agent-host.ts";
 export type { AgentHostOptions, HostedAgentOptions } from "./host/agent-host-options.ts";
 export type { PushOptions } from "./push/push-options.ts";

@@ -15,6 +15,7 @@ import type { AuthGate, Caller, Credentials, Refusal, Verdict } from "../gate.ts
 import { readBearerToken } from "./bearer-token.ts";
 import { RemoteKeySet } from "./key-set.ts";
 import { parseServerUrl, withLimits } from "./server-fetch.ts";
+import { isTaskToken } from "./task-token.ts";
 
 /** The claims of a verified token, before a caller is made of them. */
 export type Claims = Readonly<Record<string, unknown>>;
@@ -166,6 +167,7 @@ export function createJwtVerifier(
     verify(credentials) {
       const token = readBearerToken(credentials);
       if (typeof token !== "string") return token;
+      if (isTaskToken(token)) return undefined; // of another gate
       const known = remembered.get(token);
       if (known !== undefined) {
         if (known.until > now() && known.keys === (remote?.version ?? 0)) return known.caller;

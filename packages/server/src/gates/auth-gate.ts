@@ -1,6 +1,6 @@
 import type { Caller, Credentials, Resource } from "@a2a-connect/auth";
 import type { Access } from "@a2a-connect/auth/internal";
-import { principalKey, tenantKey } from "@a2a-connect/core";
+import { methodByName, principalKey, tenantKey } from "@a2a-connect/core";
 import { callerKey, forwardedUrlKey } from "@a2a-connect/core/internal";
 import { type ContextKey, createContextKey, type HandlerContext } from "@connectrpc/connect";
 import type { Gate, GatedCall } from "./gate.ts";
@@ -27,6 +27,9 @@ export const skillGuardKey: ContextKey<SkillGuard | undefined> = createContextKe
  */
 export function authGate({ authenticator }: Access, metadataUrl: MetadataUrl): Gate {
   return ({ context }) => {
+    if (context.values.get(verifiedCallerKey) !== undefined) {
+      return undefined; // an operation of an older version calls another one
+    }
     const caller = authenticator.authenticate(new CallCredentials(context, metadataUrl));
     return caller instanceof Promise ? caller.then((found) => admit(context, found)) : admit(context, caller);
   };
@@ -47,9 +50,11 @@ export function accessGate(access: Access): Gate {
     const { values } = context;
     const caller = values.get(verifiedCallerKey);
     if (caller !== undefined) {
+      // Of an older version's operation, which calls others, its own scope is needed and no other's.
+      const called = methodByName(context.method.name) ?? method;
       const resource = { tenant: values.get(tenantKey), taskId: taskOf(request) };
-      access.authorize(caller, method, resource);
-      values.set(skillGuardKey, (skill) => access.authorize(caller, method, { ...resource, skill }));
+      access.authorize(caller, called, resource);
+      values.set(skillGuardKey, (skill) => access.authorize(caller, called, { ...resource, skill }));
     }
   };
 }

@@ -1,5 +1,7 @@
-import { invalidParams } from "@a2a-connect/core";
+import { invalidParams, isTerminal } from "@a2a-connect/core";
+import { TaskState } from "@a2a-connect/proto";
 import type { TaskEngine } from "../engine/task-engine.ts";
+import type { RateLimiter } from "../gates/rate-limits.ts";
 import { callerOf, holderOf, type Operation, speaksDraft } from "./operation.ts";
 import { assertHistoryLength, showTask } from "./show-task.ts";
 
@@ -8,8 +10,13 @@ import { assertHistoryLength, showTask } from "./show-task.ts";
  * generation, it waits for the next one (requirement R-3).
  *
  * @param longPollMs how long it waits at most; then the caller gets the current task
+ * @param rates refuses callers that ask again and again
  */
-export function getTask(engine: TaskEngine, longPollMs: number): Operation<"getTask"> {
+export function getTask(
+  engine: TaskEngine,
+  longPollMs: number,
+  rates: RateLimiter | undefined,
+): Operation<"getTask"> {
   return async ({ id, historyLength, currentGeneration }, context) => {
     assertHistoryLength("historyLength", historyLength);
     const known = speaksDraft(context) ? currentGeneration : undefined;
@@ -18,6 +25,9 @@ export function getTask(engine: TaskEngine, longPollMs: number): Operation<"getT
         field: "currentGeneration",
         description: `must not be negative, but is ${known}`,
       });
+    }
+    if (known === undefined) {
+      rates?.assertPoll(context, id);
     }
     const hold = holderOf(context);
     const seen =
@@ -28,6 +38,9 @@ export function getTask(engine: TaskEngine, longPollMs: number): Operation<"getT
             signal: context.signal,
             hold,
           });
+    if (known === undefined && !isTerminal(seen.task.status?.state ?? TaskState.UNSPECIFIED)) {
+      rates?.notePoll(context, id);
+    }
     return showTask(seen, context, historyLength);
   };
 }

@@ -12,10 +12,14 @@ import {
 } from "@connectrpc/connect";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
 import type { Cards } from "../card/cards.ts";
+import type { Clock } from "../engine/clock.ts";
 import type { TaskEngine } from "../engine/task-engine.ts";
+import { verifiedCallerKey } from "../gates/auth-gate.ts";
 import type { Gate, GatedCall } from "../gates/gate.ts";
+import type { RateLimiter } from "../gates/rate-limits.ts";
 import type { PushSender } from "../push/push-sender.ts";
 import type { TaskStore } from "../store/task-store.ts";
+import { expiringStream } from "./expiring-stream.ts";
 import { getTask } from "./get-task.ts";
 import { readLastEventId } from "./last-event-id.ts";
 import { listTasks } from "./list-tasks.ts";
@@ -38,6 +42,10 @@ export interface OperationContext {
   readonly longPollMs: number;
   /** Bytes of a page of ListTasks. */
   readonly maxPageBytes: number;
+  /** Refuses what callers do too often. Undefined: nothing. */
+  readonly rates: RateLimiter | undefined;
+  /** Ends streams whose credentials expire. Undefined: they go on. */
+  readonly expiryClock: Pick<Clock, "now" | "schedule"> | undefined;
 }
 
 /** The one implementation that all wires call: every operation behind the gates. */
@@ -46,7 +54,7 @@ export function implementService(context: OperationContext, gates: readonly Gate
   const operations: ServiceImpl<typeof A2AService> = {
     sendMessage: sendMessage(engine, agent, push),
     sendStreamingMessage: sendStreamingMessage(engine, agent, push),
-    getTask: getTask(engine, longPollMs),
+    getTask: getTask(engine, longPollMs, context.rates),
     listTasks: listTasks(engine, maxPageBytes),
     cancelTask: cancelTask(engine),
     subscribeToTask: subscribeToTask(engine),
@@ -62,7 +70,7 @@ export function implementService(context: OperationContext, gates: readonly Gate
     if (entry?.kind === "unary") {
       entry.impl = guardUnary(method, entry.impl, gates);
     } else if (entry?.kind === "server_streaming") {
-      entry.impl = guardStream(method, entry.impl, gates);
+      entry.impl = guardStream(method, entry.impl, gates, context);
     }
   }
   return spec;
@@ -81,13 +89,43 @@ function guardUnary(method: RpcMethod, impl: UnaryImpl, gates: readonly Gate[]):
   };
 }
 
-function guardStream(method: RpcMethod, impl: StreamImpl, gates: readonly Gate[]): StreamImpl {
+function guardStream(
+  method: RpcMethod,
+  impl: StreamImpl,
+  gates: readonly Gate[],
+  { expiryClock: clock, rates }: OperationContext,
+): StreamImpl {
+  const open: StreamImpl = (request, context) => {
+    if (rates !== undefined) {
+      return countedStream(rates, context, () => start(request, context));
+    }
+    return start(request, context);
+  };
+  const start: StreamImpl = (request, context) => {
+    const { expiresAt } = context.values.get(verifiedCallerKey) ?? {};
+    return clock === undefined || expiresAt === undefined
+      ? impl(request, context)
+      : expiringStream(context, expiresAt, clock, (expiring) => impl(request, expiring));
+  };
   return (request, context) => {
     const passing = pass({ method, request, context }, gates);
     return passing === undefined
-      ? impl(request, context)
-      : streamAfter(passing, () => impl(request, context));
+      ? open(request, context)
+      : streamAfter(passing, () => open(request, context));
   };
+}
+
+async function* countedStream<T>(
+  rates: RateLimiter,
+  context: HandlerContext,
+  open: () => AsyncIterable<T>,
+): AsyncGenerator<T, void> {
+  const close = rates.openStream(context);
+  try {
+    yield* open();
+  } finally {
+    close();
+  }
 }
 
 async function* streamAfter<T>(
