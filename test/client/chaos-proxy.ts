@@ -11,6 +11,8 @@ export interface ChaosProxy extends AsyncDisposable {
   readonly connections: number;
   /** Connections that came to a bad end. */
   readonly ended: number;
+  /** Ends all connections that there are. */
+  cut(): void;
 }
 
 /** How long a connection is silent before it counts as having done its work. */
@@ -59,6 +61,9 @@ export async function startChaosProxy(target: string, ordeals: readonly Ordeal[]
     void pass(caller, callee, request, end).catch(closeBoth);
     void pass(callee, caller, response, end).catch(closeBoth);
   });
+  const cut = () => {
+    for (const socket of sockets) socket.destroy();
+  };
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo; // of a TCP server
@@ -70,8 +75,9 @@ export async function startChaosProxy(target: string, ordeals: readonly Ordeal[]
     get ended() {
       return ended;
     },
+    cut,
     async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy();
+      cut();
       await new Promise((resolve) => server.close(resolve));
     },
   };

@@ -1,10 +1,17 @@
 import { formatTaskState, partText } from "@a2a-connect/core";
-import { createPushReceiver } from "@a2a-connect/node/client";
-import { type StreamResponse, StreamResponseSchema, TaskState } from "@a2a-connect/proto";
-import { toJson } from "@bufbuild/protobuf";
+import { connectAgent, createPushReceiver } from "@a2a-connect/node/client";
+import {
+  A2AService,
+  AgentCardSchema,
+  type StreamResponse,
+  StreamResponseSchema,
+  TaskState,
+} from "@a2a-connect/proto";
+import { clone, toJson } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { collect } from "../../packages/client/test-support/outcomes.ts";
-import { type ContractTarget, connectTo, taskIdOf } from "./contract-target.ts";
+import { startChaosProxy } from "./chaos-proxy.ts";
+import { type ContractTarget, connectTo, pinned, taskIdOf } from "./contract-target.ts";
 import { product } from "./contract-work.ts";
 
 const show = (event: StreamResponse): unknown => toJson(StreamResponseSchema, event);
@@ -113,6 +120,36 @@ export function followSuite(target: ContractTarget): void {
       const after = 3;
       const seen = await collect(agent.follow(taskId, { after }));
       expect(seen.map(summarize)).toEqual(features.resume ? workEvents.slice(after) : ["task"]);
+    });
+
+    it("goes on when the connection was cut", async () => {
+      await using other = await connectTo(target);
+      const { url } = other.interface;
+      const { host } = new URL(url.includes("://") ? url : `http://${url}`); // gRPC's has no scheme
+      await using proxy = await startChaosProxy(`http://${host}`);
+      const moved = clone(AgentCardSchema, other.card);
+      for (const each of moved.supportedInterfaces)
+        each.url = each.url.replace(host, new URL(proxy.url).host);
+      let taskId = "";
+      await using agent = await connectAgent(moved, {
+        ...pinned(target),
+        retry: { initialDelayMs: 5 },
+        interceptors: [
+          (next) => async (request) => {
+            const response = await next(request);
+            if (request.method === A2AService.method.subscribeToTask) void other.cancelTask(taskId);
+            return response;
+          },
+        ],
+      });
+      const seen: string[] = [];
+      for await (const event of agent.stream("wait")) {
+        taskId = taskIdOf(event);
+        seen.push(summarize(event).replace(/ .*/, ""));
+        if (seen.length === 2) proxy.cut();
+      }
+      expect(seen).toEqual(["task", "working", "canceled"]);
+      expect(proxy.connections).toBeGreaterThan(1);
     });
 
     it("says that there is no such task", async () => {

@@ -1,5 +1,5 @@
 import { connectAgent as connectInBrowser, NoInterfaceError } from "@a2a-connect/client";
-import { versionHeader } from "@a2a-connect/core/internal";
+import { extensionsHeader, versionHeader } from "@a2a-connect/core/internal";
 import { connectAgent } from "@a2a-connect/node/client";
 import { type AgentCard, type AgentInterface, AgentInterfaceSchema } from "@a2a-connect/proto";
 import type { Wire } from "@a2a-connect/testing";
@@ -168,28 +168,38 @@ export const findingTheWay = clientScenarios("The interface that the client uses
     expect(peer.requests).toEqual([]);
   });
 
-  verifies(
-    "Q-2",
-    "is read from an older card, too, and refused in words where it is of an older dialect",
-    async () => {
-      const old: JsonObject = {
-        ...createCardJson([]),
-        supportedInterfaces: null,
-        protocolVersion: "0.3.0",
-        preferredTransport: "JSONRPC",
-      };
-      await using server = await startBrokenServer({
-        serveCard: (_, request, response) =>
-          request.url === "/.well-known/agent.json"
-            ? respondJson(response, { ...old, url: `http://${request.headers.host}/rpc` })
-            : void response.writeHead(404).end(),
-      });
-      const refused = await rejectedWith(connectAgent(server.url), NoInterfaceError);
-      expect(refused.message).toContain("0.3");
-      expect(refused.hint).toContain("1.0");
-      expect(server.calls).toEqual([]);
-    },
-  );
+  verifies("Q-2", "is read from an older card, too, and called in the words of its version", async () => {
+    const old: JsonObject = {
+      ...createCardJson([]),
+      supportedInterfaces: null,
+      protocolVersion: "0.3.0",
+      preferredTransport: "JSONRPC",
+    };
+    await using server = await startBrokenServer({
+      serveCard: (_, request, response) =>
+        request.url === "/.well-known/agent.json"
+          ? respondJson(response, { ...old, url: `http://${request.headers.host}/rpc` })
+          : void response.writeHead(404).end(),
+      answer: ({ id, response, request: { headers } }) => {
+        const parts = [versionHeader, extensionsHeader, `x-${extensionsHeader}`].map((name) => ({
+          kind: "text",
+          text: headers[name.toLowerCase()] ?? "none",
+        }));
+        respondJson(response, {
+          jsonrpc: "2.0",
+          id,
+          result: { kind: "message", messageId: "m", role: "agent", parts },
+        });
+      },
+    });
+    await rejectedWith(connectAgent(server.url, { pinVersion: "1.0" }), NoInterfaceError);
+    await using agent = await connectAgent(server.url, { extensions: ["urn:x"] });
+    expect(agent.cardWarnings.join()).toContain("0.3");
+    const { payload } = await agent.sendMessage("hello");
+    expect(server.calls).toEqual(["message/send"]);
+    const said = payload.case === "message" ? payload.value.parts.map(({ content }) => content.value) : [];
+    expect(said).toEqual(["0.3", "none", "urn:x"]);
+  });
 
   verifies("Q-2", "is called in new words only, where the card has both", async () => {
     await using server = await startBrokenServer({
