@@ -85,7 +85,7 @@ async function answer(
     context = new CallContext(bound.desc, request, { wire, header: toCurrentHeader(request.header) });
     const { maxJsonDepth: maxDepth } = settings;
     const message = hasBody
-      ? call.read(toRequest(call, match, body.json), maxDepth)
+      ? await call.read(toRequest(call, match, body.json), maxDepth)
       : bindHttpRequest(match.method, match.route, match.variables, query, undefined, { maxDepth });
     await request.body.release?.();
     if (bound.kind === "stream") {

@@ -1,4 +1,4 @@
-import { methods } from "@a2a-connect/core";
+import { methods, type RpcMethod } from "@a2a-connect/core";
 import { formatMessage } from "@a2a-connect/core/internal";
 import { MessageSchema, Role, type Task, TaskSchema, TaskState } from "@a2a-connect/proto";
 import { GetTaskRequestSchema, TaskSchema as OlderTaskSchema } from "@a2a-connect/proto/a2a/v1";
@@ -9,7 +9,7 @@ import type { Operation } from "../invoke.ts";
 import { nextSlice } from "../next-slice.ts";
 import { bindOlderCalls } from "./calls.ts";
 import { createForms } from "./forms.ts";
-import { bindProtoOperations } from "./proto-calls.ts";
+import { bindProtoCalls, bindProtoOperations } from "./proto-calls.ts";
 import { writeOlderTask } from "./push.ts";
 
 /** Messages of the history; each has some 5 KB as JSON. */
@@ -42,10 +42,13 @@ function largeTask(onRead: () => void): Task {
   return task;
 }
 
-/** GetTask that answers with this task. */
-function answerWith(task: Task): Operation[] {
-  const method = methods.getTask;
+/** A method that answers with this task. */
+function answerTo(method: RpcMethod, task: Task): Operation[] {
   return [{ method, bound: { kind: "unary", desc: method.desc as never, call: async () => task } }];
+}
+
+function answerWith(task: Task): Operation[] {
+  return answerTo(methods.getTask, task);
 }
 
 /** What JSON-RPC, HTTP+JSON and webhooks write of a task. */
@@ -109,6 +112,22 @@ describe("a large task in the words of 0.3", () => {
     const older = await answer;
     const eager = createForms("proto").task.toOlder(formatMessage(TaskSchema, task)) as JsonObject;
     expect(formatOlder(older)).toEqual(eager);
+  });
+});
+
+describe("a large request in the words of a2a.v1", () => {
+  it("is read in several turns of the event loop", async () => {
+    const [call] = bindProtoCalls(answerTo(methods.sendMessage, create(TaskSchema)));
+    const data = Object.fromEntries(Array.from({ length: 40_000 }, (_, index) => [`k${index}`, index]));
+    const json = { message: { messageId: "m", role: "ROLE_USER", content: [{ data: { data } }] } };
+    let turns = 0;
+    let isDone = false;
+    const reading = call?.read(json, 100).finally(() => {
+      isDone = true;
+    });
+    for (; !isDone; turns++) await nextSlice();
+    expect(turns).toBeGreaterThan(1);
+    expect(await reading).toMatchObject({ message: { parts: [{ content: { case: "data" } }] } });
   });
 });
 

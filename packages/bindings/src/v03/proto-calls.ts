@@ -12,13 +12,22 @@ import { A2AService as OlderService } from "@a2a-connect/proto/a2a/v1";
 import type { DescField, DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
 import type { BoundMethod, Operation } from "../invoke.ts";
 import { runInTurns } from "../large-answer.ts";
+import { nextSlice } from "../next-slice.ts";
 import { bindOlderCalls, type OlderCall, toCurrentHeader } from "./calls.ts";
 import { createForms } from "./forms.ts";
 
 /** An operation for callers who write the messages of `a2a.v1`, as protobuf or as its JSON. */
-export interface ProtoCall extends OlderCall {
+export interface ProtoCall extends Omit<OlderCall, "read"> {
   /** The method of `a2a.v1.A2AService`. */
   readonly desc: DescMethod;
+  /**
+   * A request in its JSON; a large one in several turns of the event loop.
+   *
+   * @throws ConnectError InvalidArgument that names the wrong fields
+   */
+  read(json: unknown, maxDepth: number): Promise<Message>;
+  /** The same for a message of `a2a.v1`. */
+  readMessage(older: Message, maxDepth: number): Promise<Message>;
 }
 
 /** The operations of `a2a.v1.A2AService`. */
@@ -28,12 +37,20 @@ export function bindProtoCalls(operations: readonly Operation[]): readonly Proto
     if (desc === undefined) {
       throw new Error(`a2a.v1.A2AService has no ${call.rpc}`);
     }
+    const { input } = desc;
+    const readMessage = async (older: Message, maxDepth: number) => {
+      const pause = isLarge(older) ? nextSlice : () => {};
+      await pause();
+      const json = formatMessage(input, older);
+      await pause();
+      return call.read(json, maxDepth);
+    };
     return {
       ...call,
       desc,
       // The reader of the older message knows other spellings, and names what is wrong as its caller does.
-      read: (json, maxDepth) =>
-        call.read(formatMessage(desc.input, parseMessage(desc.input, json, { maxDepth })), maxDepth),
+      read: async (json, maxDepth) => readMessage(parseMessage(input, json, { maxDepth }), maxDepth),
+      readMessage,
     };
   });
 }
@@ -54,8 +71,7 @@ export function bindProtoOperations(
   });
 }
 
-function translate({ desc, bound, read, toOlder }: ProtoCall, maxDepth: number): BoundMethod {
-  const ask = (request: Message) => read(formatMessage(desc.input, request), maxDepth);
+function translate({ desc, bound, readMessage, toOlder }: ProtoCall, maxDepth: number): BoundMethod {
   /** All readers of an event get the same object, and so they do here. */
   const answers = new WeakMap<Message, Message>();
   const answer = async (message: Message): Promise<Message> => {
@@ -67,26 +83,22 @@ function translate({ desc, bound, read, toOlder }: ProtoCall, maxDepth: number):
     return {
       kind: "unary",
       desc: desc as typeof bound.desc, // of the same kind
-      call: async (request, context) => answer(await bound.call(ask(request), context)),
+      call: async (request, context) =>
+        answer(await bound.call(await readMessage(request, maxDepth), context)),
     };
   }
   return {
     kind: "stream",
     desc: desc as typeof bound.desc, // of the same kind
-    call(request, context) {
-      const open = () => bound.call(ask(request), context);
-      let events: ReturnType<typeof open> | undefined;
-      return {
-        async next() {
-          events ??= open();
-          const next = await events.next();
-          return next.done === true ? next : { done: false, value: await answer(next.value) };
-        },
-        async return() {
-          await events?.return?.();
-          return { done: true, value: undefined };
-        },
-      };
+    async *call(request, context) {
+      const events = bound.call(await readMessage(request, maxDepth), context);
+      try {
+        for (let next = await events.next(); next.done !== true; next = await events.next()) {
+          yield await answer(next.value);
+        }
+      } finally {
+        await events.return?.();
+      }
     },
   };
 }
