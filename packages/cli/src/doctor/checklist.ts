@@ -47,16 +47,11 @@ interface Facts extends Pick<Diagnosis, "findings" | "results"> {
 
 const yes = (evidence: string): Judgement => ({ verdict: "yes", evidence });
 const no = (evidence: string, fix: string): Judgement => ({ verdict: "no", evidence, fix });
-const unproven = (evidence: string, fix?: string): Judgement => ({
-  ...{ verdict: "unproven", evidence },
-  ...(fix === undefined ? {} : { fix }),
-});
+const unproven = (evidence: string, fix?: string): Judgement =>
+  fix === undefined ? { verdict: "unproven", evidence } : { verdict: "unproven", evidence, fix };
 
-/** How long an example, or one call of a trial, may take. */
-const exampleTimeoutMs = 60_000;
-
-/** How long a restart command may take, and the server afterwards until it answers. */
-const restartTimeoutMs = 60_000;
+/** How long an example, one call of a trial, a restart, and the server after it until it answers, may take. */
+const trialTimeoutMs = 60_000;
 
 /**
  * Scores how ready an agent is for production, by what was found and by each skill's first example, which it sends.
@@ -90,9 +85,9 @@ export async function runChecklist(
   await output.note(`The checklist sends to the agent: ${sent.join(", ") || "nothing"}.`);
   const runs: ExampleRun[] = [];
   for (const skill of card.skills) {
-    runs.push(await runExample(agent, skill, { timeoutMs: exampleTimeoutMs, signal }));
+    runs.push(await runExample(agent, skill, { timeoutMs: trialTimeoutMs, signal }));
   }
-  const limit = (): AbortSignal => AbortSignal.any([signal, AbortSignal.timeout(exampleTimeoutMs)]);
+  const limit = (): AbortSignal => AbortSignal.any([signal, AbortSignal.timeout(trialTimeoutMs)]);
   const facts: Facts = { card, findings, results, runs, agent, limit, signal, restartCommand };
   const items: ChecklistItem[] = [];
   for (const [id, [title, judge]] of Object.entries(checks)) {
@@ -114,7 +109,10 @@ const checks: Readonly<Record<string, readonly [string, (facts: Facts) => Judgem
     findings: ["Nothing keeps callers out", judgeFindings],
     access: ["Only callers who say who they are get in", judgeAccess],
     version: ["Callers can pin the agent's version", judgeVersion],
-    caching: ["The card can be kept and checked for changes", judgeCaching],
+    caching: [
+      "The card can be kept and checked for changes",
+      (facts) => judgeRequirement(facts, "L-5", "Send Cache-Control and ETag, and answer If-None-Match."),
+    ],
     descriptions: ["A model can choose agent and skills by their descriptions", judgeDescriptions],
     examples: ["Each skill brings its first example to an end, or asks", judgeExamples],
     "state.completed": [
@@ -146,20 +144,19 @@ function judgeFindings({ findings }: Facts): Judgement {
     : no(problems.map(({ id }) => id).join(", "), "See above.");
 }
 
-function judgeAccess({ card, findings, results }: Facts): Judgement {
+function judgeAccess(facts: Facts): Judgement {
+  const { card, findings } = facts;
   if (findings.some(({ id }) => id === "network.cleartext"))
     return no("it is called without TLS", "Serve https.");
   if (card.securityRequirements.length === 0) {
-    return no(
-      "the card requires no credentials",
-      "Require some, or let a proxy do it and declare it in the card.",
-    );
+    const fix = "Require some, or let a proxy do it and declare it in the card.";
+    return no("the card requires no credentials", fix);
   }
-  return judgeRequirement(results, "O-2", "Refuse callers without credentials with UNAUTHENTICATED.");
+  return judgeRequirement(facts, "O-2", "Refuse callers without credentials with UNAUTHENTICATED.");
 }
 
 /** What the conformance kit has found out about a requirement. */
-function judgeRequirement(results: Facts["results"], id: string, fix: string): Judgement {
+function judgeRequirement({ results }: Facts, id: string, fix: string): Judgement {
   const about = results.filter(({ scenario }) => scenario.ids.includes(id));
   const failed = about.find(({ outcome }) => outcome === "failed");
   const passed = about.find(({ outcome }) => outcome === "passed");
@@ -173,20 +170,13 @@ function judgeVersion({ card: { version } }: Facts): Judgement {
     : no(version || "none", "Give it a semantic version, and raise it with every change.");
 }
 
-function judgeCaching({ results }: Facts): Judgement {
-  return judgeRequirement(results, "L-5", "Send Cache-Control and ETag, and answer If-None-Match.");
-}
-
 function judgeDescriptions({ card, findings }: Facts): Judgement {
-  const flaws = findings.filter(
-    ({ id, severity }) => /^skills\.|^card\.description/.test(id) && severity === "warning",
-  );
+  const flaws = findings
+    .filter(({ id, severity }) => /^skills\.|^card\.description/.test(id) && severity === "warning")
+    .map(({ what, evidence = "" }) => `${what} ${evidence}`.trim());
   return flaws.length === 0
     ? yes(`${card.skills.length} skill(s), each with description and example`)
-    : no(
-        flaws.map(({ what, evidence = "" }) => `${what} ${evidence}`.trim()).join(" "),
-        "Say what goes in, what comes out and when to use it, and give an example.",
-      );
+    : no(flaws.join(" "), "Say what goes in, what comes out and when to use it, and give an example.");
 }
 
 /** Refusing an example is an end, too. */
@@ -240,19 +230,13 @@ function judgeReasons({ runs }: Facts): Judgement {
     : no(silent.map(({ text }) => text).join("; "), fix);
 }
 
-const endsWithout: ReadonlySet<TaskState> = new Set([
-  TaskState.FAILED,
-  TaskState.REJECTED,
-  TaskState.CANCELED,
-]);
+const endsWithout = new Set<TaskState>([TaskState.FAILED, TaskState.REJECTED, TaskState.CANCELED]);
 
 function judgeQuestionTimeout({ card }: Facts): Judgement {
   const params = lifecycleParams(card);
   if (params === undefined) {
-    return no(
-      "the card does not have the lifecycle extension",
-      "Declare how long questions wait (docs/extensions/lifecycle.md).",
-    );
+    const fix = "Declare how long questions wait (docs/extensions/lifecycle.md).";
+    return no("the card does not have the lifecycle extension", fix);
   }
   if (params["asks"] === false && params["asksForAuth"] !== true)
     return yes("the card says that it never asks");
@@ -280,21 +264,17 @@ async function tryResume({ card, runs, agent, limit }: Facts): Promise<Judgement
   const stream = agent.follow(task.id, { after: 0, signal: limit() });
   let events = 0;
   for await (const _ of stream) events++;
+  const fix = "Number the events of a stream, and honour Last-Event-ID.";
   return stream.lastEventId !== undefined && events > 1
     ? yes(`${events} events replayed from the beginning`)
-    : no(
-        "events have no ids, or are not replayed",
-        "Number the events of a stream, and honour Last-Event-ID.",
-      );
+    : no("events have no ids, or are not replayed", fix);
 }
 
 /** Sends an example twice under one key. */
 async function tryIdempotency(facts: Facts): Promise<Judgement> {
   if (lifecycleParams(facts.card)?.["idempotencyKeys"] !== true) {
-    return no(
-      "the card does not promise it",
-      "Honour Idempotency-Key, and say idempotencyKeys: true in the lifecycle extension.",
-    );
+    const fix = "Honour Idempotency-Key, and say idempotencyKeys: true in the lifecycle extension.";
+    return no("the card does not promise it", fix);
   }
   const twice = { idempotencyKey: crypto.randomUUID(), messageId: crypto.randomUUID() };
   const first = await sendExample(facts, twice);
@@ -314,13 +294,13 @@ async function tryDurability(facts: Facts): Promise<Judgement> {
   }
   const before = await sendExample(facts, {});
   if (before === undefined) return noTask;
-  const restarted = await runShell(restartCommand, restartTimeoutMs, signal);
+  const restarted = await runShell(restartCommand, trialTimeoutMs, signal);
   if (!restarted.ok) {
     const fix = "Let it end with code 0 when the server has been started.";
     return unproven(`the restart command failed: ${restarted.why}`, fix);
   }
   const ask = (call: AbortSignal) => agent.rpc.getTask({ id: before.id }, { signal: call });
-  const after = await untilAnswered(ask, restartTimeoutMs, signal);
+  const after = await untilAnswered(ask, trialTimeoutMs, signal);
   if ("answer" in after) {
     await endQuietly(facts, after.answer);
     const state = formatTaskState(after.answer.status?.state ?? TaskState.UNSPECIFIED);

@@ -32,9 +32,8 @@ export async function tryInterfaces(
   cardUrl: URL | undefined,
   options: TryOptions,
 ): Promise<TriedInterfaces> {
-  const declared: readonly unknown[] = Array.isArray(json["supportedInterfaces"])
-    ? json["supportedInterfaces"]
-    : [];
+  const { supportedInterfaces } = json;
+  const declared: readonly unknown[] = Array.isArray(supportedInterfaces) ? supportedInterfaces : [];
   const tried = await Promise.all(
     card.supportedInterfaces.map(
       async (served, index): Promise<Tried & { readonly label?: string | undefined }> => {
@@ -103,11 +102,8 @@ async function tryInterface(
   }
   using found = server;
   for (const [name, address] of found.addresses) {
-    const health = await askForNothing(
-      found,
-      name,
-      AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-    );
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const health = await askForNothing(found, name, limit);
     signal.throwIfAborted();
     const finding = judgeHealth(health, card, at);
     const isAlive = aliveIds.has(finding.id);
@@ -185,6 +181,12 @@ async function askForTask(
 
 const slowAnswerMs = 2_000;
 
+const findingsByReason: Readonly<Record<string, FindingId>> = {
+  TASK_NOT_FOUND: "interface.answers",
+  VERSION_NOT_SUPPORTED: "interface.version-refused",
+  EXTENSION_SUPPORT_REQUIRED: "interface.extension",
+};
+
 function judgeHealth(
   { error, response, isLate, ms }: Health,
   card: AgentCard,
@@ -198,32 +200,19 @@ function judgeHealth(
   const quoting = response === undefined ? evidence : `${evidence} (${response.body.slice(0, 120)})`;
   if (isLate) return find("interface.timeout", `${ms} ms`, at);
   if (error === undefined) return find("interface.any-task", evidence, at);
-  switch (reason) {
-    case "TASK_NOT_FOUND":
-      return ms > slowAnswerMs
-        ? find("interface.slow", `${ms} ms`, at)
-        : find("interface.answers", undefined, at);
-    case "VERSION_NOT_SUPPORTED":
-      return find("interface.version-refused", evidence, at);
-    case "EXTENSION_SUPPORT_REQUIRED":
-      return find("interface.extension", evidence, at);
-    default:
+  const named = reason === undefined ? undefined : findingsByReason[reason];
+  if (reason === "TASK_NOT_FOUND" && ms > slowAnswerMs) return find("interface.slow", `${ms} ms`, at);
+  if (named !== undefined) return find(named, reason === "TASK_NOT_FOUND" ? undefined : evidence, at);
+  if (error.code === Code.Unauthenticated || error.code === Code.PermissionDenied) {
+    const isDeclared = card.securityRequirements.length > 0;
+    return find(isDeclared ? "interface.credentials" : "interface.undeclared-credentials", evidence, at);
   }
-  switch (error.code) {
-    case Code.Unauthenticated:
-    case Code.PermissionDenied:
-      return card.securityRequirements.length > 0
-        ? find("interface.credentials", evidence, at)
-        : find("interface.undeclared-credentials", evidence, at);
-    case Code.NotFound:
-      // Without its name the error may as well be a URL that leads nowhere.
-      return response === undefined || /^\s*\{/.test(response.body)
-        ? find("interface.unnamed-errors", quoting, at)
-        : find("interface.nothing", evidence, at);
-    case Code.Unimplemented:
-      return find("interface.no-method", evidence, at);
-    default:
+  if (error.code === Code.NotFound) {
+    // Without its name the error may as well be a URL that leads nowhere.
+    const isOwn = response === undefined || /^\s*\{/.test(response.body);
+    return isOwn ? find("interface.unnamed-errors", quoting, at) : find("interface.nothing", evidence, at);
   }
+  if (error.code === Code.Unimplemented) return find("interface.no-method", evidence, at);
   if (response === undefined && codeOf(error) !== undefined) return findFailure(error, error.rawMessage, at);
   return find(error.code === Code.Unavailable ? "interface.unavailable" : "interface.nonsense", quoting, at);
 }
@@ -254,9 +243,8 @@ async function askAsPage(
   address: string,
   options: AskOptions & { readonly at: readonly string[] },
 ): Promise<Finding> {
-  const paths = { jsonrpc: "", "http-json": "/message:send" } as const;
-  const path =
-    wire === "jsonrpc" || wire === "http-json" ? paths[wire] : `/${A2AService.typeName}/SendMessage`;
+  const rpcPath = `/${A2AService.typeName}/SendMessage`;
+  const path = { jsonrpc: "", "http-json": "/message:send", connect: rpcPath, "grpc-web": rpcPath }[wire];
   const preflight = {
     origin: strangersOrigin,
     "access-control-request-method": "POST",
