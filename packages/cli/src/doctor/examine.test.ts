@@ -113,7 +113,7 @@ describe("a server that takes connections and never answers", () => {
     expect(findings.at(-1)).toMatchObject({
       id: "network.timeout",
       severity: "problem",
-      evidence: `${server.url}${cardPath}: nothing came within 1.5s`,
+      evidence: `${server.url}${cardPath}: nothing came within 1500ms`,
     });
   });
 });
