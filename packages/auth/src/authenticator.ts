@@ -9,6 +9,7 @@ import {
   isRefusal,
   type Verdict,
 } from "./gate.ts";
+import { defaultScopes } from "./scopes.ts";
 
 /** Which credentials callers need. */
 export interface Gates {
@@ -123,17 +124,25 @@ function combine(first: Caller, callers: readonly Caller[]): Caller | undefined 
   const tenants = new Set(callers.flatMap(({ tenant }) => tenant ?? []));
   const tasks = new Set(callers.flatMap(({ taskId }) => taskId ?? []));
   if (tenants.size > 1 || tasks.size > 1) return undefined;
+  const expiries = callers.flatMap(({ expiresAt }) => expiresAt ?? []);
   const [[tenant], [taskId]] = [[...tenants], [...tasks]];
   return {
     ...first,
     tenant,
     taskId,
-    scopes: [...new Set(callers.flatMap(({ scopes }) => scopes))],
+    scopes: commonScopes(callers),
     claims: Object.assign({}, ...callers.toReversed().map(({ claims }) => claims)),
-    expiresAt: callers.reduce<number | undefined>(
-      (least, { expiresAt }) =>
-        Math.min(least ?? Number.POSITIVE_INFINITY, expiresAt ?? Number.POSITIVE_INFINITY),
-      undefined,
-    ),
+    expiresAt: expiries.length === 0 ? undefined : Math.min(...expiries),
   };
+}
+
+/**
+ * What all of a caller's credentials allow: a second one must not widen a token that is limited. Those that name no scopes
+ * themselves limit nothing.
+ */
+function commonScopes(callers: readonly Caller[]): readonly string[] {
+  const [first = defaultScopes, ...others] = callers
+    .map(({ scopes }) => scopes)
+    .filter((scopes) => scopes !== defaultScopes);
+  return first.filter((scope) => others.every((scopes) => scopes.includes(scope)));
 }

@@ -1,0 +1,50 @@
+import { expect, it } from "vitest";
+import { Authenticator } from "./authenticator.ts";
+import type { AuthGate, Caller, Credentials } from "./gate.ts";
+import { createScope, defaultScopes, readScope } from "./scopes.ts";
+
+const credentials: Credentials = {
+  header: new Headers(),
+  url: "http://localhost/",
+  countFields: () => 0,
+  certificate: undefined,
+};
+
+/** A gate that every call passes as one caller. */
+const passing = (caller: Partial<Caller>): AuthGate => ({
+  scheme: { scheme: { case: "mtlsSecurityScheme", value: {} } },
+  challenge: { scheme: "Test" },
+  hasScopes: true,
+  verify: () => ({ principal: "alice", scopes: defaultScopes, claims: {}, ...caller }),
+});
+
+const both = (token: Partial<Caller>, key: Partial<Caller>) => () =>
+  new Authenticator({
+    gates: { token: passing(token), key: passing(key) },
+    requirements: [["token", "key"]],
+  }).authenticate(credentials);
+
+it("limits a caller with two credentials to what both allow, and those without scopes limit nothing", () => {
+  const scopesOf = (...scopes: [readonly string[], readonly string[]]) =>
+    both({ scopes: scopes[0] }, { scopes: scopes[1] })();
+  expect(scopesOf([readScope], defaultScopes)).toMatchObject({ scopes: [readScope] });
+  expect(scopesOf(defaultScopes, [readScope])).toMatchObject({ scopes: [readScope] });
+  expect(scopesOf([readScope, "booking:write"], defaultScopes)).toMatchObject({
+    scopes: [readScope, "booking:write"],
+  });
+  expect(scopesOf([readScope, createScope], [createScope, "x"])).toMatchObject({ scopes: [createScope] });
+  expect(scopesOf(defaultScopes, defaultScopes)).toMatchObject({
+    scopes: defaultScopes,
+    expiresAt: undefined,
+  });
+});
+
+it("refuses two credentials for different tenants or tasks, and ends with the one that expires first", () => {
+  expect(both({ tenant: "acme" }, { tenant: "other" })).toThrow("needs credentials");
+  expect(both({ taskId: "1" }, { taskId: "2" })).toThrow("needs credentials");
+  expect(both({ tenant: "acme", expiresAt: 9 }, { expiresAt: 7, principal: "key:a" })()).toMatchObject({
+    principal: "alice",
+    tenant: "acme",
+    expiresAt: 7,
+  });
+});
