@@ -142,6 +142,13 @@ describe("a task token", () => {
     }
   });
 
+  it("registers no webhook with a message, which would outlive it", async () => {
+    const client = harness.client("connect", { headers: asHolder() });
+    const configuration = { taskPushNotificationConfig: { url: "https://hooks.example" } };
+    const sent = client.sendMessage({ ...message("more", mine.id), configuration });
+    await expect(sent).rejects.toThrow("registers no webhook");
+  });
+
   it("does not count for another audience, when it was changed, or after five minutes", async () => {
     const client = (token: string) =>
       harness.client("jsonrpc", { headers: { authorization: `Bearer ${token}` } });

@@ -1,6 +1,15 @@
 // Tokens that must not count, and how often the issuer is asked for its keys meanwhile.
 
-import { type AuthGate, bearerJwt, type Credentials, type Verdict } from "@a2a-connect/auth";
+import {
+  type AuthGate,
+  basic,
+  bearerJwt,
+  type Credentials,
+  createTaskTokens,
+  hashPassword,
+  oauth2,
+  type Verdict,
+} from "@a2a-connect/auth";
 import { exportSPKI, generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
 import { audience, createIssuer, type TestIssuer, type TokenInit } from "./issuer.ts";
@@ -232,5 +241,45 @@ describe("the keys of an issuer", () => {
       principal: "https://id.example|bob",
     });
     expect(await verify(gate, token)).toEqual({ refused: "the token's signature does not hold" });
+  });
+});
+
+describe("an authorization server that is asked about tokens", () => {
+  it("is never shown a task token, or the token of another issuer", async () => {
+    const asked: string[] = [];
+    const gate = oauth2({
+      issuer: issuer.issuer,
+      audience,
+      flows: {},
+      introspection: { clientId: "agent", clientSecret: "secret" },
+      fetch: async (input) => {
+        asked.push(String(input));
+        return new Response(null, { status: 503 });
+      },
+    });
+    const tokens = createTaskTokens({ issuer: audience, secret: new Uint8Array(32) });
+    const task = { taskId: "1", caller: { principal: "alice", tenant: "" } };
+    expect(await verify(gate, await tokens.mint(task))).toBeUndefined();
+    const foreign = await issuer.token("alice", { claims: { iss: "https://other.example" } });
+    expect(await verify(gate, foreign)).toEqual({ refused: "the token is of another issuer" });
+    expect(asked).toEqual([]);
+    await expect(verify(gate, "opaque")).rejects.toThrow("cannot be checked now");
+    expect(asked).not.toEqual([]);
+  });
+});
+
+describe("passwords that are guessed", () => {
+  it("leave room for those of other senders", async () => {
+    const gate = basic({ users: { alice: { hash: await hashPassword("right") } } });
+    const from = (share: string, password: string) => ({
+      ...send(`Basic ${btoa(`alice:${password}`)}`),
+      share,
+    });
+    const guesses = ["1", "2", "3", "4", "5"].map(async (guess) => gate.verify(from("one", guess)));
+    const tried = Promise.allSettled(guesses);
+    const mine = gate.verify(from("other", "right"));
+    expect(await mine).toMatchObject({ principal: "user:alice" });
+    const outcomes = await tried;
+    expect(outcomes.filter(({ status }) => status === "rejected").length).toBeGreaterThan(1);
   });
 });

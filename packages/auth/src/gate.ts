@@ -26,6 +26,8 @@ export interface Credentials {
   countFields(name: string): number;
   /** The client certificate of the connection, if there is one that an authority of the server has signed. */
   readonly certificate: ClientCertificate | undefined;
+  /** Names the sender among others, such as the network of its address, where there is not enough for all at once. */
+  readonly share?: string | undefined;
   /** Where clients find which authorization servers the server trusts (RFC 9728), for challenges. */
   readonly metadataUrl?: string | undefined;
 }

@@ -1,4 +1,4 @@
-import { parseBase64, RecentMap } from "@a2a-connect/core/internal";
+import { parseBase64, RecentMap, SharedBudget } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { AuthGate, Caller, Credentials, Verdict } from "../gate.ts";
 import { defaultScopes } from "../scopes.ts";
@@ -24,7 +24,7 @@ export interface BasicOptions {
 
 /** What makes each guess at a password slow. */
 const iterations = 600_000;
-/** Guesses that are tested at a time; each takes a core for a third of a second. */
+/** Guesses that are tested at a time, half of them for one sender; each takes a core for a third of a second. */
 const maxTests = 4;
 const rememberedMs = 300_000;
 const maxLength = 1024;
@@ -47,19 +47,22 @@ export function basic({ users, realm = "agents" }: BasicOptions): AuthGate {
     hash: `pbkdf2-sha256:${iterations}:${"00".repeat(16)}:${"00".repeat(32)}`,
   });
   const remembered = new RecentMap<string, { readonly caller: Caller; readonly until: number }>(1_000);
-  let tests = 0;
+  const tests = new SharedBudget({
+    max: maxTests,
+    maxShare: 0.5,
+    refuse: () =>
+      new ConnectError("too many passwords are being checked; try again in a second", Code.Unavailable),
+  });
 
-  async function check(field: string): Promise<Verdict> {
+  async function check(field: string, share: string | undefined): Promise<Verdict> {
     const digest = formatHex(await sha256(field));
     const known = remembered.get(digest);
     if (known !== undefined && known.until > Date.now()) return known.caller;
     const [name, password] = parsePair(field) ?? [];
     if (name === undefined || password === undefined)
       return { refused: "the Basic credentials are malformed" };
-    if (tests >= maxTests) {
-      throw new ConnectError("too many passwords are being checked; try again in a second", Code.Unavailable);
-    }
-    tests += 1;
+    const test = tests.open(share);
+    test.add(1);
     try {
       const user = kept.get(name) ?? stranger;
       const derived = await derive(password, user.salt, user.rounds);
@@ -69,7 +72,7 @@ export function basic({ users, realm = "agents" }: BasicOptions): AuthGate {
       remembered.set(digest, { caller: user.caller, until: Date.now() + rememberedMs });
       return user.caller;
     } finally {
-      tests -= 1;
+      test.end();
     }
   }
 
@@ -80,7 +83,9 @@ export function basic({ users, realm = "agents" }: BasicOptions): AuthGate {
     verify(credentials: Credentials) {
       const field = readAuthorization(credentials, "basic");
       if (typeof field !== "string") return field;
-      return field.length > maxLength ? { refused: "the Basic credentials are too long" } : check(field);
+      return field.length > maxLength
+        ? { refused: "the Basic credentials are too long" }
+        : check(field, credentials.share);
     },
   };
 }

@@ -1,12 +1,14 @@
-import { RecentMap } from "@a2a-connect/core/internal";
+import { RecentMap, SharedBudget } from "@a2a-connect/core/internal";
 import type { OAuthFlowsSchema } from "@a2a-connect/proto";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { decodeJwt } from "jose";
 import * as oauth from "oauth4webapi";
 import type { AuthGate, Caller, Verdict } from "../gate.ts";
 import { type BearerJwtOptions, createJwtVerifier, toCaller } from "./bearer-jwt.ts";
 import { readBearerToken } from "./bearer-token.ts";
 import { Discovery } from "./discovery.ts";
+import { isTaskToken } from "./task-token.ts";
 
 /** An authorization server, and which of its tokens count. */
 export interface OAuthOptions extends Omit<BearerJwtOptions, "keys"> {
@@ -24,7 +26,7 @@ export interface OAuthOptions extends Omit<BearerJwtOptions, "keys"> {
   };
 }
 
-/** Answers that are remembered, and questions that are under way at a time. */
+/** Answers that are remembered, and questions that are under way at a time, half of them for one sender. */
 const maxAnswers = 2_000;
 const maxQuestions = 64;
 
@@ -62,6 +64,12 @@ class Introspection {
     maxAnswers,
   );
   readonly #questions = new Map<string, Promise<Verdict>>();
+  readonly #room = new SharedBudget({
+    max: maxQuestions,
+    maxShare: 0.5,
+    refuse: () =>
+      new ConnectError("too many tokens are being checked; try again in a second", Code.Unavailable),
+  });
 
   constructor(
     options: OAuthOptions,
@@ -79,14 +87,21 @@ class Introspection {
   verify(credentials: Parameters<AuthGate["verify"]>[0]): Verdict | Promise<Verdict> {
     const token = readBearerToken(credentials);
     if (typeof token !== "string") return token;
+    // What is not this server's to see is not shown to it.
+    if (isTaskToken(token)) return undefined;
+    if (issuerOf(token) !== undefined && issuerOf(token) !== this.#options.issuer) {
+      return { refused: "the token is of another issuer" };
+    }
     const known = this.#answers.get(token);
     if (known !== undefined && known.until > this.#now()) return known.verdict;
     const running = this.#questions.get(token);
     if (running !== undefined) return running;
-    if (this.#questions.size >= maxQuestions) {
-      throw new ConnectError("too many tokens are being checked; try again in a second", Code.Unavailable);
-    }
-    const question = this.#ask(token).finally(() => this.#questions.delete(token));
+    const room = this.#room.open(credentials.share);
+    room.add(1);
+    const question = this.#ask(token).finally(() => {
+      room.end();
+      this.#questions.delete(token);
+    });
     this.#questions.set(token, question);
     return question;
   }
@@ -134,5 +149,14 @@ class Introspection {
     const claims = { ...answer, iss, sub: answer.sub ?? answer.client_id ?? "" };
     const caller = toCaller(claims, this.#options);
     return "refused" in caller || exp === undefined ? caller : { ...caller, expiresAt: exp * 1_000 };
+  }
+}
+
+/** The issuer of a token that is a JWT, before anything of it is verified; undefined for one that does not say. */
+function issuerOf(token: string): string | undefined {
+  try {
+    return decodeJwt(token).iss;
+  } catch {
+    return undefined;
   }
 }

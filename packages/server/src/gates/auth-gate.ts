@@ -1,6 +1,6 @@
 import type { Caller, Credentials, Resource } from "@a2a-connect/auth";
 import type { Access } from "@a2a-connect/auth/internal";
-import { methodByName, principalKey, tenantKey } from "@a2a-connect/core";
+import { a2aError, methodByName, principalKey, tenantKey } from "@a2a-connect/core";
 import { callerKey, forwardedUrlKey } from "@a2a-connect/core/internal";
 import { type ContextKey, createContextKey, type HandlerContext } from "@connectrpc/connect";
 import type { Gate, GatedCall } from "./gate.ts";
@@ -53,6 +53,12 @@ export function accessGate(access: Access): Gate {
       // Of an older version's operation, which calls others, its own scope is needed and no other's.
       const called = methodByName(context.method.name) ?? method;
       const resource = { tenant: values.get(tenantKey), taskId: taskOf(request) };
+      if (caller.taskId !== undefined && registersWebhook(request)) {
+        throw a2aError(
+          "PERMISSION_DENIED",
+          "a token for one task registers no webhook, which would outlive it",
+        );
+      }
       access.authorize(caller, called, resource);
       values.set(skillGuardKey, (skill) => access.authorize(caller, called, { ...resource, skill }));
     }
@@ -67,6 +73,11 @@ export function taskOf(request: GatedCall["request"]): string {
     readonly message?: { taskId?: string };
   }; // all requests
   return named.taskId ?? named.message?.taskId ?? named.id ?? "";
+}
+
+function registersWebhook(request: GatedCall["request"]): boolean {
+  const { configuration } = request as { readonly configuration?: { taskPushNotificationConfig?: object } };
+  return configuration?.taskPushNotificationConfig !== undefined;
 }
 
 type MetadataUrl = (forwardedUrl: string | undefined) => string | undefined;
@@ -91,6 +102,10 @@ class CallCredentials implements Credentials {
 
   get certificate(): Credentials["certificate"] {
     return this.#values.get(callerKey).clientCertificate;
+  }
+
+  get share(): string | undefined {
+    return this.#values.get(callerKey).callerNetwork;
   }
 
   get metadataUrl(): string | undefined {
