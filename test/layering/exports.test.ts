@@ -14,7 +14,7 @@ const mostNames = {
   "packages/core/src/index.ts": 36,
   "packages/server/src/index.ts": 51,
   "packages/client/src/index.ts": 50,
-  "packages/node/src/index.ts": 24,
+  "packages/node/src/index.ts": 25,
 } as const;
 
 /** Entries of the same packages that are for a named purpose. */

@@ -8,6 +8,10 @@ export interface Options {
   readonly host: string;
   /** Everyone may call who can reach the host. */
   readonly open: boolean;
+  /** Credentials that callers need, as `parseAuthFlag` reads them. */
+  readonly auth: string | undefined;
+  /** A proxy in front of it has the TLS. */
+  readonly cleartext: boolean;
   readonly dataDir: string;
   readonly store: "sqlite" | "memory";
   readonly profile: Profile;
@@ -30,6 +34,9 @@ Options:
   --port N             port to listen on; 0 takes any that is free (default 4000)
   --host NAME          address to bind; 0.0.0.0 is open to the network (default localhost)
   --open               let everyone call who can reach that address (needed unless it is this machine)
+  --auth KIND=VALUE    callers need credentials: oidc=ISSUER for access tokens of an OpenID provider for this server's base
+                       URL, api-key=FILE for keys in a JSON file, which is made if there is none
+  --cleartext          let credentials come without TLS beyond this machine: a proxy in front has it
   --data DIR           where tasks are kept (default .data)
   --store KIND         sqlite or memory (default sqlite)
   --profile NAME       full, bare or required-extension (default full)
@@ -58,6 +65,8 @@ export function parseOptions(args: readonly string[]): Options | undefined {
       port: { type: "string", default: "4000" },
       host: { type: "string", default: "localhost" },
       open: { type: "boolean", default: false },
+      auth: { type: "string" },
+      cleartext: { type: "boolean", default: false },
       data: { type: "string", default: ".data" },
       store: { type: "string", default: "sqlite" },
       profile: { type: "string", default: "full" },
@@ -75,6 +84,8 @@ export function parseOptions(args: readonly string[]): Options | undefined {
     port: parsePort(values.port),
     host: values.host,
     open: values.open,
+    auth: values.auth,
+    cleartext: values.cleartext,
     dataDir: values.data,
     store: oneOf("--store", values.store, ["sqlite", "memory"]),
     profile: oneOf("--profile", values.profile, profiles),

@@ -2,6 +2,7 @@ import "./supported-node.ts";
 
 export { type AgentDefinition, createMemoryTaskStore, defineAgent } from "@a2a-connect/server";
 export type { AddressGuardOptions } from "./address-guard.ts";
+export { parseAuthFlag } from "./auth-flag.ts";
 export { connectAgent } from "./connect-agent.ts";
 export { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions } from "./guarded-fetch.ts";
 export { type Listener, listen } from "./listen.ts";

@@ -14,6 +14,11 @@ export const addServe: AddCommand = (program, setAction) => {
     .addOption(portOption(4000))
     .addOption(hostOption())
     .addOption(openOption())
+    .option(
+      "--auth <kind=value>",
+      "callers need credentials: oidc=ISSUER (an OpenID provider) or api-key=FILE (keys in a JSON file, made if there is none)",
+    )
+    .option("--cleartext", "let credentials come without TLS beyond this machine: a proxy in front has it")
     .option("--db <file>", "file of the task store (default: .a2a/<name of the agent>.sqlite)")
     .addOption(
       new Option("--store <kind>", "where tasks are kept: in a file, or in memory until the server stops")

@@ -1,5 +1,11 @@
 import { formatMessage } from "@a2a-connect/core/internal";
-import { type AgentToServe, type ServedAgent, type ServeOptions, serve } from "@a2a-connect/node";
+import {
+  type AgentToServe,
+  parseAuthFlag,
+  type ServedAgent,
+  type ServeOptions,
+  serve,
+} from "@a2a-connect/node";
 import { AgentCardSchema } from "@a2a-connect/proto";
 import { type AgentDefinition, createMemoryTaskStore } from "@a2a-connect/server";
 import type { OperatorLog } from "@a2a-connect/server/internal";
@@ -18,6 +24,10 @@ export interface ServeFlags extends SigningFlags {
   readonly host?: string;
   /** Everyone may call who can reach the host. */
   readonly open?: boolean;
+  /** Credentials that callers need, as `parseAuthFlag` reads them. */
+  readonly auth?: string;
+  /** A proxy in front of it has the TLS. */
+  readonly cleartext?: boolean;
   /** File of the task store. */
   readonly db?: string;
   readonly store?: "sqlite" | "memory";
@@ -41,7 +51,9 @@ export async function serveFile(context: CommandContext, file: string, flags: Se
   const loaded = await loadAgents(file, io.cwd);
   const config = await readServerConfig(io);
   const signing = await readCardSigning(flags, io);
-  const options = { ...placeOf(flags, config), ...signing?.options, shutdown: false } as const;
+  const place = placeOf(flags, config);
+  const auth = flags.auth === undefined ? undefined : await readAuth(context, flags.auth, place);
+  const options = { ...place, ...signing?.options, ...defined({ auth }), shutdown: false } as const;
   const run = { port: options.port, graceMs: flags.grace ?? defaultGraceMs };
   const store = flags.db ?? flags.store ?? config?.store;
   const announce = async (agents: readonly Served[], url: string, first: AgentDefinition | undefined) => {
@@ -78,13 +90,30 @@ const defaultGraceMs = 30_000;
 
 /** Flags before the configuration file before the defaults. */
 function placeOf(
-  { port, host, open, publicUrl }: ServeFlags,
+  { port, host, open, cleartext, publicUrl }: ServeFlags,
   config: ServerConfig | undefined,
-): Pick<ServeOptions, "host" | "open" | "publicUrl"> & { readonly port: number } {
+): Pick<ServeOptions, "cleartext" | "host" | "open" | "publicUrl"> & { readonly port: number } {
   // Another port than that of a URL on this machine makes the URL wrong.
   const moved = port !== undefined && config?.port !== undefined && port !== config.port;
   const url = publicUrl ?? (moved ? undefined : config?.url);
-  return { port: port ?? config?.port ?? servePort, ...defined({ host, open, publicUrl: url }) };
+  return { port: port ?? config?.port ?? servePort, ...defined({ host, open, cleartext, publicUrl: url }) };
+}
+
+/** @throws CliError USAGE when the flag is wrong, or its file cannot be read */
+async function readAuth(
+  { output }: CommandContext,
+  flag: string,
+  { publicUrl, port }: Pick<ServeOptions, "publicUrl"> & { readonly port: number },
+): Promise<NonNullable<ServeOptions["auth"]>> {
+  const made: string[] = [];
+  const audience = publicUrl ?? `http://localhost:${port}`;
+  try {
+    return await parseAuthFlag(flag, { audience, say: (sentence) => made.push(sentence) });
+  } catch (error) {
+    throw error instanceof Error ? usageError(error.message, undefined, error) : error;
+  } finally {
+    for (const sentence of made) await output.note(sentence);
+  }
 }
 
 /** @param store `memory`, `sqlite` for a file by the agent's name, or a file */
