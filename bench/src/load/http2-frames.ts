@@ -30,22 +30,26 @@ export function encodeFrame(type: number, flags: number, payload: Uint8Array, st
   return Buffer.concat([head, payload]);
 }
 
-/** Header fields as HPACK literals that no table remembers (RFC 7541 §6.2.2); names and values under 127 bytes. */
+/** Header fields as HPACK literals that no table remembers (RFC 7541 §6.2.2). */
 export function encodeHeaderBlock(fields: Readonly<Record<string, string>>): Buffer {
   return Buffer.concat(
     Object.entries(fields).flatMap(([name, value]) => [
       Buffer.from([0]),
-      encodeShortText(name),
-      encodeShortText(value),
+      encodeText(name),
+      encodeText(value),
     ]),
   );
 }
 
-function encodeShortText(text: string): Buffer {
+/** The length has a prefix of 7 bits, and 7 more in each byte that follows (RFC 7541 §5.1). */
+function encodeText(text: string): Buffer {
+  const length = [Math.min(text.length, 127)];
   if (text.length >= 127) {
-    throw new Error(`${text} is too long for a header field of the load`);
+    let rest = text.length - 127;
+    for (; rest >= 128; rest >>= 7) length.push((rest & 127) | 128);
+    length.push(rest);
   }
-  return Buffer.concat([Buffer.from([text.length]), Buffer.from(text, "latin1")]);
+  return Buffer.concat([Buffer.from(length), Buffer.from(text, "latin1")]);
 }
 
 /** WINDOW_UPDATE of the connection. */

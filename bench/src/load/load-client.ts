@@ -191,7 +191,9 @@ export class LoadClient {
     const cacheKey = `${method} ${key}`;
     let encoded = this.#encoded.get(cacheKey);
     if (encoded === undefined) {
-      const bytes = this.#wire.encode(this.#target, methods[method], request(), fields);
+      const { authorization } = this.#target;
+      const all = authorization === undefined ? fields : { ...fields, authorization };
+      const bytes = this.#wire.encode(this.#target, methods[method], request(), all);
       encoded = { bytes, idAt: bytes.indexOf(idPlaceholder) };
       this.#encoded.set(cacheKey, encoded);
     }

@@ -3,6 +3,7 @@ import { burst } from "./burst.ts";
 import { cards } from "./cards.ts";
 import { client } from "./client.ts";
 import { fanout } from "./fanout.ts";
+import { gate } from "./gate.ts";
 import { hostile } from "./hostile.ts";
 import { list } from "./list.ts";
 import { memory } from "./memory.ts";
@@ -34,4 +35,5 @@ export const scenarios: readonly Scenario[] = [
   client,
   cards,
   hostile,
+  gate,
 ];

@@ -9,6 +9,8 @@ export interface Target {
   readonly grpcPort: number;
   readonly jsonRpcPath: string;
   readonly httpJsonPath: string;
+  /** What calls send as `authorization`. Default: nothing. */
+  readonly authorization?: string;
 }
 
 /** What a server's process has used so far. */

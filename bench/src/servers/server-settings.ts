@@ -6,4 +6,6 @@ export interface ServerSettings {
   readonly unloadAfterMs?: number;
   /** Where tasks are kept. Default: in the durable store. */
   readonly store?: "memory";
+  /** Whether callers need an access token, which the server then tells the bench. Default: they need none. */
+  readonly gate?: "jwt";
 }

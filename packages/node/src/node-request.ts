@@ -145,10 +145,13 @@ export class NodeRequest implements HttpRequest {
 
   countFields(name: string): number {
     const wanted = name.toLowerCase();
-    return this.#rawFields.reduce(
-      (count, text, index) => (index % 2 === 0 && text.toLowerCase() === wanted ? count + 1 : count),
-      0,
-    );
+    const fields = this.#rawFields;
+    let count = 0;
+    for (let index = 0; index < fields.length; index += 2) {
+      const field = fields[index];
+      if (field?.length === wanted.length && field.toLowerCase() === wanted) count += 1;
+    }
+    return count;
   }
 
   hold(bytes: number): void {

@@ -11,4 +11,4 @@ export const loadWires: readonly LoadWire[] = [jsonRpcWire, httpJsonWire, grpcWi
 /** The wires that both sides speak. */
 export const sharedWires: readonly LoadWire[] = loadWires.filter(({ shared }) => shared);
 
-export { grpcWire, jsonRpcWire };
+export { grpcWire, httpJsonWire, jsonRpcWire };

@@ -12,7 +12,7 @@ import {
   jwtVerify,
 } from "jose";
 import type { AuthGate, Caller, Credentials, Refusal, Verdict } from "../gate.ts";
-import { readBearerToken } from "./bearer-token.ts";
+import { parseBearerToken, readAuthorization } from "./bearer-token.ts";
 import { RemoteKeySet } from "./key-set.ts";
 import { parseServerUrl, withLimits } from "./server-fetch.ts";
 import { isTaskToken } from "./task-token.ts";
@@ -129,7 +129,7 @@ export function createJwtVerifier(
   });
   const remembered = new RecentMap<string, Remembered>(maxRemembered);
 
-  async function check(token: string): Promise<Verdict> {
+  async function check(token: string, field: string): Promise<Verdict> {
     const refusal = preview(token, issuer, algorithms);
     if (refusal !== undefined) return refusal;
     try {
@@ -153,9 +153,9 @@ export function createJwtVerifier(
       if ("refused" in caller) return caller;
       const expiresAt = (payload.exp ?? 0) * 1_000 + clockSkewSeconds * 1_000;
       const verified: Caller = { ...caller, expiresAt };
-      if (token.length <= maxRememberedLength) {
+      if (field.length <= maxRememberedLength) {
         const until = Math.min(expiresAt, now() + rememberedMs);
-        remembered.set(token, { caller: verified, until, keys: remote?.version ?? 0 });
+        remembered.set(field, { caller: verified, until, keys: remote?.version ?? 0 });
       }
       return verified;
     } catch (error) {
@@ -165,15 +165,17 @@ export function createJwtVerifier(
 
   return {
     verify(credentials) {
-      const token = readBearerToken(credentials);
-      if (typeof token !== "string") return token;
-      if (isTaskToken(token)) return undefined; // of another gate
-      const known = remembered.get(token);
+      const field = readAuthorization(credentials, "bearer");
+      if (typeof field !== "string") return field;
+      const known = remembered.get(field);
       if (known !== undefined) {
         if (known.until > now() && known.keys === (remote?.version ?? 0)) return known.caller;
-        remembered.delete(token);
+        remembered.delete(field);
       }
-      return check(token);
+      const token = parseBearerToken(field);
+      if (typeof token !== "string") return token;
+      if (isTaskToken(token)) return undefined; // of another gate
+      return check(token, field);
     },
   };
 }

@@ -13,7 +13,11 @@ const syntax = /^bearer +([\w\-.~+/]+=*) *$/i;
  */
 export function readBearerToken(credentials: Credentials): string | Refusal | undefined {
   const field = readAuthorization(credentials, "bearer");
-  if (field === undefined || typeof field === "object") return field;
+  return typeof field === "string" ? parseBearerToken(field) : field;
+}
+
+/** The token in a value of `Authorization`. */
+export function parseBearerToken(field: string): string | Refusal {
   if (field.length > maxTokenLength) {
     return { refused: `the token is longer than ${maxTokenLength} characters` };
   }
