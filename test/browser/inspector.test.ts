@@ -7,7 +7,8 @@ import { createReferenceAgent, profileOptions } from "@a2a-connect/reference-age
 import { createMemoryTaskStore } from "@a2a-connect/server";
 import axe, { type AxeResults } from "axe-core";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { startCommand } from "../../packages/cli/test-support/run-command.ts";
 import { inChromium, launchChromium } from "./launch-chromium.ts";
 
 describe("the inspector", inChromium, () => {
@@ -18,11 +19,14 @@ describe("the inspector", inChromium, () => {
   const complaints: string[] = [];
   /** Where its requests went. */
   const origins = new Set<string>();
+  /** Where they may go. */
+  const allowed = ["null"];
   beforeAll(async () => {
     [agent, browser] = await Promise.all([
       serve(createReferenceAgent("full"), { ...profileOptions("full"), store: createMemoryTaskStore() }),
       launchChromium(),
     ]);
+    allowed.push(agent.url);
     page = await browser.newPage();
     page.on("pageerror", (error) => complaints.push(error.message));
     page.on("console", (message) => {
@@ -34,7 +38,7 @@ describe("the inspector", inChromium, () => {
     await browser.close();
     await agent.close({ graceMs: 0 });
     expect(complaints).toEqual([]);
-    expect([...origins].filter((origin) => origin !== "null")).toEqual([agent.url]);
+    expect([...origins].filter((origin) => !allowed.includes(origin))).toEqual([]);
   });
   beforeEach(async () => {
     await page.goto("about:blank");
@@ -162,6 +166,27 @@ describe("the inspector", inChromium, () => {
     expect(stdout).toContain("it's `hello`");
     await page.getByRole("button", { name: "gRPC", exact: true }).click();
     await page.getByText(/^grpcurl -plaintext -H 'a2a-version: 1.0'/).waitFor();
+  });
+
+  it("is served by `a2a inspect` for agents of other servers", async () => {
+    await using other = await serve(createReferenceAgent("full"), {
+      store: createMemoryTaskStore(),
+      cors: false,
+    });
+    const command = startCommand(["inspect", other.url, agent.url, "--port", "0"]);
+    onTestFinished(async () => {
+      command.interrupt();
+      await command.result;
+    });
+    const [, url = ""] = await command.waitFor(/^Inspector: (.*)$/m);
+    allowed.push(new URL(url).origin);
+    await page.goto(url);
+    await write(page, "stream 3 1");
+    await page.getByText("completed", { exact: true }).waitFor();
+    await page.getByLabel("Agent", { exact: true }).selectOption({ index: 1 });
+    await page.waitForURL("**/agents/1/");
+    await write(page, "echo hello");
+    await page.getByRole("log").getByText("hello", { exact: true }).waitFor();
   });
 
   it.each(["light", "dark"] as const)(

@@ -31,7 +31,7 @@ export const packageArrows: Arrows = {
 
 /** Arrows that only a dynamic `import()` may take, or one of types alone, so that the importer starts without them. */
 export const lazyArrows: Arrows = {
-  cli: ["conformance"],
+  cli: ["conformance", "inspector"],
   node: ["inspector"],
 };
 

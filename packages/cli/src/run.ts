@@ -8,6 +8,7 @@ import { addConfig } from "./commands/config.ts";
 import { addConformance } from "./commands/conformance.ts";
 import { addDoctor, addSmoke } from "./commands/doctor.ts";
 import { addHelp } from "./commands/help.ts";
+import { addInspect } from "./commands/inspect.ts";
 import { addKeys } from "./commands/keys.ts";
 import { addChat, addSend } from "./commands/send.ts";
 import { addDemoServer, addNew, addServe } from "./commands/serve.ts";
@@ -92,6 +93,7 @@ const commands: readonly AddCommand[] = [
   addServe,
   addNew,
   addDemoServer,
+  addInspect,
   addDoctor,
   addSmoke,
   addConformance,

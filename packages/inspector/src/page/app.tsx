@@ -4,7 +4,8 @@ import { useEffect } from "preact/hooks";
 import { CardView } from "./card/card-view.tsx";
 import { shownLine } from "./content/shown.ts";
 import { linkTo, route, type View } from "./route.ts";
-import { type Connection, cardUrl, connect, connection } from "./session/session.ts";
+import { agentLinks, cardSource } from "./session/page-facts.ts";
+import { type Connection, connect, connection } from "./session/session.ts";
 import { Monogram } from "./talk/start.tsx";
 import { TalkView } from "./talk/talk-view.tsx";
 import { OpenedLogView, OpenLogButton } from "./task/open-log.tsx";
@@ -36,6 +37,7 @@ export function App(): JSX.Element {
             </a>
           ))}
         </nav>
+        <AgentSwitcher />
         <span class="grow" />
         <ThemeButton />
       </aside>
@@ -43,6 +45,24 @@ export function App(): JSX.Element {
         <CurrentView state={state} />
       </main>
     </div>
+  );
+}
+
+/** The other agents that are looked at, each with a page of its own. */
+function AgentSwitcher(): JSX.Element | null {
+  if (agentLinks.length < 2) return null;
+  return (
+    <select
+      class="switcher"
+      aria-label="Agent"
+      onChange={(event) => location.assign(event.currentTarget.value)}
+    >
+      {agentLinks.map(({ name, href, isThis }) => (
+        <option key={href} value={href} selected={isThis}>
+          {shownLine(name, 60)}
+        </option>
+      ))}
+    </select>
   );
 }
 
@@ -97,7 +117,7 @@ function Unconnected({ state }: { readonly state: Connection }): JSX.Element {
         <section class="panel">
           <h1>The agent cannot be used</h1>
           <p class="muted">
-            Its card is at <code class="address">{cardUrl}</code>
+            Its card is at <code class="address">{cardSource}</code>
           </p>
           <FailureNotice failure={state.failure} />
           <div class="choices">

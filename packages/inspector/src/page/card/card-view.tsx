@@ -5,7 +5,7 @@ import { JsonTree } from "../content/json-tree.tsx";
 import { LinkText } from "../content/link-text.tsx";
 import { shown, shownLine } from "../content/shown.ts";
 import { CredentialsPanel } from "../session/credentials-panel.tsx";
-import { cardUrl } from "../session/session.ts";
+import { cardSource } from "../session/page-facts.ts";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { DifferencesPanel } from "./differences-panel.tsx";
 import { SignaturePanel } from "./signature-panel.tsx";
@@ -108,8 +108,8 @@ function RenderedCard({ card, text }: { readonly card: AgentCard; readonly text:
         </div>
       </section>
       <CredentialsPanel card={card} />
-      <SignaturePanel url={cardUrl} text={text} />
-      <DifferencesPanel url={cardUrl} text={text} />
+      <SignaturePanel url={cardSource} text={text} />
+      <DifferencesPanel url={cardSource} text={text} />
       <section class="panel">
         <h2>Skills</h2>
         {card.skills.slice(0, 200).map((skill) => (

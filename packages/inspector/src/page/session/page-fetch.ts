@@ -1,5 +1,6 @@
 import { isLoopbackHost } from "@a2a-connect/core/internal";
 import { credentialHeaders } from "./credentials.ts";
+import { forwardUrl } from "./page-facts.ts";
 
 /**
  * The `fetch` of every call that the page makes. The page may call only the server that it comes from, so a card's URL
@@ -18,9 +19,14 @@ function initOf(input: RequestInfo | URL, init: RequestInit | undefined): Reques
   return { method, body, signal, redirect, ...init };
 }
 
-/** The same resource, reached by the name of this machine that the page was opened by. */
-export function toPageOrigin(text: string): string {
+/** The same resource by a URL that the page may call: through `a2a inspect`, or by the name that the page was opened by. */
+function toPageOrigin(text: string): string {
   const url = new URL(text);
+  if (url.origin === location.origin) return url.href;
+  if (forwardUrl !== undefined) {
+    const target = `${forwardUrl}${encodeURIComponent(url.origin)}${url.pathname}${url.search}`;
+    return new URL(target, document.baseURI).href;
+  }
   const isThisServer =
     url.protocol === location.protocol &&
     url.port === location.port &&

@@ -2,6 +2,7 @@ import { type AgentClient, connectAgent } from "@a2a-connect/client";
 import type { AgentCard } from "@a2a-connect/proto";
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { explain, type Failure } from "./failure.ts";
+import { cardUrl } from "./page-facts.ts";
 import { pageFetch } from "./page-fetch.ts";
 
 /** How the page stands with the agent. */
@@ -17,9 +18,6 @@ export const connection: ReadonlySignal<Connection> = current;
 
 /** What the client found unusual, the newest last. */
 export const warnings: ReadonlySignal<readonly string[]> = latestWarnings;
-
-/** Where the agent's card is: beside the page. */
-export const cardUrl: string = new URL(".well-known/agent-card.json", document.baseURI).href;
 
 /** Reads the agent's card, and connects. What went wrong is in `connection`. */
 export async function connect(): Promise<void> {

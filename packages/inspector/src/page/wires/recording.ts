@@ -59,7 +59,6 @@ export class Exchange {
 /** A `fetch` that keeps what goes over the wire. */
 export interface Recording extends Framed<readonly Exchange[]> {
   readonly fetch: typeof fetch;
-  clear(): void;
 }
 
 export function createRecording(inner: typeof fetch): Recording {
@@ -67,10 +66,6 @@ export function createRecording(inner: typeof fetch): Recording {
   const framed = createFramed<readonly Exchange[]>(exchanges);
   return {
     ...framed,
-    clear() {
-      exchanges.length = 0;
-      framed.changed();
-    },
     async fetch(input, init) {
       const broken = new AbortController();
       const request = new Request(input, init);

@@ -5,8 +5,8 @@ import { type AgentInterface, SendMessageRequestSchema, StreamResponseSchema } f
 import type { JsonObject, JsonValue, Message } from "@bufbuild/protobuf";
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { explain, type Failure } from "../session/failure.ts";
+import { cardUrl } from "../session/page-facts.ts";
 import { pageFetch } from "../session/page-fetch.ts";
-import { cardUrl } from "../session/session.ts";
 import { createBreath, createFramed, type Framed } from "../ui/frame.ts";
 import { createRecording, type Recording } from "./recording.ts";
 
@@ -70,12 +70,12 @@ export class WireCall {
     try {
       const { protocolBinding, protocolVersion } = this.wire;
       await using agent = await connectAgent(cardUrl, {
-        fetch: this.recording.fetch,
+        // The card is no part of the call.
+        fetch: (input, init) => (urlOf(input) === cardUrl ? pageFetch : this.recording.fetch)(input, init),
         pinBinding: protocolBinding,
         pinVersion: protocolVersion,
         retry: { initialDelayMs: 400 },
       });
-      this.recording.clear(); // the card is no part of the call
       await this.#call(agent);
     } catch (error) {
       this.#failure.value = explain(error);
@@ -114,6 +114,10 @@ export class WireCall {
     this.#count += 1;
     this.#framed.changed();
   }
+}
+
+function urlOf(input: RequestInfo | URL): string {
+  return input instanceof Request ? input.url : String(input);
 }
 
 /** A stream that goes on over another connection when one breaks. */

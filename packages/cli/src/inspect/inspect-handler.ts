@@ -1,0 +1,201 @@
+import type { HttpHandler, HttpRequest, HttpResponse } from "@a2a-connect/bindings";
+import { chunksOf, isLoopbackHost, parseForeignUrl, readAtMost } from "@a2a-connect/core/internal";
+import { type InspectorPage, withInspector } from "@a2a-connect/server/internal";
+import { isObject, parseJson } from "../json.ts";
+
+/** An agent that is looked at. */
+export interface InspectedAgent {
+  readonly name: string;
+  /** The card as it is now, character for character. */
+  readonly readCard: () => Promise<string>;
+  /** Where the card came from; undefined for a file. */
+  readonly cardUrl: URL | undefined;
+  /** Calls the server that the card came from. */
+  readonly fetch: typeof fetch;
+  /** Calls other servers that the card names: those that the platform's guard allows. */
+  readonly guardedFetch: typeof fetch;
+}
+
+/** Longest request that is forwarded. */
+const maxBodyBytes = 32 * 2 ** 20;
+
+/**
+ * Serves the inspector's page for each agent below `/agents/<number>/`, with its card, and forwards the page's calls: to the server of
+ * the card, and to those that the card names. So it does not matter which pages the agents let call them.
+ */
+export function createInspectHandler(
+  agents: readonly InspectedAgent[],
+  loadPage: () => Promise<InspectorPage | undefined>,
+): HttpHandler {
+  const sites = agents.map((agent, index) => createSite(agent, index, agents, loadPage));
+  return async (request) => {
+    const { pathname, hostname } = new URL(request.url);
+    if (!isLoopbackHost(hostname)) return answer(421, "this server answers to names of this machine alone");
+    if (isForeign(request)) return answer(403, "only the inspector's own page may call this server");
+    const [, index = "", rest = ""] = /^\/agents\/(\d{1,4})(\/.*)$/.exec(pathname) ?? [];
+    const site = sites[Number(index)];
+    if (index !== "" && site !== undefined) return site(request, rest);
+    if (pathname === "/") return { status: 302, header: new Headers({ location: "/agents/0/" }) };
+    return answer(404, "there is nothing here; the inspector is at /");
+  };
+}
+
+/** What a page of another site could send: a browser says where a request comes from. */
+function isForeign({ header, url }: HttpRequest): boolean {
+  const origin = header.get("origin");
+  if (origin !== null && origin !== new URL(url).origin) return true;
+  const site = header.get("sec-fetch-site");
+  return (
+    site !== null && site !== "same-origin" && site !== "none" && header.get("sec-fetch-dest") !== "document"
+  );
+}
+
+type Site = (request: HttpRequest, path: string) => Promise<HttpResponse>;
+
+function createSite(
+  agent: InspectedAgent,
+  index: number,
+  agents: readonly InspectedAgent[],
+  loadPage: () => Promise<InspectorPage | undefined>,
+): Site {
+  let card = "";
+  const readCard = async (): Promise<string> => {
+    card = await agent.readCard();
+    return card;
+  };
+  const pages = withInspector(
+    new Map<string, HttpHandler>([
+      ["/", async () => answer(404, "the inspector's page is not part of this installation")],
+      ["/.well-known/agent-card.json", async () => json(200, await readCard())],
+    ]),
+    {
+      load: async () => {
+        const page = await loadPage();
+        return page && { ...page, html: withFacts(page.html, agent, index, agents) };
+      },
+    },
+  );
+  return async (request, path) => {
+    const page = pages.get(path);
+    if (page !== undefined) return page(request);
+    const [, target = "", rest = ""] = /^\/forward\/([^/]+)(\/.*)$/.exec(path) ?? [];
+    const origin = parseForeignUrl(decode(target))?.origin;
+    if (origin === undefined) return answer(404, "there is nothing here; the inspector is at /");
+    // A browser that opens an agent's answer would take it for a page of this server.
+    const wanted = request.header.get("sec-fetch-dest");
+    if (wanted !== null && wanted !== "empty")
+      return answer(403, "answers of agents are not opened as pages");
+    if (card === "") await readCard();
+    const call = fetchFor(agent, card, origin);
+    if (call === undefined) return answer(403, `the card does not name ${origin}`);
+    const query = new URL(request.url).search;
+    return forward(call, origin + rest + query, request);
+  };
+}
+
+/** What the page has to know: it reads these elements. */
+function withFacts(
+  html: string,
+  { cardUrl }: InspectedAgent,
+  index: number,
+  agents: readonly InspectedAgent[],
+): string {
+  const facts = {
+    forward: "forward/",
+    card: cardUrl?.href ?? "",
+    agents: JSON.stringify(agents.map(({ name }, at) => ({ name, href: `../${at}/`, isThis: at === index }))),
+  };
+  const elements = Object.entries(facts).map(
+    ([name, content]) => `<meta name="a2a-${name}" content="${escapeAttribute(content)}">\n`,
+  );
+  return html.replace("<title>", () => `${elements.join("")}<title>`);
+}
+
+function escapeAttribute(value: string): string {
+  return value.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+/** How to call a server; undefined for one that is neither the card's own nor named in the card. */
+function fetchFor(
+  { cardUrl, fetch, guardedFetch }: InspectedAgent,
+  card: string,
+  origin: string,
+): typeof globalThis.fetch | undefined {
+  if (origin === cardUrl?.origin) return fetch;
+  return namedOrigins(card).has(origin) ? guardedFetch : undefined;
+}
+
+/** The origins of the card's interfaces: of 1.0, and where earlier cards have them. */
+function namedOrigins(text: string): ReadonlySet<string> {
+  const card = parseJson(text);
+  if (!isObject(card)) return new Set();
+  const lists = [card["supportedInterfaces"], card["additionalInterfaces"]];
+  const interfaces = lists.flatMap((list) => (Array.isArray(list) ? list : []));
+  const urls = [card["url"], ...interfaces.map((each) => (isObject(each) ? each["url"] : undefined))];
+  return new Set(
+    urls.flatMap((url) => (typeof url === "string" ? (parseForeignUrl(url)?.origin ?? []) : [])),
+  );
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return "";
+  }
+}
+
+/** Fields that are about the connection to this server, or that the browser adds for it. */
+const ownFields =
+  /^(?::|connection$|keep-alive$|host$|origin$|referer$|cookie$|content-length$|transfer-encoding$|te$|upgrade$|accept-encoding$|sec-)/;
+
+/** Fields of an answer that are about the connection that it came over, or that would have an effect on the page's origin. */
+const dropped =
+  /^(?:connection$|keep-alive$|content-length$|content-encoding$|transfer-encoding$|set-cookie2?$|access-control-|clear-site-data$|strict-transport-security$|refresh$|link$|content-security-policy)/;
+
+async function forward(call: typeof fetch, url: string, request: HttpRequest): Promise<HttpResponse> {
+  const { method, signal } = request;
+  const body = await readAtMost(request.body, maxBodyBytes);
+  if (body === undefined) return answer(413, "the request is too large to be forwarded");
+  const headers = new Headers([...request.header].filter(([name]) => !ownFields.test(name)));
+  try {
+    const response = await call(url, {
+      method,
+      headers,
+      redirect: "manual",
+      signal,
+      ...(body.length === 0 ? {} : { body: new Uint8Array(body) }),
+    });
+    const header = new Headers([...response.headers].filter(([name]) => !dropped.test(name)));
+    header.set("content-security-policy", "default-src 'none'; sandbox");
+    header.set("x-content-type-options", "nosniff");
+    header.set("cache-control", "no-store");
+    return {
+      status: response.status,
+      header,
+      headAtOnce: true,
+      ...(response.body === null ? {} : { body: chunksOf(response.body) }),
+    };
+  } catch (error) {
+    signal.throwIfAborted();
+    return answer(502, `the agent cannot be reached: ${reasonOf(error)}`);
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
+function answer(status: number, message: string): HttpResponse {
+  return json(status, JSON.stringify({ error: { code: status, message } }));
+}
+
+function json(status: number, text: string): HttpResponse {
+  const header = new Headers({
+    "content-type": "application/json",
+    "x-content-type-options": "nosniff",
+    "cache-control": "no-store",
+  });
+  return { status, header, body: new TextEncoder().encode(text) };
+}

@@ -1,0 +1,63 @@
+import { type Listener, listen } from "@a2a-connect/node";
+import { nodePlatform } from "@a2a-connect/node/client";
+import type { CommandContext } from "../context.ts";
+import { runServer } from "../serve/run-server.ts";
+import { createInspectHandler, type InspectedAgent } from "./inspect-handler.ts";
+
+/** Where the page is served. */
+export interface InspectFlags {
+  readonly port: number;
+}
+
+/**
+ * Serves the inspector's page for agents on this machine, until the user interrupts.
+ *
+ * @param references of the agents; none: the one of `--agent-card`
+ * @throws CliError CARD_NOT_FOUND, UNREACHABLE
+ */
+export async function runInspect(
+  context: CommandContext,
+  references: readonly string[],
+  { port }: InspectFlags,
+): Promise<void> {
+  const { output } = context;
+  const { loadInspector } = await import("@a2a-connect/inspector");
+  await using opened = new AsyncDisposableStack();
+  const agents: InspectedAgent[] = [];
+  for (const reference of references.length === 0 ? [undefined] : references) {
+    agents.push(await findAgent(context, reference, opened));
+  }
+  await runServer<Listener>(
+    context,
+    { port, graceMs: 0 },
+    () => listen(createInspectHandler(agents, loadInspector), { port }),
+    async ({ url }) => {
+      await output.document({ url: `${url}/`, agents: agents.map(({ name }) => name) });
+      for (const { name } of agents) await output.field("Agent", name);
+      await output.field("Inspector", `${url}/`);
+      await output.note("Open it in a browser; Ctrl-C stops it");
+    },
+  );
+}
+
+async function findAgent(
+  context: CommandContext,
+  reference: string | undefined,
+  opened: AsyncDisposableStack,
+): Promise<InspectedAgent> {
+  const { text, url, settings, read } = await context.receiveCard(reference);
+  const { name } = await read();
+  const cardUrl = url === undefined ? undefined : new URL(url);
+  const platform = nodePlatform({
+    tls: settings.insecure ? { insecure: true } : {},
+    ...(cardUrl === undefined ? {} : { cardUrl }),
+  });
+  opened.defer(() => platform.close());
+  const { fetch = globalThis.fetch, guardedFetch = fetch } = platform;
+  const readCard = async (): Promise<string> => {
+    if (cardUrl === undefined) return text;
+    const response = await fetch(cardUrl, { headers: { accept: "application/json" } });
+    return response.ok ? await response.text() : text;
+  };
+  return { name, readCard, cardUrl, fetch, guardedFetch };
+}
