@@ -8,12 +8,14 @@ import { startAgent, temporaryDirectory } from "../faults/agent-process.ts";
 import { inChromium, launchChromium } from "./launch-chromium.ts";
 import { type ServedPage, servePage } from "./serve-page.ts";
 
-const bindings = {
-  Connect: "urn:a2a-connect:binding:connect:v1",
-  "gRPC-Web": "urn:a2a-connect:binding:grpc-web:v1",
-  "JSON-RPC": "JSONRPC",
-  "HTTP+JSON": "HTTP+JSON",
-};
+const interfaces = [
+  ["Connect", "urn:a2a-connect:binding:connect:v1", "1.0"],
+  ["gRPC-Web", "urn:a2a-connect:binding:grpc-web:v1", "1.0"],
+  ["JSON-RPC", "JSONRPC", "1.0"],
+  ["HTTP+JSON", "HTTP+JSON", "1.0"],
+  ["JSON-RPC of A2A 0.3", "JSONRPC", "0.3"],
+  ["HTTP+JSON of A2A 0.3", "HTTP+JSON", "0.3"],
+] as const;
 
 describe("the client in a browser", inChromium, () => {
   let served: ServedPage;
@@ -27,7 +29,7 @@ describe("the client in a browser", inChromium, () => {
     served.close();
   });
 
-  describe.each(Object.entries(bindings))("over %s", (_, binding) => {
+  describe.each(interfaces)("over %s", (_, binding, version) => {
     it("discovers the agent, answers its question and reads the result", async () => {
       const agent = await startAgent(temporaryDirectory());
       const page = await openPage(browser, served.url);
@@ -36,11 +38,9 @@ describe("the client in a browser", inChromium, () => {
         asked.push(question);
         return "blue";
       });
-      const found = await page.evaluate(([url, name]) => clientPage.connect(url, name), [
-        agent.url,
-        binding,
-      ] as const);
-      expect(found).toEqual({ name: "a2a-connect reference agent", binding });
+      const asking = [agent.url, binding, version] as const;
+      const found = await page.evaluate((given) => clientPage.connect(...given), asking);
+      expect(found).toEqual({ name: "a2a-connect reference agent", binding, version });
       expect(await page.evaluate(() => clientPage.run("ask Which colour?"))).toContain("blue");
       expect(asked).toEqual(["Which colour?"]);
     });
@@ -59,7 +59,8 @@ describe("the client in a browser", inChromium, () => {
           agent = await startAgent(dataDir, "--port", port);
         }
       });
-      await page.evaluate(([url, name]) => clientPage.connect(url, name), [agent.url, binding] as const);
+      const asking = [agent.url, binding, version] as const;
+      await page.evaluate((given) => clientPage.connect(...given), asking);
       // A durable command: the restarted agent goes on with it.
       await page.evaluate(() => clientPage.stream("stream 20 10"));
       expect(events.map(kindOf)).toEqual([

@@ -1,6 +1,7 @@
 import { extensionsHeader, idempotencyKeyHeader, versionHeader } from "@a2a-connect/core/internal";
 import { cors } from "@connectrpc/connect";
 import { eventIdHeader, type HttpHandler, type HttpRequest, type HttpResponse } from "./http.ts";
+import { olderExtensionsHeader } from "./v03/methods.ts";
 
 /** Which browser pages may call. */
 export interface CorsOptions {
@@ -32,6 +33,7 @@ const allowedHeaders = [
   "tracestate",
   versionHeader,
   extensionsHeader,
+  olderExtensionsHeader,
 ];
 
 const exposedHeaders = [
@@ -43,6 +45,7 @@ const exposedHeaders = [
   "www-authenticate",
   versionHeader,
   extensionsHeader,
+  olderExtensionsHeader,
   eventIdHeader,
 ];
 

@@ -2,8 +2,12 @@ import type { JsonValue } from "@bufbuild/protobuf";
 
 /** What the test asks the page to do with `@a2a-connect/client`. Messages are in ProtoJSON. */
 export interface ClientPageApi {
-  /** Discovers the agent by its card and settles on a binding; its name and the binding in use. */
-  connect(agentUrl: string, binding: string): Promise<{ readonly name: string; readonly binding: string }>;
+  /** Discovers the agent by its card, and calls this interface alone; its name and the interface in use. */
+  connect(
+    agentUrl: string,
+    binding: string,
+    version: string,
+  ): Promise<{ readonly name: string; readonly binding: string; readonly version: string }>;
   /** `run`; questions are answered by `answer` of the test. */
   run(text: string): Promise<string>;
   /** `stream`, its events to `seen` one by one, to the end. */

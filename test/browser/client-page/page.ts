@@ -7,12 +7,14 @@ import "./page-api.ts";
 let agent: AgentClient;
 
 globalThis.clientPage = {
-  async connect(agentUrl, pinBinding) {
+  async connect(agentUrl, pinBinding, pinVersion) {
     agent = await connectAgent(agentUrl, {
       pinBinding,
+      pinVersion,
       retry: { initialDelayMs: 50, maxDelayMs: 200 }, // the test restarts the agent at once
     });
-    return { name: agent.card.name, binding: agent.interface.protocolBinding };
+    const { protocolBinding: binding, protocolVersion: version } = agent.interface;
+    return { name: agent.card.name, binding, version };
   },
   async run(text) {
     const result = await agent.run(text, { onInputRequired: ({ text: question }) => answer(question) });
