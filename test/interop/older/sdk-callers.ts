@@ -137,7 +137,7 @@ function textOf(parts: readonly Part[] = []): string {
 
 /** The client of `a2a-sdk` 0.3, in a process of its own. */
 export async function startPythonCaller(): Promise<OlderCaller> {
-  const peer = await startPeer(olderPython.caller, "");
+  const peer = await startPeer(olderPython.peer, "");
   return {
     bindings,
     without: {},

@@ -135,7 +135,7 @@ export const languages: readonly Language[] = [
 const olderVenv = `${cache}/python-0.3/venv`;
 
 /** The official Python SDK of A2A 0.3, which needs an environment of its own. */
-export const olderPython: Installation & { readonly caller: Command } = {
+export const olderPython: Installation & { readonly peer: Command } = {
   name: "Python with the SDK 0.3",
   toolchain: { line: ["python3", "--version"] },
   inputs: ["test/interop/older/requirements.txt"],
@@ -151,8 +151,8 @@ export const olderPython: Installation & { readonly caller: Command } = {
       ],
     },
   ],
-  caller: {
-    line: [`${olderVenv}/bin/python`, "test/interop/older/sdk_caller.py"],
+  peer: {
+    line: [`${olderVenv}/bin/python`, "test/interop/older/sdk_peer.py"],
     env: { PYTHONDONTWRITEBYTECODE: "1" },
   },
 };
