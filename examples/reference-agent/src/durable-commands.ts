@@ -2,6 +2,7 @@ import type { DurableEvent, DurableTask } from "@a2a-connect/server";
 import type { Command } from "./command.ts";
 import { chunks, filler } from "./filler.ts";
 import { goOnWith } from "./tck-rows.ts";
+import { tour } from "./tour.ts";
 
 const hour = 3_600_000;
 
@@ -62,6 +63,30 @@ export function createDurableCommands(sideEffect: SideEffect): readonly Command<
       async *run(task, [question = ""]) {
         const answer = yield* task.ask(question);
         yield* goOnWith(task, answer.message, () => [task.artifact({ name: "answer", text: answer.text })]);
+      },
+    },
+    {
+      usage: "tour               text, a table and a picture, as they stream in",
+      pattern: /^tour$/,
+      run: tour,
+    },
+    {
+      usage:
+        "crash              the process is killed, a new one goes on (only where npm start has started it)",
+      pattern: /^crash$/,
+      async *run(task) {
+        const killed = await task.step("process", () => process.pid);
+        if (killed === process.pid) {
+          if (process.send === undefined) {
+            yield task.reject("Nothing would start this process again: use npm start, without --open.");
+            return;
+          }
+          process.send("crash");
+          await new Promise<never>(() => {}); // it does not come to an end
+        }
+        yield task.complete(
+          `Process ${killed} was killed. This is process ${process.pid}, which went on with all tasks.`,
+        );
       },
     },
     {

@@ -29,7 +29,7 @@ const durable = {
   name: "Durable commands",
   description: "Streams, asks, sleeps, does steps. A crash does not show in its tasks: they go on.",
   tags: ["reference", "testing", "durable"],
-  examples: ["stream 10 200", "ask What is your name?", "steps 5 1000"],
+  examples: ["tour", "ask What is your name?", "stream 50 200", "steps 5 1000", "crash"],
 } satisfies SkillDefinition;
 
 const restarting = {

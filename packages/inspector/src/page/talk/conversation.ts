@@ -14,15 +14,19 @@ export function send(outgoing: Outgoing): void {
     void asking.answer(outgoing.parts);
     return;
   }
+  begin(outgoing);
+}
+
+/** Sends an example of a skill, also while the agent waits for something else. */
+export function sendExample(example: string, skill: string | undefined): void {
+  begin({ parts: [text(example)], skill });
+}
+
+function begin(outgoing: Outgoing): void {
   const contextId = current.value.findLast(({ fold }) => fold.contextId !== "")?.fold.contextId ?? "";
   const exchange = new Exchange(outgoing);
   current.value = [...current.value, exchange];
   void exchange.start(contextId);
-}
-
-/** Sends an example of a skill. */
-export function sendExample(example: string, skill: string | undefined): void {
-  send({ parts: [text(example)], skill });
 }
 
 /** Shows a task in the conversation, so that a person can answer what its agent has asked. */

@@ -54,6 +54,32 @@ function Skill({ skill }: { readonly skill: AgentSkill }): JSX.Element {
   );
 }
 
+/** Examples that stay at hand in a conversation. */
+const maxChips = 8;
+
+/** The skills' examples in one row. */
+export function ExampleChips({ card }: { readonly card: AgentCard }): JSX.Element | null {
+  const examples = card.skills.flatMap(({ id, examples: texts }) =>
+    texts.map((example) => ({ id, example })),
+  );
+  if (examples.length === 0) return null;
+  return (
+    <fieldset class="chips">
+      <legend class="hidden">Examples</legend>
+      {examples.slice(0, maxChips).map(({ id, example }) => (
+        <button
+          key={`${id} ${example}`}
+          type="button"
+          class="button small example"
+          onClick={() => sendExample(example, id)}
+        >
+          {shownLine(example, 40)}
+        </button>
+      ))}
+    </fieldset>
+  );
+}
+
 function countWires({ supportedInterfaces }: AgentCard): string {
   const { size } = new Set(supportedInterfaces.map(({ protocolBinding }) => protocolBinding));
   return size === 1 ? "1 wire" : `${size} wires`;

@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { Composer } from "./composer.tsx";
 import { clear, exchanges } from "./conversation.ts";
 import { ExchangeView } from "./exchange-view.tsx";
-import { Start } from "./start.tsx";
+import { ExampleChips, Start } from "./start.tsx";
 
 /** How near the end of the conversation a person must be for it to scroll by itself, in pixels. */
 const nearEnd = 120;
@@ -13,6 +13,7 @@ const nearEnd = 120;
 export function TalkView({ card }: { readonly card: AgentCard }): JSX.Element {
   const scroller = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
+  const before = useRef(0);
   const list = exchanges.value;
   useEffect(() => {
     const box = scroller.current;
@@ -24,6 +25,10 @@ export function TalkView({ card }: { readonly card: AgentCard }): JSX.Element {
     observer.observe(content);
     return () => observer.disconnect();
   }, []);
+  useEffect(() => {
+    isAtEnd.current = true; // a person who sends something wants to see what comes of it
+    scroller.current?.scrollTo({ top: list.length === 0 ? 0 : scroller.current.scrollHeight });
+  }, [list.length]);
   return (
     <div class="talk">
       {list.length === 0 ? null : (
@@ -37,8 +42,11 @@ export function TalkView({ card }: { readonly card: AgentCard }): JSX.Element {
       <div
         class="scroller"
         ref={scroller}
-        onScroll={({ currentTarget: box }) => {
-          isAtEnd.current = box.scrollHeight - box.scrollTop - box.clientHeight < nearEnd;
+        onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
+          // Content that grows also leaves the end behind; only a person scrolls back.
+          if (scrollTop < before.current) isAtEnd.current = false;
+          if (scrollHeight - scrollTop - clientHeight < nearEnd) isAtEnd.current = true;
+          before.current = scrollTop;
         }}
       >
         <div class="column" role="log" aria-label="Conversation">
@@ -49,6 +57,7 @@ export function TalkView({ card }: { readonly card: AgentCard }): JSX.Element {
           )}
         </div>
       </div>
+      {list.length === 0 ? null : <ExampleChips card={card} />}
       <Composer />
     </div>
   );
