@@ -12,7 +12,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
  */
 const mostNames = {
   "packages/core/src/index.ts": 36,
-  "packages/server/src/index.ts": 51,
+  "packages/server/src/index.ts": 52,
   "packages/client/src/index.ts": 50,
   "packages/node/src/index.ts": 25,
 } as const;

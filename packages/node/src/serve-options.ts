@@ -72,6 +72,7 @@ const shapes: Record<keyof (ServeOptions & ServeAgentsOptions & AgentToServe), S
   agent: { words: "what defineAgent returned", holds: isDefinition },
   allowedHosts: texts,
   assumeVersion: text,
+  audit: call,
   auth: object,
   cardMaxAgeSeconds: number,
   catalogHost: object,

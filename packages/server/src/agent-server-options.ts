@@ -11,6 +11,7 @@ import type { EngineLimits, LogRecord } from "./engine/engine-context.ts";
 import type { RateLimits } from "./gates/rate-limits.ts";
 import type { TenantPredicate } from "./gates/tenant-gate.ts";
 import type { InspectorOptions } from "./inspector-routes.ts";
+import type { AuditRecord } from "./operations/audit.ts";
 import type { PushOptions } from "./push/push-options.ts";
 import type { TaskStore } from "./store/task-store.ts";
 
@@ -124,6 +125,11 @@ export interface AgentServerOptions {
    * has its stack.
    */
   readonly log?: (record: LogRecord) => void;
+  /**
+   * Gets a record for each call and each change of a task's state, to be written as one line of JSON. It has no content and no
+   * credentials. Default: there is no audit.
+   */
+  readonly audit?: (record: AuditRecord) => void;
   /** The least important records of the default log: `info` (default), `warn`, `error`, or `off` for none. */
   readonly logLevel?: LogLevel;
   /** Default: the machine's. */

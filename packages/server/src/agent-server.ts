@@ -16,7 +16,7 @@ import { createKeySetHandler } from "./card/key-set.ts";
 import { writeInBothForms } from "./card/older-card.ts";
 import { createConsoleLog, type OperatorLog } from "./console-log.ts";
 import { systemClock } from "./engine/clock.ts";
-import { defaultEngineLimits, type LogRecord } from "./engine/engine-context.ts";
+import { defaultEngineLimits, type LogRecord, type StateChange } from "./engine/engine-context.ts";
 import { defaultRetentionMs, Retention } from "./engine/retention.ts";
 import { TaskEngine } from "./engine/task-engine.ts";
 import { accessGate, authGate } from "./gates/auth-gate.ts";
@@ -28,6 +28,7 @@ import { RateLimiter } from "./gates/rate-limits.ts";
 import { tenantGate } from "./gates/tenant-gate.ts";
 import { versionGate } from "./gates/version-gate.ts";
 import { withInspector } from "./inspector-routes.ts";
+import { type Audit, AuditTrail } from "./operations/audit.ts";
 import { implementService } from "./operations/implementation.ts";
 import { plainRoutes, resourceMetadataPath } from "./plain-routes.ts";
 import { PushSender } from "./push/push-sender.ts";
@@ -99,7 +100,19 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   const skills = createSkillSwitches(agent, () => cards.change());
   const push = options.push && new PushSender({ store, clock, log, limits }, options.push);
   const onDeliveryDue = () => push?.wake();
-  const engine = new TaskEngine({ store, agent, skills, clock, randomId, limits, log, onDeliveryDue });
+  const audit = options.audit && new AuditTrail(guardAudit(options.audit, log), clock);
+  const onState = audit && ((change: StateChange) => audit.noteState(change));
+  const engine = new TaskEngine({
+    store,
+    agent,
+    skills,
+    clock,
+    randomId,
+    limits,
+    log,
+    onDeliveryDue,
+    onState,
+  });
   const forget = (before: number) => engine.forget(before);
   const retention = new Retention({ store, clock, log, forget }, options.retentionMs ?? defaultRetentionMs);
 
@@ -144,7 +157,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     ...(access === undefined ? [] : [accessGate(access)]),
   ];
   const service = implementService(
-    { agent, engine, store, cards, push, longPollMs, maxPageBytes, expiryClock, rates },
+    { agent, engine, store, cards, push, longPollMs, maxPageBytes, expiryClock, rates, audit },
     gates,
   );
 
@@ -244,6 +257,17 @@ export function answersOlder({
 
 /** The server sends to slower webhooks again after the next start; a stop does not wait for them. */
 const pushGraceMs = 1_000;
+
+/** An audit that cannot be written is said in the log, and does not end a task. */
+function guardAudit(write: Audit, log: OperatorLog): Audit {
+  return (record) => {
+    try {
+      write(record);
+    } catch (error) {
+      log({ level: "error", message: "a line of the audit could not be written", error });
+    }
+  };
+}
 
 /** The log of the options, else the console's. A log function that throws must not end a task. */
 export function guardLog({ log, logLevel }: Pick<AgentServerOptions, "log" | "logLevel">): OperatorLog {

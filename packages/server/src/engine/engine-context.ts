@@ -1,8 +1,9 @@
 import type { ReadTurns } from "@a2a-connect/core/internal";
+import type { TaskState } from "@a2a-connect/proto";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
 import type { ServedAgent } from "../agent/served-agent.ts";
 import type { SkillSwitches } from "../agent/skill-switches.ts";
-import type { TaskStore } from "../store/task-store.ts";
+import type { Owner, TaskStore } from "../store/task-store.ts";
 import type { Clock } from "./clock.ts";
 import type { JournalCodec } from "./durable/journal-codec.ts";
 import type { EventBudget } from "./live-tail.ts";
@@ -97,6 +98,19 @@ export interface LogRecord {
   readonly error?: unknown;
 }
 
+/** A task has another state, and that is durable. */
+export interface StateChange {
+  readonly owner: Owner;
+  readonly taskId: string;
+  readonly contextId: string;
+  readonly skill: string | undefined;
+  /** Undefined: it was just created. */
+  readonly before: TaskState | undefined;
+  readonly after: TaskState;
+  /** Of the lifecycle report, such as `capacity`. */
+  readonly reason: string | undefined;
+}
+
 /** What all parts of the engine use. */
 export interface EngineContext {
   readonly store: TaskStore;
@@ -111,6 +125,8 @@ export interface EngineContext {
   readonly randomId: () => string;
   readonly limits: EngineLimits;
   readonly log: (record: LogRecord) => void;
+  /** Told of every change of state. Undefined: nothing asks. */
+  readonly onState?: ((change: StateChange) => void) | undefined;
   /** Called with every timer that was committed, so that the task is woken then. */
   readonly onWakeTime: (at: number) => void;
   /** Called when a commit has made deliveries to webhooks due. */

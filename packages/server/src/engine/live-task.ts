@@ -1,4 +1,4 @@
-import { a2aError, canTransition, isInterrupted, isTerminal } from "@a2a-connect/core";
+import { a2aError, canTransition, isInterrupted, isTerminal, readLifecycleReport } from "@a2a-connect/core";
 import { applyStep, copyTask, findArtifact } from "@a2a-connect/core/internal";
 import {
   type Message,
@@ -627,8 +627,12 @@ export class LiveTask {
   #publish(batch: readonly Pending[]): void {
     this.#seen = undefined;
     for (const { step, payload, response, entry } of batch) {
+      const before = this.#task?.status?.state;
       if (step.case !== undefined) {
         this.#task = applyStep(this.#task, step);
+      }
+      if (this.#context.onState !== undefined) {
+        this.#noteState(before);
       }
       if (response !== undefined && entry.generation !== undefined) {
         this.#readers.publish(new CommittedEvent(entry.generation, response, payload.length));
@@ -642,6 +646,15 @@ export class LiveTask {
       this.#context.onWakeTime(this.wakeAt);
     }
     this.#readers.committed(this.#committed.sequence);
+  }
+
+  #noteState(before: TaskState | undefined): void {
+    const status = this.#task?.status;
+    if (status !== undefined && status.state !== before) {
+      const { owner, name, skill } = this;
+      const reason = readLifecycleReport(status.message?.metadata).reason;
+      this.#context.onState?.({ owner, ...name, skill, before, after: status.state, reason });
+    }
   }
 
   #lose(error: unknown): void {

@@ -19,6 +19,7 @@ import type { Gate, GatedCall } from "../gates/gate.ts";
 import type { RateLimiter } from "../gates/rate-limits.ts";
 import type { PushSender } from "../push/push-sender.ts";
 import type { TaskStore } from "../store/task-store.ts";
+import type { AuditTrail } from "./audit.ts";
 import { expiringStream } from "./expiring-stream.ts";
 import { getTask } from "./get-task.ts";
 import { readLastEventId } from "./last-event-id.ts";
@@ -42,6 +43,8 @@ export interface OperationContext {
   readonly longPollMs: number;
   /** Bytes of a page of ListTasks. */
   readonly maxPageBytes: number;
+  /** Gets a line for each call. Undefined: there is no audit. */
+  readonly audit: AuditTrail | undefined;
   /** Refuses what callers do too often. Undefined: nothing. */
   readonly rates: RateLimiter | undefined;
   /** Ends streams whose credentials expire. Undefined: they go on. */
@@ -68,9 +71,9 @@ export function implementService(context: OperationContext, gates: readonly Gate
   for (const method of Object.values(methods)) {
     const entry = spec.methods[method.localName];
     if (entry?.kind === "unary") {
-      entry.impl = guardUnary(method, entry.impl, gates);
+      entry.impl = auditUnary(method, guardUnary(method, entry.impl, gates), context.audit);
     } else if (entry?.kind === "server_streaming") {
-      entry.impl = guardStream(method, entry.impl, gates, context);
+      entry.impl = auditStream(method, guardStream(method, entry.impl, gates, context), context.audit);
     }
   }
   return spec;
@@ -81,6 +84,45 @@ type UnaryImpl = (
   context: HandlerContext,
 ) => Promise<MessageInitShape<DescMessage>> | MessageInitShape<DescMessage>;
 type StreamImpl = (request: Message, context: HandlerContext) => AsyncIterable<MessageInitShape<DescMessage>>;
+
+function auditUnary(method: RpcMethod, impl: UnaryImpl, audit: AuditTrail | undefined): UnaryImpl {
+  if (audit === undefined) {
+    return impl;
+  }
+  return async (request, context) => {
+    const call = audit.begin(method, request, context);
+    try {
+      const answer = await impl(request, context);
+      call.saw(answer);
+      call.end();
+      return answer;
+    } catch (error) {
+      call.end(error);
+      throw error;
+    }
+  };
+}
+
+function auditStream(method: RpcMethod, impl: StreamImpl, audit: AuditTrail | undefined): StreamImpl {
+  if (audit === undefined) {
+    return impl;
+  }
+  return async function* (request, context) {
+    const call = audit.begin(method, request, context);
+    let failure: unknown;
+    try {
+      for await (const event of impl(request, context)) {
+        call.saw(event);
+        yield event;
+      }
+    } catch (error) {
+      failure = error;
+      throw error;
+    } finally {
+      call.end(failure);
+    }
+  };
+}
 
 function guardUnary(method: RpcMethod, impl: UnaryImpl, gates: readonly Gate[]): UnaryImpl {
   return (request, context) => {
