@@ -66,6 +66,7 @@ const promptHints: readonly (readonly [names: string, hint: string])[] = [
     "renew the certificate, trust its authority (NODE_EXTRA_CA_CERTS=FILE), or for development --insecure",
   ],
   ["`platform.transports`", "ask the operator of the agent for an interface with one of these bindings"],
+  ["`protocolVersions:", "name the version that it has, such as --protocol 0.3"],
   ["`connectTimeoutMs`", "check the server: it accepts connections but does not answer"],
   ["`maxCardBytes`", "tell the operator of the agent"],
 ];

@@ -58,8 +58,8 @@ const table = [
     flag: "a2a-version",
     short: "protocol",
     argument: "version",
-    description: "protocol version to use, and no other, such as 0.3 of an agent that speaks both",
-    builtIn: "1.0, or 0.3 or 0.2 of an agent that has no newer one",
+    description: "protocol version to use, and no other, such as 0.3",
+    builtIn: "the highest that both sides support, 1.0 or later",
   },
   {
     flag: "output",

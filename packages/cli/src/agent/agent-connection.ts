@@ -1,5 +1,5 @@
 import { CardNotFoundError } from "@a2a-connect/client";
-import { untilAborted } from "@a2a-connect/core/internal";
+import { protocolVersion, untilAborted } from "@a2a-connect/core/internal";
 import { type NodeConnectOptions, nodePlatform } from "@a2a-connect/node/client";
 import type { CliIo } from "../cli-io.ts";
 import { defined } from "../json.ts";
@@ -78,6 +78,7 @@ export async function prepareConnection(situation: AgentSituation): Promise<Agen
     options: {
       ...defined({
         pinVersion: settings.a2aVersion,
+        protocolVersions: [protocolVersion], // below it only what the user names (a2a-cli §13.2)
         pinBinding: settings.pinBinding,
         expect: settings.cardVersion === undefined ? undefined : { cardVersion: settings.cardVersion },
       }),

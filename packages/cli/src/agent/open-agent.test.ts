@@ -72,6 +72,16 @@ describe("the version (A2ACLI_VER_001)", () => {
     expect(versions).toEqual(["1.0", "1.0"]);
   });
 
+  it("is not below 1.0 unless that is named, which the hint says", async () => {
+    const path = join(directory, "older.json");
+    const card = await (await fetch(`${agent.url}/.well-known/agent-card.json`)).json();
+    await writeFile(path, JSON.stringify({ ...card, supportedInterfaces: undefined }));
+    const refused = await runCommand(["send", "echo hi", "-a", path]);
+    expect(refused.exitCode).toBe(1);
+    expect(refused.stderr).toMatch(/A2A 0\.3 .*VersionNotSupportedError.*\nhint: .*--protocol 0\.3/);
+    expect((await runCommand(["send", "echo hi", "-a", path, "--protocol", "0.3"])).stdout).toContain("hi");
+  });
+
   for (const version of ["0.3", "9.9"]) {
     it(`is an error when it is ${version} and the agent does not speak that, and nothing is sent`, async () => {
       const before = recorder.calls.length;
