@@ -56,7 +56,8 @@ export const serverArrows: Arrows = {
   operations: ["engine", "gates", "push", "card"],
   "agent-server": ["operations"],
   host: ["agent-server"],
-  index: ["host"],
+  mount: ["agent-server"],
+  index: ["host", "mount"],
 };
 
 /** Every room to the left of `room`. `store-*` and `examples/*` match any room with that beginning. */

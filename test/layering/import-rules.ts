@@ -70,9 +70,9 @@ function checkServerRooms(from: string, to: string): string | undefined {
     : `${room} is not right of ${wanted}`;
 }
 
-/** `engine` for packages/server/src/engine/events.ts, `agent-server` for the files beside the folders, except `index`. */
+/** `engine` for packages/server/src/engine/events.ts, `agent-server` for the files beside the folders, except `index` and `internal`. */
 function serverRoom(path: string): string {
-  if (path === "packages/server/src/index.ts") {
+  if (path === "packages/server/src/index.ts" || path === "packages/server/src/internal.ts") {
     return "index";
   }
   return /^packages\/server\/src\/([^/]+)\//.exec(path)?.[1] ?? "agent-server";

@@ -1,4 +1,4 @@
-/** What the bench uses of Express, whose types are a package of their own. */
+/** What the bench and the tests use of Express, whose types are a package of their own. */
 declare module "express" {
   import type { IncomingMessage, Server, ServerResponse } from "node:http";
 
@@ -6,9 +6,13 @@ declare module "express" {
 
   export interface Application {
     use(path: string, handler: RequestHandler): this;
+    use(handler: RequestHandler): this;
     /** The callback is told of an error, or nothing when the server listens. */
     listen(port: number, host: string, listening: (error?: Error) => void): Server;
   }
+
+  /** Parses bodies. */
+  export function json(): RequestHandler;
 
   function createApplication(): Application;
 

@@ -1,14 +1,16 @@
-import type { ClientCertificate } from "@a2a-connect/core/internal";
+import type { ClientCertificate, MountPoint } from "@a2a-connect/core/internal";
 
 /** One HTTP request, the same for all our wires: Connect's `UniversalServerRequest` with a body of bytes. */
 export interface HttpRequest {
   /** "1.0", "1.1" or "2.0". */
   readonly httpVersion: string;
-  /** An absolute URL. */
+  /** An absolute URL. Of a server that is mounted, it does not have the path of the mount any more. */
   readonly url: string;
+  /** Where the server is mounted in another one. Undefined: it has a port of its own. */
+  readonly mount?: MountPoint | undefined;
   /**
-   * Whether the server listens on loopback addresses only. Then every caller is a program on this machine: a client, a
-   * proxy, a tunnel or a browser. Default false.
+   * Whether the server is for this machine alone: it listens on loopback addresses only, or it is mounted and knows that of this
+   * request. Then every caller is a program on this machine: a client, a proxy, a tunnel or a browser. Default false.
    */
   readonly boundToLoopback?: boolean;
   /**

@@ -193,7 +193,7 @@ export class CallContext implements HandlerContext {
     if (request.hold !== undefined) {
       this.values.set(answerBudgetKey, request);
     }
-    if (request.trustsProxies === true) {
+    if (request.trustsProxies === true || request.mount !== undefined) {
       this.values.set(forwardedUrlKey, request);
     }
   }

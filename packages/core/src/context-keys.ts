@@ -28,6 +28,16 @@ export const principalKey: ContextKey<Principal> = createContextKey(anonymousPri
 export interface ForwardedUrlSource {
   /** The base URL that a trusted proxy told, without a trailing slash. Undefined when no trusted proxy told one. */
   readonly forwardedUrl?: string | undefined;
+  /** Where the server is mounted in another one. Undefined: it has a port of its own. */
+  readonly mount?: MountPoint | undefined;
+}
+
+/** The place of a server inside another one. */
+export interface MountPoint {
+  /** Scheme and authority of the other server, as the caller's request names them. */
+  readonly origin: string;
+  /** The path below which it answers, such as `/a2a`; empty: all paths. No trailing slash. */
+  readonly path: string;
 }
 
 /** Where the caller reaches this server; unknown by default. */

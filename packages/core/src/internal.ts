@@ -20,7 +20,9 @@ export {
   type ClientCertificate,
   callerKey,
   extensionsKey,
+  type ForwardedUrlSource,
   forwardedUrlKey,
+  type MountPoint,
   protocolVersionKey,
 } from "./context-keys.ts";
 export {

@@ -1,15 +1,28 @@
 import type { HttpHandler, HttpRequest, HttpResponse } from "@a2a-connect/bindings";
 import type { SharedBudget } from "@a2a-connect/core/internal";
+import { createUnreadAnswers } from "@a2a-connect/server/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { Arrivals } from "./arrivals.ts";
-import type { BodyBudget } from "./body-budget.ts";
+import { Arrivals } from "./arrivals.ts";
+import { BodyBudget } from "./body-budget.ts";
+import { createCallerNetworkReader } from "./caller-network.ts";
+import { createForwardedUrlReader } from "./forwarded-url.ts";
+import type { ListenLimits, ListenOptions } from "./listen-options.ts";
 import { CallSignal, type Incoming, NodeRequest, type RequestContext } from "./node-request.ts";
 import { plainError } from "./plain-error.ts";
 import { RequestBody } from "./request-body.ts";
 import { type Patience, type ResponseSink, sendResponse } from "./send-response.ts";
-import type { Starts } from "./starts.ts";
-import type { BodyTurns } from "./turns.ts";
-import type { WriteBuffers } from "./write-buffers.ts";
+import { Starts } from "./starts.ts";
+import { type BodyTurns, Turns } from "./turns.ts";
+import { WriteBuffers } from "./write-buffers.ts";
+
+/** Bytes of bodies that are made into messages in one turn of the event loop; a longer one takes several. */
+const smallBodyBytes = 64 * 1024;
+
+/** Requests that are read in one turn of the event loop, of all connections. */
+const maxArrivalsInATurn = 256;
+
+/** Requests that are begun in one turn of the event loop, of all connections, and calls that are answered. */
+export const maxStartsInATurn = 64;
 
 /** What all requests of one port share. */
 export interface ExchangeContext extends RequestContext {
@@ -35,9 +48,46 @@ export interface ExchangeContext extends RequestContext {
   /** The memory of what was written and not read. */
   readonly buffers: WriteBuffers;
   /** The calls without a complete response. */
-  readonly inFlight: Set<CallSignal>;
+  inFlight: Set<Pick<CallSignal, "abort">>;
   /** Set once, when the port stops accepting. */
   draining: boolean;
+}
+
+/** What the requests of a port, or of a mount, come from. */
+interface ExchangeOptions {
+  readonly scheme: ExchangeContext["scheme"];
+  readonly limits: ListenLimits;
+  readonly trustedProxies: ListenOptions["trustedProxies"];
+  readonly onError: ListenOptions["onError"];
+  readonly onWarning: ListenOptions["onWarning"];
+}
+
+/** @throws Error when a trusted proxy is no address */
+export function createExchangeContext(
+  handler: HttpHandler,
+  { scheme, limits, trustedProxies = [], onError, onWarning }: ExchangeOptions,
+): ExchangeContext {
+  return {
+    handler,
+    scheme,
+    boundToLoopback: false,
+    stalledReaderTimeoutMs: limits.stalledReaderTimeoutMs,
+    requestTimeoutMs: limits.requestTimeoutMs,
+    maxHeaderBytes: limits.maxHeaderBytes,
+    bodies: new BodyBudget(limits),
+    arrivals: new Arrivals(maxArrivalsInATurn),
+    starts: new Starts(maxStartsInATurn),
+    answers: new Starts(maxStartsInATurn),
+    turns: { small: new Turns(smallBodyBytes), large: new Turns(0) },
+    readForwardedUrl:
+      trustedProxies.length === 0 ? undefined : createForwardedUrlReader(trustedProxies, onWarning),
+    readCallerNetwork: createCallerNetworkReader(trustedProxies),
+    onError,
+    unread: createUnreadAnswers(limits.maxUnreadBytes),
+    buffers: new WriteBuffers(limits.maxUnreadBytes),
+    inFlight: new Set(),
+    draining: false,
+  };
 }
 
 /**

@@ -11,6 +11,7 @@ import type { Duplex } from "node:stream";
 import { type ExchangeContext, serveExchange } from "./exchange.ts";
 import { toHttp1Fields } from "./header-fields.ts";
 import type { ListenLimits, ListenOptions } from "./listen-options.ts";
+import type { Incoming } from "./node-request.ts";
 import { Pipeline } from "./pipeline.ts";
 import type { PlainErrorCode } from "./plain-error.ts";
 import { readInSlices } from "./read-slices.ts";
@@ -125,20 +126,30 @@ function refusalOf(errorCode: string | undefined): PlainErrorCode | undefined {
   return errorCode?.startsWith("HPE_") === true ? 400 : undefined;
 }
 
-/** Answers one HTTP/1.x request. */
-function serveHttp1(
+/** What a mount makes of a request before it is answered. */
+export type MountedRequest = Pick<Incoming, "url" | "mount" | "boundToLoopback"> &
+  Partial<Pick<Incoming, "fields" | "source" | "declaredLength" | "bodyTimeoutMs">>;
+
+/**
+ * Answers one HTTP/1.x request.
+ *
+ * @param mounted what differs when it came through another server
+ */
+export function serveHttp1(
   context: ExchangeContext,
   message: IncomingMessage,
   response: ServerResponse,
+  mounted?: MountedRequest,
 ): Promise<void> {
   const { httpVersion, method = "GET", headers: fields, socket } = message;
-  const url = hasItsHost(message) ? formatRequestUrl(context.scheme, fields.host, message.url) : undefined;
+  const ownUrl = (): string | undefined =>
+    hasItsHost(message) ? formatRequestUrl(context.scheme, fields.host, message.url) : undefined;
   return serveExchange(
     context,
     {
       httpVersion,
       method,
-      url: url ?? 400,
+      url: mounted?.url ?? ownUrl() ?? 400,
       fields,
       rawFields: message.rawHeaders,
       source: message,
@@ -147,6 +158,7 @@ function serveHttp1(
       connection: socket,
       socket,
       cut: () => socket.destroy(),
+      ...mounted,
     },
     new Http1Sink(context, response, socket),
   );

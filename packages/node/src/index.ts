@@ -1,12 +1,20 @@
 import "./supported-node.ts";
 
-export { type AgentDefinition, createMemoryTaskStore, defineAgent } from "@a2a-connect/server";
+export {
+  type AgentDefinition,
+  createAgentServer,
+  createMemoryTaskStore,
+  defineAgent,
+  toFetchHandler,
+} from "@a2a-connect/server";
+export { createSqliteTaskStore } from "@a2a-connect/store-sqlite";
 export type { AddressGuardOptions } from "./address-guard.ts";
 export { parseAuthFlag } from "./auth-flag.ts";
 export { connectAgent } from "./connect-agent.ts";
 export { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions } from "./guarded-fetch.ts";
 export { type Listener, listen } from "./listen.ts";
 export type { CloseOptions, ListenOptions } from "./listen-options.ts";
+export { type NodeHandler, type NodeHandlerOptions, toNodeHandler } from "./node-handler.ts";
 export {
   type AgentBesideOthers,
   type ServedAgent,

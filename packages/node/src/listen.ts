@@ -4,29 +4,12 @@ import type { TLSSocket } from "node:tls";
 import type { HttpHandler } from "@a2a-connect/bindings";
 import { isLoopbackHost } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { Arrivals } from "./arrivals.ts";
-import { BodyBudget } from "./body-budget.ts";
-import { createCallerNetworkReader } from "./caller-network.ts";
-import type { ExchangeContext } from "./exchange.ts";
-import { createForwardedUrlReader } from "./forwarded-url.ts";
+import { createExchangeContext, type ExchangeContext, maxStartsInATurn } from "./exchange.ts";
 import { Handshakes } from "./handshakes.ts";
 import { createHttp1Server } from "./http1-server.ts";
 import { createHttp2Server } from "./http2-server.ts";
 import { type CloseOptions, defaultLimits, type ListenLimits, type ListenOptions } from "./listen-options.ts";
 import { awaitHello, type Protocol, sniffProtocol } from "./protocol-sniffer.ts";
-import { Starts } from "./starts.ts";
-import { Turns } from "./turns.ts";
-import { createUnreadAnswers } from "./unread-answers.ts";
-import { WriteBuffers } from "./write-buffers.ts";
-
-/** Bytes of bodies that are made into messages in one turn of the event loop; a longer one takes several. */
-const smallBodyBytes = 64 * 1024;
-
-/** Requests that are read in one turn of the event loop, of all connections. */
-const maxArrivalsInATurn = 256;
-
-/** Requests that are begun in one turn of the event loop, of all connections, and calls that are answered. */
-const maxStartsInATurn = 64;
 
 /** A bound port. */
 export interface Listener extends AsyncDisposable {
@@ -54,29 +37,10 @@ export interface Listener extends AsyncDisposable {
  *   address
  */
 export async function listen(handler: HttpHandler, options: ListenOptions = {}): Promise<Listener> {
-  const { port = 0, host = "localhost", tls, trustedProxies = [], onError, onWarning, ...given } = options;
+  const { port = 0, host = "localhost", tls, trustedProxies, onError, onWarning, ...given } = options;
   const limits: ListenLimits = { ...defaultLimits, ...given };
-  const context: ExchangeContext = {
-    handler,
-    scheme: tls === undefined ? "http" : "https",
-    boundToLoopback: false,
-    stalledReaderTimeoutMs: limits.stalledReaderTimeoutMs,
-    requestTimeoutMs: limits.requestTimeoutMs,
-    maxHeaderBytes: limits.maxHeaderBytes,
-    bodies: new BodyBudget(limits),
-    arrivals: new Arrivals(maxArrivalsInATurn),
-    starts: new Starts(maxStartsInATurn),
-    answers: new Starts(maxStartsInATurn),
-    turns: { small: new Turns(smallBodyBytes), large: new Turns(0) },
-    readForwardedUrl:
-      trustedProxies.length === 0 ? undefined : createForwardedUrlReader(trustedProxies, onWarning),
-    readCallerNetwork: createCallerNetworkReader(trustedProxies),
-    onError,
-    unread: createUnreadAnswers(limits.maxUnreadBytes),
-    buffers: new WriteBuffers(limits.maxUnreadBytes),
-    inFlight: new Set(),
-    draining: false,
-  };
+  const scheme = tls === undefined ? "http" : "https";
+  const context = createExchangeContext(handler, { scheme, limits, trustedProxies, onError, onWarning });
   // The HTTP/1.1 server owns the port, because Node enforces its timeouts only while it listens. HTTP/2 gets its
   // sockets handed over.
   const http1 = createHttp1Server(context, limits, tls);

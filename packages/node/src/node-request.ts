@@ -56,6 +56,10 @@ export interface Incoming {
   /** The absolute URL, or the status of the refusal when the request is malformed. */
   readonly url: string | PlainErrorCode;
   readonly fields: IncomingHttpHeaders;
+  /** Where it came through a mount in another server. */
+  readonly mount?: HttpRequest["mount"];
+  /** Where that is known of this request alone. Default: what is known of the port. */
+  readonly boundToLoopback?: boolean;
   /** The same as they arrived: name, value, name, value. Of some that are repeated, `fields` has only the first. */
   readonly rawFields: readonly string[];
   /** The bytes of the body. */
@@ -87,6 +91,7 @@ export class NodeRequest implements HttpRequest {
   readonly method: string;
   readonly body: HttpBody;
   readonly boundToLoopback: boolean;
+  readonly mount: HttpRequest["mount"];
   readonly #context: RequestContext;
   readonly #fields: IncomingHttpHeaders;
   readonly #rawFields: readonly string[];
@@ -100,14 +105,15 @@ export class NodeRequest implements HttpRequest {
 
   constructor(
     context: RequestContext,
-    { httpVersion, method, fields, rawFields, socket }: Incoming,
+    { httpVersion, method, fields, rawFields, socket, mount, boundToLoopback }: Incoming,
     parts: RequestParts,
   ) {
     this.httpVersion = httpVersion;
     this.url = parts.url;
     this.method = method;
     this.body = parts.body;
-    this.boundToLoopback = context.boundToLoopback;
+    this.boundToLoopback = boundToLoopback ?? context.boundToLoopback;
+    this.mount = mount;
     this.#context = context;
     this.#fields = fields;
     this.#rawFields = rawFields;

@@ -1,7 +1,7 @@
 import { Access } from "@a2a-connect/auth/internal";
 import type { HttpHandler } from "@a2a-connect/bindings";
 import { type BindingOptions, createOpenApi, type ErrorContext } from "@a2a-connect/bindings/server";
-import { absentProtocolVersion, protocolVersion } from "@a2a-connect/core/internal";
+import { absentProtocolVersion, type ForwardedUrlSource, protocolVersion } from "@a2a-connect/core/internal";
 import type { AgentCard } from "@a2a-connect/proto";
 import { canonicalSignedCard } from "@a2a-connect/signing";
 import type { ServiceImplSpec } from "@connectrpc/connect";
@@ -54,8 +54,15 @@ export interface AgentServer {
   readonly pages: ReadonlyMap<string, HttpHandler>;
   /** Whether it takes calls: until `drain`. */
   readonly ready: boolean;
+  /** Whether it asks callers who they are (`auth`). */
+  readonly isGated: boolean;
+  /** Takes records for the operator's log. */
+  readonly log: OperatorLog;
+  /** Aborts when no executor runs any more: streams that are still open have nothing more to come. */
+  readonly stopped: AbortSignal;
   /**
-   * Recovers the unfinished tasks of an earlier process and sets timers. Call it before the first request.
+   * Recovers the unfinished tasks of an earlier process and sets timers. Call it before the first request; a second call only waits
+   * for the first.
    *
    * @throws Error (as a rejection) naming the key that cannot sign the card
    */
@@ -139,10 +146,10 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     clock,
     log,
   });
-  const resourceUrl = (forwardedUrl: string | undefined) =>
-    baseUrls.find(forwardedUrl, cards.signed) + (place?.path ?? "");
-  const metadataUrl = (forwardedUrl: string | undefined) =>
-    access?.hasIssuers === true ? resourceUrl(forwardedUrl) + resourceMetadataPath : undefined;
+  const resourceUrl = (reached: ForwardedUrlSource) =>
+    baseUrls.find(reached, cards.signed) + (place?.path ?? "");
+  const metadataUrl = (reached: ForwardedUrlSource) =>
+    access?.hasIssuers === true ? resourceUrl(reached) + resourceMetadataPath : undefined;
   const expiryClock = access?.endsStreams === true ? clock : undefined;
   const rates = options.rateLimits && new RateLimiter(options.rateLimits, clock.ticks);
   const gates: Gate[] = [
@@ -162,6 +169,8 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   );
 
   let draining = false;
+  let started: Promise<void> | undefined;
+  const stopped = new AbortController();
   const { cardMaxAgeSeconds = 300 } = options;
   const wires: BindingOptions = {
     ...options.wires,
@@ -191,7 +200,8 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
             clock,
           })
         : undefined,
-    resource: access?.hasIssuers === true ? (url) => access.describeResource(resourceUrl(url)) : undefined,
+    resource:
+      access?.hasIssuers === true ? (reached) => access.describeResource(resourceUrl(reached)) : undefined,
     openApi: ({ name, version }, serverUrl) => createOpenApi({ title: name, version, serverUrl }),
     ready: () => !draining,
   });
@@ -205,6 +215,14 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     serving: () => !draining,
     below: place?.path ?? "",
   });
+  const start = async (): Promise<void> => {
+    if (options.signing !== undefined) {
+      await cards.useSigning(options.signing);
+    }
+    await engine.start();
+    retention.start();
+    push?.wake();
+  };
   return {
     handle:
       place === undefined
@@ -220,13 +238,12 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     get ready() {
       return !draining;
     },
-    async start() {
-      if (options.signing !== undefined) {
-        await cards.useSigning(options.signing);
-      }
-      await engine.start();
-      retention.start();
-      push?.wake();
+    isGated: access !== undefined,
+    log,
+    stopped: stopped.signal,
+    start() {
+      started ??= start();
+      return started;
     },
     moveTo: baseUrls.moveTo,
     drain: () => {
@@ -235,11 +252,13 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     async stop(graceMs) {
       await Promise.all([retention.close(), engine.close(graceMs)]);
       await push?.close(Math.min(graceMs, pushGraceMs));
+      stopped.abort();
     },
     async close() {
       try {
         await Promise.all([retention.close(), engine.close(0), push?.close(0)]);
       } finally {
+        stopped.abort();
         await store.close();
       }
     },

@@ -35,6 +35,13 @@ export { TurnAbort } from "./engine/turn-abort.ts";
 export type { RateLimits } from "./gates/rate-limits.ts";
 export { type AgentHost, assertAgentName, createAgentHost } from "./host/agent-host.ts";
 export type { AgentHostOptions, HostedAgentOptions } from "./host/agent-host-options.ts";
+export {
+  type FetchConnection,
+  type FetchHandler,
+  type FetchHandlerOptions,
+  toFetchHandler,
+} from "./mount/fetch-handler.ts";
+export type { Mountable, MountOptions } from "./mount/mount.ts";
 export type { AuditRecord } from "./operations/audit.ts";
 export type { PushOptions } from "./push/push-options.ts";
 export { createMemoryTaskStore } from "./store/memory-task-store.ts";

@@ -1,4 +1,5 @@
 import type { HttpHandler, HttpResponse } from "@a2a-connect/bindings";
+import type { ForwardedUrlSource } from "@a2a-connect/core/internal";
 import type { AgentCard } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -26,8 +27,8 @@ export interface PlainRouteOptions {
   readonly openApi: (card: AgentCard, serverUrl: string) => unknown;
   /** Whether the server takes calls. */
   readonly ready: () => boolean;
-  /** Which authorization servers give tokens for it, for a caller by that forwarded URL. Undefined: none do. */
-  readonly resource: ((forwardedUrl: string | undefined) => JsonObject) | undefined;
+  /** Which authorization servers give tokens for it, for a caller who has reached it in that way. Undefined: none do. */
+  readonly resource: ((reached: ForwardedUrlSource) => JsonObject) | undefined;
 }
 
 /** Which authorization servers give tokens for this server (RFC 9728). */
@@ -52,17 +53,17 @@ export function plainRoutes({
   });
   /** A document that contains URLs as its caller knows them. */
   const pageFor =
-    (contentType: string, textFor: (forwardedUrl: string | undefined) => string): HttpHandler =>
+    (contentType: string, textFor: (reached: ForwardedUrlSource) => string): HttpHandler =>
     async (request) => {
       const fields = baseUrls.varyBy(request);
       const header = fields.length === 0 ? {} : { vary: fields.join(", ") };
-      return textResponse(200, contentType, textFor(request.forwardedUrl), header);
+      return textResponse(200, contentType, textFor(request), header);
     };
   const derivedPage = (contentType: string, textOf: (card: AgentCard) => string): HttpHandler =>
-    pageFor(contentType, (forwardedUrl) => textOf(cards.cardFor(forwardedUrl)));
+    pageFor(contentType, (reached) => textOf(cards.cardFor(reached)));
   // The card (spec §8.2, §8.6) needs no version header (requirement F-9).
   const page: HttpHandler = async (request) => {
-    const document = await cards.findDocument(request.forwardedUrl, request.signal);
+    const document = await cards.findDocument(request, request.signal);
     return serveDocument(request, document, { maxAgeSeconds, varyBy: baseUrls.varyBy(request) });
   };
   const { card, older } =
@@ -79,7 +80,7 @@ export function plainRoutes({
       : [
           [
             resourceMetadataPath,
-            pageFor("application/json", (forwardedUrl) => JSON.stringify(resource(forwardedUrl))),
+            pageFor("application/json", (reached) => JSON.stringify(resource(reached))),
           ] satisfies [string, HttpHandler],
         ]),
     ["/openapi.json", derivedPage("application/json", openApiText)],

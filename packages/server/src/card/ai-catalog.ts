@@ -74,7 +74,7 @@ export function createCatalogHandler(options: CatalogOptions): HttpHandler {
   }
 
   return async (request) => {
-    const document = await findDocument(baseUrls.find(request.forwardedUrl, isSigned()));
+    const document = await findDocument(baseUrls.find(request, isSigned()));
     return serveDocument(request, document, { maxAgeSeconds, varyBy: baseUrls.varyBy(request) });
   };
 }

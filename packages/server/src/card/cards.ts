@@ -1,6 +1,6 @@
 import { toOlderCard } from "@a2a-connect/bindings/server";
 import type { Principal } from "@a2a-connect/core";
-import { RecentMap } from "@a2a-connect/core/internal";
+import { type ForwardedUrlSource, RecentMap } from "@a2a-connect/core/internal";
 import { type AgentCapabilities, AgentCapabilitiesSchema, type AgentCard } from "@a2a-connect/proto";
 import { canonicalCard } from "@a2a-connect/signing";
 import type { PublishedKeySet } from "@a2a-connect/signing/internal";
@@ -57,7 +57,7 @@ export interface ExtendedCardOptions {
 /** What the cards of a server are made from. */
 export interface CardOptions {
   readonly agent: AgentDefinition;
-  readonly facts: Omit<ServerFacts, "disabledSkills">;
+  readonly facts: Omit<ServerFacts, "disabledSkills" | "mounted">;
   readonly baseUrls: BaseUrls;
   readonly extended: ExtendedCardOptions | undefined;
   /** The text of a card as it is served; of a signed one, the text that was signed. */
@@ -71,6 +71,8 @@ export interface CardOptions {
 /** The public card at one base URL. Each form of it knows the change of the cards that it was made after. */
 interface PublicCard {
   readonly baseUrl: string;
+  /** For those who come through a mount. */
+  readonly mounted: boolean;
   /** Without signatures. */
   rendered?: { readonly revision: number; readonly card: AgentCard };
   /** The last one that was made ready. */
@@ -105,11 +107,11 @@ export class Cards implements AgentCards {
     this.#options = options;
     this.#elsewhere = new RecentMap(options.baseUrls.maxKept);
     this.#agent = options.agent;
-    this.#own = { baseUrl: options.baseUrls.own };
+    this.#own = { baseUrl: options.baseUrls.own, mounted: false };
   }
 
   get card(): AgentCard {
-    return this.cardFor(undefined);
+    return this.cardFor({});
   }
 
   /** What the card declares. Whether something is on does not change while the server runs; the extensions may. */
@@ -138,7 +140,7 @@ export class Cards implements AgentCards {
   update(definition: CardDefinition): void {
     const { agent, facts, baseUrls, engine, skills, log } = this.#options;
     const next = defineAgent(withCard(agent, withServedCode(definition, agent)));
-    const allOn = { ...facts, disabledSkills: [] };
+    const allOn = { ...facts, disabledSkills: [], mounted: false };
     const after = renderCard(next, allOn, baseUrls.own);
     canonicalCard(after); // throws when it has none
     const changes = unannouncedChanges(renderCard(this.#agent, allOn, baseUrls.own), after);
@@ -160,9 +162,9 @@ export class Cards implements AgentCards {
     return turn;
   }
 
-  /** The public card, without signatures, for a caller who has reached the server by that URL. */
-  cardFor(forwardedUrl: string | undefined): AgentCard {
-    return this.#render(this.#cardAt(forwardedUrl)).card;
+  /** The public card, without signatures, for a caller who has reached the server in that way. */
+  cardFor(reached: ForwardedUrlSource): AgentCard {
+    return this.#render(this.#cardAt(reached)).card;
   }
 
   /**
@@ -171,8 +173,8 @@ export class Cards implements AgentCards {
    * @param signal aborts when its caller is gone
    * @throws ConnectError Unavailable when it has to be signed and cannot be
    */
-  async findDocument(forwardedUrl: string | undefined, signal?: AbortSignal): Promise<Document> {
-    const known = this.#cardAt(forwardedUrl);
+  async findDocument(reached: ForwardedUrlSource, signal?: AbortSignal): Promise<Document> {
+    const known = this.#cardAt(reached);
     const { served } = known;
     if (served?.revision === this.#revision) {
       return served.document;
@@ -182,7 +184,7 @@ export class Cards implements AgentCards {
     try {
       return await (this.#signer?.wait(document, signal) ?? document);
     } catch (error) {
-      const last = this.#cardAt(forwardedUrl).served; // other keys may sign by now
+      const last = this.#cardAt(reached).served; // other keys may sign by now
       if (last === undefined) {
         throw error;
       }
@@ -197,8 +199,8 @@ export class Cards implements AgentCards {
    * @param signal aborts when its caller is gone
    * @throws ConnectError Unavailable when it has to be signed and cannot be
    */
-  async findOlder(forwardedUrl: string | undefined, signal?: AbortSignal): Promise<JsonObject> {
-    const known = this.#cardAt(forwardedUrl);
+  async findOlder(reached: ForwardedUrlSource, signal?: AbortSignal): Promise<JsonObject> {
+    const known = this.#cardAt(reached);
     const { card } = this.#render(known);
     const older =
       this.#older.get(card) ??
@@ -221,15 +223,15 @@ export class Cards implements AgentCards {
    */
   async findExtended(
     principal: Principal,
-    forwardedUrl: string | undefined,
+    reached: ForwardedUrlSource,
     signal?: AbortSignal,
   ): Promise<AgentCard | undefined> {
     const definition = this.#options.extended?.find(principal);
     if (definition === undefined) {
       return undefined;
     }
-    const baseUrl = this.#options.baseUrls.find(forwardedUrl, this.signed);
-    const card = renderCard(this.#agent, this.#facts, baseUrl, definition);
+    const { baseUrl, mounted } = this.#cardAt(reached);
+    const card = renderCard(this.#agent, this.#factsFor(mounted), baseUrl, definition);
     const signer = this.#signer;
     if (signer === undefined) {
       return card;
@@ -242,34 +244,41 @@ export class Cards implements AgentCards {
     const keys = await openSigningKeys(signing, facts.place?.path ?? "");
     keys.keySetAt(clock.now()); // throws where keys do not fit together
     const signer = new SigningQueue(keys, this.#options);
-    const known = this.#cardAt(undefined);
+    const known = this.#cardAt({});
     const { revision, card } = this.#render(known);
     const document = await this.#createDocument(await signer.signNow(card, known.baseUrl), known);
     this.#signer = signer;
     // What other keys have signed is not served any more, nor what they are signing now.
     this.#elsewhere.clear();
-    this.#own = { baseUrl: known.baseUrl, rendered: { revision, card }, served: { revision, document } };
+    this.#own = {
+      ...known,
+      rendered: { revision, card },
+      served: { revision, document },
+      pending: undefined,
+    };
   }
 
-  get #facts(): ServerFacts {
-    return { ...this.#options.facts, disabledSkills: this.#options.skills.disabled };
+  #factsFor(mounted: boolean): ServerFacts {
+    return { ...this.#options.facts, disabledSkills: this.#options.skills.disabled, mounted };
   }
 
-  #cardAt(forwardedUrl: string | undefined): PublicCard {
+  #cardAt(reached: ForwardedUrlSource): PublicCard {
     const { baseUrls } = this.#options;
-    const baseUrl = baseUrls.find(forwardedUrl, this.signed);
-    if (baseUrl === baseUrls.own) {
-      this.#own = baseUrl === this.#own.baseUrl ? this.#own : { baseUrl };
+    const baseUrl = baseUrls.find(reached, this.signed);
+    const mounted = reached.mount !== undefined;
+    if (baseUrl === baseUrls.own && !mounted) {
+      this.#own = baseUrl === this.#own.baseUrl ? this.#own : { baseUrl, mounted };
       return this.#own;
     }
-    const known = this.#elsewhere.get(baseUrl) ?? { baseUrl };
-    this.#elsewhere.set(baseUrl, known);
+    const key = mounted ? `mounted ${baseUrl}` : baseUrl;
+    const known = this.#elsewhere.get(key) ?? { baseUrl, mounted };
+    this.#elsewhere.set(key, known);
     return known;
   }
 
   #render(known: PublicCard): NonNullable<PublicCard["rendered"]> {
     if (known.rendered?.revision !== this.#revision) {
-      const card = renderCard(this.#agent, this.#facts, known.baseUrl);
+      const card = renderCard(this.#agent, this.#factsFor(known.mounted), known.baseUrl);
       known.rendered = { revision: this.#revision, card };
     }
     return known.rendered;

@@ -25,25 +25,32 @@ export function omittedTenant(place: AgentPlace | undefined): string {
   return place?.isDefault === true ? place.tenant : "";
 }
 
+/** What decides which interfaces there are. */
+export interface InterfaceFacts {
+  readonly mounts: Mounts;
+  readonly protocolVersions: readonly string[];
+  /** Where the agent is when it is not alone; interfaces that its path tells apart have no tenant. */
+  readonly place?: AgentPlace | undefined;
+  /** Whether callers come through a mount in another server, which cannot serve gRPC. */
+  readonly mounted: boolean;
+}
+
 /**
  * The interfaces of a card, preferred first: JSONRPC, HTTP+JSON, GRPC, then our own Connect and gRPC-Web, for each
  * version offered (spec §5.8, §8.3).
  *
- * @param baseUrl public URL of the listener, without a trailing slash
- * @param place where the agent is when it is not alone; interfaces that its path tells apart have no tenant
+ * @param baseUrl public URL of the listener, or of the mount, without a trailing slash
  */
 export function deriveInterfaces(
   baseUrl: string,
-  mounts: Mounts,
-  protocolVersions: readonly string[],
-  place?: AgentPlace,
+  { mounts, protocolVersions, place, mounted }: InterfaceFacts,
 ): AgentInterface[] {
   const agentUrl = baseUrl + (place?.path ?? "");
   const tenant = place?.tenant ?? "";
   const served: readonly [binding: string, url: string | undefined, tenant: string][] = [
     ["JSONRPC", mounts.jsonRpc === undefined ? undefined : agentUrl + mounts.jsonRpc, ""],
     ["HTTP+JSON", mounts.httpJson === undefined ? undefined : agentUrl + mounts.httpJson, ""],
-    ["GRPC", mounts.rpc ? grpcTarget(baseUrl) : undefined, tenant],
+    ["GRPC", mounts.rpc && !mounted ? grpcTarget(baseUrl) : undefined, tenant],
     [connectBinding, mounts.rpc ? baseUrl : undefined, tenant],
     [grpcWebBinding, mounts.rpc ? baseUrl : undefined, tenant],
   ];

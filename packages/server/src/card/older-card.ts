@@ -49,7 +49,7 @@ export function olderCardPages(
     return known;
   };
   const older: HttpHandler = async (request) => {
-    const document = await documentOf(await cards.findOlder(request.forwardedUrl, request.signal));
+    const document = await documentOf(await cards.findOlder(request, request.signal));
     return serveDocument(request, document, { maxAgeSeconds, varyBy: baseUrls.varyBy(request) });
   };
   return {

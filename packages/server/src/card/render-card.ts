@@ -31,6 +31,8 @@ export interface ServerFacts {
   readonly access?: Access | undefined;
   /** Ids of the skills that are switched off. */
   readonly disabledSkills: readonly string[];
+  /** Whether the card is for callers who come through a mount, which has no gRPC. */
+  readonly mounted: boolean;
 }
 
 /**
@@ -41,7 +43,7 @@ export interface ServerFacts {
  */
 export function renderCard(
   agent: AgentDefinition,
-  { capabilities, mounts, protocolVersions, place, access, disabledSkills }: ServerFacts,
+  { capabilities, mounts, protocolVersions, place, access, disabledSkills, mounted }: ServerFacts,
   baseUrl: string,
   definition: CardDefinition = agent.card,
 ): AgentCard {
@@ -56,7 +58,7 @@ export function renderCard(
     ...told,
     description: told.description ?? told.name,
     version: told.version ?? "0.0.0",
-    supportedInterfaces: deriveInterfaces(baseUrl, mounts, protocolVersions, place),
+    supportedInterfaces: deriveInterfaces(baseUrl, { mounts, protocolVersions, place, mounted }),
     capabilities: create(AgentCapabilitiesSchema, { ...capabilities, extensions: deriveExtensions(agent) }),
     defaultInputModes: [...(told.defaultInputModes ?? defaultModes)],
     defaultOutputModes: [...(told.defaultOutputModes ?? defaultModes)],

@@ -1,7 +1,7 @@
 import type { Caller, Credentials, Resource } from "@a2a-connect/auth";
 import type { Access } from "@a2a-connect/auth/internal";
 import { a2aError, methodByName, principalKey, tenantKey } from "@a2a-connect/core";
-import { callerKey, forwardedUrlKey } from "@a2a-connect/core/internal";
+import { callerKey, type ForwardedUrlSource, forwardedUrlKey } from "@a2a-connect/core/internal";
 import { type ContextKey, createContextKey, type HandlerContext } from "@connectrpc/connect";
 import type { Gate, GatedCall } from "./gate.ts";
 
@@ -80,7 +80,7 @@ function registersWebhook(request: GatedCall["request"]): boolean {
   return configuration?.taskPushNotificationConfig !== undefined;
 }
 
-type MetadataUrl = (forwardedUrl: string | undefined) => string | undefined;
+type MetadataUrl = (reached: ForwardedUrlSource) => string | undefined;
 
 /** The sender of a call, as gates see it. A class because of its getters: see `CallContext`. */
 class CallCredentials implements Credentials {
@@ -109,6 +109,6 @@ class CallCredentials implements Credentials {
   }
 
   get metadataUrl(): string | undefined {
-    return this.#metadataUrl(this.#values.get(forwardedUrlKey).forwardedUrl);
+    return this.#metadataUrl(this.#values.get(forwardedUrlKey));
   }
 }

@@ -24,7 +24,10 @@ import { hostPages } from "./host-pages.ts";
 
 /** Several agents behind all wires, without sockets of their own: a listener calls `handle`. */
 export interface AgentHost<Name extends string = string>
-  extends Pick<AgentServer, "handle" | "start" | "moveTo" | "drain" | "stop" | "close"> {
+  extends Pick<
+    AgentServer,
+    "handle" | "isGated" | "log" | "stopped" | "start" | "moveTo" | "drain" | "stop" | "close"
+  > {
   /** Each agent by its name. Start and stop them together, here. */
   readonly agents: Readonly<Record<Name, AgentServer>>;
   /** All of them as one service: the request's `tenant` names the agent. */
@@ -110,6 +113,9 @@ export function createAgentHost<const Name extends string>(options: AgentHostOpt
     // The names are exactly the keys of the options.
     agents: Object.fromEntries(servers) as Record<Name, AgentServer>,
     service,
+    isGated: all.every(({ isGated }) => isGated),
+    log,
+    stopped: AbortSignal.any(all.map((server) => server.stopped)),
     async start() {
       try {
         await settleAll(all.map((server) => server.start()));

@@ -213,7 +213,7 @@ function getExtendedCard(cards: Cards): Operation<"getExtendedAgentCard"> {
     if (principal.anonymous && !cards.extendedCardIsOpen) {
       throw new ConnectError("the extended agent card needs credentials", Code.Unauthenticated);
     }
-    const card = await cards.findExtended(principal, values.get(forwardedUrlKey).forwardedUrl, signal);
+    const card = await cards.findExtended(principal, values.get(forwardedUrlKey), signal);
     if (card === undefined) {
       throw a2aError("EXTENDED_AGENT_CARD_NOT_CONFIGURED", "there is no extended agent card");
     }

@@ -12,7 +12,9 @@ describe("URLs that proxies tell", () => {
     ["https://a.example/below", ["a.example"], false, false],
   ])("%s with the list %j, signed %s: %s", (url, hosts, signed, expected) => {
     const own = "http://localhost";
-    expect(createBaseUrls({ forwardedHosts: hosts, log }).find(url, signed)).toBe(expected ? url : own);
+    expect(createBaseUrls({ forwardedHosts: hosts, log }).find({ forwardedUrl: url }, signed)).toBe(
+      expected ? url : own,
+    );
   });
 
   it.each<[entry: string, url: string, listed: boolean]>([
@@ -54,7 +56,7 @@ describe("URLs that proxies tell", () => {
     ["https://*.b.example:81", "https://a.b.example", false],
   ])("%s lists %s: %s", (entry, url, listed) => {
     const hosts = ["other.example", entry];
-    expect(createBaseUrls({ forwardedHosts: hosts, log }).find(url, true)).toBe(
+    expect(createBaseUrls({ forwardedHosts: hosts, log }).find({ forwardedUrl: url }, true)).toBe(
       listed ? url : "http://localhost",
     );
   });
@@ -99,7 +101,7 @@ describe("URLs that proxies tell", () => {
   it("say nothing where the public URL is fixed, or nobody has said anything", () => {
     const fixed = createBaseUrls({ publicUrl: "https://own.example", forwardedHosts: ["a.example"], log });
     const open = createBaseUrls({ log });
-    expect([fixed.find("https://a.example", false), open.find(undefined, false)]).toEqual([
+    expect([fixed.find({ forwardedUrl: "https://a.example" }, false), open.find({}, false)]).toEqual([
       "https://own.example",
       "http://localhost",
     ]);
@@ -108,9 +110,9 @@ describe("URLs that proxies tell", () => {
   it("are warned of once when none is listed and cards are signed", () => {
     const lines: string[] = [];
     const hosts = createBaseUrls({ log: ({ message }) => lines.push(message) });
-    hosts.find("https://a.example", false);
-    hosts.find("https://a.example", true);
-    hosts.find("https://b.example", true);
+    hosts.find({ forwardedUrl: "https://a.example" }, false);
+    hosts.find({ forwardedUrl: "https://a.example" }, true);
+    hosts.find({ forwardedUrl: "https://b.example" }, true);
     expect(lines).toEqual([
       'a proxy says that this server is https://a.example, but a card is signed only for hosts that "forwardedHosts" lists',
     ]);
@@ -122,10 +124,10 @@ describe("URLs that proxies tell", () => {
       forwardedHosts: ["a.example"],
       log: ({ message }) => lines.push(message),
     });
-    hosts.find("https://a.example", true);
+    hosts.find({ forwardedUrl: "https://a.example" }, true);
     expect(lines).toEqual([]);
-    hosts.find("http://a.example", true);
-    hosts.find("https://b.example", false);
+    hosts.find({ forwardedUrl: "http://a.example" }, true);
+    hosts.find({ forwardedUrl: "https://b.example" }, false);
     expect(lines).toEqual([
       'a proxy says that this server is http://a.example, which "forwardedHosts" does not list: cards do not name it',
     ]);

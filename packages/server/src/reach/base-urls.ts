@@ -1,5 +1,5 @@
 import type { HttpRequest } from "@a2a-connect/bindings";
-import { parseHttpUrl } from "@a2a-connect/core/internal";
+import { type ForwardedUrlSource, parseHttpUrl } from "@a2a-connect/core/internal";
 import type { LogRecord } from "../engine/engine-context.ts";
 import { parseListedUrl } from "./listed-host.ts";
 
@@ -10,11 +10,12 @@ export interface BaseUrls {
   /** For how many others documents are kept: those asked for last. */
   readonly maxKept: number;
   /**
-   * The URL that a document names: the one that a trusted proxy tells, or the own one where that may not stand in it.
+   * The URL that a document names: the one that a trusted proxy tells, or that of the mount; the own one where those may not stand in
+   * it.
    *
    * @param signed whether the document says where a signed card is
    */
-  find(forwardedUrl: string | undefined, signed: boolean): string;
+  find(reached: ForwardedUrlSource, signed: boolean): string;
   /** Header fields that decide which URLs a response names, for its `Vary`: also where they are absent, or were not taken. */
   varyBy(request: Pick<HttpRequest, "trustsProxies">): readonly string[];
   /** Says where the server is reached now. With a public URL that changes nothing. */
@@ -48,20 +49,20 @@ export function createBaseUrls({ publicUrl, forwardedHosts, log }: BaseUrlOption
   const isFixed = publicUrl !== undefined;
   let own = parsePublicUrl(publicUrl ?? "http://localhost");
   let warned = false;
-  function warn(forwardedUrl: string, why: string): void {
+  function warn(told: Told, why: string): void {
     if (!warned) {
       warned = true;
-      log({ level: "warn", message: `a proxy says that this server is ${forwardedUrl}, ${why}` });
+      log({ level: "warn", message: `${told.by} says that this server is ${told.origin}, ${why}` });
     }
   }
-  function isTaken(forwardedUrl: string, signed: boolean): boolean {
+  function isTaken(told: Told, signed: boolean): boolean {
     if (listed === undefined) {
-      if (signed) warn(forwardedUrl, 'but a card is signed only for hosts that "forwardedHosts" lists');
+      if (signed) warn(told, 'but a card is signed only for hosts that "forwardedHosts" lists');
       return !signed;
     }
-    const url = URL.parse(forwardedUrl);
+    const url = URL.parse(told.origin);
     const isListed = url !== null && listed.some((lists) => lists(url));
-    if (!isListed) warn(forwardedUrl, 'which "forwardedHosts" does not list: cards do not name it');
+    if (!isListed) warn(told, 'which "forwardedHosts" does not list: cards do not name it');
     return isListed;
   }
   return {
@@ -69,8 +70,10 @@ export function createBaseUrls({ publicUrl, forwardedHosts, log }: BaseUrlOption
       return own;
     },
     maxKept: Math.max(minKept, listed?.length ?? 0),
-    find: (forwardedUrl, signed) =>
-      !isFixed && forwardedUrl !== undefined && isTaken(forwardedUrl, signed) ? forwardedUrl : own,
+    find(reached, signed) {
+      const told = isFixed ? undefined : readTold(reached);
+      return told !== undefined && isTaken(told, signed) ? told.origin + (reached.mount?.path ?? "") : own;
+    },
     varyBy: ({ trustsProxies = false }) => (trustsProxies && !isFixed ? forwardingFields : []),
     moveTo(url) {
       if (!isFixed) {
@@ -78,6 +81,18 @@ export function createBaseUrls({ publicUrl, forwardedHosts, log }: BaseUrlOption
       }
     },
   };
+}
+
+/** Who says where the server is. */
+interface Told {
+  readonly origin: string;
+  readonly by: string;
+}
+
+/** The path of a mount is what its author says, or what the other server's router matched. So only the origin has to be listed. */
+function readTold({ forwardedUrl, mount }: ForwardedUrlSource): Told | undefined {
+  if (forwardedUrl !== undefined) return { origin: forwardedUrl, by: "a proxy" };
+  return mount && { origin: mount.origin, by: "a request" };
 }
 
 /**

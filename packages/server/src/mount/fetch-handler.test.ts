@@ -1,0 +1,170 @@
+import { describe, expect, it } from "vitest";
+import { defineAgent } from "../agent/agent-definition.ts";
+import { createAgentServer } from "../agent-server.ts";
+import type { AgentServerOptions } from "../agent-server-options.ts";
+import type { LogRecord } from "../engine/engine-context.ts";
+import { type FetchHandlerOptions, toFetchHandler } from "./fetch-handler.ts";
+
+const agent = defineAgent({
+  card: { name: "Echo" },
+  async *execute(turn) {
+    if (turn.text === "store") return yield turn.artifact({ text: "x".repeat(300_000) });
+    if (turn.text !== "wait") return yield turn.reply(turn.text);
+    yield turn.working("waiting");
+    await new Promise((resolve) => turn.signal.addEventListener("abort", resolve));
+  },
+});
+const here = { remoteAddress: "127.0.0.1" };
+const version = { "a2a-version": "1.0" };
+const base = "http://localhost:3000/a2a";
+
+function mount(options: FetchHandlerOptions = {}, given: Partial<AgentServerOptions> = {}) {
+  const log: LogRecord[] = [];
+  const server = createAgentServer({ agent, log: (record) => log.push(record), ...given });
+  return { server, log, handle: toFetchHandler(server, { path: "/a2a", ...options }) };
+}
+
+function messageOf(text: string, method = "SendMessage", init: RequestInit = {}): Request {
+  const message = { messageId: crypto.randomUUID(), role: "ROLE_USER", parts: [{ text }] };
+  return new Request(`${base}/rpc`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...version },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: { message } }),
+    ...init,
+  });
+}
+
+const card = (headers: HeadersInit = {}): Request =>
+  new Request(`${base}/.well-known/agent-card.json`, { headers });
+
+describe("toFetchHandler", () => {
+  it("names the mount in the card, without gRPC", async () => {
+    const { handle } = mount();
+    const { supportedInterfaces } = await (await handle(card(), here)).json();
+    const current = supportedInterfaces.filter(
+      ({ protocolVersion }: { protocolVersion: string }) => protocolVersion === "1.0",
+    );
+    expect(current.map(({ url }: { url: string }) => url)).toEqual([
+      `${base}/rpc`,
+      `${base}/rest`,
+      base,
+      base,
+    ]);
+  });
+
+  it("answers below its path, and where a framework has removed that", async () => {
+    const { handle } = mount();
+    for (const url of [`${base}/readyz`, "http://localhost/readyz", base]) {
+      expect((await handle(new Request(url), here)).status).toBe(200);
+    }
+    expect((await handle(new Request(`${base}x/readyz`), here)).status).toBe(404);
+  });
+
+  it.each([
+    ["no address", card(), {}],
+    ["an address of another machine", card(), { remoteAddress: "192.0.2.1" }],
+    ["another host", card({ host: "example.org" }), here],
+    ["a forwarding field", card({ forwarded: "for=127.0.0.1" }), here],
+  ])("without a gate, refuses a request with %s", async (_, request, connection) => {
+    const { handle, log } = mount();
+    const response = await handle(request, connection);
+    expect(response.status).toBe(403);
+    expect((await response.json()).error.message).toContain("open: true");
+    expect(log).toHaveLength(1);
+  });
+
+  it.each(["127.0.0.1", "::1", "::ffff:127.0.0.1"])("knows %s as this machine", async (remoteAddress) => {
+    expect((await mount().handle(card(), { remoteAddress })).status).toBe(200);
+  });
+
+  it("answers everyone when it is open", async () => {
+    expect((await mount({ open: true }).handle(card({ host: "example.org" }))).status).toBe(200);
+  });
+
+  it("answers HEAD without a body", async () => {
+    const response = await mount().handle(new Request(card(), { method: "HEAD" }), here);
+    expect([response.status, response.body]).toEqual([200, null]);
+    expect(Number(response.headers.get("content-length"))).toBeGreaterThan(100);
+  });
+
+  it("sends a large answer in pieces", async () => {
+    const text = "x".repeat(300_000);
+    const response = await mount().handle(messageOf(text), here);
+    expect((await response.json()).result.message.parts[0].text).toBe(text);
+  });
+
+  it("sends a long document in pieces, with its length", async () => {
+    const long = { ...agent, card: { name: "Echo", description: "x".repeat(200_000) } };
+    const response = await mount({}, { agent: long }).handle(card(), here);
+    const pieces: number[] = [];
+    for await (const piece of response.body ?? []) pieces.push(piece.length);
+    expect(pieces.length).toBeGreaterThan(3);
+    expect(response.headers.get("content-length")).toBe(String(pieces.reduce((sum, each) => sum + each)));
+  });
+
+  it("refuses a body that is too large, without reading all of it", async () => {
+    let pulls = 0;
+    const body = new ReadableStream({
+      pull(controller) {
+        pulls += 1;
+        controller.enqueue(new Uint8Array(1_000));
+      },
+    });
+    const { handle } = mount({}, { wires: { maxBodyBytes: 10_000 } });
+    const init = { body, duplex: "half" } as RequestInit; // Node wants it, and its types do not know it
+    expect((await handle(messageOf("", "SendMessage", init), here)).status).toBe(413);
+    expect(pulls).toBeLessThan(20);
+  });
+
+  it("says in the log that a body is gone", async () => {
+    const { handle, log } = mount();
+    const request = messageOf("hello");
+    await request.text();
+    await handle(request, here);
+    expect(log).toEqual([
+      expect.objectContaining({
+        error: expect.objectContaining({ message: expect.stringContaining("body") }),
+      }),
+    ]);
+  });
+
+  it.each(["cancels the stream", "aborts its request"])("ends a call whose caller %s", async (way) => {
+    const { promise: gone, resolve } = Promise.withResolvers<void>();
+    const { handle } = mount(
+      {},
+      {
+        wires: {
+          interceptors: [
+            (next) => (call) => {
+              call.signal.addEventListener("abort", () => resolve());
+              return next(call);
+            },
+          ],
+        },
+      },
+    );
+    const caller = new AbortController();
+    const request = messageOf("wait", "SendStreamingMessage", { signal: caller.signal });
+    const response = await handle(request, here);
+    if (way === "cancels the stream") await response.body?.cancel();
+    else caller.abort();
+    await gone;
+  });
+
+  it("ends streams when the server has stopped", async () => {
+    const { handle, server } = mount();
+    const response = await handle(messageOf("wait", "SendStreamingMessage"), here);
+    await server.stop(0);
+    expect(await response.text()).toContain("data:");
+  });
+
+  it("refuses answers while unread ones take the memory that there is", async () => {
+    const { handle } = mount({ maxUnreadBytes: 500_000 });
+    const { task } = (await (await handle(messageOf("store"), here)).json()).result;
+    const read = () => handle(new Request(`${base}/rest/tasks/${task.id}`, { headers: version }), here);
+    const unread = await read();
+    expect((await (await read()).json()).error.details[0].reason).toBe("CAPACITY");
+    await unread.text();
+    expect((await (await read()).json()).artifacts).toHaveLength(1);
+  });
+});

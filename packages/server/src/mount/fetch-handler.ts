@@ -1,0 +1,250 @@
+import type { HttpBody, HttpRequest, HttpResponse } from "@a2a-connect/bindings";
+import type { Holding, MountPoint } from "@a2a-connect/core/internal";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { plainError } from "../plain-routes.ts";
+import {
+  comesFromThisMachine,
+  createMount,
+  type Mount,
+  type Mountable,
+  type MountOptions,
+  targetBelow,
+} from "./mount.ts";
+import { createUnreadAnswers } from "./unread-answers.ts";
+
+/** Options of an agent in a server of web standards. */
+export interface FetchHandlerOptions extends MountOptions {
+  /** Bytes of all answers that callers have not read, as `maxUnreadBytes` of `listen`. Default 256 MiB. */
+  readonly maxUnreadBytes?: number;
+}
+
+/** What a runtime knows of a request's connection. */
+export interface FetchConnection {
+  /**
+   * The address of the caller, or of the proxy before it. It tells callers without credentials apart, and without it no request
+   * counts as one of this machine.
+   */
+  readonly remoteAddress?: string | undefined;
+}
+
+/** Answers a request of the web standard. It never rejects. */
+export type FetchHandler = (request: Request, connection?: FetchConnection) => Promise<Response>;
+
+/** Bytes of an answer that are given to the runtime at once. Answers of up to this size are not counted, either. */
+const sliceBytes = 64 * 1024;
+
+/**
+ * Makes a server one of the web standard, for Hono, Next.js, Deno, Bun, Workers and others: JSON-RPC, HTTP+JSON, Connect and
+ * gRPC-Web, with streams and limits as over its own port (docs/mount.md). The card names the URL of the mount, and no gRPC, which
+ * needs HTTP/2 and trailers.
+ *
+ * The first request starts the server, if `start` was not called before.
+ *
+ * @throws Error when the path is none
+ */
+export function toFetchHandler(server: Mountable, options: FetchHandlerOptions = {}): FetchHandler {
+  const { maxUnreadBytes = 256 * 2 ** 20 } = options;
+  const mount = createMount(server, options);
+  const unread = createUnreadAnswers(maxUnreadBytes);
+  return async (request, { remoteAddress } = {}) => {
+    const network = typeof remoteAddress === "string" ? remoteAddress : undefined; // a runtime may pass something else here
+    const call = new FetchCall(mount, request, network, unread.open(network && networkOf(network)));
+    const report = (message: string, error: unknown): void => {
+      if (!call.isAborted) server.log({ level: "error", message, error });
+    };
+    try {
+      return await toResponse(await mount.handle(call), call, (error) =>
+        report("a response broke off", error),
+      );
+    } catch (error) {
+      report("a mounted agent could not answer", error);
+      call.end();
+      return toResponse(plainError(500, "INTERNAL", "Internal error"), call, () => {});
+    }
+  };
+}
+
+/** A request in the form for handlers, until its answer is complete. */
+class FetchCall implements HttpRequest {
+  readonly httpVersion = "1.1";
+  readonly url: string;
+  readonly mount: MountPoint;
+  readonly boundToLoopback: boolean;
+  readonly callerNetwork: string | undefined;
+  readonly method: string;
+  readonly header: Headers;
+  readonly body: HttpBody;
+  readonly signal: AbortSignal;
+  readonly #calls: Mount["calls"];
+  readonly #held: Holding;
+  readonly #controller = new AbortController();
+  readonly #runtime: AbortSignal;
+
+  constructor(mount: Mount, request: Request, remoteAddress: string | undefined, held: Holding) {
+    const { path = "" } = mount;
+    const { origin, hostname, pathname, search } = new URL(request.url);
+    this.url = origin + targetBelow(path, pathname + search);
+    this.mount = { origin, path };
+    this.method = request.method;
+    this.header = request.headers;
+    this.boundToLoopback =
+      mount.isPrivate &&
+      comesFromThisMachine({
+        remoteAddress,
+        hosts: hostsOf(hostname, request),
+        fields: request.headers.keys(),
+      });
+    this.callerNetwork = remoteAddress && networkOf(remoteAddress);
+    this.body = { [Symbol.asyncIterator]: () => readBody(request) };
+    this.signal = this.#controller.signal;
+    this.#held = held;
+    this.#calls = mount.calls;
+    this.#calls.add(this);
+    this.#runtime = request.signal;
+    this.#runtime.addEventListener("abort", this.#leave);
+    if (this.#runtime.aborted) this.#leave();
+  }
+
+  get isAborted(): boolean {
+    return this.signal.aborted;
+  }
+
+  hold(bytes: number): void {
+    this.#held.add(bytes);
+  }
+
+  abort(reason: Error): void {
+    this.#controller.abort(reason);
+  }
+
+  /** The answer is complete, or never will be. */
+  end(): void {
+    this.#held.end();
+    this.#calls.delete(this);
+    this.#runtime.removeEventListener("abort", this.#leave);
+  }
+
+  readonly #leave = (): void => this.abort(new ConnectError("the caller went away", Code.Canceled));
+}
+
+/** The host of the URL and that of the header field, which a runtime may have made the URL from. */
+function hostsOf(hostname: string, { headers }: Request): readonly string[] {
+  const field = headers.get("host");
+  return field === null ? [hostname] : [hostname, URL.parse(`http://${field}`)?.hostname ?? ""];
+}
+
+/** An IPv4 address, or the first 64 bits of an IPv6 one, which belong to one site. */
+function networkOf(address: string): string {
+  const text = address.replace(/^::ffff:(?=\d+\.)/i, "").replace(/%.*$/, "");
+  if (!text.includes(":")) return text;
+  const [before = "", after] = text.toLowerCase().split("::");
+  const groups = (part: string): string[] => (part === "" ? [] : part.split(":"));
+  const [first, last] = [groups(before), groups(after ?? "")];
+  const zeros =
+    after === undefined ? [] : Array.from({ length: Math.max(0, 8 - first.length - last.length) }, () => "0");
+  const whole = [...first, ...zeros, ...last].map((group) => group.replace(/^0+(?=.)/, ""));
+  return `${whole.slice(0, 4).join(":")}::/64`;
+}
+
+async function* readBody(request: Request): AsyncGenerator<Uint8Array> {
+  if (request.bodyUsed) {
+    throw new Error(
+      "the request's body was read before it came to the agent: mount the agent before what parses bodies",
+    );
+  }
+  if (request.body === null) return;
+  const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await readChunk(reader);
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    reader.cancel().catch(() => undefined); // does nothing when the body has ended
+  }
+}
+
+async function readChunk(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+): Promise<ReadableStreamReadResult<Uint8Array>> {
+  try {
+    return await reader.read();
+  } catch (cause) {
+    throw new ConnectError("the request body ended early", Code.Canceled, undefined, undefined, cause);
+  }
+}
+
+/** @param onBroken gets what the body threw after the head was sent */
+async function toResponse(
+  { status, header = new Headers(), body, headAtOnce = false }: HttpResponse,
+  call: FetchCall,
+  onBroken: (error: unknown) => void,
+): Promise<Response> {
+  const isBodiless = call.method === "HEAD" || status === 204 || status === 304;
+  const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
+  if (isBodiless || bytes === undefined || (bytes instanceof Uint8Array && bytes.length <= sliceBytes)) {
+    call.end();
+    if (isBodiless && isIterable(bytes)) letGo(bytes[Symbol.asyncIterator]());
+    const whole = isBodiless || isIterable(bytes) ? null : (bytes ?? null);
+    return new Response(whole as BodyInit | null, { status, headers: header }); // BodyInit wants bytes that are not shared, as these are
+  }
+  if (bytes instanceof Uint8Array) {
+    header.set("content-length", String(bytes.length));
+    return new Response(streamOf(inSlices(bytes), undefined, call, onBroken), { status, headers: header });
+  }
+  const iterator = bytes[Symbol.asyncIterator]();
+  // Header fields may be set until the first chunk is ready, unless the response says otherwise.
+  const first = headAtOnce ? undefined : await iterator.next();
+  return new Response(streamOf(iterator, first, call, onBroken), { status, headers: header });
+}
+
+function isIterable(body: HttpResponse["body"]): body is AsyncIterable<Uint8Array> {
+  return typeof body === "object" && !(body instanceof Uint8Array);
+}
+
+async function* inSlices(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += sliceBytes) yield bytes.subarray(at, at + sliceBytes);
+}
+
+/** Chunks as the caller reads them. When it goes away, the call ends and so does the iterator. */
+function streamOf(
+  iterator: AsyncIterator<Uint8Array>,
+  first: IteratorResult<Uint8Array> | undefined,
+  call: FetchCall,
+  onBroken: (error: unknown) => void,
+): ReadableStream<Uint8Array> {
+  let ready = first;
+  const stop = (): void => letGo(iterator);
+  call.signal.addEventListener("abort", stop, { once: true });
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = ready ?? (await iterator.next());
+          ready = undefined;
+          if (done !== true) {
+            controller.enqueue(value);
+            return;
+          }
+          controller.close();
+        } catch (error) {
+          onBroken(error);
+          controller.error(new Error("the response broke off"));
+        }
+        call.signal.removeEventListener("abort", stop);
+        call.end();
+      },
+      cancel() {
+        call.abort(new ConnectError("the caller went away", Code.Canceled));
+        call.end();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** No code waits for the clean-up of an unread body, so its error is dropped. */
+function letGo(iterator: AsyncIterator<Uint8Array>): void {
+  iterator.return?.().catch(() => undefined);
+}
