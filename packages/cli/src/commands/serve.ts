@@ -45,6 +45,7 @@ export const addServe: AddCommand = (program, setAction) => {
       "how long running tasks may go on after Ctrl-C or SIGTERM; a second Ctrl-C ends at once (default: 30s)",
       duration,
     )
+    .option("--no-older-versions", "do not answer callers of A2A 0.3, and leave its members out of the card")
     .option("--watch", "start again whenever the module, or what it imports, changes")
     .addHelpText("after", examples);
   setAction(

@@ -34,6 +34,8 @@ export interface ServeFlags extends SigningFlags {
   /** Where callers reach it, without a trailing slash. */
   readonly publicUrl?: string;
   readonly watch?: boolean;
+  /** Whether callers of A2A 0.3 are answered. */
+  readonly olderVersions?: boolean;
   /** How long running work may go on when the server is told to stop. */
   readonly grace?: number;
 }
@@ -56,6 +58,7 @@ export async function serveFile(context: CommandContext, file: string, flags: Se
   const options = { ...place, ...signing?.options, ...defined({ auth }), shutdown: false } as const;
   const run = { port: options.port, graceMs: flags.grace ?? defaultGraceMs };
   const store = flags.db ?? flags.store ?? config?.store;
+  const versions = flags.olderVersions === false ? { protocolVersions: ["1.0"] } : {};
   const announce = async (agents: readonly Served[], url: string, first: AgentDefinition | undefined) => {
     await announceAgents(output, agents);
     if (loaded.kind === "several") await output.field("Catalog", `${url}/.well-known/ai-catalog.json`);
@@ -64,13 +67,14 @@ export async function serveFile(context: CommandContext, file: string, flags: Se
     await offerCommands(output, agents[0] && first ? commandsToTry(context, agents[0], first) : []);
   };
   if (loaded.kind === "one") {
-    const start = (log: OperatorLog) => serve(loaded.agent, { ...options, ...storeOptions(store), log });
+    const start = (log: OperatorLog) =>
+      serve(loaded.agent, { ...options, ...versions, ...storeOptions(store), log });
     return await runServer(context, run, start, async (served) => {
       await output.document(formatMessage(AgentCardSchema, served.card));
       await announce([served], served.url, loaded.agent);
     });
   }
-  const agents = withStores(loaded.agents, store);
+  const agents = withOptions(loaded.agents, store, versions);
   const start = (log: OperatorLog) => serve(agents, { ...options, log });
   await runServer(context, run, start, async (served) => {
     const cards = Object.entries(served.agents).map(([name, { card }]) => [
@@ -127,9 +131,10 @@ function storeOptions(store: string | undefined): Pick<ServeOptions, "file" | "s
  *
  * @throws CliError USAGE when a flag or the configuration names one file for all
  */
-function withStores(
+function withOptions(
   agents: Readonly<Record<string, AgentDefinition>>,
   store: string | undefined,
+  versions: Pick<ServeOptions, "protocolVersions">,
 ): Readonly<Record<string, AgentToServe>> {
   const { file } = storeOptions(store);
   if (file !== undefined) {
@@ -139,7 +144,7 @@ function withStores(
     );
   }
   return Object.fromEntries(
-    Object.entries(agents).map(([name, agent]) => [name, { agent, ...storeOptions(store) }]),
+    Object.entries(agents).map(([name, agent]) => [name, { agent, ...versions, ...storeOptions(store) }]),
   );
 }
 

@@ -119,6 +119,20 @@ describe("a2a serve", () => {
     expect(JSON.parse(stdout)).toMatchObject({ name: "Parrot" });
   });
 
+  it("answers callers of A2A 0.3 no more where it is told so", async () => {
+    await write("agent.ts", agentModule('"hello"'));
+    await write("two.ts", `import agent from "./agent.ts";\nexport default { one: agent, other: agent };`);
+    for (const file of ["agent.ts", "two.ts"]) {
+      const server = serve(file, "--store", "memory", "--no-older-versions");
+      const [, url = ""] = await server.waitFor(cardUrl);
+      const card = await (await fetch(`${url}/.well-known/agent-card.json`)).json();
+      expect(card, file).toHaveProperty("supportedInterfaces");
+      expect(card, file).not.toHaveProperty("preferredTransport");
+      server.interrupt();
+      await server.result;
+    }
+  });
+
   it("serves several agents of one module, each below its name", async () => {
     await write(
       "several.ts",
