@@ -76,6 +76,22 @@ describe("the inspector", inChromium, () => {
     await page.locator(".badge.is-canceled").waitFor();
   });
 
+  it("cancels a task also while more streams than a browser has connections are wanted", async () => {
+    for (let sent = 1; sent <= 7; sent += 1) {
+      await write(page, "until-canceled");
+      await page
+        .getByRole("button", { name: "Cancel" })
+        .nth(sent - 1)
+        .waitFor();
+    }
+    const paused = page.locator(".exchange", { hasText: "Paused while others stream: go on" });
+    await paused.nth(1).waitFor();
+    for (const exchange of [page.locator(".exchange").last(), page.locator(".exchange").first()]) {
+      await exchange.getByRole("button", { name: "Cancel" }).click();
+      await exchange.locator(".badge.is-canceled").waitFor();
+    }
+  });
+
   it("shows every kind of part, and loads nothing that a URL names", async () => {
     await write(page, "parts");
     await page.getByText("bytes.bin").waitFor();

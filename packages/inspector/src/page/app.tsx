@@ -2,10 +2,10 @@ import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { CardView } from "./card/card-view.tsx";
-import { shownLine } from "./content/shown.ts";
+import { shown, shownLine } from "./content/shown.ts";
 import { linkTo, route, type View } from "./route.ts";
 import { agentLinks, cardSource } from "./session/page-facts.ts";
-import { type Connection, connect, connection } from "./session/session.ts";
+import { type Connection, connect, connection, warning } from "./session/session.ts";
 import { Monogram } from "./talk/start.tsx";
 import { TalkView } from "./talk/talk-view.tsx";
 import { OpenedLogView, OpenLogButton } from "./task/open-log.tsx";
@@ -13,6 +13,7 @@ import { FollowedTaskView } from "./task/task-view.tsx";
 import { TasksView } from "./tasks/tasks-view.tsx";
 import { Icon, type IconName } from "./ui/icon.tsx";
 import { FailureNotice } from "./ui/notice.tsx";
+import { now } from "./ui/time.ts";
 import { WiresView } from "./wires/wires-view.tsx";
 
 const views: readonly { readonly view: View; readonly icon: IconName; readonly label: string }[] = [
@@ -44,6 +45,21 @@ export function App(): JSX.Element {
       <main>
         <CurrentView state={state} />
       </main>
+      <Toast />
+    </div>
+  );
+}
+
+/** How long a warning is shown, in milliseconds. */
+const toastMs = 8_000;
+
+/** What the client has just found unusual. */
+function Toast(): JSX.Element {
+  const latest = warning.value;
+  const isShown = latest !== undefined && now.value - latest.at < toastMs;
+  return (
+    <div class="toast" role="status">
+      {isShown ? <p class="notice">{shown(latest.text)}</p> : null}
     </div>
   );
 }

@@ -12,12 +12,18 @@ export type Connection =
   | { readonly is: "failed"; readonly failure: Failure };
 
 const current = signal<Connection>({ is: "connecting" });
-const latestWarnings = signal<readonly string[]>([]);
+const latestWarning = signal<Warning | undefined>(undefined);
 
 export const connection: ReadonlySignal<Connection> = current;
 
-/** What the client found unusual, the newest last. */
-export const warnings: ReadonlySignal<readonly string[]> = latestWarnings;
+/** What the client finds unusual, such as an agent that is away. */
+export interface Warning {
+  readonly text: string;
+  readonly at: number;
+}
+
+/** The newest of them. */
+export const warning: ReadonlySignal<Warning | undefined> = latestWarning;
 
 /** Reads the agent's card, and connects. What went wrong is in `connection`. */
 export async function connect(): Promise<void> {
@@ -29,8 +35,8 @@ export async function connect(): Promise<void> {
       verifyCard: ({ text, extended }) => {
         if (!extended) cardText = text; // nothing is refused here: the card's view shows the verdict
       },
-      onWarning: (warning) => {
-        latestWarnings.value = [...latestWarnings.value.slice(-9), warning];
+      onWarning: (text) => {
+        latestWarning.value = { text, at: Date.now() };
       },
     });
     current.value = { is: "connected", agent, cardText };

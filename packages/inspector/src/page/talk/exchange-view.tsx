@@ -134,6 +134,11 @@ function Footer({ exchange, shown }: Shown): JSX.Element {
           Cancel
         </button>
       ) : null}
+      {phase === "paused" ? (
+        <button type="button" class="button small" onClick={() => void exchange.goOn()}>
+          Paused while others stream: go on
+        </button>
+      ) : null}
       {isOver && exchange.sent.parts.length > 0 ? (
         <button type="button" class="button small quiet" onClick={() => send(exchange.sent)}>
           <Icon name="again" />

@@ -4,6 +4,7 @@ import type { Part } from "@a2a-connect/proto";
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { explain, type Failure } from "../session/failure.ts";
 import { connectedAgent } from "../session/session.ts";
+import { takeStreamSlot } from "../session/stream-slots.ts";
 import { createBreath, createFramed, type Framed } from "../ui/frame.ts";
 import { TaskFold } from "./task-fold.ts";
 
@@ -14,8 +15,8 @@ export interface Outgoing {
   readonly skill: string | undefined;
 }
 
-/** `open`: events come in. `waiting`: the agent has asked. `over`: nothing more comes. */
-export type Phase = "open" | "waiting" | "over";
+/** `open`: events come in. `paused`: they would, but other streams took the place. `waiting`: the agent has asked. `over`: nothing more comes. */
+export type Phase = "open" | "paused" | "waiting" | "over";
 
 let count = 0;
 
@@ -28,6 +29,8 @@ export class Exchange {
   readonly #phase = signal<Phase>("open");
   readonly #failure = signal<Failure | undefined>(undefined);
   readonly #framed: Framed<TaskFold> = createFramed(this.fold);
+  /** Number of the last event. */
+  #position: number | undefined;
 
   constructor(sent: Outgoing) {
     this.sent = sent;
@@ -51,29 +54,36 @@ export class Exchange {
   start(contextId: string): Promise<void> {
     const { parts, skill } = this.sent;
     const input = contextId === "" ? parts : { parts, contextId };
-    return this.#follow(() =>
-      connectedAgent().stream(input, { until: "settled", ...(skill === undefined ? {} : { skill }) }),
-    );
+    const named = skill === undefined ? {} : { skill };
+    return this.#follow((signal) => connectedAgent().stream(input, { signal, until: "settled", ...named }));
   }
 
   /** Shows a task that exists, from its creation on. */
   resume(taskId: string): Promise<void> {
-    return this.#follow(() => connectedAgent().follow(taskId, { after: 0, until: "settled" }));
+    return this.#follow((signal) => connectedAgent().follow(taskId, { signal, after: 0, until: "settled" }));
+  }
+
+  /** Goes on with a stream that was paused. */
+  goOn(): Promise<void> {
+    const after = this.#position === undefined ? {} : { after: this.#position };
+    const { taskId } = this.fold;
+    return this.#follow((signal) => connectedAgent().follow(taskId, { signal, until: "settled", ...after }));
   }
 
   /** Sends the answer to what the agent has asked. */
   answer(parts: readonly Part[]): Promise<void> {
     this.fold.addInput(parts);
     const { taskId, contextId } = this.fold;
-    return this.#follow(() => connectedAgent().stream({ parts, taskId, contextId }, { until: "settled" }));
+    const input = { parts, taskId, contextId };
+    return this.#follow((signal) => connectedAgent().stream(input, { signal, until: "settled" }));
   }
 
   /** Asks the agent to cancel the task. The stream brings what comes of it. */
   async cancel(): Promise<void> {
     try {
       const task = await connectedAgent().cancelTask(this.fold.taskId);
-      if (this.#phase.value === "waiting" && task.status !== undefined) {
-        this.fold.status = task.status; // no stream is open while the agent waits
+      if (this.#phase.value !== "open" && task.status !== undefined) {
+        this.fold.status = task.status; // no stream is open that would bring it
         this.#phase.value = "over";
         this.#framed.changed();
       }
@@ -82,22 +92,27 @@ export class Exchange {
     }
   }
 
-  async #follow(open: () => TaskStream): Promise<void> {
+  async #follow(open: (signal: AbortSignal) => TaskStream): Promise<void> {
+    const lost = new AbortController();
+    using _slot = takeStreamSlot(() => lost.abort(new Error("other streams were opened")));
     this.#phase.value = "open";
     this.#failure.value = undefined;
     this.#framed.changed();
     const breathe = createBreath();
     try {
-      for await (const event of open()) {
+      const stream = open(lost.signal);
+      for await (const event of stream) {
         this.fold.apply(event);
+        this.#position = stream.lastEventId;
         this.#framed.changed();
         if (breathe.isDue()) await breathe();
       }
     } catch (error) {
-      this.#failure.value = explain(error);
+      if (!lost.signal.aborted) this.#failure.value = explain(error);
     }
-    const { state } = this.fold;
-    this.#phase.value = isInterrupted(state) && !isTerminal(state) ? "waiting" : "over";
+    const { state, taskId } = this.fold;
+    const isPaused = lost.signal.aborted && !isTerminal(state) && taskId !== "";
+    this.#phase.value = isPaused ? "paused" : isInterrupted(state) ? "waiting" : "over";
     this.#framed.changed();
   }
 }

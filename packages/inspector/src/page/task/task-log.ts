@@ -4,6 +4,7 @@ import { type Task, TaskSchema, TaskState, type TaskStatus } from "@a2a-connect/
 import { create } from "@bufbuild/protobuf";
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { explain, type Failure } from "../session/failure.ts";
+import { takeStreamSlot } from "../session/stream-slots.ts";
 import { createBreath, createFramed, type Framed } from "../ui/frame.ts";
 import { LoggedEvent } from "./logged-event.ts";
 
@@ -80,11 +81,18 @@ export class TaskLog {
   /** Reads the task's events from its creation on, and those that follow until it ends or `signal` aborts. */
   async follow(agent: AgentClient, signal: AbortSignal): Promise<void> {
     this.#isOpen.value = true;
+    const lost = new AbortController();
+    using _slot = takeStreamSlot(() =>
+      lost.abort(new Error("Other streams were opened; load the page again.")),
+    );
     const breathe = createBreath();
     let isLive = false;
     let last = performance.now();
     try {
-      const stream = agent.follow(this.taskId, { after: 0, signal });
+      const stream = agent.follow(this.taskId, {
+        after: 0,
+        signal: AbortSignal.any([signal, lost.signal]),
+      });
       for await (const response of stream) {
         const now = performance.now();
         isLive ||= this.events.length > 0 && now - last > liveAfterMs;

@@ -7,6 +7,7 @@ import { type ReadonlySignal, signal } from "@preact/signals";
 import { explain, type Failure } from "../session/failure.ts";
 import { cardUrl } from "../session/page-facts.ts";
 import { pageFetch } from "../session/page-fetch.ts";
+import { takeStreamSlot } from "../session/stream-slots.ts";
 import { createBreath, createFramed, type Framed } from "../ui/frame.ts";
 import { createRecording, type Recording } from "./recording.ts";
 
@@ -98,6 +99,7 @@ export class WireCall {
       this.#take(undefined, formatMessage(desc.output, response));
       return;
     }
+    using _slot = takeStreamSlot(() => this.#left.abort(new Error("other streams were opened")));
     const stream = openStream(agent, localName, this.request, signal);
     const breathe = createBreath();
     for await (const response of stream) {
