@@ -74,6 +74,11 @@ export interface AgentClient extends AsyncDisposable {
   resume(taskId: string, options?: ResumeOptions): Promise<RunResult>;
   /** Sends a message and returns the events that follow, until the task has settled; a direct Message is one event. */
   stream(input: Input, options?: SendOptions & FollowOptions): TaskStream;
+  /**
+   * Sends a message and returns the text of its artifacts while it is written, else that of the agent's answer. It ends and fails as
+   * `run` does. Leaving the iteration early ends only the iteration; the task goes on. Iterate over it once.
+   */
+  streamText(input: Input, options?: RunOptions): AsyncIterable<string>;
   /** Follows an existing task. */
   follow(taskId: string, options?: FollowOptions): TaskStream;
 

@@ -9,6 +9,7 @@ import { createObservation } from "./follow/observation.ts";
 import { ObservedStream } from "./follow/observed-stream.ts";
 import { repeatableOperations } from "./operations/operations.ts";
 import { resumeTask, runTask } from "./run/run-task.ts";
+import { streamText } from "./run/stream-text.ts";
 import { keyFor } from "./send/idempotency-key.ts";
 import { checkInput, type SendAnswer, sendOnce } from "./send/send-once.ts";
 import { createSendRequest } from "./send/send-request.ts";
@@ -36,6 +37,7 @@ export function createClient(context: ClientContext): AgentClient {
       const observed = { sending, until, signal: signalOf(context, options) };
       return new ObservedStream(context, createObservation(context, options, observed));
     },
+    streamText: (input, options = {}) => streamText(context, input, options),
     follow(taskId, options = {}) {
       const { until = "terminal" } = options;
       const observed = { taskId, until, signal: signalOf(context, options) };

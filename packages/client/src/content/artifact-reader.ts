@@ -66,6 +66,24 @@ export function createArtifactReader(artifact: Artifact, services: ArtifactServi
   return new ArtifactView(artifact, services);
 }
 
+/**
+ * The first data part, else the text parsed as JSON.
+ *
+ * @param what begins the sentence when there is neither
+ */
+export function readJson(content: { readonly parts: readonly Part[] }, what: string): JsonValue {
+  const found = content.parts.find((part) => part.content.case === "data")?.content;
+  const text = partText(content);
+  if (found?.case !== "data" && text === "") {
+    throw new InvalidResponseError(`${what} has neither data nor text`);
+  }
+  try {
+    return found?.case === "data" ? toJsonValue(found.value) : JSON.parse(text);
+  } catch (cause) {
+    throw new InvalidResponseError(`${what} is not JSON`, { cause });
+  }
+}
+
 class ArtifactView implements ArtifactReader {
   readonly artifact: Artifact;
   readonly #services: ArtifactServices;
@@ -113,16 +131,7 @@ class ArtifactView implements ArtifactReader {
   }
 
   #readJson(): JsonValue {
-    const found = this.parts.find(({ content }) => content.case === "data")?.content;
-    const text = this.text();
-    if (found?.case !== "data" && text === "") {
-      throw new InvalidResponseError(`${this.#title} has neither data nor text`);
-    }
-    try {
-      return found?.case === "data" ? toJsonValue(found.value) : JSON.parse(text);
-    } catch (cause) {
-      throw new InvalidResponseError(`${this.#title} is not JSON`, { cause });
-    }
+    return readJson(this, this.#title);
   }
 
   get #title(): string {

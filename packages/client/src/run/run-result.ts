@@ -1,6 +1,9 @@
 import { partText } from "@a2a-connect/core";
 import type { Message, Task } from "@a2a-connect/proto";
-import type { ArtifactReader } from "../content/artifact-reader.ts";
+import type { JsonValue } from "@bufbuild/protobuf";
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { type ArtifactReader, readJson } from "../content/artifact-reader.ts";
+import { validate } from "../content/validate.ts";
 import { InvalidResponseError } from "../errors.ts";
 import type { RunResult } from "./run-types.ts";
 
@@ -10,8 +13,21 @@ export function createRunResult(
   message: Message | undefined,
   artifacts: readonly ArtifactReader[],
 ): RunResult {
+  const source =
+    artifacts.find(({ parts }) => parts.some(({ content }) => content.case === "data")) ?? artifacts[0];
+  function json(): JsonValue;
+  function json<Schema extends StandardSchemaV1>(
+    schema: Schema,
+  ): Promise<StandardSchemaV1.InferOutput<Schema>>;
+  function json(schema?: StandardSchemaV1): JsonValue | Promise<unknown> {
+    if (source !== undefined) return schema === undefined ? source.json() : source.json(schema);
+    const what = "the agent's answer";
+    const read = () => readJson({ parts: message?.parts ?? [] }, what);
+    return schema === undefined ? read() : Promise.resolve().then(() => validate(schema, read(), what));
+  }
   return {
     task,
+    json,
     message,
     artifacts,
     artifact(idOrName) {

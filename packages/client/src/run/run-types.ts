@@ -1,5 +1,6 @@
 import type { Message, Part, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from "@a2a-connect/proto";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { FollowOptions, SendOptions } from "../call-options.ts";
 import type { ArtifactReader } from "../content/artifact-reader.ts";
 import type { PushReceiver } from "../follow/sources/push-receiver.ts";
@@ -83,4 +84,13 @@ export interface RunResult {
   artifact(idOrName: string): ArtifactReader;
   /** The text of all artifacts, or of the message where there are none, joined by line feeds. */
   text(): string;
+  /**
+   * The JSON of the first artifact with a data part, else of the first artifact; of the message where there are none. As
+   * `ArtifactReader.json`.
+   *
+   * @throws AgentError when that is no JSON
+   */
+  json(): JsonValue;
+  /** The same, validated. @throws UntrustedOutputError with the schema's issues */
+  json<Schema extends StandardSchemaV1>(schema: Schema): Promise<StandardSchemaV1.InferOutput<Schema>>;
 }

@@ -1,6 +1,7 @@
 import { partText } from "@a2a-connect/core";
+import { toJsonValue } from "@a2a-connect/core/internal";
 import type { Message } from "@a2a-connect/proto";
-import type { JsonObject } from "@bufbuild/protobuf";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { createArtifactTool, type EventTools, eventTools } from "./event-tools.ts";
 import type { UnusedResults } from "./unused-results.ts";
 
@@ -38,6 +39,8 @@ export interface CallInput {
 export interface ExecutorInput extends CallInput, EventTools {
   /** All text parts of the message, joined without a separator. */
   readonly text: string;
+  /** The first data part of the message as plain JSON; undefined: it has none. */
+  readonly data: JsonValue | undefined;
   /** Aborts on cancel, deadline, silence for too long, a lost task or shutdown; `reason` is an Error that says which. */
   readonly signal: AbortSignal;
 }
@@ -92,6 +95,14 @@ export class TaskTools implements ExecutorInput {
     this.fail = unused.events("fail", eventTools.fail);
     this.reject = unused.events("reject", eventTools.reject);
     this.#signal = signal;
+  }
+
+  /** Made when code reads it: many executors do not. */
+  get data(): JsonValue | undefined {
+    for (const { content } of this.message.parts) {
+      if (content.case === "data") return toJsonValue(content.value);
+    }
+    return undefined;
   }
 
   get signal(): AbortSignal {
