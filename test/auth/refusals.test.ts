@@ -5,7 +5,8 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
-import { apiKey, bearerJwt, hashApiKey } from "@a2a-connect/auth";
+import { apiKey, basic, bearerJwt, hashApiKey } from "@a2a-connect/auth";
+import { Access } from "@a2a-connect/auth/internal";
 import { text } from "@a2a-connect/core";
 import { serve } from "@a2a-connect/node";
 import { defineAgent } from "@a2a-connect/server";
@@ -201,6 +202,64 @@ describe("a request with two Authorization fields", () => {
     ]);
     await connection.write(formatFrame({ type: frameTypes.headers, flags: 0x5, streamId: 1, payload }));
     expect(await connection.until("more than one")).toContain("more than one Authorization field");
+  });
+});
+
+describe("a caller whose credentials are for one tenant", () => {
+  const carol = { "x-key": "carols-key", "a2a-version": "1.0", "content-type": "application/json" };
+  const post = (path: string, tenant?: string) =>
+    harness.fetch(path, {
+      method: "POST",
+      headers: carol,
+      body: JSON.stringify({ message: message(), tenant }),
+    });
+
+  it("finds nothing in another by path, body or query, and is its own where none is named", async () => {
+    const answers = {
+      none: await post("/rest/message:send"),
+      own: await post("/rest/acme/message:send"),
+      "own in the body": await post("/rest/message:send", "acme"),
+      path: await post("/rest/globex/message:send"),
+      body: await post("/rest/message:send", "globex"),
+      "own path, other body": await post("/rest/acme/message:send", "globex"),
+      "other path, own body": await post("/rest/globex/message:send", "acme"),
+      query: await harness.fetch("/rest/tasks?tenant=globex", { headers: carol }),
+      "own path, other query": await harness.fetch("/rest/acme/tasks?tenant=globex", { headers: carol }),
+      "JSON-RPC": await rpc("ListTasks", { "x-key": "carols-key" }, { tenant: "globex" }),
+    };
+    const outcomes = await Promise.all(
+      Object.entries(answers).map(async ([how, response]) => {
+        const { error } = await response.json();
+        const details = error?.details ?? error?.data ?? [];
+        return [how, details.find((each: object) => "reason" in each)?.reason ?? "ok"];
+      }),
+    );
+    expect(Object.fromEntries(outcomes)).toEqual({
+      none: "ok",
+      own: "ok",
+      "own in the body": "ok",
+      path: "TASK_NOT_FOUND",
+      body: "TASK_NOT_FOUND",
+      "own path, other body": "INVALID_PARAMS",
+      "other path, own body": "INVALID_PARAMS",
+      query: "TASK_NOT_FOUND",
+      "own path, other query": "INVALID_PARAMS",
+      "JSON-RPC": "TASK_NOT_FOUND",
+    });
+  });
+});
+
+describe("a challenge", () => {
+  it("has no line of its own, also when a realm has line breaks", () => {
+    const access = new Access({ gates: { user: basic({ users: {}, realm: 'a"\\\r\nSet-Cookie: b=c' }) } });
+    const none = { header: new Headers(), url: "", countFields: () => 0, certificate: undefined };
+    expect(() => access.authenticator.authenticate(none)).toThrow(
+      expect.objectContaining({
+        metadata: new Headers({
+          "www-authenticate": 'Basic realm="a\\"\\\\??Set-Cookie: b=c", charset="UTF-8"',
+        }),
+      }),
+    );
   });
 });
 
