@@ -56,6 +56,7 @@ export const serverArrows: Arrows = {
   operations: ["engine", "gates", "push", "card"],
   "agent-server": ["operations"],
   host: ["agent-server"],
+  "js-sdk": ["agent"],
   mount: ["agent-server"],
   index: ["host", "mount"],
 };

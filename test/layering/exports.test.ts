@@ -24,6 +24,7 @@ const otherEntries = [
   "packages/bindings/src/client.ts",
   "packages/core/src/internal.ts",
   "packages/server/src/internal.ts",
+  "packages/server/src/js-sdk/agent-executor.ts",
   "packages/server/src/store/index.ts",
   "packages/client/src/json.ts",
   "packages/client/src/internal.ts",

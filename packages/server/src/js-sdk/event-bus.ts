@@ -1,0 +1,72 @@
+import type { SdkEvent } from "./sdk-types.ts";
+
+type Listener = (event?: SdkEvent) => void;
+type EventName = "event" | "finished";
+
+/** The `ExecutionEventBus` of `@a2a-js/sdk` 1.x for one execution. What is published waits in order for its one reader. */
+export class EventBus {
+  readonly #waiting: SdkEvent[] = [];
+  readonly #listeners = { event: new Map<Listener, Listener>(), finished: new Map<Listener, Listener>() };
+  #wake: () => void = () => {};
+  #ended = false;
+  #failure: { readonly error: unknown } | undefined;
+
+  publish(event: SdkEvent): void {
+    if (this.#ended) return;
+    this.#waiting.push(event);
+    for (const listener of [...this.#listeners.event.values()]) listener(event);
+    this.#wake();
+  }
+
+  finished(): void {
+    this.end();
+  }
+
+  /** Nothing more is published. A second call does nothing. */
+  end(...failure: [] | [error: unknown]): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    if (failure.length > 0) this.#failure = { error: failure[0] };
+    for (const listener of [...this.#listeners.finished.values()]) listener();
+    this.#wake();
+  }
+
+  on(name: EventName, listener: Listener): this {
+    this.#listeners[name].set(listener, listener);
+    return this;
+  }
+
+  once(name: EventName, listener: Listener): this {
+    this.#listeners[name].set(listener, (event) => {
+      this.off(name, listener);
+      listener(event);
+    });
+    return this;
+  }
+
+  off(name: EventName, listener: Listener): this {
+    this.#listeners[name].delete(listener);
+    return this;
+  }
+
+  removeAllListeners(name?: EventName): this {
+    for (const each of name === undefined ? (["event", "finished"] as const) : [name])
+      this.#listeners[each].clear();
+    return this;
+  }
+
+  /** All that is published until the end; then the failure of the execution is thrown, if it has failed. */
+  async *events(): AsyncGenerator<SdkEvent, void> {
+    for (;;) {
+      const next = this.#waiting.shift();
+      if (next !== undefined) yield next;
+      else if (this.#failure !== undefined) throw this.#failure.error;
+      else if (this.#ended) return;
+      else {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+      }
+    }
+  }
+}
