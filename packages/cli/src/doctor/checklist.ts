@@ -103,12 +103,17 @@ export async function runChecklist(
   return items;
 }
 
+const versionFix = "Give it a semantic version, and raise it with every change.";
+
 /** Each check: its title, and what it comes to. What disturbs the server comes last. */
 const checks: Readonly<Record<string, readonly [string, (facts: Facts) => Judgement | Promise<Judgement>]>> =
   {
     findings: ["Nothing keeps callers out", judgeFindings],
     access: ["Only callers who say who they are get in", judgeAccess],
-    version: ["Callers can pin the agent's version", judgeVersion],
+    version: [
+      "Callers can pin the agent's version",
+      ({ card: { version } }) => (isPinnable(version) ? yes(version) : no(version || "none", versionFix)),
+    ],
     caching: [
       "The card can be kept and checked for changes",
       (facts) => judgeRequirement(facts, "L-5", "Send Cache-Control and ETag, and answer If-None-Match."),
@@ -162,12 +167,6 @@ function judgeRequirement({ results }: Facts, id: string, fix: string): Judgemen
   const passed = about.find(({ outcome }) => outcome === "passed");
   if (failed !== undefined) return no(`${failed.scenario.title}: ${failed.sentence}`, fix);
   return passed === undefined ? unproven("it could not be tried", fix) : yes(passed.scenario.title);
-}
-
-function judgeVersion({ card: { version } }: Facts): Judgement {
-  return isPinnable(version)
-    ? yes(version)
-    : no(version || "none", "Give it a semantic version, and raise it with every change.");
 }
 
 function judgeDescriptions({ card, findings }: Facts): Judgement {

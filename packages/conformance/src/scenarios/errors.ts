@@ -17,12 +17,16 @@ interface Condition extends Names {
   readonly name: string;
   /** Reason in ErrorInfo; undefined for errors that the protocol has no name for. */
   readonly reason: string | undefined;
+  /** Of that reason. Default: that of A2A. */
+  readonly domain?: string;
   readonly server?: ServerName;
   /** Makes it happen. */
   readonly provoke: (client: A2AClient) => Promise<unknown>;
 }
 
 const failed = Code.FailedPrecondition;
+
+const a2aDomain = "a2a-protocol.org";
 
 /** Those that no other agent shows, and one of each other code for all that is only ours: `error-table.ts` has the others. */
 const conditions: readonly Condition[] = [
@@ -38,12 +42,8 @@ const conditions: readonly Condition[] = [
   },
   {
     name: "an extended card that is not there",
-    ...{
-      reason: "EXTENDED_AGENT_CARD_NOT_CONFIGURED",
-      jsonRpcCode: -32007,
-      grpcCode: failed,
-      httpStatus: 400,
-    },
+    ...{ reason: "EXTENDED_AGENT_CARD_NOT_CONFIGURED", jsonRpcCode: -32007 },
+    ...{ grpcCode: failed, httpStatus: 400 },
     server: "no-card",
     provoke: (client) => client.getExtendedAgentCard({}),
   },
@@ -59,7 +59,8 @@ const conditions: readonly Condition[] = [
   },
   {
     name: "no credentials where they are needed",
-    ...{ reason: undefined, jsonRpcCode: -32603, grpcCode: Code.Unauthenticated, httpStatus: 401 },
+    ...{ reason: "UNAUTHENTICATED", domain: "a2a-connect" },
+    ...{ jsonRpcCode: -32055, grpcCode: Code.Unauthenticated, httpStatus: 401 },
     server: "identity",
     provoke: (client) => client.getExtendedAgentCard({}),
   },
@@ -67,7 +68,9 @@ const conditions: readonly Condition[] = [
 
 /** E */
 export const errors: ScenarioGroup = scenarios("E Errors", ({ verifies, anyAgent }) => {
-  for (const { name, reason, jsonRpcCode, grpcCode, httpStatus, server = "full", provoke } of conditions) {
+  for (const condition of conditions) {
+    const { name, reason, jsonRpcCode, grpcCode, httpStatus, provoke } = condition;
+    const { domain = a2aDomain, server = "full" } = condition;
     verifies.where({ server, places: wires })(
       "E-1 E-2 E-5 E-7 J-6",
       `calls ${name} ${reason ?? Code[grpcCode]}`,
@@ -77,7 +80,7 @@ export const errors: ScenarioGroup = scenarios("E Errors", ({ verifies, anyAgent
         expect(error.message).not.toContain("on purpose");
         const infos = error.findDetails(ErrorInfoSchema);
         expect(infos.map((info) => [info.reason, info.domain])).toStrictEqual(
-          reason === undefined ? [] : [[reason, "a2a-protocol.org"]],
+          reason === undefined ? [] : [[reason, domain]],
         );
         for (const value of infos.flatMap(({ metadata }) => Object.values(metadata))) {
           expect(value).toBeTypeOf("string");
@@ -97,7 +100,7 @@ export const errors: ScenarioGroup = scenarios("E Errors", ({ verifies, anyAgent
         expect(more).toStrictEqual({});
         expect(code).toBe(jsonRpcCode);
         expect(message).toMatch(/\w/);
-        expectDetails(data ?? [], reason);
+        expectDetails(data ?? [], reason, domain);
       },
     );
 
@@ -113,7 +116,7 @@ export const errors: ScenarioGroup = scenarios("E Errors", ({ verifies, anyAgent
         expect(code).toBe(httpStatus);
         expect(name_).toBe(formatCode(grpcCode));
         expect(message).toMatch(/\w/);
-        expectDetails(details ?? [], reason);
+        expectDetails(details ?? [], reason, domain);
       },
     );
   }
@@ -204,12 +207,16 @@ export const errors: ScenarioGroup = scenarios("E Errors", ({ verifies, anyAgent
   });
 });
 
-function expectDetails(details: readonly Record<string, unknown>[], reason: string | undefined): void {
+function expectDetails(
+  details: readonly Record<string, unknown>[],
+  reason: string | undefined,
+  domain = a2aDomain,
+): void {
   for (const detail of details) {
     expect(detail["@type"]).toMatch(/^type\.googleapis\.com\/google\.rpc\.\w+$/);
   }
   const infos = details.filter((detail) => detail["@type"] === "type.googleapis.com/google.rpc.ErrorInfo");
   expect(infos.map((info) => [info["reason"], info["domain"]])).toStrictEqual(
-    reason === undefined ? [] : [[reason, "a2a-protocol.org"]],
+    reason === undefined ? [] : [[reason, domain]],
   );
 }
