@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { JsonTree } from "../content/json-tree.tsx";
 import { LinkText } from "../content/link-text.tsx";
+import { Markdown } from "../content/markdown.tsx";
 import { shown, shownLine } from "../content/shown.ts";
 import { CredentialsPanel } from "../session/credentials-panel.tsx";
 import { cardSource } from "../session/page-facts.ts";
@@ -117,7 +118,7 @@ function RenderedCard({ card, text }: { readonly card: AgentCard; readonly text:
             <h3>
               {shownLine(skill.name, 100)} <code>{shownLine(skill.id, 80)}</code>
             </h3>
-            <p>{shown(skill.description)}</p>
+            <Markdown text={shown(skill.description)} />
             <p class="tags">
               {skill.tags.slice(0, 30).map((tag) => (
                 <span key={tag} class="tag">

@@ -1,5 +1,6 @@
 import type { AgentCard, AgentSkill } from "@a2a-connect/proto";
 import type { JSX } from "preact";
+import { Markdown } from "../content/markdown.tsx";
 import { shown, shownLine } from "../content/shown.ts";
 import { sendExample } from "./conversation.ts";
 
@@ -35,7 +36,7 @@ function Skill({ skill }: { readonly skill: AgentSkill }): JSX.Element {
   return (
     <article class="skill">
       <h3>{shownLine(skill.name, 100)}</h3>
-      <p>{shown(skill.description.slice(0, 600))}</p>
+      <Markdown text={shown(skill.description.slice(0, 600))} />
       {skill.examples.length === 0 ? null : (
         <div class="examples">
           {skill.examples.slice(0, 8).map((example) => (

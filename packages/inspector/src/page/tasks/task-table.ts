@@ -114,7 +114,7 @@ export class TaskTable {
       const pageToken = this.#pages.value.at(-1) ?? "";
       const page = await this.#list(closed, {
         pageSize,
-        historyLength: 1,
+        historyLength: 10,
         ...(state === TaskState.UNSPECIFIED ? {} : { status: state }),
         ...(contextId === "" ? {} : { contextId }),
         ...(minutes === 0 ? {} : { since: new Date(Date.now() - minutes * 60_000) }),
