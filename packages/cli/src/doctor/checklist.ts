@@ -103,8 +103,6 @@ export async function runChecklist(
   return items;
 }
 
-const versionFix = "Give it a semantic version, and raise it with every change.";
-
 /** Each check: its title, and what it comes to. What disturbs the server comes last. */
 const checks: Readonly<Record<string, readonly [string, (facts: Facts) => Judgement | Promise<Judgement>]>> =
   {
@@ -112,7 +110,10 @@ const checks: Readonly<Record<string, readonly [string, (facts: Facts) => Judgem
     access: ["Only callers who say who they are get in", judgeAccess],
     version: [
       "Callers can pin the agent's version",
-      ({ card: { version } }) => (isPinnable(version) ? yes(version) : no(version || "none", versionFix)),
+      ({ card: { version } }) =>
+        isPinnable(version)
+          ? yes(version)
+          : no(version || "none", "Give it a semantic version, and raise it with every change."),
     ],
     caching: [
       "The card can be kept and checked for changes",
