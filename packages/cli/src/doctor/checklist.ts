@@ -144,10 +144,8 @@ const checks: Readonly<Record<string, readonly [string, (facts: Facts) => Judgem
   };
 
 function judgeFindings({ findings }: Facts): Judgement {
-  const problems = findings.filter(({ severity }) => severity === "problem");
-  return problems.length === 0
-    ? yes("no problem was found")
-    : no(problems.map(({ id }) => id).join(", "), "See above.");
+  const ids = findings.flatMap(({ id, severity }) => (severity === "problem" ? [id] : []));
+  return ids.length === 0 ? yes("no problem was found") : no(ids.join(", "), "See above.");
 }
 
 function judgeAccess(facts: Facts): Judgement {
