@@ -15,6 +15,7 @@ import {
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { findPackages, packAll, readJson, root } from "./packages.mjs";
@@ -132,6 +133,21 @@ async function runCommands({ name, manifest }, directory) {
   return commands.length;
 }
 
+/** Most of what a browser loads for the inspector, through gzip. */
+const maxPageBytes = 150_000;
+
+/** The installed inspector is at the agent's address; returns the bytes of what its page loads, through gzip. */
+async function checkInspector(url) {
+  const load = async (path) => (await fetch(url + path, { headers: { accept: "text/html" } })).text();
+  const html = await load("/");
+  const files = [...html.matchAll(/(?:src|href)="(inspector\/[^"]+)"/g)].map(([, file]) => file);
+  const texts = await Promise.all(files.map((file) => load(`/${file}`)));
+  const bytes = texts.reduce((total, text) => total + gzipSync(text).length, 0);
+  if (files.length !== 2) fail("@a2a-connect/inspector", "the demo agent does not serve its page");
+  if (bytes > maxPageBytes) fail("@a2a-connect/inspector", `its page loads ${bytes} bytes through gzip`);
+  report("bytes of the inspector, gzip", bytes);
+}
+
 /** The installed conformance kit examines an agent that the installed command serves; returns how much has passed. */
 async function examineDemo(directory) {
   const a2a = realpathSync(join(directory, "node_modules/.bin/a2a"));
@@ -149,6 +165,7 @@ async function examineDemo(directory) {
       });
       demo.on("exit", () => reject(new Error(`the demo agent has ended: ${printed}`)));
     });
+    await checkInspector(url);
     const { stdout } = await runFile(
       process.execPath,
       [a2a, "conformance", url, "--output", "json", "--run-timeout", "5m"],

@@ -17,6 +17,15 @@ const directory = mkdtempSync(join(tmpdir(), "a2a-serve-"));
 afterAll(() => rmSync(directory, { recursive: true }));
 
 describe("serve", () => {
+  it.each([
+    [true, "inspector/inspector.js"],
+    [false, "An A2A agent."],
+  ])("gives browsers a page at / (inspector: %s)", async (inspector, expected) => {
+    await using served = await serve(agent(), { store: createMemoryTaskStore(), inspector });
+    const page = await fetch(served.url, { headers: { accept: "text/html" } });
+    expect(await page.text()).toContain(expected);
+  });
+
   it("lets go of its file when the port is taken", async () => {
     const file = join(directory, "taken.sqlite");
     const other = createServer().listen(0, "127.0.0.1");
