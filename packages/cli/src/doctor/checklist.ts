@@ -129,11 +129,7 @@ const checks: Readonly<Record<string, readonly [string, (facts: Facts) => Judgem
     "state.failed": [
       "A task fails or is refused",
       ({ runs }) =>
-        judgeSeen(
-          runs,
-          ["failed", "rejected"],
-          `An example of what the agent refuses is worth having, in a skill with the tag ${expectedFailureTag}.`,
-        ),
+        judgeSeen(runs, ["failed", "rejected"], `Show a refusal, in a skill tagged ${expectedFailureTag}.`),
     ],
     "state.canceled": ["A task that waits can be canceled", judgeCancel],
     reasons: ["Tasks without a result say why", judgeReasons],
