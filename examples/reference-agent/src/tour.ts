@@ -14,7 +14,7 @@ connection breaks, or when the process dies:
 | what a message says | what happens |
 | --- | --- |
 | \`ask Which colour?\` | the agent asks, and waits for your answer |
-| \`steps 5 1000\` | five steps, each done once, whatever happens |
+| \`steps 5 1000\` | five steps, each done once, even when the process is killed |
 | \`parts\` | one part of every kind |
 
 Below are a table and a picture. Open the task to see all of its events.
