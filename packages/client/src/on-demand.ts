@@ -4,7 +4,11 @@
  */
 export { createOlderHttpJsonTransport, createOlderJsonRpcTransport } from "@a2a-connect/bindings/v03";
 export { checkExpectation } from "./card/expected-card.ts";
-export { normalizeOlderCard, olderFieldPath, readOlderCard } from "./card/older-card.ts";
+export {
+  normalizeOlderCard,
+  readOlderCard,
+  withOlderSecurity,
+} from "./card/older-card.ts";
 export { checkRequirements } from "./card/required-abilities.ts";
 export { inspectContent, inspectResponses } from "./content/inspect-interceptor.ts";
 export { inspectOnce } from "./content/inspect-once.ts";

@@ -1,5 +1,6 @@
 import { isObject, parseProtocolVersion, shownText } from "@a2a-connect/core/internal";
-import { isOlderCard, olderInterfaces } from "./older-members.ts";
+import { shownList } from "../interface/shown-list.ts";
+import { isOlderCard, olderInterfaces, olderSecurityMembers } from "./older-members.ts";
 import {
   type Members,
   normalizeSecurityRequirements,
@@ -7,11 +8,13 @@ import {
   schemesOfAuthentication,
 } from "./older-security.ts";
 
-/** An older card in the form of 1.0. */
+/** A card in the form of 1.0. */
 export interface NormalizedCard {
   /** Values of an unexpected type stay, and missing ones are null, so that the reader of 1.0 refuses them. */
-  readonly json: Record<string, unknown>;
+  readonly json: Members;
   readonly warnings: readonly string[];
+  /** A problem of `json` with the names that the card itself uses. */
+  readonly inItsWords: (problem: string) => string;
 }
 
 /**
@@ -38,6 +41,7 @@ export function normalizeOlderCard(json: Members): NormalizedCard {
       ...normalizeSecurity(json, warnings),
     },
     warnings: warnings.slice(0, maxWarnings),
+    inItsWords: olderFieldPath,
   };
 }
 
@@ -46,14 +50,48 @@ export function readOlderCard(json: Members): unknown {
   return isOlderCard(json) ? normalizeOlderCard(json).json : json;
 }
 
+/**
+ * A card of 1.0 that says who may call in members of older versions only, in the form of 1.0: it must not look open.
+ *
+ * A signature of 1.0 does not cover these members. So a card with signatures gets requirements from them, but no scheme:
+ * that could name an address to which a client would send its secret.
+ */
+export function withOlderSecurity(json: Members): NormalizedCard {
+  const found = new Set(olderSecurityMembers(json));
+  const warnings = [
+    `The card says who may call as A2A 0.3 did: ${shownList(found)} was read in the form of 1.0.`,
+  ];
+  const { skills, signatures = [] } = json;
+  const { securitySchemes, securityRequirements } = normalizeSecurity(json, warnings);
+  const isSigned = !Array.isArray(signatures) || signatures.length > 0;
+  return {
+    json: {
+      ...json,
+      ...(isSigned || securitySchemes === undefined ? {} : { securitySchemes }),
+      ...(found.has("security") || found.has("authentication") ? { securityRequirements } : {}),
+      ...(Array.isArray(skills)
+        ? {
+            skills: skills.map((skill: unknown, at) =>
+              isObject(skill) && found.has(`skills[${at}].security`)
+                ? { ...skill, securityRequirements: normalizeSecurityRequirements(skill["security"]) }
+                : skill,
+            ),
+          }
+        : {}),
+    },
+    warnings: warnings.slice(0, maxWarnings),
+    inItsWords: (problem) =>
+      found.has("security") ? problem.replace(/^securityRequirements/, "security") : problem,
+  };
+}
+
 /** Most problems that are listed: more of them do not help a reader, and a card may have any number of skills. */
 const maxWarnings = 20;
 
 /** Members that are the same in all versions. */
 const sharedFields = ["name", "documentationUrl", "iconUrl", "signatures"];
 
-/** A problem of the normalised card with the names of the older one. */
-export function olderFieldPath(problem: string): string {
+function olderFieldPath(problem: string): string {
   for (const [pattern, older] of olderPaths) {
     if (pattern.test(problem)) {
       return problem.replace(pattern, older);

@@ -20,15 +20,54 @@ export function isOlderCard(json: CardMembers): boolean {
  * stays as it is.
  */
 export function withOlderInterfaces(json: CardMembers): CardMembers {
-  const { url, protocolVersion, supportedInterfaces: own, signatures } = json;
-  const isSigned = (signatures ?? null) !== null && !(Array.isArray(signatures) && signatures.length === 0);
+  const { url, protocolVersion, supportedInterfaces: own } = json;
   const version = typeof protocolVersion === "string" ? parseProtocolVersion(protocolVersion) : "";
-  if (isSigned || typeof url !== "string" || !Array.isArray(own) || !version.startsWith("0.")) {
+  if (
+    !isUnset(json["signatures"]) ||
+    typeof url !== "string" ||
+    !Array.isArray(own) ||
+    !version.startsWith("0.")
+  ) {
     return json;
   }
   const known = new Set(own.map(keyOf));
   const older = olderInterfaces(json, version).filter((each) => isComplete(each) && !known.has(keyOf(each)));
   return { ...json, supportedInterfaces: [...own, ...older] };
+}
+
+/**
+ * The members of older versions by which alone a card of 1.0 says who may call, with their paths. A card that has the
+ * members of 1.0 as well is read by those.
+ */
+export function olderSecurityMembers(json: CardMembers): readonly string[] {
+  const { skills, securitySchemes: schemes } = json;
+  return [
+    ...["security", "authentication"].filter((name) => isOnlyOlder(json, name)),
+    ...(Array.isArray(skills) ? skills : []).flatMap((skill: unknown, at) =>
+      isObject(skill) && isOnlyOlder(skill, "security") ? [`skills[${at}].security`] : [],
+    ),
+    ...Object.entries(isObject(schemes) ? schemes : {}).flatMap(([name, scheme]) =>
+      isOlderScheme(scheme) ? [`securitySchemes.${name}`] : [],
+    ),
+  ];
+}
+
+function isOnlyOlder(members: CardMembers, name: string): boolean {
+  const own = members["securityRequirements"] ?? members["security_requirements"];
+  return isUnset(own) && !isUnset(members[name]);
+}
+
+function isUnset(value: unknown): boolean {
+  return (value ?? null) === null || (Array.isArray(value) && value.length === 0);
+}
+
+/** Whether a scheme has its kind in `type`, as before 1.0, and not also as a member of 1.0. */
+export function isOlderScheme(scheme: unknown): boolean {
+  return (
+    isObject(scheme) &&
+    scheme["type"] !== undefined &&
+    !Object.keys(scheme).some((name) => /security_?scheme$/i.test(name))
+  );
 }
 
 /** What is wrong in members that 1.0 does not have does not make a card of 1.0 wrong. */

@@ -1,5 +1,6 @@
 import { isObject, shownText } from "@a2a-connect/core/internal";
 import { shownList } from "../interface/shown-list.ts";
+import { isOlderScheme } from "./older-members.ts";
 
 /** JSON of an object, with unknown members. */
 export type Members = Readonly<Record<string, unknown>>;
@@ -160,10 +161,11 @@ function isFree(scheme: string): boolean {
 }
 
 function normalizeScheme(name: string, scheme: Members, warnings: string[]): unknown {
+  if (!isOlderScheme(scheme)) {
+    return scheme; // in the form of 1.0, or of none
+  }
   const { type, in: location, ...rest } = scheme;
   switch (type) {
-    case undefined:
-      return scheme; // in the form of 1.0, or of none
     case "apiKey":
       return { apiKeySecurityScheme: { ...rest, location: location ?? null } };
     case "http":

@@ -83,6 +83,81 @@ describe("a card of 1.0", () => {
     });
   });
 
+  describe("that says who may call in members of older versions only", () => {
+    const bearer = { bearer: { httpAuthSecurityScheme: { scheme: "bearer" } } };
+    const typed = { bearer: { type: "http", scheme: "bearer" } };
+    const demanded = [{ schemes: { bearer: {} } }];
+    const signatures = [{ protected: "eyJhbGciOiJFUzI1NiJ9", signature: "c2lnbmF0dXJl" }];
+    const asked = async (members: JsonObject) => {
+      const { card, warnings } = await read({ ...cardJson, ...members });
+      const { securitySchemes, securityRequirements } = card;
+      return { securitySchemes, securityRequirements, warned: warnings.length > 0 };
+    };
+
+    for (const [title, members, securitySchemes] of [
+      ["a requirement of 0.3", { securitySchemes: bearer, security: [{ bearer: [] }] }, bearer],
+      ["one beside an empty list", { security: [{ bearer: [] }], securityRequirements: [] }, undefined],
+      ["one whose scheme is of 0.3 as well", { securitySchemes: typed, security: [{ bearer: [] }] }, bearer],
+      ["a scheme of 0.3 alone", { securitySchemes: typed, securityRequirements: demanded }, bearer],
+      [
+        "one with a scheme in both forms",
+        {
+          securitySchemes: { bearer: { ...typed.bearer, ...bearer.bearer } },
+          security: [{ bearer: [] }],
+        },
+        bearer,
+      ],
+      ["the authentication of the first cards", { authentication: { schemes: ["bearer"] } }, bearer],
+    ] satisfies [string, JsonObject, JsonObject | undefined][]) {
+      it(`does not look open: ${title}`, async () => {
+        expect(await asked(members)).toEqual({
+          ...(securitySchemes === undefined ? {} : { securitySchemes }),
+          securityRequirements: demanded,
+          warned: true,
+        });
+      });
+    }
+
+    it("does not look open when it is signed, but takes no scheme that the signature does not cover", async () => {
+      const securitySchemes = { bearer: {} };
+      for (const members of [
+        { securitySchemes: typed, security: [{ bearer: [] }] },
+        { securitySchemes: typed, authentication: { schemes: ["bearer"] } },
+      ]) {
+        expect(await asked({ ...members, signatures })).toEqual({
+          securitySchemes,
+          securityRequirements: demanded,
+          warned: true,
+        });
+      }
+    });
+
+    it("does not look open in a skill", async () => {
+      const [skill] = cardJson["skills"] as JsonObject[]; // as above
+      const { card, warnings } = await read({
+        ...cardJson,
+        skills: [{ ...skill, security: [{ bearer: [] }] }],
+      });
+      expect(card["skills"]).toMatchObject([{ securityRequirements: demanded }]);
+      expect(warnings).toHaveLength(1);
+    });
+
+    it("is refused when they cannot be read, in their own words", async () => {
+      expect(await problemsOf(JSON.stringify({ ...cardJson, security: 5 }))).toEqual([
+        "security: must be an array",
+      ]);
+    });
+
+    it("asks for what 1.0 says when both are there", async () => {
+      const members = { securitySchemes: bearer, securityRequirements: demanded, security: [{ other: [] }] };
+      expect(await asked(members)).toEqual({
+        securitySchemes: bearer,
+        securityRequirements: demanded,
+        warned: false,
+      });
+    });
+  });
+
   it("that tells modes as kinds of parts is read with a warning (Q-2)", async () => {
     const { card, warnings } = await read({ ...cardJson, defaultInputModes: ["text", "TEXT", "image/png"] });
     expect(card["defaultInputModes"]).toEqual(["text/plain", "image/png"]);

@@ -12,7 +12,8 @@ import { create } from "@bufbuild/protobuf";
 import { CardInvalidError } from "../errors.ts";
 import { shownList } from "../interface/shown-list.ts";
 import { inputRequiredCapability } from "./lifecycle-params.ts";
-import { isOlderCard, withOlderInterfaces } from "./older-members.ts";
+import type { NormalizedCard } from "./older-card.ts";
+import { isOlderCard, olderSecurityMembers, withOlderInterfaces } from "./older-members.ts";
 
 /** A card, and what is unusual about it. */
 export interface ReadCard {
@@ -23,31 +24,32 @@ export interface ReadCard {
 
 /**
  * Reads a card of A2A 1.0, 0.3 or 0.2 from its JSON. Older ones become a message of 1.0, whose interfaces keep their
- * own version; the code for them is loaded then. Unknown fields are ignored (requirement H-6).
+ * own version; the code for them is loaded then. Unknown fields are ignored (requirement H-6), but for members of older
+ * versions that give further addresses, or that alone say who may call.
  *
  * @param what names the card in errors; default `The card`
  * @throws CardInvalidError that names every missing REQUIRED field, and every field of a wrong type
  */
 export async function readCard(text: string, what = "The card"): Promise<ReadCard> {
   const json = parseText(text, what);
-  const older = isOlderCard(json) ? await import("../on-demand.ts") : undefined;
-  const normalized = older?.normalizeOlderCard(json);
+  const isOlder = isOlderCard(json);
+  const { json: readable, warnings, inItsWords } = await normalizeCard(json, isOlder);
   const problems: string[] = [];
-  const card = parseCard(
-    normalized?.json ?? withOlderInterfaces(json),
-    problems,
-    older === undefined ? [] : ["version"],
-  );
+  const card = parseCard(readable, problems, isOlder ? ["version"] : []);
   if (card === undefined || problems.length > 0) {
-    const named = older === undefined ? problems : problems.map(older.olderFieldPath);
-    throw invalidFields(what, [...new Set(named)]);
+    throw invalidFields(what, [...new Set(problems.map(inItsWords))]);
   }
-  const warnings = [
-    ...(normalized?.warnings ?? []),
-    ...keepInputRequired(json, card),
-    ...modernizeModes(card),
-  ];
-  return { card, warnings };
+  return { card, warnings: [...warnings, ...keepInputRequired(json, card), ...modernizeModes(card)] };
+}
+
+async function normalizeCard(json: Record<string, unknown>, isOlder: boolean): Promise<NormalizedCard> {
+  if (isOlder) {
+    return (await import("../on-demand.ts")).normalizeOlderCard(json);
+  }
+  const offered = withOlderInterfaces(json);
+  return olderSecurityMembers(json).length > 0
+    ? (await import("../on-demand.ts")).withOlderSecurity(offered)
+    : { json: offered, warnings: [], inItsWords: (problem) => problem };
 }
 
 function parseText(text: string, what: string): Record<string, unknown> {
