@@ -12,7 +12,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
  */
 const mostNames = {
   "packages/core/src/index.ts": 36,
-  "packages/server/src/index.ts": 58,
+  "packages/server/src/index.ts": 46,
   "packages/client/src/index.ts": 50,
   "packages/node/src/index.ts": 31,
 } as const;
@@ -24,7 +24,9 @@ const otherEntries = [
   "packages/bindings/src/client.ts",
   "packages/core/src/internal.ts",
   "packages/server/src/internal.ts",
+  "packages/server/src/host/agent-host.ts",
   "packages/server/src/js-sdk/agent-executor.ts",
+  "packages/server/src/mount/fetch-handler.ts",
   "packages/server/src/store/index.ts",
   "packages/client/src/json.ts",
   "packages/client/src/internal.ts",

@@ -5,8 +5,8 @@ export {
   createAgentServer,
   createMemoryTaskStore,
   defineAgent,
-  toFetchHandler,
 } from "@a2a-connect/server";
+export { toFetchHandler } from "@a2a-connect/server/mount";
 export { createSqliteTaskStore } from "@a2a-connect/store-sqlite";
 export type { AddressGuardOptions } from "./address-guard.ts";
 export { parseAuthFlag } from "./auth-flag.ts";

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
-import type { Mountable, MountOptions } from "@a2a-connect/server";
 import { comesFromThisMachine, createMount, type Mount, targetBelow } from "@a2a-connect/server/internal";
+import type { Mountable, MountOptions } from "@a2a-connect/server/mount";
 import { createExchangeContext } from "./exchange.ts";
 import { type MountedRequest, serveHttp1 } from "./http1-server.ts";
 import { defaultLimits, type ListenLimits, type ListenOptions } from "./listen-options.ts";

@@ -1,10 +1,5 @@
-import type {
-  AgentDefinition,
-  AgentHostOptions,
-  AgentServerOptions,
-  HostedAgentOptions,
-  PushOptions,
-} from "@a2a-connect/server";
+import type { AgentDefinition, AgentServerOptions, PushOptions } from "@a2a-connect/server";
+import type { AgentHostOptions, HostedAgentOptions } from "@a2a-connect/server/host";
 import type { ExposureOptions } from "./exposure.ts";
 import type { ListenOptions } from "./listen-options.ts";
 import type { GuardedPushOptions } from "./serving.ts";

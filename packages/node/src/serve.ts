@@ -5,12 +5,10 @@ import {
   type AgentDefinition,
   type AgentServer,
   type AgentServerOptions,
-  assertAgentName,
-  createAgentHost,
   createAgentServer,
-  type HostedAgentOptions,
   type SkillSwitches,
 } from "@a2a-connect/server";
+import { assertAgentName, createAgentHost, type HostedAgentOptions } from "@a2a-connect/server/host";
 import { createConsoleLog, type OperatorLog } from "@a2a-connect/server/internal";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { assertExposure } from "./exposure.ts";

@@ -23,7 +23,6 @@ export type { DurableEvent, TurnEvent } from "./agent/task-event.ts";
 export type { QuestionOptions, Turn } from "./agent/turn.ts";
 export { type AgentServer, createAgentServer } from "./agent-server.ts";
 export type { AgentServerOptions } from "./agent-server-options.ts";
-export type { CatalogHost } from "./card/ai-catalog.ts";
 export type { AgentCards, ExtendedCardOptions } from "./card/cards.ts";
 export type { Mounts } from "./card/interfaces.ts";
 export type { CardSigning, CardSigningKey } from "./card/signing-keys.ts";
@@ -33,15 +32,6 @@ export { JournalError } from "./engine/durable/journal-error.ts";
 export type { EngineLimits, LogRecord } from "./engine/engine-context.ts";
 export { TurnAbort } from "./engine/turn-abort.ts";
 export type { RateLimits } from "./gates/rate-limits.ts";
-export { type AgentHost, assertAgentName, createAgentHost } from "./host/agent-host.ts";
-export type { AgentHostOptions, HostedAgentOptions } from "./host/agent-host-options.ts";
-export {
-  type FetchConnection,
-  type FetchHandler,
-  type FetchHandlerOptions,
-  toFetchHandler,
-} from "./mount/fetch-handler.ts";
-export type { Mountable, MountOptions } from "./mount/mount.ts";
 export type { AuditRecord } from "./operations/audit.ts";
 export type { PushOptions } from "./push/push-options.ts";
 export { createMemoryTaskStore } from "./store/memory-task-store.ts";

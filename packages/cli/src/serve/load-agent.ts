@@ -1,7 +1,8 @@
 import { stat } from "node:fs/promises";
 import { relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { type AgentDefinition, assertAgentName, defineAgent } from "@a2a-connect/server";
+import { type AgentDefinition, defineAgent } from "@a2a-connect/server";
+import { assertAgentName } from "@a2a-connect/server/host";
 import { type CliError, usageError } from "../cli-error.ts";
 import { isObject } from "../json.ts";
 import { type Fault, findFault } from "./module-fault.ts";

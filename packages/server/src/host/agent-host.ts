@@ -22,6 +22,9 @@ import type { AgentHostOptions, HostedAgentOptions } from "./agent-host-options.
 import { type DispatchTarget, dispatchService } from "./dispatch-service.ts";
 import { hostPages } from "./host-pages.ts";
 
+export type { CatalogHost } from "../card/ai-catalog.ts";
+export type { AgentHostOptions, HostedAgentOptions } from "./agent-host-options.ts";
+
 /** Several agents behind all wires, without sockets of their own: a listener calls `handle`. */
 export interface AgentHost<Name extends string = string>
   extends Pick<

@@ -12,6 +12,8 @@ import {
 } from "./mount.ts";
 import { createUnreadAnswers } from "./unread-answers.ts";
 
+export type { Mountable, MountOptions } from "./mount.ts";
+
 /** Options of an agent in a server of web standards. */
 export interface FetchHandlerOptions extends MountOptions {
   /** Bytes of all answers that callers have not read, as `maxUnreadBytes` of `listen`. Default 256 MiB. */
