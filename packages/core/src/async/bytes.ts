@@ -1,11 +1,13 @@
 const initialSize = 1024;
+/** Most buffers stay empty. */
+const empty = new Uint8Array();
 
 /**
  * Bytes that arrive in small arrays. It costs at most twice the received bytes, for any size of the arrays. A list of
  * arrays would cost a hundred times as much when a server sends single bytes.
  */
 export class ByteBuffer {
-  #bytes = new Uint8Array(initialSize);
+  #bytes: Uint8Array<ArrayBuffer> = empty;
   #length = 0;
 
   get length(): number {
@@ -15,7 +17,7 @@ export class ByteBuffer {
   append(piece: Uint8Array): void {
     const length = this.#length + piece.byteLength;
     if (length > this.#bytes.byteLength) {
-      const grown = new Uint8Array(Math.max(length, this.#bytes.byteLength * 2));
+      const grown = new Uint8Array(Math.max(length, this.#bytes.byteLength * 2, initialSize));
       grown.set(this.#bytes.subarray(0, this.#length));
       this.#bytes = grown;
     }
@@ -31,7 +33,7 @@ export class ByteBuffer {
   /** All bytes. They belong to the caller from then on, and the buffer is empty. */
   take(): Uint8Array<ArrayBuffer> {
     const taken = this.#bytes.subarray(0, this.#length);
-    this.#bytes = new Uint8Array(initialSize);
+    this.#bytes = empty;
     this.#length = 0;
     return taken;
   }

@@ -30,6 +30,7 @@ export class GrpcCall {
   readonly #signal: AbortSignal;
   readonly #maxBytes: number;
   readonly #head: PromiseWithResolvers<GrpcHead> = Promise.withResolvers();
+  #hasBegun = false;
   readonly #chunks: Uint8Array[] = [];
   #waiting = 0;
   /** The beginning of a message whose end has not arrived; `#missing` says how many bytes are still to come. */
@@ -45,13 +46,16 @@ export class GrpcCall {
     this.#maxBytes = maxBytes;
     this.#head.promise.catch(() => {}); // who reads the response is told, too
     stream.on("response", (fields) => {
+      this.#hasBegun = true;
       this.#head.resolve({ status: fields[":status"] ?? 0, header: addFields(new Headers(), fields) });
     });
     stream.on("data", (chunk: Uint8Array) => this.#push(chunk));
     stream.on("trailers", (fields) => addFields(this.trailer, fields));
     stream.on("end", () => this.#finish({}));
     stream.on("error", (error) => this.#finish({ error }));
-    stream.on("close", () => this.#finish({ error: this.#closed() }));
+    stream.on("close", () => {
+      if (this.#end === undefined) this.#finish({ error: this.#closed() });
+    });
     if (signal.aborted) {
       this.#abort();
     } else {
@@ -176,7 +180,7 @@ export class GrpcCall {
     if (this.#end === undefined) {
       this.#end = end;
       this.#signal.removeEventListener("abort", this.#abort);
-      this.#head.reject("error" in end ? end.error : cutOff());
+      if (!this.#hasBegun) this.#head.reject("error" in end ? end.error : cutOff());
       this.#arrival?.resolve();
     }
   }
