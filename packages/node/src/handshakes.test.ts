@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { EventEmitter, once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -5,6 +6,7 @@ import { connect as connectTls } from "node:tls";
 import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { echo } from "../test-support/handlers.ts";
+import { openRecordConnection } from "../test-support/key-updates.ts";
 import { listen } from "./listen.ts";
 
 describe("a port with TLS", () => {
@@ -44,6 +46,31 @@ describe("a port with TLS", () => {
       client.renegotiate({}, resolve);
     });
     expect(failure).toMatchObject({ code: "ERR_SSL_NO_RENEGOTIATION" });
+  });
+
+  it("works on few new keys in a turn of the event loop, and cuts connections that have chosen 100", async ({
+    signal,
+  }) => {
+    const accepted: Socket[] = [];
+    const accept = (message: unknown): void => void accepted.push((message as { socket: Socket }).socket);
+    subscribe("net.server.socket", accept);
+    onTestFinished(() => void unsubscribe("net.server.socket", accept));
+    await using listener = await listen(echo, { tls: createSelfSignedCertificate() });
+    using opened = new DisposableStack();
+    const connectOne = async () => opened.use(await openRecordConnection(listener.port));
+    const clients = await Promise.all(Array.from({ length: 20 }, connectOne));
+    const packets = clients.map((client) => client.formatKeyUpdates(700)); // 19 KB each
+    const countRead = (): number => accepted.reduce((sum, { bytesRead }) => sum + bytesRead, 0);
+    let open = clients.length;
+    for (const { socket } of clients) socket.once("close", () => (open -= 1));
+    clients.forEach(({ socket }, at) => void socket.write(packets[at] ?? ""));
+    let most = 0;
+    for (let before = countRead(); open > 0 && !signal.aborted; before = countRead()) {
+      await nextTurn();
+      most = Math.max(most, countRead() - before);
+    }
+    // Half of 256 for one address, and the rest of what OpenSSL has got of each connection that is read: 16 KiB.
+    expect(most).toBeLessThanOrEqual(128 * 27 + 4 * 16 * 1024);
   });
 });
 

@@ -7,24 +7,41 @@ import { Starts } from "./starts.ts";
 /** How long handshakes may work in one turn of the event loop, in milliseconds; half of it those of one address. */
 const workInATurnMs = 10;
 
+/** New keys that one connection may choose after its handshake. Clients that do choose them do so after 2^24 records or more. */
+const maxNewKeys = 100;
+
+/** A connection in TLS. Only what Node calls `_handle` can stop it while Node reads. */
+interface ReadSocket extends TLSSocket {
+  readonly _handle?: { readStop(): void } | null;
+}
+
 /**
  * Lets few handshakes of TLS work in one turn of the event loop. Node does the work of each as soon as its bytes have arrived,
  * and each flight of the client may cost a signature: its first, one after a HelloRetryRequest, the key exchange of TLS 1.2.
  *
  * First flights take turns. Until a handshake is complete its connection is read in turns, too: TLS tells the keys that it
  * derives ("keylog"), which it does once before or after each such work. The keys themselves are not looked at.
+ *
+ * After the handshake a client of TLS 1.3 may ask for new keys with 27 bytes (KeyUpdate, RFC 8446 §4.6.3), as often as it likes,
+ * and Node tells of nothing but the keys. These count as requests do, and a connection with too many of them is cut.
  */
 export class Handshakes {
   readonly #maxInATurn: number;
   readonly #starts: Starts;
   readonly #work = new Arrivals(workInATurnMs);
+  readonly #requests: Arrivals;
+  readonly #newKeys = new WeakMap<TLSSocket, number>();
   /** End the pacing of connections, by the address of the other side. */
   readonly #open = new Map<string, () => void>();
   #lastWork: number | undefined;
 
-  /** @param maxInATurn flights that are worked on in one turn; fewer when they take long */
-  constructor(maxInATurn: number) {
+  /**
+   * @param maxInATurn flights that are worked on in one turn; fewer when they take long
+   * @param requests reads the connections after their handshakes
+   */
+  constructor(maxInATurn: number, requests: Arrivals) {
     this.#maxInATurn = maxInATurn;
+    this.#requests = requests;
     this.#starts = new Starts(maxInATurn);
   }
 
@@ -40,8 +57,22 @@ export class Handshakes {
   }
 
   /** TLS tells a key. */
-  countWork({ caller }: BodyAccount, line: Buffer): void {
-    if (!/^(?:CLIENT_RANDOM|SERVER_HANDSHAKE)/.test(line.toString("latin1", 0, 16))) return; // TLS 1.3 tells further ones
+  countKey({ caller }: BodyAccount, line: Buffer, socket: TLSSocket): void {
+    const label = line.toString("latin1", 0, line.indexOf(" "));
+    if (label === "CLIENT_TRAFFIC_SECRET_N") this.#countNewKey(caller, socket);
+    else if (/^(?:CLIENT_RANDOM|SERVER_HANDSHAKE)/.test(label)) this.#countWork(caller); // TLS 1.3 tells further ones
+  }
+
+  #countNewKey(caller: object, socket: ReadSocket): void {
+    const count = (this.#newKeys.get(socket) ?? 0) + 1;
+    this.#newKeys.set(socket, count);
+    this.#requests.countRequest(caller);
+    if (count < maxNewKeys) return;
+    socket._handle?.readStop();
+    if (count === maxNewKeys) setImmediate(() => socket.destroy()); // not now: OpenSSL is at work on the connection
+  }
+
+  #countWork(caller: object): void {
     const now = performance.now();
     if (this.#lastWork === undefined) {
       setImmediate(() => {

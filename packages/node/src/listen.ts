@@ -60,7 +60,7 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
   if (tls === undefined) {
     sniffConnections(server, connections, limits.firstByteTimeoutMs, route);
   } else {
-    const handshakes = new Handshakes(maxStartsInATurn);
+    const handshakes = new Handshakes(maxStartsInATurn, context.arrivals);
     const accountOf = (socket: Socket) => context.bodies.accountOf(socket, () => socket.remoteAddress);
     server.on("connection", (socket: Socket) => {
       connections.undecided.add(socket);
@@ -72,7 +72,9 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
         });
       });
     });
-    server.on("keylog", (line: Buffer, socket: TLSSocket) => handshakes.countWork(accountOf(socket), line));
+    server.on("keylog", (line: Buffer, socket: TLSSocket) =>
+      handshakes.countKey(accountOf(socket), line, socket),
+    );
     server.on("secureConnection", (socket: TLSSocket) => {
       handshakes.complete(socket);
       route(socket, socket.alpnProtocol === "h2" ? "h2" : "http/1.1");
