@@ -18,10 +18,11 @@ await build({
     modulePreload: false,
     rolldownOptions: {
       input: fileURLToPath(new URL("../src/page/main.tsx", import.meta.url)),
+      // What the first screen does not need is loaded with the view that needs it.
       output: {
-        codeSplitting: false, // one file: on loopback a second request costs more than a few kilobytes
-        entryFileNames: "inspector.js",
-        assetFileNames: "inspector[extname]",
+        entryFileNames: "inspector-[hash].js",
+        chunkFileNames: "[name]-[hash].js",
+        assetFileNames: "inspector-[hash][extname]",
       },
     },
   },

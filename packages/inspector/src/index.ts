@@ -1,11 +1,10 @@
-import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 
 /** The inspector: a page, and what it loads. */
 export interface InspectorPage {
   readonly html: string;
-  readonly script: string;
-  readonly style: string;
+  /** Its scripts and its style, which the page loads from `inspector/`, by their names. */
+  readonly files: ReadonlyMap<string, string>;
 }
 
 /**
@@ -19,21 +18,18 @@ export async function loadInspector(): Promise<InspectorPage | undefined> {
   const folder = import.meta.url.endsWith(".ts")
     ? await (await import("./build-from-sources.ts")).buildFromSources()
     : new URL("page/", import.meta.url);
-  const [script, style] = await Promise.all(
-    ["inspector.js", "inspector.css"].map((name) => readIfThere(new URL(name, folder))),
-  );
-  if (script === undefined || style === undefined) return undefined;
-  return { html: renderHtml(script, style), script, style };
-}
-
-function readIfThere(file: URL): Promise<string | undefined> {
-  return readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return [];
     throw error;
   });
+  const script = names.find((name) => /^inspector-.*\.js$/.test(name));
+  const style = names.find((name) => name.endsWith(".css"));
+  if (script === undefined || style === undefined) return undefined;
+  const files = names.map(async (name) => [name, await readFile(new URL(name, folder), "utf8")] as const);
+  return { html: renderHtml(script, style), files: new Map(await Promise.all(files)) };
 }
 
-/** The addresses are relative, because an agent may be served below a path, and have a digest, so that browsers keep the files. */
+/** The addresses are relative, because an agent may be served below a path. */
 function renderHtml(script: string, style: string): string {
   return `<!doctype html>
 <html lang="en">
@@ -43,8 +39,8 @@ function renderHtml(script: string, style: string): string {
 <meta name="color-scheme" content="light dark">
 <title>A2A inspector</title>
 <link rel="icon" href="data:image/svg+xml,${encodeURIComponent(icon)}">
-<link rel="stylesheet" href="inspector/inspector.css?${digest(style)}">
-<script type="module" src="inspector/inspector.js?${digest(script)}"></script>
+<link rel="stylesheet" href="inspector/${style}">
+<script type="module" src="inspector/${script}"></script>
 </head>
 <body>
 <div id="page"><noscript>This page shows what the agent does, and needs JavaScript for it. The agent's card is at <a href=".well-known/agent-card.json">.well-known/agent-card.json</a>.</noscript></div>
@@ -55,7 +51,3 @@ function renderHtml(script: string, style: string): string {
 
 const icon =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#0f766e"/><path d="M9 21 15 9l3 6" fill="none" stroke="#fff" stroke-width="2.6" stroke-linecap="round" stroke-linejoin="round"/><circle cx="21.5" cy="20.5" r="3.2" fill="#5eead4"/></svg>';
-
-function digest(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 16);
-}

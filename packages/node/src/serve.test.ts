@@ -18,7 +18,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 
 describe("serve", () => {
   it.each([
-    [true, "inspector/inspector.js"],
+    [true, "inspector/inspector-"],
     [false, "An A2A agent."],
   ])("gives browsers a page at / (inspector: %s)", async (inspector, expected) => {
     await using served = await serve(agent(), { store: createMemoryTaskStore(), inspector });

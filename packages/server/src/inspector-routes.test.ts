@@ -8,7 +8,13 @@ const plainPages = new Map<string, HttpHandler>([
   ["/", async () => textResponse(200, "text/html", "the plain page")],
 ]);
 const inspector: InspectorOptions = {
-  load: async () => ({ html: "the inspector", script: "its script", style: "its style" }),
+  load: async () => ({
+    html: "the inspector",
+    files: new Map([
+      ["inspector-0123.js", "its script"],
+      ["style-4567.css", "its style"],
+    ]),
+  }),
 };
 
 function requestFor(header: Record<string, string>, others: Partial<HttpRequest> = {}): HttpRequest {
@@ -92,12 +98,23 @@ describe("the page at /", () => {
 });
 
 describe("the inspector's files", () => {
-  it("are kept by browsers when the page names them by their content", async () => {
-    const url = "http://localhost:4000/inspector/inspector.js?0123";
-    const { text, header } = await get(inspector, "/inspector/inspector.js", requestFor({}, { url }));
+  const file = (name: string, others: Partial<HttpRequest> = {}) =>
+    get(
+      inspector,
+      "/inspector/*",
+      requestFor({}, { url: `http://localhost:4000/inspector/${name}`, ...others }),
+    );
+
+  it("are kept by browsers, because their names change with their content", async () => {
+    const { text, header } = await file("inspector-0123.js");
     expect(text).toBe("its script");
+    expect(header?.get("content-type")).toContain("text/javascript");
     expect(header?.get("cache-control")).toContain("immutable");
-    const later = await get(inspector, "/inspector/inspector.css", requestFor({}));
-    expect(later.header?.get("cache-control")).toBe("no-cache");
+    expect((await file("style-4567.css")).header?.get("content-type")).toContain("text/css");
+  });
+
+  it("are not there by other names, nor for callers who do not get the page", async () => {
+    expect((await file("inspector-9999.js")).status).toBe(404);
+    expect((await file("inspector-0123.js", { boundToLoopback: false })).status).toBe(404);
   });
 });

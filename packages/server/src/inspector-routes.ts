@@ -1,13 +1,13 @@
 import type { HttpHandler, HttpRequest, HttpResponse } from "@a2a-connect/bindings";
 import { isLoopbackHost } from "@a2a-connect/core/internal";
-import { textResponse } from "./plain-routes.ts";
+import { plainError, textResponse } from "./plain-routes.ts";
 
 /** The files of a web page that shows what an agent does. */
 export interface InspectorPage {
-  /** It loads `inspector/inspector.js` and `inspector/inspector.css`, by relative URLs. */
+  /** It loads its files from `inspector/`, by relative URLs. */
   readonly html: string;
-  readonly script: string;
-  readonly style: string;
+  /** Scripts and styles, by names that change with their content: `.js` and `.css`. */
+  readonly files: ReadonlyMap<string, string>;
 }
 
 /** Where the page comes from, and who gets it. */
@@ -45,7 +45,7 @@ const safeHeaders = {
 } as const;
 
 /**
- * The pages with the inspector at `/` for browsers, and its files. Everything else that asks for `/` gets the page that was
+ * The pages with the inspector at `/` for browsers, and its files below `/inspector/`. Everything else that asks for `/` gets the page that was
  * there.
  */
 export function withInspector(
@@ -65,15 +65,6 @@ export function withInspector(
   };
   const find = async (request: HttpRequest): Promise<InspectorPage | undefined> =>
     beyondLoopback || isOfThisMachine(request) ? load() : undefined;
-  const file =
-    (contentType: string, textOf: (page: InspectorPage) => string): HttpHandler =>
-    async (request) => {
-      const page = await find(request);
-      if (page === undefined) return plainPage(request);
-      // The page names its files by what is in them.
-      const caching = request.url.includes("?") ? "max-age=31536000, immutable" : "no-cache";
-      return textResponse(200, contentType, textOf(page), { ...safeHeaders, "cache-control": caching });
-    };
   return new Map<string, HttpHandler>([
     ...pages,
     [
@@ -85,8 +76,17 @@ export function withInspector(
         return textResponse(200, "text/html; charset=utf-8", page.html, header);
       },
     ],
-    ["/inspector/inspector.js", file("text/javascript; charset=utf-8", ({ script }) => script)],
-    ["/inspector/inspector.css", file("text/css; charset=utf-8", ({ style }) => style)],
+    [
+      "/inspector/*",
+      async (request): Promise<HttpResponse> => {
+        const { pathname } = new URL(request.url);
+        const text = (await find(request))?.files.get(pathname.slice(pathname.lastIndexOf("/") + 1));
+        if (text === undefined) return plainError(404, "NOT_FOUND", "the inspector has no such file");
+        const contentType = pathname.endsWith(".css") ? "text/css" : "text/javascript";
+        const header = { ...safeHeaders, "cache-control": "max-age=31536000, immutable" };
+        return textResponse(200, `${contentType}; charset=utf-8`, text, header);
+      },
+    ],
   ]);
 }
 

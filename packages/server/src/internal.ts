@@ -2,3 +2,4 @@ export { createConsoleLog, formatRecord, type LogLevel, type OperatorLog } from 
 export { type InspectorPage, withInspector } from "./inspector-routes.ts";
 export { comesFromThisMachine, createMount, type Mount, targetBelow } from "./mount/mount.ts";
 export { createUnreadAnswers } from "./mount/unread-answers.ts";
+export { folderOf } from "./router.ts";

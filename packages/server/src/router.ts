@@ -20,7 +20,7 @@ export interface RouterOptions {
   readonly service: ServiceImplSpec;
   readonly mounts: Mounts;
   readonly wires: BindingOptions;
-  /** The paths that belong to no wire. */
+  /** The paths that belong to no wire; one that ends with `/*` stands for the files of a folder. */
   readonly plain: ReadonlyMap<string, HttpHandler>;
   /** Options of the gRPC health service. */
   readonly serving: () => boolean;
@@ -62,7 +62,7 @@ export function createRouter(options: RouterOptions): HttpHandler {
     if (httpJson !== undefined && path.startsWith(`${prefix}/`)) {
       return httpJson(request);
     }
-    return refuseUnknownRpc(request) ?? notFound(signpost);
+    return exact.get(folderOf(path))?.(request) ?? refuseUnknownRpc(request) ?? notFound(signpost);
   };
 }
 
@@ -97,6 +97,11 @@ function withoutBody({ body, header = new Headers(), ...rest }: HttpResponse): H
 
 function notFound(signpost: string): HttpResponse {
   return plainError(404, "NOT_FOUND", `there is nothing here; ${signpost}`);
+}
+
+/** The key of all files of a path's folder. */
+export function folderOf(path: string): string {
+  return `${path.slice(0, path.lastIndexOf("/"))}/*`;
 }
 
 /** The path of an absolute URL, unchanged, without a URL object for every request. */

@@ -25,7 +25,7 @@ describe("what a2a inspect serves", () => {
       fetch,
       guardedFetch: () => Promise.reject(new Error("no other server is to be called")),
     };
-    const page = { html: "<head><title>Page</title></head>", script: "", style: "" };
+    const page = { html: "<head><title>Page</title></head>", files: new Map() };
     const listener = stack.use(await listen(createInspectHandler([inspected], async () => page)));
     base = `${listener.url}/agents/0`;
   });

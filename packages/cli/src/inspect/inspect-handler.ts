@@ -1,6 +1,6 @@
 import type { HttpHandler, HttpRequest, HttpResponse } from "@a2a-connect/bindings";
 import { chunksOf, isLoopbackHost, parseForeignUrl, readAtMost } from "@a2a-connect/core/internal";
-import { type InspectorPage, withInspector } from "@a2a-connect/server/internal";
+import { folderOf, type InspectorPage, withInspector } from "@a2a-connect/server/internal";
 import { isObject, parseJson } from "../json.ts";
 
 /** An agent that is looked at. */
@@ -76,7 +76,7 @@ function createSite(
     },
   );
   return async (request, path) => {
-    const page = pages.get(path);
+    const page = pages.get(path) ?? pages.get(folderOf(path));
     if (page !== undefined) return page(request);
     const [, target = "", rest = ""] = /^\/forward\/([^/]+)(\/.*)$/.exec(path) ?? [];
     const origin = parseForeignUrl(decode(target))?.origin;

@@ -1,20 +1,17 @@
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import { CardView } from "./card/card-view.tsx";
 import { shown, shownLine } from "./content/shown.ts";
 import { linkTo, route, type View } from "./route.ts";
 import { agentLinks, cardSource } from "./session/page-facts.ts";
 import { type Connection, connect, connection, warning } from "./session/session.ts";
 import { Monogram } from "./talk/start.tsx";
 import { TalkView } from "./talk/talk-view.tsx";
-import { OpenedLogView, OpenLogButton } from "./task/open-log.tsx";
-import { FollowedTaskView } from "./task/task-view.tsx";
-import { TasksView } from "./tasks/tasks-view.tsx";
+import { OpenLogButton } from "./task/open-log.tsx";
 import { Icon, type IconName } from "./ui/icon.tsx";
+import { loadedView } from "./ui/loaded-view.tsx";
 import { FailureNotice } from "./ui/notice.tsx";
 import { now } from "./ui/time.ts";
-import { WiresView } from "./wires/wires-view.tsx";
 
 const views: readonly { readonly view: View; readonly icon: IconName; readonly label: string }[] = [
   { view: "talk", icon: "talk", label: "Talk" },
@@ -23,9 +20,24 @@ const views: readonly { readonly view: View; readonly icon: IconName; readonly l
   { view: "card", icon: "card", label: "Card" },
 ];
 
+const TasksView = loadedView(async () => (await import("./tasks/tasks-view.tsx")).TasksView);
+const TaskView = loadedView(async () => (await import("./task/task-view.tsx")).FollowedTaskView);
+const OpenedLogView = loadedView(async () => (await import("./task/opened-log-view.tsx")).OpenedLogView);
+const WiresView = loadedView(async () => (await import("./wires/wires-view.tsx")).WiresView);
+const CardView = loadedView(async () => (await import("./card/card-view.tsx")).CardView);
+
+/** How long after the first screen the other views come, in milliseconds: an agent that ends then has shown them all. */
+const preloadMs = 1_500;
+
 /** The whole page: the agent and the views on one side, the chosen view on the other. */
 export function App(): JSX.Element {
   const state = connection.value;
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      for (const view of [TasksView, TaskView, OpenedLogView, WiresView, CardView]) view.preload();
+    }, preloadMs);
+    return () => clearTimeout(timer);
+  }, []);
   return (
     <div class="app">
       <aside class="rail">
@@ -96,7 +108,7 @@ function CurrentView({ state }: { readonly state: Connection }): JSX.Element {
     case "tasks":
       return <TasksView agent={agent} />;
     case "task":
-      return <FollowedTaskView key={subject} agent={agent} taskId={subject} />;
+      return <TaskView key={subject} agent={agent} taskId={subject} />;
     case "wires":
       return <WiresView agent={agent} />;
     case "card":

@@ -1,6 +1,7 @@
 import type { AgentCard } from "@a2a-connect/proto";
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
+import { bindingName } from "../content/binding-name.ts";
 import { JsonTree } from "../content/json-tree.tsx";
 import { LinkText } from "../content/link-text.tsx";
 import { Markdown } from "../content/markdown.tsx";
@@ -169,16 +170,4 @@ function Pair({
 
 function yesNo(value: boolean | undefined): string {
   return value === true ? "yes" : "no";
-}
-
-/** Bindings by the names that people know, others as they stand in the card. */
-export function bindingName(binding: string): string {
-  const own = /^urn:a2a-connect:binding:([a-z-]+):v1$/.exec(binding)?.[1];
-  const names: Readonly<Record<string, string>> = {
-    connect: "Connect",
-    "grpc-web": "gRPC-Web",
-    JSONRPC: "JSON-RPC",
-    GRPC: "gRPC",
-  };
-  return names[own ?? binding] ?? shownLine(binding, 80);
 }
