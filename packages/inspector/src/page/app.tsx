@@ -2,6 +2,7 @@ import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { shown, shownLine } from "./content/shown.ts";
+import { LaterView, loadViews } from "./later.tsx";
 import { linkTo, route, type View } from "./route.ts";
 import { agentLinks, cardSource } from "./session/page-facts.ts";
 import { type Connection, connect, connection, warning } from "./session/session.ts";
@@ -9,7 +10,6 @@ import { Monogram } from "./talk/start.tsx";
 import { TalkView } from "./talk/talk-view.tsx";
 import { OpenLogButton } from "./task/open-log.tsx";
 import { Icon, type IconName } from "./ui/icon.tsx";
-import { loadedView } from "./ui/loaded-view.tsx";
 import { FailureNotice } from "./ui/notice.tsx";
 import { now } from "./ui/time.ts";
 
@@ -20,12 +20,6 @@ const views: readonly { readonly view: View; readonly icon: IconName; readonly l
   { view: "card", icon: "card", label: "Card" },
 ];
 
-const TasksView = loadedView(async () => (await import("./tasks/tasks-view.tsx")).TasksView);
-const TaskView = loadedView(async () => (await import("./task/task-view.tsx")).FollowedTaskView);
-const OpenedLogView = loadedView(async () => (await import("./task/opened-log-view.tsx")).OpenedLogView);
-const WiresView = loadedView(async () => (await import("./wires/wires-view.tsx")).WiresView);
-const CardView = loadedView(async () => (await import("./card/card-view.tsx")).CardView);
-
 /** How long after the first screen the other views come, in milliseconds: an agent that ends then has shown them all. */
 const preloadMs = 1_500;
 
@@ -33,9 +27,7 @@ const preloadMs = 1_500;
 export function App(): JSX.Element {
   const state = connection.value;
   useEffect(() => {
-    const timer = setTimeout(() => {
-      for (const view of [TasksView, TaskView, OpenedLogView, WiresView, CardView]) view.preload();
-    }, preloadMs);
+    const timer = setTimeout(loadViews, preloadMs);
     return () => clearTimeout(timer);
   }, []);
   return (
@@ -100,22 +92,29 @@ function isOn(view: View): boolean {
 
 function CurrentView({ state }: { readonly state: Connection }): JSX.Element {
   const { view, subject } = route.value;
-  if (view === "task" && subject === "") return <OpenedLogView />;
-  if (state.is !== "connected") return <Unconnected state={state} />;
-  const { agent } = state;
-  const { card } = agent;
-  switch (view) {
-    case "tasks":
-      return <TasksView agent={agent} />;
-    case "task":
-      return <TaskView key={subject} agent={agent} taskId={subject} />;
-    case "wires":
-      return <WiresView agent={agent} />;
-    case "card":
-      return <CardView card={card} text={state.cardText} />;
-    default:
-      return <TalkView card={card} />;
+  if (view === "task" && subject === "") {
+    return <LaterView>{({ OpenedLogView }) => <OpenedLogView />}</LaterView>;
   }
+  if (state.is !== "connected") return <Unconnected state={state} />;
+  const { agent, cardText } = state;
+  const { card } = agent;
+  if (view === "talk") return <TalkView card={card} />;
+  return (
+    <LaterView>
+      {({ TasksView, FollowedTaskView, WiresView, CardView }) => {
+        switch (view) {
+          case "tasks":
+            return <TasksView agent={agent} />;
+          case "task":
+            return <FollowedTaskView key={subject} agent={agent} taskId={subject} />;
+          case "wires":
+            return <WiresView agent={agent} />;
+          case "card":
+            return <CardView card={card} text={cardText} />;
+        }
+      }}
+    </LaterView>
+  );
 }
 
 function Identity({ state }: { readonly state: Connection }): JSX.Element {
