@@ -5,5 +5,11 @@ declare module "oidc-provider" {
   export class Provider {
     constructor(issuer: string, configuration: object);
     callback(): RequestListener;
+    /** @param grant answers a request for a token: sets the body of the context */
+    registerGrantType(
+      name: string,
+      grant: (context: { body?: unknown; oidc: { params: Record<string, string> } }) => Promise<void>,
+      parameters: readonly string[],
+    ): void;
   }
 }

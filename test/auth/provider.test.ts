@@ -1,73 +1,11 @@
 // A real OpenID provider, found by its issuer: 50 agents trust it, and clients find it by the agents.
 
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { basic, hashPassword, oauth2, openIdConnect } from "@a2a-connect/auth";
 import { serve } from "@a2a-connect/node";
 import { createMemoryTaskStore, defineAgent } from "@a2a-connect/server";
-import { exportJWK, generateKeyPair } from "jose";
-import { Provider } from "oidc-provider";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { audience } from "./issuer.ts";
-
-const client = { id: "orchestrator", secret: "orchestrators-secret" };
-const checker = { id: "agents", secret: "agents-secret" };
-const scopes = "a2a:tasks:create a2a:tasks:read";
-
-/** The provider, and how often each of its paths was asked. */
-async function startProvider() {
-  const { privateKey } = await generateKeyPair("RS256", { extractable: true });
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const asked = new Map<string, number>();
-  const allowed = { grant_types: ["client_credentials"], redirect_uris: [], response_types: [] };
-  const provider = new Provider(issuer, {
-    jwks: { keys: [{ ...(await exportJWK(privateKey)), kid: "k", alg: "RS256", use: "sig" }] },
-    scopes: ["a2a:tasks:create", "a2a:tasks:read"],
-    clients: [
-      { client_id: client.id, client_secret: client.secret, ...allowed },
-      { client_id: checker.id, client_secret: checker.secret, ...allowed },
-    ],
-    features: {
-      clientCredentials: { enabled: true },
-      introspection: { enabled: true, allowedPolicy: () => true },
-      revocation: { enabled: true },
-      devInteractions: { enabled: false },
-      resourceIndicators: {
-        enabled: true,
-        getResourceServerInfo: (_ctx: unknown, resource: string) => ({
-          scope: scopes,
-          audience: resource,
-          accessTokenTTL: 600,
-          accessTokenFormat: resource.endsWith("/opaque") ? "opaque" : "jwt",
-        }),
-      },
-    },
-  });
-  server.on("request", (request, response) => {
-    const path = request.url?.split("?")[0] ?? "";
-    asked.set(path, (asked.get(path) ?? 0) + 1);
-    provider.callback()(request, response);
-  });
-  const post = (path: string, body: Record<string, string>) =>
-    fetch(issuer + path, {
-      method: "POST",
-      headers: { authorization: `Basic ${btoa(`${client.id}:${client.secret}`)}` },
-      body: new URLSearchParams(body),
-    });
-  return {
-    issuer,
-    asked,
-    async token(resource: string, scope = scopes): Promise<string> {
-      const response = await post("/token", { grant_type: "client_credentials", resource, scope });
-      return (await response.json()).access_token;
-    },
-    revoke: (token: string) => post("/token/revocation", { token }),
-    close: () => server.close(),
-  };
-}
+import { checker, client, scopes, startProvider } from "./provider.ts";
 
 const agent = defineAgent({
   card: { name: "Guarded" },

@@ -70,7 +70,7 @@ beforeAll(async () => {
         token_endpoint: `${provider}/token`,
       },
       "/keys": issuer.keys,
-      "/token": { access_token: await issuer.token("service", { claims }) },
+      "/token": { access_token: await issuer.token("service", { claims }), token_type: "Bearer" },
     };
     response.setHeader("content-type", "application/json").end(JSON.stringify(documents[request.url ?? ""]));
   });

@@ -1,7 +1,9 @@
 // Credentials that end before the task does, and tokens that are for one task.
 
 import { bearerJwt, createTaskTokens, type TaskTokens } from "@a2a-connect/auth";
+import { createCredentials } from "@a2a-connect/auth/client";
 import { findA2AError, text } from "@a2a-connect/core";
+import { connectAgent } from "@a2a-connect/node/client";
 import { Role, type StreamResponse, type Task } from "@a2a-connect/proto";
 import { createMemoryTaskStore, defineAgent } from "@a2a-connect/server";
 import {
@@ -11,12 +13,13 @@ import {
   startAgentHarness,
   wires,
 } from "@a2a-connect/testing";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { namesTask, ways } from "./every-call.ts";
 import { audience, createIssuer, type TestIssuer } from "./issuer.ts";
 
 const clock = createFakeClock(Date.now());
 const goOn = Promise.withResolvers<void>();
+const released = Promise.withResolvers<void>();
 const secret = crypto.getRandomValues(new Uint8Array(32));
 const minted: Record<string, string> = {};
 let tokens: TaskTokens;
@@ -33,7 +36,7 @@ const agent = defineAgent({
     }
     yield turn.working();
     yield turn.artifact({ name: "one", parts: [text("1")] });
-    await goOn.promise;
+    await (turn.text === "wait" ? released : goOn).promise;
     yield turn.artifact({ name: "two", parts: [text("2")] });
   },
 });
@@ -81,6 +84,36 @@ async function read(events: AsyncIterable<StreamResponse>, seen: StreamResponse[
 }
 
 describe("a stream whose token expires", () => {
+  it("goes on by itself where the client gets its own tokens", async () => {
+    let given = 0;
+    const bearer = async () => {
+      given += 1;
+      return (await headersOf("alice", 60)).authorization.slice("Bearer ".length);
+    };
+    const bindings = ["JSONRPC", "HTTP+JSON", "GRPC", "connect", "grpc-web"];
+    const runs = bindings.map(async (name) => {
+      const pinBinding = name === name.toUpperCase() ? name : `urn:a2a-connect:binding:${name}:v1`;
+      const auth = createCredentials({ bearer });
+      await using client = await connectAgent(harness.url, {
+        auth,
+        pinBinding,
+        retry: { initialDelayMs: 1 },
+      });
+      const seen: StreamResponse[] = [];
+      for await (const event of client.stream("wait")) {
+        seen.push(event);
+        if (seen.length === 3) ready.get(name)?.resolve();
+      }
+      return seen.length;
+    });
+    const ready = new Map(bindings.map((name) => [name, Promise.withResolvers<void>()]));
+    await Promise.all([...ready.values()].map(({ promise }) => promise));
+    await clock.advance(61_000);
+    await vi.waitFor(() => expect(given).toBeGreaterThanOrEqual(2 * bindings.length));
+    released.resolve();
+    expect(await Promise.all(runs)).toEqual(bindings.map(() => 5));
+  });
+
   it("ends with UNAUTHENTICATED on every wire, and goes on with a fresh token without a loss", async () => {
     const old = await headersOf("alice", 60);
     const streams = wires.map((wire) => {

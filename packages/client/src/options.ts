@@ -1,3 +1,4 @@
+import type { CredentialSource } from "@a2a-connect/core/internal";
 import type { AgentCard, Artifact, Part } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
@@ -86,6 +87,11 @@ export interface ConnectOptions {
   readonly checkInputModes?: boolean;
   /** Headers of every request, the card's included. */
   readonly headers?: Readonly<Record<string, string>>;
+  /**
+   * Says who calls: `createCredentials` of `@a2a-connect/auth/client`. The card's request never has it. A call that the agent refuses
+   * as unauthenticated is made once more when there are other credentials.
+   */
+  readonly auth?: CredentialSource;
   /** Run around every call, the first one outermost. */
   readonly interceptors?: readonly Interceptor[];
   /**

@@ -15,6 +15,7 @@ export { decodeInSteps, decodeMessage } from "./binary/decode.ts";
 export { encodeDeterministically, encodeInSteps, encodeMessage } from "./binary/encode.ts";
 export { DecodeError, type DecodeOptions } from "./binary/input.ts";
 export { bindHttpRequest, type HttpRequestParts, httpRequestParts, isQueryField } from "./bind-request.ts";
+export type { CallCredentials, CredentialCall, CredentialSource } from "./call-credentials.ts";
 export {
   answerBudgetKey,
   type ClientCertificate,

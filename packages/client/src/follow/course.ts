@@ -179,7 +179,8 @@ export class Course implements Disposable {
       const outcome = this.#submission.outcomeOfFailure(error, this.#phase);
       return outcome === "broken" ? this.#noteBroken(error) : outcome;
     }
-    const judgement = judgeFailure(error, isSending ? "subscribe" : this.#phase);
+    const hasCredentials = this.#context.options.auth !== undefined;
+    const judgement = judgeFailure(error, isSending ? "subscribe" : this.#phase, hasCredentials);
     if (judgement === "final") {
       throw nameMissingTask(error, tracker.taskId ?? "");
     }

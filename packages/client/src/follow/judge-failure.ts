@@ -7,10 +7,15 @@ import { SilenceError } from "../platform.ts";
 import type { Outcome, Phase } from "./phases.ts";
 import { EventGapError } from "./task-tracker.ts";
 
-/** What the failure of a source of an existing task means; `final`: it is an answer that no other call would change. */
+/**
+ * What the failure of a source of an existing task means; `final`: it is an answer that no other call would change.
+ *
+ * @param hasCredentials whether the client gets its own (the option `auth`)
+ */
 export function judgeFailure(
   error: unknown,
   phase: Phase,
+  hasCredentials: boolean,
 ): Extract<Outcome, "unsupported" | "silent" | "broken"> | "final" {
   if (error instanceof EventGapError || error instanceof InvalidResponseError || hasNoCursor(error)) {
     return "broken";
@@ -28,6 +33,10 @@ export function judgeFailure(
   // Some servers know no stream of a task that does nothing just then. GetTask tells whether there is a task.
   if (error.code === Code.NotFound && error.isWireError && phase === "subscribe") {
     return "unsupported";
+  }
+  // A server ends a stream when the token expires that it began with; the next one begins with a fresh one.
+  if (error.code === Code.Unauthenticated && error.isWireError && hasCredentials && phase === "subscribe") {
+    return "broken";
   }
   return mayReopen(error) ? "broken" : "final";
 }

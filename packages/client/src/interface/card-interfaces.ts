@@ -5,6 +5,7 @@ import { NoInterfaceError } from "../errors.ts";
 import type { OpenTransport } from "../platform.ts";
 import { agentFetch } from "./agent-fetch.ts";
 import { type Attempt, failureOf, isOutOfReach, NotCallable, shownReason } from "./attempts.ts";
+import { callAuthenticated, queryFetch } from "./authenticated-call.ts";
 import type { Candidate } from "./choose-interfaces.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
 import { wasNeverSent } from "./never-sent.ts";
@@ -94,7 +95,16 @@ export class CardInterfaces {
       const breaker = this.#breakerOf(candidate);
       breaker.begin(clock.now());
       try {
-        const result = await attempt(this.#prepare(call, candidate, clock.now() - began));
+        const prepare = () => this.#prepare(call, candidate, clock.now() - began);
+        const { auth } = this.card.settings;
+        const result =
+          auth === undefined
+            ? await attempt(prepare())
+            : await callAuthenticated(auth, this.card, candidate, call.signal, (headers) => {
+                const prepared = prepare();
+                for (const [name, value] of Object.entries(headers)) prepared.header.set(name, value);
+                return attempt(prepared);
+              });
         this.#keep(candidate, failed);
         return result;
       } catch (error) {
@@ -174,11 +184,11 @@ export class CardInterfaces {
   }
 
   #openTransport({ binding, interface: { url } }: Candidate): OpenTransport {
-    const { interceptors = [], maxResponseBytes, connectTimeoutMs } = this.card.settings;
+    const { auth, interceptors = [], maxResponseBytes, connectTimeoutMs } = this.card.settings;
     try {
       return binding.open({
         url,
-        fetch: this.#fetch,
+        fetch: auth === undefined ? this.#fetch : queryFetch(this.#fetch, this.card.resolved.card),
         interceptors,
         maxResponseBytes: maxResponseBytes ?? 64 * 1024 * 1024,
         connectTimeoutMs: connectTimeoutMs ?? 10_000,

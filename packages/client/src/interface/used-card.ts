@@ -6,6 +6,7 @@ import type { Candidate } from "./choose-interfaces.ts";
 export interface InterfaceSettings
   extends Pick<
     ConnectOptions,
+    | "auth"
     | "clock"
     | "connectTimeoutMs"
     | "extensions"

@@ -1,11 +1,10 @@
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
+import type { LaterViews } from "./later-views.ts";
 import { explain, type Failure } from "./session/failure.ts";
 import { FailureNotice } from "./ui/notice.tsx";
 
-type Views = typeof import("./later-views.ts");
-
-const loaded = signal<{ readonly views?: Views; readonly failure?: Failure }>({});
+const loaded = signal<{ readonly views?: LaterViews; readonly failure?: Failure }>({});
 let isLoading = false;
 
 /** Loads the views that the first screen does not need. */
@@ -13,7 +12,7 @@ export function loadViews(): void {
   if (isLoading) return;
   isLoading = true;
   import("./later-views.ts").then(
-    (views) => {
+    ({ laterViews: views }) => {
       loaded.value = { views };
     },
     (error: unknown) => {
@@ -23,7 +22,11 @@ export function loadViews(): void {
 }
 
 /** One of these views, when they are there. */
-export function LaterView({ children }: { readonly children: (views: Views) => JSX.Element }): JSX.Element {
+export function LaterView({
+  children,
+}: {
+  readonly children: (views: LaterViews) => JSX.Element;
+}): JSX.Element {
   const { views, failure } = loaded.value;
   if (views !== undefined) return children(views);
   if (failure === undefined) {
