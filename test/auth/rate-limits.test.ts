@@ -8,6 +8,7 @@ import { defineAgent, type RateLimits } from "@a2a-connect/server";
 import { createFakeClock, startAgentHarness, wires } from "@a2a-connect/testing";
 import { Code, type ConnectError } from "@connectrpc/connect";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { ways } from "./every-call.ts";
 
 const agent = defineAgent({
   card: { name: "Slow" },
@@ -26,7 +27,7 @@ async function start(rateLimits: RateLimits) {
     clock,
     auth: { gates },
     rateLimits,
-    protocolVersions: ["1.0", "1.1"],
+    protocolVersions: ["1.0", "1.1", "0.3"],
   });
   onTestFinished(() => harness[Symbol.asyncDispose]());
   return { clock, harness, as: (who: string) => ({ headers: { "x-key": who } }) };
@@ -128,4 +129,16 @@ it("an address that guesses keys is told to wait before its guesses are looked a
     "RATE_LIMITED",
     "RATE_LIMITED",
   ]);
+});
+
+it("every way to call counts for the address", async () => {
+  const { clock, harness, as } = await start({ perAddress: { burst: 1, perSecond: 1 } });
+  const taskId = "00000000-0000-0000-0000-000000000000";
+  const seen: unknown[] = [];
+  for (const { title, call } of ways) {
+    const guess = () => call({ harness, headers: as("guess").headers, taskId });
+    seen.push([title, (await guess()).result, (await guess()).result]);
+    await clock.advance(1_000);
+  }
+  expect(seen).toEqual(ways.map(({ title }) => [title, "UNAUTHENTICATED", "RATE_LIMITED"]));
 });

@@ -49,8 +49,8 @@ export type BoundMethod = UnaryMethod | StreamMethod;
 export interface Operation<Bound extends BoundMethod = BoundMethod> {
   readonly method: RpcMethod;
   readonly bound: Bound;
-  /** The caller's header as the operation reads it. Default as it is. */
-  readonly header?: (header: Headers) => Headers;
+  /** For callers who write another version: the method that is called, and their header as it is read. Default as it is. */
+  readonly current?: { readonly desc: DescMethod; readonly header: (header: Headers) => Headers };
 }
 
 /** The operations that a service implements. */

@@ -38,7 +38,7 @@ export interface OpenCall {
 /** Begins a call: its compressions, its deadline, its context. */
 export function openCall(
   headers: CallHeaders,
-  { bound, header: toRead }: Pick<Operation, "bound" | "header">,
+  { bound, current }: Pick<Operation, "bound" | "current">,
   request: HttpRequest,
   { compressions, timer }: Pick<BindingSettings, "compressions" | "timer">,
 ): OpenCall {
@@ -53,10 +53,10 @@ export function openCall(
   const { timeoutMs } = timeout;
   const deadline = timeoutMs === undefined ? undefined : new Deadline(timeoutMs, request, timer);
   return {
-    context: new CallContext(bound.desc, request, {
+    context: new CallContext(current?.desc ?? bound.desc, request, {
       wire: headers.wire,
       deadline,
-      header: toRead?.(header),
+      header: current?.header(header),
     }),
     requestCompression: compression.request,
     responseCompression: compression.response,

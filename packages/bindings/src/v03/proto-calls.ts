@@ -66,7 +66,7 @@ export function bindProtoOperations(
     return {
       method: older as RpcMethod, // of another service
       bound: translate(call, maxDepth),
-      header: toCurrentHeader,
+      current: { desc: method.desc, header: toCurrentHeader },
     };
   });
 }
