@@ -1,6 +1,6 @@
 import { isObject, parseProtocolVersion, shownText } from "@a2a-connect/core/internal";
 import { shownList } from "../interface/shown-list.ts";
-import { isOlderCard, olderInterfaces, olderSecurityMembers } from "./older-members.ts";
+import { isOlderCard, isUnset, olderInterfaces, olderSecurityMembers } from "./older-members.ts";
 import {
   type Members,
   normalizeSecurityRequirements,
@@ -172,7 +172,7 @@ function normalizeSkills(skills: unknown, warnings: string[]): unknown {
             warnings,
           ),
       tags: skill["tags"] ?? [],
-      ...(security === undefined ? {} : { securityRequirements: normalizeSecurityRequirements(security) }),
+      ...(isUnset(security) ? {} : { securityRequirements: normalizeSecurityRequirements(security) }),
     };
   });
 }
@@ -189,10 +189,13 @@ function describe({ name }: Members, what: string, warnings: string[]): unknown 
   return name ?? null;
 }
 
-/** `securitySchemes` and `security`, or `authentication` in the first cards. */
+/** `securitySchemes`, and who may call: by `security`, by the member of 1.0, or by `authentication` in the first cards. */
 function normalizeSecurity(json: Members, warnings: string[]): Record<string, unknown> {
   const { securitySchemes, security, authentication } = json;
-  if ((security ?? null) === null && (authentication ?? null) !== null) {
+  const required = isUnset(security)
+    ? (json["securityRequirements"] ?? json["security_requirements"])
+    : security;
+  if (isUnset(required) && !isUnset(authentication)) {
     const told = schemesOfAuthentication(authentication, warnings);
     const schemes = normalizeSecuritySchemes(securitySchemes ?? {}, warnings);
     return isObject(schemes) && isObject(told["securitySchemes"])
@@ -203,6 +206,6 @@ function normalizeSecurity(json: Members, warnings: string[]): Record<string, un
     ...(securitySchemes === undefined
       ? {}
       : { securitySchemes: normalizeSecuritySchemes(securitySchemes, warnings) }),
-    ...(security === undefined ? {} : { securityRequirements: normalizeSecurityRequirements(security) }),
+    ...(required === undefined ? {} : { securityRequirements: normalizeSecurityRequirements(required) }),
   };
 }

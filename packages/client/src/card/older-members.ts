@@ -57,7 +57,8 @@ function isOnlyOlder(members: CardMembers, name: string): boolean {
   return isUnset(own) && !isUnset(members[name]);
 }
 
-function isUnset(value: unknown): boolean {
+/** Whether a member says nothing: it is missing, null or an empty list. */
+export function isUnset(value: unknown): boolean {
   return (value ?? null) === null || (Array.isArray(value) && value.length === 0);
 }
 

@@ -1,6 +1,6 @@
 import { isObject, shownText } from "@a2a-connect/core/internal";
 import { shownList } from "../interface/shown-list.ts";
-import { isOlderScheme } from "./older-members.ts";
+import { isOlderScheme, isUnset } from "./older-members.ts";
 
 /** JSON of an object, with unknown members. */
 export type Members = Readonly<Record<string, unknown>>;
@@ -55,14 +55,12 @@ export function schemesOfAuthentication(
 ): Record<string, unknown> {
   const told = isObject(authentication) ? authentication : { schemes: authentication };
   const { schemes, oauth2 } = told;
-  const others = Object.keys(told).filter((name) => !["schemes", "oauth2", "credentials"].includes(name));
+  const says = Object.values(told).some((value) => value !== "" && !isUnset(value));
   const listed: readonly unknown[] = Array.isArray(schemes) ? schemes : [schemes ?? []].flat();
   const ways = [
     ...listed.map(readWay),
     ...((oauth2 ?? null) === null ? [] : [readOAuth("OAuth2", oauth2)]),
-    ...(schemes === undefined && oauth2 === undefined && others.length > 0
-      ? [unknownWay("authentication")]
-      : []),
+    ...(isUnset(schemes) && isUnset(oauth2) && says ? [unknownWay("authentication")] : []),
   ];
   const known = ways.flatMap(({ found }) => found);
   const unknown = ways.filter(({ free, found }) => !free && found.length === 0).map(({ name }) => name);

@@ -108,6 +108,11 @@ describe("a card of 1.0", () => {
         bearer,
       ],
       ["the authentication of the first cards", { authentication: { schemes: ["bearer"] } }, bearer],
+      [
+        "the same beside an empty list of 0.3",
+        { authentication: { schemes: ["bearer"] }, security: [] },
+        bearer,
+      ],
     ] satisfies [string, JsonObject, JsonObject | undefined][]) {
       it(`does not look open: ${title}`, async () => {
         expect(await asked(members)).toEqual({
@@ -309,6 +314,23 @@ describe("a card of 0.3 (Q-2)", async () => {
     expect(mixed["securitySchemes"]).toEqual(securitySchemes);
     expect(mixed["securityRequirements"]).toEqual([{ schemes: { key: {} } }]);
   });
+
+  it("does not look open when it says who may call in another version's members", async () => {
+    const { security: _, ...rest } = cardJson03;
+    const required = [{ schemes: { key: {} } }];
+    for (const members of [
+      { securityRequirements: required },
+      { security_requirements: required },
+      { security: [], securityRequirements: required },
+      { security: [], authentication: { schemes: ["key"] } },
+    ]) {
+      const { card: mixed } = await read({ ...rest, ...members });
+      expect([members, mixed["securityRequirements"]]).toEqual([members, required]);
+    }
+    const skill = { id: "s", name: "S", description: "D", tags: [], security: [] };
+    const { card: skilled } = await read({ ...rest, skills: [{ ...skill, securityRequirements: required }] });
+    expect(skilled["skills"]).toMatchObject([{ securityRequirements: required }]);
+  });
 });
 
 describe("a card of 0.2 (Q-2)", async () => {
@@ -440,6 +462,16 @@ describe("a card of the first agents (R3.2)", () => {
       false,
     ],
     ["other members", { type: "kerberos" }, {}, unmet("authentication"), true],
+    ["other members beside an empty list", { schemes: [], type: "x" }, {}, unmet("authentication"), true],
+    [
+      "other members beside nulls",
+      { schemes: null, oauth2: null, type: "x" },
+      {},
+      unmet("authentication"),
+      true,
+    ],
+    ["credentials alone", { credentials: "https://a.example/" }, {}, unmet("authentication"), true],
+    ["members without a value", { schemes: [], credentials: null, type: "" }, {}, undefined, false],
     ["a number", { schemes: [5] }, {}, unmet("a scheme without a name"), true],
     ["no scheme at all", { schemes: [] }, {}, undefined, false],
     ["none", { schemes: ["none"] }, {}, undefined, false],
