@@ -49,7 +49,7 @@ export async function startProvider(): Promise<TestProvider> {
         token_endpoint_auth_method: "none",
         application_type: "native",
         grant_types: ["authorization_code", "refresh_token", deviceGrant],
-        redirect_uris: [program.redirectUri],
+        redirect_uris: [program.redirectUri, "http://127.0.0.1/back"], // any port of this machine (RFC 8252 §7.3)
         response_types: ["code"],
       },
     ],

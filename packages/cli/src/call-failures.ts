@@ -132,13 +132,16 @@ function describeConnectError(error: ConnectError, { hasCredentials }: FailureSi
   return { ...namedFailure(name, rawMessage === "" ? Code[code] : rawMessage, hint), a2aCode };
 }
 
+/** Reasons for which the command has names of its own, by the codes of their errors. */
+const ownNames: ReadonlySet<string> = new Set(["UNAVAILABLE", "UNAUTHENTICATED", "PERMISSION_DENIED"]);
+
 function nameConnectError(error: ConnectError, hasCredentials: boolean): readonly [string, string?] {
   const known = findA2AError(error);
-  if (known !== undefined && known.reason !== "UNAVAILABLE") return [errorName(known.reason)];
+  if (known !== undefined && !ownNames.has(known.reason)) return [errorName(known.reason)];
   if (error.code !== Code.Unauthenticated) return connectErrors[error.code] ?? ["InternalError"];
   return hasCredentials
     ? ["A2ACLI_ERR_AUTH_FAILED", "the agent refused these credentials; get new ones"]
-    : ["A2ACLI_ERR_CREDENTIALS_MISSING", "set A2ACLI_BEARER or A2ACLI_API_KEY, or use --bearer or --api-key"];
+    : ["A2ACLI_ERR_CREDENTIALS_MISSING", "log in (a2a auth login), or set A2ACLI_BEARER or A2ACLI_API_KEY"];
 }
 
 /** `TASK_NOT_FOUND` is `TaskNotFoundError` (A2A §3.3.2). */

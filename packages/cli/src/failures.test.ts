@@ -86,9 +86,13 @@ describe("errors (A2ACLI_OUT_004)", () => {
   it("name every reason of the catalogue in the words of A2A", async () => {
     for (const reason of Object.keys(errorCatalogue).filter(isA2AErrorReason)) {
       const failure = await describeFailure(a2aError(reason, "no"), anonymous);
-      expect(failure.code).toMatch(
-        reason === "UNAVAILABLE" ? /^A2ACLI_ERR_UNREACHABLE$/ : /^[A-Z][A-Za-z0-9]*Error$/,
-      );
+      const ownNames = {
+        UNAVAILABLE: "A2ACLI_ERR_UNREACHABLE",
+        UNAUTHENTICATED: "A2ACLI_ERR_CREDENTIALS_MISSING",
+        PERMISSION_DENIED: "A2ACLI_ERR_AUTH_FAILED",
+      };
+      const name = Object.entries(ownNames).find(([each]) => each === reason)?.[1];
+      expect(failure.code).toEqual(name ?? expect.stringMatching(/^[A-Z][A-Za-z0-9]*Error$/));
       expect(failure.a2aCode).toBe(errorCatalogue[reason].jsonRpcCode);
     }
     expect(

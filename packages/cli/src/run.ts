@@ -2,6 +2,7 @@ import { Command, CommanderError } from "commander";
 import { CliError } from "./cli-error.ts";
 import { type CliIo, LostOutputError } from "./cli-io.ts";
 import { type AddCommand, addSettingOptions, createSetAction } from "./command.ts";
+import { addAuth } from "./commands/auth.ts";
 import { addCard } from "./commands/card.ts";
 import { addCompletion } from "./commands/completion.ts";
 import { addConfig } from "./commands/config.ts";
@@ -97,6 +98,7 @@ const commands: readonly AddCommand[] = [
   addDoctor,
   addSmoke,
   addConformance,
+  addAuth,
   addKeys,
   addConfig,
   addCompletion,

@@ -9,6 +9,13 @@ export type TokenScheme =
   | { readonly case: "oauth2SecurityScheme"; readonly value: OAuth2SecurityScheme }
   | { readonly case: "openIdConnectSecurityScheme"; readonly value: OpenIdConnectSecurityScheme };
 
+/** Which authorization server may see a client's credentials. Default: the one that the first card names. */
+export interface PermittedServer {
+  /** The issuer, as its metadata have it. */
+  readonly issuer?: string;
+  readonly tokenEndpoint?: string;
+}
+
 /** Endpoints, as the card's flow has them. */
 interface FlowUrls {
   readonly tokenUrl?: string;
@@ -25,12 +32,12 @@ const wellKnown = {
  * The authorization server that a scheme names, with its endpoints: by its metadata where the scheme or the caller says whose,
  * else as the card has them.
  *
- * @param issuer the only one that the caller permits
+ * @param client says which issuer and which token endpoint alone are permitted
  * @throws Error when the server is another one, its metadata are those of another issuer, or it has no https URL
  */
 export async function findServer(
   scheme: TokenScheme,
-  issuer: string | undefined,
+  { issuer, tokenEndpoint }: PermittedServer,
   fetch: Fetch,
 ): Promise<oauth.AuthorizationServer> {
   const flow: FlowUrls = scheme.case === "oauth2SecurityScheme" ? (scheme.value.flows?.flow.value ?? {}) : {};
@@ -53,6 +60,11 @@ export async function findServer(
         `the card names the ${name.replace("_", " ")} ${shownText(url)}, and ${server.issuer} another one`,
       );
     }
+  }
+  if (tokenEndpoint !== undefined && tokenEndpoint !== server.token_endpoint) {
+    throw new Error(
+      `the token endpoint of ${server.issuer} is ${shownText(server.token_endpoint ?? "")}, and only ${tokenEndpoint} is permitted`,
+    );
   }
   return server;
 }

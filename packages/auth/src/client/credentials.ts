@@ -190,7 +190,7 @@ class Credentials implements CredentialSource {
     const { signal } = call;
     const home = baseOf(call);
     try {
-      const server = await this.#serverOf(new URL(home).origin, scheme, client.issuer, fetch);
+      const server = await this.#serverOf(new URL(home).origin, scheme, client, fetch);
       const flow = scheme.case === "oauth2SecurityScheme" ? scheme.value.flows?.flow.value : undefined;
       const scopes = client.scopes ?? (required.length > 0 ? required : Object.keys(flow?.scopes ?? {}));
       const audience = client.audience === false ? undefined : (client.audience ?? home);
@@ -205,13 +205,13 @@ class Credentials implements CredentialSource {
   async #serverOf(
     origin: string,
     scheme: TokenScheme,
-    issuer: string | undefined,
+    client: OAuthClient,
     fetch: typeof globalThis.fetch,
   ): Promise<AuthorizationServer> {
     const said = JSON.stringify(scheme);
     let known = this.#servers.get(origin);
     if (known?.said !== said) {
-      known = { said, found: findServer(scheme, issuer, fetch) };
+      known = { said, found: findServer(scheme, client, fetch) };
       this.#servers.set(origin, known);
       known.found.catch(() => this.#servers.delete(origin)); // the next call tries again
     }

@@ -1,15 +1,13 @@
 import { RecentMap, SharedRequest, shownText } from "@a2a-connect/core/internal";
 import * as oauth from "oauth4webapi";
-import { requestOptions } from "./authorization-server.ts";
+import { type PermittedServer, requestOptions } from "./authorization-server.ts";
 import { clientCredentials, type Grant, type TokenRequest } from "./grants.ts";
 
 /** A client of an authorization server. */
-export interface OAuthClient {
+export interface OAuthClient extends PermittedServer {
   readonly id: string;
   /** Of a confidential client. A client without one says who it is by its id alone. */
   readonly secret?: string;
-  /** The only authorization server that may see these credentials. Default: the one that the first card names. */
-  readonly issuer?: string;
   /**
    * For which resource tokens are (RFC 8707). Default: the URL of the agent, as its card's is without `/.well-known/…`. `false`
    * asks for none.
@@ -174,7 +172,10 @@ export class Tokens {
   #failed({ issuer }: oauth.AuthorizationServer, error: unknown): Error {
     const isAnswer =
       error instanceof oauth.ResponseBodyError || error instanceof oauth.AuthorizationResponseError;
-    const { error: code, error_description: words = "" } = isAnswer ? error : { error: reasonOf(error) };
+    const refused = error instanceof oauth.WWWAuthenticateChallengeError ? error.cause[0] : undefined;
+    const { error: code, error_description: words = "" } = isAnswer
+      ? error
+      : { error: reasonOf(error), ...refused?.parameters };
     const { secret = "" } = this.#client;
     const echoes = secret !== "" && words.includes(secret);
     return new Error(

@@ -1,6 +1,6 @@
 import type { LegacyProfile } from "@a2a-connect/signing/internal";
 import type { RawValue, SettingFlag } from "../options.ts";
-import type { AgentEntry } from "../settings/book.ts";
+import type { AgentEntry, ClientEntry } from "../settings/book.ts";
 import { isOwn } from "../settings/provenance.ts";
 import { type ResolvedSettings, type SettingOrigin, type Settings, toSettings } from "../settings/resolve.ts";
 import { parseBinding } from "../settings/values.ts";
@@ -13,6 +13,8 @@ export interface AgentSettings extends Settings {
   readonly cardVersion: string | undefined;
   /** How the card may have been signed, beside the specification's way. */
   readonly cardProfiles: readonly LegacyProfile[];
+  /** Gets tokens where no credential is given. */
+  readonly client: ClientEntry | undefined;
 }
 
 /** What holds for one agent, and where each option of it is said. */
@@ -31,11 +33,17 @@ export function resolveAgent(
 ): ResolvedAgent {
   if (entry === undefined) {
     return {
-      settings: { ...settings, pinBinding: undefined, cardVersion: undefined, cardProfiles: [] },
+      settings: {
+        ...settings,
+        pinBinding: undefined,
+        cardVersion: undefined,
+        cardProfiles: [],
+        client: undefined,
+      },
       origins,
     };
   }
-  const { binding, protocolVersion, cardKey, bearer, apiKey, headers } = entry;
+  const { binding, protocolVersion, cardKey, bearer, apiKey, client, headers } = entry;
   const said = new Map(origins);
   const say = (flag: SettingFlag, member: string, value: RawValue | undefined): void => {
     const origin = origins.get(flag);
@@ -46,7 +54,7 @@ export function resolveAgent(
   if (binding !== undefined) say("transport", "binding", binding);
   if (protocolVersion !== undefined) say("a2a-version", "protocolVersion", protocolVersion);
   if (cardKey !== undefined) say("card-key", "key", cardKey);
-  if ((bearer ?? apiKey) !== undefined) {
+  if ((bearer ?? apiKey ?? client) !== undefined) {
     say("bearer", "auth", bearer);
     say("api-key", "auth", apiKey);
   }
@@ -63,6 +71,7 @@ export function resolveAgent(
       cardVersion: entry.cardVersion,
       // They say how the file's key has signed; a key of the user's own is not made to accept more by a file.
       cardProfiles: isEntrys("card-key") ? entry.cardProfiles : [],
+      client: isEntrys("bearer") && isEntrys("api-key") ? client : undefined,
     },
     origins: said,
   };

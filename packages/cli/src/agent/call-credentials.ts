@@ -79,7 +79,7 @@ function readScheme(name: string, card: AgentCard, given: GivenCredentials): Dem
   const { bearer, apiKey, serviceParameters } = given;
   const own = serviceParameters["authorization"] === undefined ? undefined : [];
   const token = {
-    hint: "set A2ACLI_BEARER to an access token, or use --bearer",
+    hint: "log in with a2a auth login, or set A2ACLI_BEARER to an access token",
     places: bearer === undefined ? own : [authorization(bearer)],
   };
   switch (scheme?.case) {

@@ -1,6 +1,8 @@
+import type { CredentialSource } from "@a2a-connect/auth/client";
 import { type AgentClient, NoInterfaceError } from "@a2a-connect/client";
 import { isLoopbackHost } from "@a2a-connect/core/internal";
 import { connectAgent, type NodeConnectOptions } from "@a2a-connect/node/client";
+import { findTokenSource } from "../auth/token-source.ts";
 import type { Output } from "../output.ts";
 import type { Settings } from "../settings/resolve.ts";
 import {
@@ -26,9 +28,14 @@ export async function openAgent(
   const { io, output, signal } = situation;
   const connection = await prepareConnection(situation);
   const { target, settings, calls } = connection;
+  let tokens: CredentialSource | undefined;
   const connectOptions: NodeConnectOptions = {
     ...connection.options,
     ...options,
+    auth: {
+      forCall: async (call) => (await tokens?.forCall(call)) ?? { headers: {}, query: {} },
+      refused: (call, sent) => tokens?.refused(call, sent) === true,
+    },
     interceptors: [calls.interceptor, ...(options.interceptors ?? [])],
   };
   try {
@@ -44,8 +51,13 @@ export async function openAgent(
     const agent = await connectPreferably(settings.transports, (choice) =>
       openUntilAborted(signal, connectAgent(card, { ...connectOptions, verifyCard, ...choice })),
     );
-    const plan = planCredentials(agent.card, settings);
-    for (const credential of connection.stray.filter((held) => isSent(held, plan))) {
+    const home = new URL(target.kind === "url" ? target.url : agent.interface.url).origin;
+    tokens = await findTokenSource(agent.card, home, settings, io);
+    const plan =
+      tokens === undefined ? planCredentials(agent.card, settings) : { places: [], isDeclared: true };
+    const isUsed = (held: HeldCredential): boolean =>
+      held.kind === "client" ? tokens !== undefined : isSent(held, plan);
+    for (const credential of connection.stray.filter(isUsed)) {
       await situation.permits.require(credential, connection.named, signal);
     }
     calls.use(plan, () => agent.interface.protocolBinding);

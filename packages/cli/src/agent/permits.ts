@@ -41,6 +41,7 @@ export async function locateAgent(
   const held = [
     ...holdCredential("bearer", origins.get("bearer"), entry),
     ...holdCredential("api-key", origins.get("api-key"), entry),
+    ...holdClient(settings, entry),
     ...(hasParameters ? holdCredential("parameter", resolved.origins.get("svc-param"), entry) : []),
   ];
   const stray: HeldCredential[] = [];
@@ -69,7 +70,7 @@ export interface NamedAgent extends Provenance {
 
 /** A credential that the settings hold. */
 export interface HeldCredential extends Provenance {
-  readonly kind: "bearer" | "api-key" | "parameter";
+  readonly kind: "bearer" | "api-key" | "client" | "parameter";
   /** Its variable, wherever it is from. */
   readonly name: string;
 }
@@ -102,6 +103,13 @@ function holdCredential(
   return variable === undefined
     ? [{ kind, name: environmentName(option.flag), source, where }]
     : [{ kind, name: variable, source: "environment", where: variable }];
+}
+
+function holdClient({ client }: AgentSettings, entry: AgentEntry | undefined): readonly HeldCredential[] {
+  const name = entry?.secretName;
+  return client === undefined || name === undefined
+    ? []
+    : [{ kind: "client", name, source: "environment", where: name }];
 }
 
 /**
@@ -146,6 +154,7 @@ export class CredentialPermits {
       ...settings,
       bearer: kinds.has("bearer") ? undefined : settings.bearer,
       apiKey: kinds.has("api-key") ? undefined : settings.apiKey,
+      client: kinds.has("client") ? undefined : settings.client,
       serviceParameters: kinds.has("parameter") ? Object.fromEntries(harmless) : settings.serviceParameters,
     };
   }

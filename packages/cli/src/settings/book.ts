@@ -1,4 +1,5 @@
 import { dirname, resolve } from "node:path";
+import type { OAuthClient } from "@a2a-connect/auth/client";
 import type { LegacyProfile } from "@a2a-connect/signing/internal";
 import { CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
@@ -27,9 +28,14 @@ export interface AgentEntry extends Pick<AgentConfig, "url" | "binding" | "proto
   readonly bearer: string | undefined;
   /** Goes where the card's API key scheme says. */
   readonly apiKey: string | undefined;
-  /** The variable that the file has taken either from. */
+  /** Gets tokens for itself of the authorization server that the card names. */
+  readonly client: ClientEntry | undefined;
+  /** The variable that the file has taken any of these from. */
   readonly secretName: string | undefined;
 }
+
+/** A client of an authorization server. */
+export type ClientEntry = Pick<OAuthClient, "id" | "secret" | "tokenEndpoint" | "audience" | "scopes">;
 
 /** Where names are looked up: the file above `cwd`, the secrets in `env`. */
 type BookIo = Pick<CliIo, "cwd" | "env">;
@@ -38,8 +44,7 @@ type BookIo = Pick<CliIo, "cwd" | "env">;
  * The agent of this name in the nearest `a2a.config.yaml`; undefined when there is none, or no file. What can be no name
  * (a host with a dot or port, a URL, a path) is not looked up.
  *
- * @throws CliError USAGE when the file is wrong, holds a private key, or asks for what is not available yet; CREDENTIALS_MISSING when a
- *   variable that it names is not set
+ * @throws CliError USAGE when the file is wrong, or holds a private key; CREDENTIALS_MISSING when a variable that it names is not set
  */
 export async function findAgent(name: string, io: BookIo): Promise<AgentEntry | undefined> {
   if (!agentName.test(name)) return undefined;
@@ -53,7 +58,9 @@ export async function findAgent(name: string, io: BookIo): Promise<AgentEntry | 
   if (/^(?!https?:)[a-z][a-z0-9+.-]*:\/\//i.test(url)) {
     throw usageError(`${locate("url")}: agents.${name}.url must be a host, or an http or https URL`);
   }
-  if (auth !== undefined) refuseFlow(auth, where);
+  if (auth !== undefined) refuseSeveral(auth, where);
+  const { tokenUrl, audience, scopes } = auth ?? {};
+  const [id, secret] = [auth?.clientIdEnv, auth?.clientSecretEnv].map((each) => readSecret(each, where, io));
   return {
     name,
     where,
@@ -67,7 +74,11 @@ export async function findAgent(name: string, io: BookIo): Promise<AgentEntry | 
     headers,
     bearer: readSecret(auth?.tokenEnv, where, io),
     apiKey: readSecret(auth?.apiKeyEnv, where, io),
-    secretName: auth?.tokenEnv ?? auth?.apiKeyEnv,
+    client:
+      id === undefined || secret === undefined
+        ? undefined
+        : { id, secret, ...defined({ tokenEndpoint: tokenUrl, audience, scopes }) },
+    secretName: auth?.tokenEnv ?? auth?.apiKeyEnv ?? auth?.clientSecretEnv,
   };
 }
 
@@ -107,16 +118,11 @@ function readCardKey(
   return isInlineKey(key) ? key : resolve(dirname(path), key);
 }
 
-function refuseFlow({ clientIdEnv, tokenEnv, apiKeyEnv }: AuthConfig, where: string): void {
-  if (clientIdEnv !== undefined) {
-    throw usageError(
-      `${where}: clientIdEnv asks for the OAuth client credentials flow, which is not available yet`,
-      "What works now is a token that you have (tokenEnv) or an API key (apiKeyEnv).",
-    );
-  }
-  if (tokenEnv !== undefined && apiKeyEnv !== undefined) {
-    throw usageError(`${where}: auth has both tokenEnv and apiKeyEnv; use one of them`);
-  }
+function refuseSeveral({ clientIdEnv, tokenEnv, apiKeyEnv }: AuthConfig, where: string): void {
+  const [one, other] = Object.entries({ tokenEnv, apiKeyEnv, clientIdEnv }).flatMap(([name, value]) =>
+    value === undefined ? [] : [name],
+  );
+  if (other !== undefined) throw usageError(`${where}: auth has both ${one} and ${other}; use one of them`);
 }
 
 function readSecret(variable: string | undefined, where: string, { env }: BookIo): string | undefined {

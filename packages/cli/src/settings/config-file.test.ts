@@ -107,7 +107,7 @@ describe("the agent book", () => {
   });
 
   for (const [what, member, sentence, hint] of [
-    ["client credentials", "auth: { clientIdEnv: A, clientSecretEnv: B }", "not available yet", "tokenEnv"],
+    ["a token and a client", "auth: { tokenEnv: A, clientIdEnv: A, clientSecretEnv: B }", "both", undefined],
     [
       "a private key for a pinned one",
       'key: "-----BEGIN PRIVATE KEY-----\\nhunter2"',

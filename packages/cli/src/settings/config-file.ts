@@ -20,6 +20,8 @@ export interface AuthConfig {
   readonly clientIdEnv?: string;
   readonly clientSecretEnv?: string;
   readonly tokenUrl?: string;
+  readonly audience?: string;
+  readonly scopes?: readonly string[];
 }
 
 /** One agent of the file. */
