@@ -7,7 +7,7 @@ import { openIdConnect } from "@a2a-connect/auth";
 import { type ServedAgent, serve } from "@a2a-connect/node";
 import { createMemoryTaskStore, defineAgent } from "@a2a-connect/server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { runCommand, startCommand } from "../../packages/cli/test-support/run-command.ts";
+import { runCommand, spawnCommand, startCommand } from "../../packages/cli/test-support/run-command.ts";
 import { audience } from "./issuer.ts";
 import { browse, client, program, startProvider, type TestProvider } from "./provider.ts";
 
@@ -70,6 +70,15 @@ describe("a2a auth", () => {
     const out = await a2a("auth", "logout", new URL(served.url).host);
     expect([out.exitCode, out.stdout]).toEqual([0, `Logged out: ${served.url}\n`]);
     expect((await send()).exitCode).toBe(4);
+  });
+
+  it("waits for a user who logs in with a code on another device", async () => {
+    const options = ["--client-id", program.id, "--audience", audience];
+    const login = spawnCommand(["auth", "login", "-a", served.url, ...options], { cwd, env });
+    const [, address = ""] = await login.waitFor(/^Open (http\S+) in a browser, and confirm the code/m);
+    await browse(new URL(address), "bob");
+    expect(await login.result).toMatchObject({ exitCode: 0 }); // after 5 s: the provider wants no sooner question
+    expect(await send()).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("|bob!") });
   });
 
   it("logs a user in with a browser of this machine", async () => {

@@ -15,7 +15,7 @@ try {
     process.stdout.write(help);
   } else {
     const served = await startReferenceAgent(options, logToStderr);
-    process.stdout.write(`ready ${served.url}\n${renderBanner(served.url)}`);
+    process.stdout.write(`ready ${served.url}\n${renderBanner(served.url, options.auth)}`);
   }
 } catch (error) {
   process.stderr.write(

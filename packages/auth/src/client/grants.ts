@@ -1,4 +1,4 @@
-import { pause, startTimer } from "@a2a-connect/core/internal";
+import { pause, type Timer } from "@a2a-connect/core/internal";
 import * as oauth from "oauth4webapi";
 import { formatHex, sha256 } from "../gates/digest.ts";
 import type { Fetch } from "../gates/server-fetch.ts";
@@ -80,7 +80,7 @@ export function deviceLogin(show: (prompt: DevicePrompt) => void | Promise<void>
       });
       const { signal: stopped = new AbortController().signal } = { signal };
       for (let seconds = begun.interval ?? 5; ; ) {
-        await pause(seconds * 1_000, startTimer, stopped);
+        await pause(seconds * 1_000, lastingTimer, stopped);
         stopped.throwIfAborted();
         try {
           const response = await oauth.deviceCodeGrantRequest(
@@ -100,6 +100,12 @@ export function deviceLogin(show: (prompt: DevicePrompt) => void | Promise<void>
     },
   };
 }
+
+/** The program has nothing else to do until the user has logged in, and must not end. */
+const lastingTimer: Timer = (delayMs, tick) => {
+  const timer = setTimeout(tick, delayMs);
+  return () => clearTimeout(timer);
+};
 
 /** A browser in which a user logs in. */
 export interface BrowserLogin {
