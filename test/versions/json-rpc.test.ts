@@ -171,7 +171,18 @@ describe("input below 1.0", () => {
       },
       "configuration.pushNotificationConfig.authentication.schemes",
     ],
+    [
+      "message/send",
+      {
+        message,
+        configuration: {
+          pushNotificationConfig: { url: "http://127.0.0.1/", authentication: { schemes: [5] } },
+        },
+      },
+      "configuration.pushNotificationConfig.authentication.schemes",
+    ],
     ["message/send", { message, configuration: { historyLength: -1 } }, "configuration.historyLength"],
+    ["message/send", { message, configuration: { blocking: "no" } }, "configuration.blocking"],
     ["tasks/get", {}, "id"],
     ["tasks/get", { id: 5 }, "id"],
     ["tasks/pushNotificationConfig/set", { taskId: "t" }, "pushNotificationConfig"],
@@ -265,6 +276,20 @@ describe("a stream of 0.3", () => {
     const asked = results.filter(({ status }) => status?.state === "input-required");
     expect(asked.map(({ final }) => final)).toEqual([false, true]);
     expect(results.at(-1)).toBe(asked.at(-1));
+  });
+
+  it("of a task that has ended is the task, and one of no task an error", async () => {
+    const { call, post } = await start();
+    const { result } = (await call("message/send", { message })).body;
+    const resubscribe = async (id: string) => {
+      const response = await post(
+        JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tasks/resubscribe", params: { id } }),
+      );
+      const text = await response.text();
+      return JSON.parse(text.slice(text.indexOf("{")));
+    };
+    expect((await resubscribe(result.id)).result).toEqual(result);
+    expect((await resubscribe("none")).error.code).toBe(-32001);
   });
 });
 

@@ -145,6 +145,13 @@ const differences: readonly (readonly [because: string, wires: readonly OlderWir
       "streams what gRPC streams, event by event",
       "ends a stream of gRPC when the task is canceled",
     ],
+    [
+      "a subscription to a task that has ended gives the task",
+      everyWire,
+      "refuses to subscribe to the task of a hello that has ended",
+      "refuses to subscribe to a task that has ended",
+      "needs an event id for a task that has ended, and a task for it",
+    ],
     ["lists have no pages", everyWire, "lists all webhooks of a task, and pages where asked to"],
     ["a webhook of a message has no task", everyWire, "refuses a webhook in a send that names a task"],
     ["a cancel has no metadata", protoWires, "hands the metadata of a cancel to the agent"],

@@ -1,5 +1,6 @@
 import {
   a2aError,
+  findA2AError,
   findFieldViolations,
   invalidParams,
   type MethodLocalName,
@@ -22,12 +23,13 @@ import {
   GetTaskRequestSchema,
   ListTaskPushNotificationConfigsRequestSchema,
   type StreamResponse,
+  StreamResponseSchema,
   type Task,
   TaskState,
   type TaskStatus,
   TaskStatusSchema,
 } from "@a2a-connect/proto";
-import { create, equals, type Message } from "@bufbuild/protobuf";
+import { create, equals, type Message, type MessageInitShape } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { BoundMethod, Operation, StreamMethod, UnaryMethod } from "../invoke.ts";
 import { type Form, same } from "./form.ts";
@@ -244,9 +246,10 @@ async function listPage(
  * A stream ended where the agent asked its caller. A question that was answered meanwhile, which a caller sees who reads
  * old events again, is not `final`.
  *
- * @param endsAtTask whether the stream also ends with a task that waits for its caller
+ * @param subscribes whether the caller knows the task: then the stream also ends with one that waits for its caller, and is
+ *   the task alone when that has ended
  */
-function endAtQuestion(bound: StreamMethod, reading: UnaryMethod, endsAtTask: boolean): StreamMethod["call"] {
+function endAtQuestion(bound: StreamMethod, reading: UnaryMethod, subscribes: boolean): StreamMethod["call"] {
   return (request, context) => {
     const events = bound.call(request, context);
     return readUntilQuestion();
@@ -255,7 +258,7 @@ function endAtQuestion(bound: StreamMethod, reading: UnaryMethod, endsAtTask: bo
       try {
         for (let next = await events.next(); next.done !== true; next = await events.next()) {
           const event = next.value as StreamResponse; // an event of these streams
-          const question = questionOf(event, endsAtTask);
+          const question = questionOf(event, subscribes);
           if (question === undefined) {
             yield event;
           } else if (event.payload.case === "task" || (await isStatusOf(question.taskId, question.status))) {
@@ -267,15 +270,30 @@ function endAtQuestion(bound: StreamMethod, reading: UnaryMethod, endsAtTask: bo
             yield copy;
           }
         }
+      } catch (thrown) {
+        yield endedTask(thrown);
       } finally {
         await events.return?.();
       }
     }
 
     async function isStatusOf(id: string, status: TaskStatus): Promise<boolean> {
-      const question = create(GetTaskRequestSchema, { id, historyLength: 0 });
-      const task = (await reading.call(question, context)) as Task; // the answer to this request
+      const task = await readTask({ id, historyLength: 0 });
       return task.status !== undefined && equals(TaskStatusSchema, task.status, status);
+    }
+
+    /** @throws what was thrown when that does not say that the task has ended */
+    async function endedTask(thrown: unknown): Promise<StreamResponse> {
+      const { reason, metadata: { taskId = "" } = {} } = findA2AError(thrown) ?? {};
+      if (!subscribes || reason !== "UNSUPPORTED_OPERATION" || taskId === "") {
+        throw thrown;
+      }
+      const value = await readTask({ id: taskId });
+      return create(StreamResponseSchema, { payload: { case: "task", value } });
+    }
+
+    async function readTask(asked: MessageInitShape<typeof GetTaskRequestSchema>): Promise<Task> {
+      return (await reading.call(create(GetTaskRequestSchema, asked), context)) as Task; // the answer to this request
     }
   };
 }

@@ -98,15 +98,16 @@ export function createForms(dialect: Dialect): Forms {
       ["acceptedOutputModes"],
       ["historyLength"],
       ["taskPushNotificationConfig", isJson ? "pushNotificationConfig" : "pushNotification", settings],
+      ["returnImmediately", "blocking", negation],
     ],
     {
-      addOlder(older, { returnImmediately }) {
-        older["blocking"] = returnImmediately !== true;
+      addOlder(older) {
+        older["blocking"] ??= true;
         older["acceptedOutputModes"] ??= []; // it was required before 0.2.6
       },
-      addCurrent(current, { blocking }) {
+      addCurrent(current) {
         // The servers of 0.3 wait unless they are told not to. In protobuf, not to is the default.
-        current["returnImmediately"] = isJson ? blocking === false : blocking !== true;
+        current["returnImmediately"] ??= !isJson;
       },
     },
   );
@@ -172,21 +173,27 @@ function rows(has: boolean, ...some: readonly Row[]): readonly Row[] {
   return has ? some : [];
 }
 
+/** Where one version says yes, the other says no. */
+const negation: Form = {
+  ...same,
+  toOlder: (value) => value !== true,
+  toCurrent: (value) => (typeof value === "boolean" ? !value : value),
+};
+
 /** One scheme in 1.0; a list before, of which a sender takes the first. */
-const authentication: Form = record([["credentials"]], {
-  addOlder(older, { scheme }) {
-    older["schemes"] = [scheme ?? ""];
-  },
-  addCurrent(current, { schemes }, walk) {
-    const [scheme] = Array.isArray(schemes) ? schemes : [];
-    if (scheme === undefined) {
-      reportAt(walk, "schemes", "needs at least one element");
+const firstScheme: Form = {
+  toOlder: (value) => [value],
+  toCurrent(value, walk) {
+    const [scheme] = Array.isArray(value) ? value : [];
+    if (typeof scheme !== "string") {
+      report(walk, "must begin with a string");
     }
-    if (scheme !== undefined) {
-      current["scheme"] = scheme;
-    }
+    return scheme;
   },
-});
+  olderPath: (path) => path,
+};
+
+const authentication: Form = record([["scheme", "schemes", firstScheme], ["credentials"]]);
 
 /** Ids are parts of resource names in protobuf: `tasks/{id}`. */
 const taskName: Form = {
