@@ -20,7 +20,7 @@ const tokenHeader = "X-A2A-Notification-Token";
  * (requirements N-1 to N-3). `x-a2a-event-id` has the event's generation; with the task id in the body it tells a
  * receiver which events it has seen already. A large one is made in slices, and other calls run in between.
  *
- * @param task the task of the event, for a webhook that an older caller has registered: it gets the whole task
+ * @param task the task as it is after the event, for a webhook that an older caller has registered: it gets the whole task
  * @throws Error (as a rejection) when the event was damaged, or the config has a value that a header cannot carry
  */
 export async function createNotification(

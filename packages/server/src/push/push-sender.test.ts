@@ -74,6 +74,23 @@ describe("the sender", () => {
     expect(clock.alarms).toBe(0);
   });
 
+  it("tells a webhook of a 0.3 caller the task once for all events that it has had by then", async () => {
+    const retry = { initialMs: 1_000, maxMs: 1_000 };
+    const { commit, clock, answer, received, idsAt } = setUp({ retry });
+    const config = createPushConfig("task-1", "hook", a);
+    config.$unknown = [{ no: 100_000, wireType: 0, data: Uint8Array.of(1) }]; // as the codec of 0.3 marks it
+    await commit("task-1", { kinds: ["task", "artifact", "artifact"], pushConfigs: [config] });
+    await clock.settle();
+    answer(a, 500);
+    await commit("task-1", { kinds: ["artifact", "artifact"] });
+    await clock.settle();
+    answer(a, 204);
+    await commit("task-1", { kinds: ["artifact", "status"] });
+    await clock.advance(1_000);
+    expect(idsAt(a)).toEqual([3, 5, 7]);
+    expect(received.map(({ body }) => JSON.parse(body).kind)).toEqual(["task", "task", "task"]);
+  });
+
   it("tells one that is registered later of what comes after", async () => {
     const { start, put, commit, clock, idsAt } = setUp();
     await start("task-1", a, 2);

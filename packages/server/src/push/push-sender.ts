@@ -1,8 +1,7 @@
 import { isOlderConfig } from "@a2a-connect/bindings/server";
 import { parseForeignUrl, pause } from "@a2a-connect/core/internal";
-import type { Task } from "@a2a-connect/proto";
 import type { EngineContext } from "../engine/engine-context.ts";
-import { readTask } from "../engine/read-task.ts";
+import { type LoadedTask, readTask } from "../engine/read-task.ts";
 import type { Delivery, DeliveryMove, DueDeliveries } from "../store/task-store.ts";
 import { type Attempt, chooseDeliveries, isLarge } from "./choose-deliveries.ts";
 import { ConfigCallers } from "./config-callers.ts";
@@ -24,9 +23,11 @@ const storeRetryMs = 1_000;
 /** How soon to read the next page of due deliveries when more requests may run. */
 const nextPageMs = 15;
 
-/** A running delivery: one event, one request. */
+/** A running delivery: one request. */
 interface Run extends Attempt {
   bytes: number;
+  /** The last event that it tells of. */
+  last: number;
   /** Whether its notification is in memory. */
   isMade: boolean;
   /** Aborts when the config is removed or replaced, and at the end. */
@@ -199,7 +200,12 @@ export class PushSender {
     const { start, last = after, lastRetry = afterRetry, hasRoom, hasRetryRoom } = choice;
     this.#last = last;
     for (const attempt of start) {
-      void this.#run({ ...attempt, isMade: false, controller: new AbortController() });
+      void this.#run({
+        ...attempt,
+        last: attempt.delivery.next,
+        isMade: false,
+        controller: new AbortController(),
+      });
     }
     // A full page that leaves requests free contains origins and callers that have their share already. Others may come
     // after it, so the round goes on once through all.
@@ -227,7 +233,7 @@ export class PushSender {
     const { number } = run.delivery;
     this.#runs.set(number, run);
     const outcome = await this.#post(run);
-    const move = this.#decide(run.delivery, outcome);
+    const move = this.#decide(run, outcome);
     if (move !== undefined) {
       await this.#move(move, run.controller.signal);
     }
@@ -286,23 +292,25 @@ export class PushSender {
     if (event?.generation !== next) {
       throw new Error("the event is missing");
     }
-    const task = isOlderConfig(config) ? await this.#readTask(run.delivery) : undefined;
-    const notification = await createNotification(config, event, task);
+    const loaded = isOlderConfig(config) ? await this.#readTask(run.delivery) : undefined;
+    run.last = loaded?.stored.tail.generation ?? next; // events that the task has had already need no request of their own
+    const notification = await createNotification(config, { ...event, generation: run.last }, loaded?.task);
     run.bytes = notification.bytes;
     run.isMade = true;
     return notification;
   }
 
-  async #readTask({ owner, taskId }: Delivery): Promise<Task> {
+  async #readTask({ owner, taskId }: Delivery): Promise<LoadedTask> {
     const stored = await this.#context.store.find(owner, taskId, "full");
     if (stored === undefined) {
       throw new Error("the task is missing");
     }
-    return (await readTask(this.#context, stored, "full")).task;
+    return readTask(this.#context, stored, "full");
   }
 
   /** The cursor's next position; undefined when the result is not known, and the event is sent again. */
-  #decide({ number, next, attempts, taskId }: Delivery, outcome: PostOutcome): DeliveryMove | undefined {
+  #decide({ delivery, last }: Run, outcome: PostOutcome): DeliveryMove | undefined {
+    const { number, next, attempts, taskId } = delivery;
     const { clock, log, random = Math.random } = this.#context;
     switch (outcome.kind) {
       case "taken":
@@ -310,7 +318,7 @@ export class PushSender {
           const message = `a webhook works again after ${attempts} failed attempts`;
           log({ level: "info", message, taskId });
         }
-        return { number, next: next + 1, attempts: 0, retryAt: undefined };
+        return { number, next: last + 1, attempts: 0, retryAt: undefined };
       case "failed": {
         if (attempts === 0) {
           const message = `a webhook ${outcome.problem}; trying again until it takes the event`;
