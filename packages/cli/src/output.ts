@@ -1,5 +1,6 @@
+import { styleText } from "node:util";
 import { escapeInvisible, visibleText } from "@a2a-connect/core/internal";
-import type { CliIo } from "./cli-io.ts";
+import type { CliIo, TextSink } from "./cli-io.ts";
 import type { Settings } from "./settings/resolve.ts";
 
 /**
@@ -12,8 +13,14 @@ export interface Output {
   readonly streaming: boolean;
   /** The full view (`--verbose`). */
   readonly verbose: boolean;
+  /** Whether a person reads the text at a terminal: states are words, lists are tables, and text grows as it comes. */
+  readonly isTerminal: boolean;
+  /** A text in this style, where the terminal has colours (`NO_COLOR`, `FORCE_COLOR`). */
+  paint(style: Style, text: string): string;
+  /** Text: as it is, without a line of its own. Does nothing in `json`. */
+  write(text: string): Promise<void>;
   /** Text: one `Label: value` line. Does nothing in `json`. */
-  field(label: string, value: string | number | boolean | undefined): Promise<void>;
+  field(label: string, value: string | number | boolean | undefined, style?: Style): Promise<void>;
   /** Text: a label of its own line, the content, an empty line. Does nothing in `json`. */
   block(label: string, content: string): Promise<void>;
   /** Json: one document (a single one unless streaming). Does nothing in `text`. */
@@ -24,31 +31,49 @@ export interface Output {
   note(sentence: string): Promise<void>;
 }
 
+/** Styles of the command: what is well, what is wrong, what waits for the user, what goes on, and what matters less. */
+export type Style = "green" | "red" | "yellow" | "cyan" | "dim";
+
 /** The output of one run, which remembers what it has said. */
 export interface RunOutput extends Output {
   /** Whether a document was printed: without `--stream` there is only one. */
   readonly answered: boolean;
 }
 
-/** The output of one run, on its streams. */
+/** The output of one run, on its streams. Without an environment it has no colours. */
 export function createOutput(
-  { stdout, stderr }: Pick<CliIo, "stdout" | "stderr">,
+  { stdout, stderr, env }: Pick<CliIo, "stdout" | "stderr"> & Partial<Pick<CliIo, "env">>,
   { output: format, stream: streaming, verbose }: Pick<Settings, "output" | "stream" | "verbose">,
 ): RunOutput {
   const isText = format === "text";
+  const painter = (sink: TextSink): Output["paint"] =>
+    hasColours(sink, env)
+      ? (style, text) => (text === "" ? "" : styleText(style, text, { validateStream: false }))
+      : (_style, text) => text;
+  const [paint, paintNote] = [painter(stdout), painter(stderr)];
   let answered = false;
   return {
     format,
     streaming,
     verbose,
+    isTerminal: isText && stdout.isTerminal,
+    paint,
+    async write(text) {
+      if (isText) await stdout.write(text);
+    },
     get answered() {
       return answered;
     },
-    async field(label, value) {
-      if (isText && value !== undefined) await stdout.write(`${label}: ${toLine(String(value))}\n`);
+    async field(label, value, style) {
+      if (isText && value !== undefined) {
+        const line = toLine(String(value));
+        await stdout.write(
+          `${paint("dim", `${label}:`)} ${style === undefined ? line : paint(style, line)}\n`,
+        );
+      }
     },
     async block(label, content) {
-      if (isText) await stdout.write(`${label}:\n${toBlock(content)}\n\n`);
+      if (isText) await stdout.write(`${paint("dim", `${label}:`)}\n${toBlock(content)}\n\n`);
     },
     async document(value) {
       if (!isText) {
@@ -57,12 +82,19 @@ export function createOutput(
       }
     },
     async warn(sentence) {
-      await stderr.write(`warning: ${toSentence(sentence)}\n`);
+      await stderr.write(`${paintNote("yellow", "warning:")} ${toSentence(sentence)}\n`);
     },
     async note(sentence) {
-      await stderr.write(`${toSentence(sentence)}\n`);
+      const [, label = "", rest = ""] = /^(error:|hint:)?(.*)$/s.exec(toSentence(sentence)) ?? [];
+      await stderr.write(`${paintNote(label === "error:" ? "red" : "cyan", label)}${rest}\n`);
     },
   };
+}
+
+/** https://no-color.org and https://force-color.org: a variable that is empty says nothing. */
+function hasColours({ isTerminal }: TextSink, env: CliIo["env"] | undefined): boolean {
+  const { NO_COLOR = "", FORCE_COLOR = "", TERM } = env ?? { NO_COLOR: "1" };
+  return NO_COLOR === "" && (FORCE_COLOR !== "" ? FORCE_COLOR !== "0" : isTerminal && TERM !== "dumb");
 }
 
 /** Text that people may see, its lines ended by line feeds alone. */

@@ -22,6 +22,8 @@ export interface CommandSurroundings {
   readonly home?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string;
+  /** Whether both outputs are terminals. Default false. */
+  readonly isTerminal?: boolean;
 }
 
 /** A command that runs. */
@@ -46,13 +48,13 @@ export async function runCommand(
 /** Starts a command in this process. */
 export function startCommand(
   argv: readonly string[],
-  { cwd = tmpdir(), home = cwd, env = {}, stdin = "" }: CommandSurroundings = {},
+  { cwd = tmpdir(), home = cwd, env = {}, stdin = "", isTerminal = false }: CommandSurroundings = {},
 ): RunningCommand {
   const transcript = new Transcript();
   const interrupts = new AbortController();
   const io: CliIo = {
-    stdout: { isTerminal: false, write: async (text) => transcript.add("stdout", text) },
-    stderr: { isTerminal: false, write: async (text) => transcript.add("stderr", text) },
+    stdout: { isTerminal, write: async (text) => transcript.add("stdout", text) },
+    stderr: { isTerminal, write: async (text) => transcript.add("stderr", text) },
     stdin: Readable.from([Buffer.from(stdin)]),
     env,
     cwd,

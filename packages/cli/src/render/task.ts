@@ -1,19 +1,18 @@
-import { readLifecycleReport } from "@a2a-connect/core";
-import { formatMessage } from "@a2a-connect/core/internal";
+import { formatTaskState, readLifecycleReport } from "@a2a-connect/core";
 import {
   type Artifact,
   type Message,
   type Part,
   Role,
   type StreamResponse,
-  StreamResponseSchema,
   type Task,
+  TaskState,
   TaskStateSchema,
   type TaskStatus,
 } from "@a2a-connect/proto";
 import { type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { timestampDate, ValueSchema } from "@bufbuild/protobuf/wkt";
-import type { Output } from "../output.ts";
+import type { Output, Style } from "../output.ts";
 
 // Text of what a task is made of. All of it prints nothing in `json`, where the protocol's own JSON is the output.
 
@@ -96,24 +95,40 @@ export async function renderEvent(output: Output, { payload }: StreamResponse): 
   }
 }
 
-/** The same, and in `json` a line for programs where a stream of them was asked for. */
-export async function printEvent(output: Output, event: StreamResponse): Promise<void> {
-  if (output.streaming) await output.document(formatMessage(StreamResponseSchema, event));
-  await renderEvent(output, event);
-}
-
 /** Which task it is, and of which context. */
 export async function renderIdentity(output: Output, taskId: string, contextId: string): Promise<void> {
   await output.field("Task", taskId);
   await output.field("Context", contextId);
 }
 
-/** The state of a task by the name that it has on the wire, also one that this version does not know. */
+/**
+ * The state of a task: at a terminal as a word, elsewhere by the name that it has on the wire, also one that this version does not
+ * know.
+ */
 export async function renderState(output: Output, { state = 0 }: Partial<TaskStatus> = {}): Promise<void> {
-  await output.field("State", TaskStateSchema.value[state]?.name ?? String(state));
+  const name = TaskStateSchema.value[state]?.name ?? String(state);
+  await output.field("State", output.isTerminal ? formatTaskState(state) : name, stateStyle(state));
 }
 
-async function renderStatus(output: Output, status: TaskStatus | undefined): Promise<void> {
+/** What has failed, what waits for the user and what goes on never look alike. */
+export function stateStyle(state: TaskState): Style {
+  switch (state) {
+    case TaskState.COMPLETED:
+      return "green";
+    case TaskState.FAILED:
+    case TaskState.REJECTED:
+      return "red";
+    case TaskState.INPUT_REQUIRED:
+    case TaskState.AUTH_REQUIRED:
+      return "yellow";
+    case TaskState.CANCELED:
+      return "dim";
+    default:
+      return "cyan";
+  }
+}
+
+export async function renderStatus(output: Output, status: TaskStatus | undefined): Promise<void> {
   await renderState(output, status);
   await renderReport(output, status?.message?.metadata);
   if (status?.timestamp !== undefined && output.verbose) {
@@ -148,7 +163,7 @@ async function renderList(output: Output, label: string, values: readonly string
 }
 
 /** `report (artifact-1)`, or the id alone. */
-function artifactTitle({ name, artifactId }: Artifact): string {
+export function artifactTitle({ name, artifactId }: Artifact): string {
   return name === "" || name === artifactId ? artifactId : `${name} (${artifactId})`;
 }
 
@@ -161,7 +176,7 @@ async function renderParts(output: Output, parts: readonly Part[]): Promise<void
 }
 
 /** Chunks of text, one after the other as they were streamed, as the one text that they are. */
-function joinText(parts: readonly Part[]): readonly Part[] {
+export function joinText(parts: readonly Part[]): readonly Part[] {
   const joined: Part[] = [];
   for (const part of parts) {
     const before = joined.at(-1);
@@ -184,7 +199,10 @@ function isContinued(before: Part, part: Part): boolean {
   );
 }
 
-async function renderPart(output: Output, { content, filename, mediaType, metadata }: Part): Promise<void> {
+export async function renderPart(
+  output: Output,
+  { content, filename, mediaType, metadata }: Part,
+): Promise<void> {
   const isFile = content.case === "raw" || content.case === "url";
   if (output.verbose && !isFile) {
     if (filename !== "") await output.field("Part Name", filename);

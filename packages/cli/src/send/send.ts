@@ -13,7 +13,8 @@ import type { CommandContext } from "../context.ts";
 import { defined } from "../json.ts";
 import { readParts } from "../message-parts.ts";
 import { orderParts, type PartOptions } from "../message-parts-flags.ts";
-import { printEvent, renderMessage, renderTask } from "../render/task.ts";
+import { EventPrinter } from "../render/event-printer.ts";
+import { renderMessage, renderTask } from "../render/task.ts";
 import { parseTime } from "../settings/values.ts";
 import { detach, followToEnd, notePolling, pollingOf, stateOf, unanswered } from "../task/following.ts";
 import { type ExitStateOptions, exitByState, reportTask } from "../task/report.ts";
@@ -95,13 +96,15 @@ async function sendAndFollow(
   if (settings.stream) await notePolling(context, agent);
   const stream = agent.stream(input, { ...options, ...pollingOf(settings), until: "settled" });
   let reply: Message | undefined;
+  const printer = new EventPrinter(output);
   const end = await followToEnd(context, stream, {
     announce: !settings.stream,
     onEvent: async (event) => {
       if (event.payload.case === "message") reply = event.payload.value;
-      if (settings.stream) await printEvent(output, event);
+      if (settings.stream) await printer.print(event);
     },
   });
+  await printer.end();
   const { task, lastEventId } = stream;
   if (end === "detached" && (task ?? reply) === undefined) throw unanswered(context);
   if (!settings.stream) await printResponse(context, toResponse(task, reply));

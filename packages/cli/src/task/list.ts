@@ -1,6 +1,6 @@
 import type { AgentClient, ListTasksOptions } from "@a2a-connect/client";
 import type { TaskPage } from "@a2a-connect/client/internal";
-import { methods } from "@a2a-connect/core";
+import { formatTaskState, methods, partText } from "@a2a-connect/core";
 import { formatMessage, formatResponse } from "@a2a-connect/core/internal";
 import {
   ListTasksRequestSchema,
@@ -11,13 +11,14 @@ import {
   TaskStateSchema,
 } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
-import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { timestampDate, timestampMs } from "@bufbuild/protobuf/wkt";
 import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { defined } from "../json.ts";
-import type { Output } from "../output.ts";
-import { renderIdentity, renderState, renderTask } from "../render/task.ts";
+import { type Output, toLine } from "../output.ts";
+import { renderIdentity, renderState, renderTask, stateStyle } from "../render/task.ts";
 import { parseTime } from "../settings/values.ts";
+import { stateOf } from "./following.ts";
 import { commandLine } from "./hints.ts";
 
 /** The options that `task list` has beside those of every command that talks to an agent. */
@@ -102,6 +103,9 @@ async function firstPage(agent: AgentClient, options: ListTasksOptions): Promise
 }
 
 async function printTasks(output: Output, tasks: readonly Task[], flags: ListTasksFlags): Promise<void> {
+  if (output.isTerminal && !output.verbose && flags.includeArtifacts !== true) {
+    return await printTable(output, tasks);
+  }
   for (const task of tasks) {
     if (output.streaming) await output.document(formatMessage(TaskSchema, task));
     await (flags.includeArtifacts === true || output.verbose
@@ -109,6 +113,44 @@ async function printTasks(output: Output, tasks: readonly Task[], flags: ListTas
       : printSummary(output, task));
   }
 }
+
+/** A line a task: its state, how long ago it changed, its id, and what was said last. */
+async function printTable(output: Output, tasks: readonly Task[]): Promise<void> {
+  if (tasks.length === 0) return;
+  const width = process.stdout.columns || 80;
+  await output.write(
+    `${output.paint("dim", `${"STATE".padEnd(stateWidth)}${"CHANGED".padEnd(ageWidth)}TASK`)}\n`,
+  );
+  for (const task of tasks) {
+    const { timestamp, message } = task.status ?? {};
+    const state = stateOf(task);
+    const age = timestamp === undefined ? "" : formatAge(Date.now() - timestampMs(timestamp));
+    const id = toLine(task.id);
+    const rest = toLine(message === undefined ? "" : partText(message)).slice(
+      0,
+      Math.max(0, width - stateWidth - ageWidth - id.length - 2),
+    );
+    const word = output.paint(stateStyle(state), formatTaskState(state).padEnd(stateWidth));
+    await output.write(`${word}${age.padEnd(ageWidth)}${id}  ${output.paint("dim", rest)}`.trimEnd());
+    await output.write("\n");
+  }
+}
+
+/** Characters of the columns of a table; the longest state is `input-required`. */
+const stateWidth = 16;
+const ageWidth = 13;
+
+/** `5 min ago`: of one unit, rounded down. */
+function formatAge(ms: number): string {
+  const [size, unit] = ages.find(([least]) => ms >= least) ?? [1_000, "s"];
+  return `${Math.max(0, Math.floor(ms / size))} ${unit} ago`;
+}
+
+const ages = [
+  [86_400_000, "d"],
+  [3_600_000, "h"],
+  [60_000, "min"],
+] as const;
 
 async function printSummary(output: Output, task: Task): Promise<void> {
   const { timestamp } = task.status ?? {};

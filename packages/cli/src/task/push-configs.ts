@@ -12,7 +12,7 @@ import { create } from "@bufbuild/protobuf";
 import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { defined } from "../json.ts";
-import { printEvent } from "../render/task.ts";
+import { EventPrinter } from "../render/event-printer.ts";
 import { explainListenFailure } from "../serve/run-server.ts";
 import { stateOf } from "./following.ts";
 import { commandLine } from "./hints.ts";
@@ -147,9 +147,11 @@ export async function listenForPush(
     agent === undefined || taskId === undefined
       ? undefined
       : await registerFor(taskId, agent, config, { output, settings, signal });
+  const printer = new EventPrinter(output);
   for await (const delivery of subscription.deliveries) {
     await output.field("Event", delivery.eventId);
-    await printEvent(output, delivery.response);
+    await printer.print(delivery.response);
+    await printer.end();
     if (taskId !== undefined && isEnd(delivery)) return;
   }
   if (!io.interrupted.aborted) {

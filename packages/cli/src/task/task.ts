@@ -12,7 +12,8 @@ import {
 import { create, equals } from "@bufbuild/protobuf";
 import type { CommandContext } from "../context.ts";
 import { defined } from "../json.ts";
-import { printEvent, renderTask } from "../render/task.ts";
+import { EventPrinter } from "../render/event-printer.ts";
+import { renderTask } from "../render/task.ts";
 import { detach, followToEnd, notePolling, pollingOf, stateOf } from "./following.ts";
 import { type ExitStateOptions, exitByState, printTask, reportTask, taskDocument } from "./report.ts";
 
@@ -113,13 +114,15 @@ export async function subscribeToTask(
     ...defined({ after: flags.after }),
     until: "terminal", // a question of the past, among the events that are replayed, is no end
   });
+  const printer = new EventPrinter(output);
   const end = await followToEnd(context, stream, {
     taskId,
     announce: output.format === "json" && !output.streaming,
-    onEvent: (event) => printEvent(output, event),
+    onEvent: (event) => printer.print(event),
     isEnd: async (event) =>
       flags.until === "settled" && (await isOpenQuestion(context, agent, taskId, event)),
   });
+  await printer.end();
   if (end === "detached") return await detach(context, stream.task ?? { id: taskId }, stream.lastEventId);
   // Behind a cursor the stream's task is made of the later events alone.
   const task =
@@ -180,18 +183,21 @@ async function replay(context: CommandContext, agent: AgentClient, task: Task): 
   if (last === undefined) return false;
   const stream = agent.follow(task.id, { signal, ...pollingOf(settings), after: 0, until: "terminal" });
   let numbered = true;
+  const printer = new EventPrinter(output);
   const end = await followToEnd(context, stream, {
     taskId: task.id,
     onEvent: async (event) => {
       const number = stream.lastEventId;
       numbered = number !== undefined;
       if (numbered) {
+        await printer.end();
         await output.field("Event", number);
-        await printEvent(output, event);
+        await printer.print(event);
       }
     },
     isEnd: async () => !numbered || (stream.lastEventId ?? 0) >= last,
   });
+  await printer.end();
   if (end === "detached") await detach(context, task, stream.lastEventId);
   return numbered;
 }
