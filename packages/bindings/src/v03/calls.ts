@@ -41,7 +41,7 @@ import { markPushConfig } from "./push.ts";
 export interface OlderCall {
   readonly name: string;
   /** The method of `a2a.v1.A2AService`. */
-  readonly rpc: string;
+  readonly rpc: OlderMethod["rpc"];
   readonly method: RpcMethod;
   /** The operation; it names fields as its callers do. */
   readonly bound: BoundMethod;
@@ -243,8 +243,8 @@ async function listPage(
 }
 
 /**
- * A stream ended where the agent asked its caller. A question that was answered meanwhile, which a caller sees who reads
- * old events again, is not `final`.
+ * A stream ended where the agent asked its caller. A caller that reads old events again also sees questions that were answered
+ * meanwhile: these are not `final`.
  *
  * @param subscribes whether the caller knows the task: then the stream also ends with one that waits for its caller, and is
  *   the task alone when that has ended

@@ -1,5 +1,6 @@
 import type { MethodLocalName } from "@a2a-connect/core";
 import { extensionsHeader } from "@a2a-connect/core/internal";
+import type { A2AService as OlderService } from "@a2a-connect/proto/a2a/v1";
 import type { Forms } from "./forms.ts";
 
 /** How older versions name the extensions of a call. */
@@ -10,7 +11,7 @@ export interface OlderMethod {
   /** The method of JSON-RPC. */
   readonly name: string;
   /** The method of `a2a.v1.A2AService`. */
-  readonly rpc: string;
+  readonly rpc: keyof typeof OlderService.method;
   readonly operation: MethodLocalName;
   /** The form of the request; undefined: it says nothing. */
   readonly request: keyof Forms | undefined;
@@ -22,64 +23,64 @@ export interface OlderMethod {
 export const olderMethods: readonly OlderMethod[] = [
   {
     name: "message/send",
-    rpc: "SendMessage",
+    rpc: "sendMessage",
     operation: "sendMessage",
     request: "sendMessageRequest",
     response: "payload",
   },
   {
     name: "message/stream",
-    rpc: "SendStreamingMessage",
+    rpc: "sendStreamingMessage",
     operation: "sendStreamingMessage",
     request: "sendMessageRequest",
     response: "payload",
   },
-  { name: "tasks/get", rpc: "GetTask", operation: "getTask", request: "getTaskRequest", response: "task" },
+  { name: "tasks/get", rpc: "getTask", operation: "getTask", request: "getTaskRequest", response: "task" },
   {
     name: "tasks/cancel",
-    rpc: "CancelTask",
+    rpc: "cancelTask",
     operation: "cancelTask",
     request: "taskRequest",
     response: "task",
   },
   {
     name: "tasks/resubscribe",
-    rpc: "TaskSubscription",
+    rpc: "taskSubscription",
     operation: "subscribeToTask",
     request: "taskRequest",
     response: "payload",
   },
   {
     name: "tasks/pushNotificationConfig/set",
-    rpc: "CreateTaskPushNotificationConfig",
+    rpc: "createTaskPushNotificationConfig",
     operation: "createTaskPushNotificationConfig",
     request: "createPushConfigRequest",
     response: "pushConfig",
   },
   {
     name: "tasks/pushNotificationConfig/get",
-    rpc: "GetTaskPushNotificationConfig",
+    rpc: "getTaskPushNotificationConfig",
     operation: "getTaskPushNotificationConfig",
     request: "pushConfigRequest",
     response: "pushConfig",
   },
   {
     name: "tasks/pushNotificationConfig/list",
-    rpc: "ListTaskPushNotificationConfig",
+    rpc: "listTaskPushNotificationConfig",
     operation: "listTaskPushNotificationConfigs",
     request: "listPushConfigsRequest",
     response: "listPushConfigsResponse",
   },
   {
     name: "tasks/pushNotificationConfig/delete",
-    rpc: "DeleteTaskPushNotificationConfig",
+    rpc: "deleteTaskPushNotificationConfig",
     operation: "deleteTaskPushNotificationConfig",
     request: "pushConfigRequest",
     response: "nothing",
   },
   {
     name: "agent/getAuthenticatedExtendedCard",
-    rpc: "GetAgentCard",
+    rpc: "getAgentCard",
     operation: "getExtendedAgentCard",
     request: undefined,
     response: "card",

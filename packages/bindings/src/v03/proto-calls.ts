@@ -33,10 +33,7 @@ export interface ProtoCall extends Omit<OlderCall, "read"> {
 /** The operations of `a2a.v1.A2AService`. */
 export function bindProtoCalls(operations: readonly Operation[]): readonly ProtoCall[] {
   return bindOlderCalls(operations, createForms("proto")).map((call) => {
-    const desc = OlderService.methods.find(({ name }) => name === call.rpc);
-    if (desc === undefined) {
-      throw new Error(`a2a.v1.A2AService has no ${call.rpc}`);
-    }
+    const desc: DescMethod = OlderService.method[call.rpc];
     const { input } = desc;
     const readMessage = async (older: Message, maxDepth: number) => {
       const pause = isLarge(older) ? nextSlice : () => {};
@@ -72,7 +69,7 @@ export function bindProtoOperations(
 }
 
 function translate({ desc, bound, readMessage, toOlder }: ProtoCall, maxDepth: number): BoundMethod {
-  /** All readers of an event get the same object, and so they do here. */
+  /** All readers of an event get the same object, which is converted once. */
   const answers = new WeakMap<Message, Message>();
   const answer = async (message: Message): Promise<Message> => {
     const known = answers.get(message) ?? (await runInTurns(readInSteps(desc.output, toOlder(message))));

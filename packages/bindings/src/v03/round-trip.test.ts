@@ -69,8 +69,7 @@ interface Crossing {
 const crossings = olderMethods
   .flatMap(({ operation, rpc, request, response }): Crossing[] => {
     const { desc } = methods[operation];
-    const older = OlderService.methods.find(({ name }) => name === rpc);
-    if (older === undefined) throw new Error(`a2a.v1.A2AService has no ${rpc}`);
+    const older = OlderService.method[rpc];
     const asked = request === undefined ? [] : [{ form: request, desc: desc.input, older: older.input }];
     return [...asked, { form: response, desc: desc.output, older: older.output }];
   })

@@ -117,11 +117,7 @@ class OlderRpc<Output extends DescMessage> {
   readonly #output: Output;
 
   constructor(call: OutgoingOlderCall, output: Output) {
-    const desc = OlderService.methods.find(({ name }) => name === call.rpc);
-    if (desc === undefined) {
-      throw new Error(`a2a.v1.A2AService has no ${call.rpc}`);
-    }
-    this.desc = desc;
+    this.desc = OlderService.method[call.rpc];
     this.#call = call;
     this.#output = output;
   }

@@ -45,9 +45,9 @@ export function normalizeOlderCard(json: Members): NormalizedCard {
   };
 }
 
-/** An older card as the JSON of 1.0; a card of 1.0 as it is. */
+/** A card that an older agent has answered, as the JSON of 1.0. */
 export function readOlderCard(json: Members): unknown {
-  return isOlderCard(json) ? normalizeOlderCard(json).json : json;
+  return (isOlderCard(json) ? normalizeOlderCard(json) : withOlderSecurity(json)).json;
 }
 
 /**

@@ -7,6 +7,7 @@ import { agentCard, cardJson, cardJson02, cardJson03 } from "../../test-support/
 import { rejectedWith } from "../../test-support/outcomes.ts";
 import { CardInvalidError } from "../errors.ts";
 import { inputRequiredCapability } from "./lifecycle-params.ts";
+import { readOlderCard } from "./older-card.ts";
 import { readCard } from "./read-card.ts";
 
 async function read(json: JsonValue) {
@@ -151,6 +152,16 @@ describe("a card of 1.0", () => {
       expect(await problemsOf(JSON.stringify({ ...cardJson, security: 5 }))).toEqual([
         "security: must be an array",
       ]);
+    });
+
+    it("does not look open when an agent of 0.3 gives it as the answer to a call", () => {
+      expect(
+        readOlderCard({ ...cardJson, securitySchemes: typed, security: [{ bearer: [] }] }),
+      ).toMatchObject({
+        securitySchemes: bearer,
+        securityRequirements: [{ schemes: { bearer: { list: [] } } }],
+      });
+      expect(readOlderCard(cardJson)).toEqual(cardJson);
     });
 
     it("asks for what 1.0 says when both are there", async () => {
