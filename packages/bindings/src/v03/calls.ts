@@ -3,6 +3,7 @@ import {
   findA2AError,
   findFieldViolations,
   invalidParams,
+  isTerminal,
   type MethodLocalName,
   type RpcMethod,
 } from "@a2a-connect/core";
@@ -252,6 +253,8 @@ async function listPage(
 function endAtQuestion(bound: StreamMethod, reading: UnaryMethod, subscribes: boolean): StreamMethod["call"] {
   return (request, context) => {
     const events = bound.call(request, context);
+    /** Whether the task is known to have ended: then it need not be read for each question of its past. */
+    let hasEnded = false;
     return readUntilQuestion();
 
     async function* readUntilQuestion(): AsyncGenerator<Message> {
@@ -261,7 +264,7 @@ function endAtQuestion(bound: StreamMethod, reading: UnaryMethod, subscribes: bo
           const question = questionOf(event, subscribes);
           if (question === undefined) {
             yield event;
-          } else if (event.payload.case === "task" || (await isStatusOf(question.taskId, question.status))) {
+          } else if (event.payload.case === "task" || (await isUnanswered(question))) {
             yield event;
             return;
           } else {
@@ -277,9 +280,13 @@ function endAtQuestion(bound: StreamMethod, reading: UnaryMethod, subscribes: bo
       }
     }
 
-    async function isStatusOf(id: string, status: TaskStatus): Promise<boolean> {
-      const task = await readTask({ id, historyLength: 0 });
-      return task.status !== undefined && equals(TaskStatusSchema, task.status, status);
+    async function isUnanswered({ taskId: id, status: asked }: Question): Promise<boolean> {
+      if (hasEnded) {
+        return false;
+      }
+      const { status } = await readTask({ id, historyLength: 0 });
+      hasEnded = status !== undefined && isTerminal(status.state);
+      return status !== undefined && equals(TaskStatusSchema, status, asked);
     }
 
     /** @throws what was thrown when that does not say that the task has ended */
@@ -299,10 +306,12 @@ function endAtQuestion(bound: StreamMethod, reading: UnaryMethod, subscribes: bo
 }
 
 /** The task and the status of an event that asks the caller for something. */
-function questionOf(
-  { payload }: StreamResponse,
-  looksAtTasks: boolean,
-): { readonly taskId: string; readonly status: TaskStatus } | undefined {
+interface Question {
+  readonly taskId: string;
+  readonly status: TaskStatus;
+}
+
+function questionOf({ payload }: StreamResponse, looksAtTasks: boolean): Question | undefined {
   if (payload.case !== "statusUpdate" && (payload.case !== "task" || !looksAtTasks)) {
     return undefined;
   }
