@@ -135,5 +135,7 @@ it("paths that 0.3 does not have, and verbs that a path does not have, are error
   expect(await call("GET", "/tenant/tasks/t")).toMatchObject({ status: 404, json: { code: -32601 } });
   const refused = await call("DELETE", "/message:send");
   expect(refused).toMatchObject({ status: 405, json: { code: -32601 } });
-  expect(refused.header.get("allow")).toContain("POST");
+  expect(refused.header.get("allow")).toBe("POST, OPTIONS");
+  expect(await call("OPTIONS", "/message:send")).toMatchObject({ status: 204 });
+  expect(await call("HEAD", `/tasks/${await startTask()}`)).toMatchObject({ status: 200, json: undefined });
 });

@@ -21,8 +21,9 @@ import { respondJson } from "../json/respond-json.ts";
 import { asksForOlder, refuseOlderPath } from "../older-protocol.ts";
 import { type BindingOptions, type BindingSettings, resolveOptions } from "../options.ts";
 import { type EventFormat, respondStream } from "../sse/respond-stream.ts";
-import { createOlderHttpHandler } from "../v03/http-json.ts";
+import { createOlderHttpForm } from "../v03/http-json.ts";
 import { formatErrorBody } from "./error-body.ts";
+import type { ErrorInit, HttpForm } from "./form.ts";
 import { splitTarget } from "./split-target.ts";
 
 /** Options of an HTTP+JSON handler beyond those of all wires. */
@@ -48,35 +49,38 @@ export function createHttpJsonHandler(spec: ServiceImplSpec, options: HttpJsonOp
   const routes = createRouteTable();
   const bound = bindOperations(spec, settings.interceptors);
   const operations = new Map(bound.map(({ method, bound }) => [method.localName, bound]));
-  const answerOlder = settings.olderVersions ? createOlderHttpHandler(bound, settings) : undefined;
+  const current: HttpForm = {
+    path: (below) => below,
+    find(match) {
+      const operation = operations.get(match.method.localName);
+      return operation && ((query, request) => answer(operation, match, query, request, settings));
+    },
+    respondError: (request, error, init) => respondError(request, error, init, settings),
+  };
+  const older = settings.olderVersions ? createOlderHttpForm(bound, settings) : undefined;
 
   return async (request) => {
-    const target = splitTarget(request.url);
-    const { path, query, queryFault } = target;
+    const { path, query, queryFault } = splitTarget(request.url);
     const below = path.startsWith(prefix) ? path.slice(prefix.length) : undefined;
-    if (answerOlder !== undefined && below?.startsWith("/v1/") === true && asksForOlder(request)) {
-      return answerOlder(request, below, target);
-    }
-    const older = refuseOlderPath(below ?? "", query, request);
-    if (older !== undefined) {
-      return respondError(request, older, { status: wireCodes(older).httpStatus }, settings);
+    const isOlder = older !== undefined && below?.startsWith("/v1/") === true && asksForOlder(request);
+    const form = isOlder ? older : current;
+    const refusal = isOlder ? undefined : refuseOlderPath(below ?? "", query, request);
+    if (refusal !== undefined) {
+      return form.respondError(request, refusal, { status: wireCodes(refusal).httpStatus });
     }
     const verb = request.method === "HEAD" ? "GET" : request.method;
-    const match = below === undefined ? undefined : routes.find(verb, below);
-    if (match === undefined) {
-      return respondError(request, notFound(), { status: 404 }, settings);
+    const match = below === undefined ? undefined : routes.find(verb, form.path(below));
+    if (match !== undefined && "allow" in match) {
+      return refuseVerb(request, match.allow, form);
     }
-    if ("allow" in match) {
-      return refuseVerb(request, match.allow, settings);
-    }
-    const bound = operations.get(match.method.localName);
-    if (bound === undefined) {
-      return respondError(request, notFound(), { status: 404 }, settings);
+    const answerCall = match && form.find(match);
+    if (answerCall === undefined) {
+      return form.respondError(request, notFound(), { status: 404 });
     }
     if (queryFault !== undefined) {
-      return respondError(request, queryFault, { status: 400 }, settings);
+      return form.respondError(request, queryFault, { status: 400 });
     }
-    const response = await answer(bound, match, query, request, settings);
+    const response = await answerCall(query, request);
     return request.method === "HEAD" ? withoutBody(response) : response;
   };
 }
@@ -93,12 +97,7 @@ async function answer(
   try {
     const body = route.body === undefined ? noBody : await readJson(request, settings, checkType);
     if ("error" in body) {
-      return await respondError(
-        request,
-        body.error,
-        { status: body.status, header: new Headers(body.header) },
-        settings,
-      );
+      return await respondError(request, body.error, { status: body.status, header: body.header }, settings);
     }
     context = new CallContext(bound.desc, request, { wire });
     const message = bindHttpRequest(method, route, variables, query, body.json, {
@@ -151,22 +150,23 @@ function notFound(): ConnectError {
 function refuseVerb(
   request: HttpRequest,
   verbs: readonly string[],
-  settings: BindingSettings,
+  form: Pick<HttpForm, "respondError">,
 ): Promise<HttpResponse> {
   const allow = [...verbs, ...(verbs.includes("GET") ? ["HEAD"] : []), "OPTIONS"].join(", ");
   if (request.method === "OPTIONS") {
     return Promise.resolve({ status: 204, header: new Headers({ allow }) });
   }
   const error = new ConnectError("this path cannot be called with this HTTP method", Code.Unimplemented);
-  return respondError(request, error, { status: 405, header: new Headers({ allow }) }, settings);
+  return form.respondError(request, error, { status: 405, header: { allow } });
 }
 
 function respondError(
   request: HttpRequest,
   error: ConnectError,
-  { status, header = new Headers() }: { status: number; header?: Headers },
+  { status, header: init }: ErrorInit,
   settings: BindingSettings,
 ): Promise<HttpResponse> {
+  const header = init instanceof Headers ? init : new Headers(init);
   addErrorHeaders(header, error);
   const text = formatErrorBody(error, status);
   const mediaType = negotiateErrorMedia(wishes(request, settings));

@@ -1,17 +1,16 @@
 import type { MethodLocalName } from "@a2a-connect/core";
 import {
   bindHttpRequest,
-  createRouteTable,
   isObject,
   parseJsonMedia,
   type RouteMatch,
   wireCodes,
 } from "@a2a-connect/core/internal";
-import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
+import type { ConnectError, HandlerContext } from "@connectrpc/connect";
 import { type BodyRefusal, unsupportedMediaType } from "../body.ts";
 import { addErrorHeaders, explainFailure } from "../failure.ts";
 import type { HttpRequest, HttpResponse } from "../http.ts";
-import type { Target } from "../http-json/split-target.ts";
+import type { ErrorInit, HttpForm } from "../http-json/form.ts";
 import { CallContext, type Operation } from "../invoke.ts";
 import { readJson } from "../json/read-json.ts";
 import { respondJson } from "../json/respond-json.ts";
@@ -24,45 +23,19 @@ import { bindProtoCalls, type ProtoCall } from "./proto-calls.ts";
 const wire = "http-json";
 const mediaType = "application/json";
 
-/** Answers a request whose path, below the prefix, is one of 0.3. */
-export type OlderHttpHandler = (request: HttpRequest, below: string, target: Target) => Promise<HttpResponse>;
-
 /**
  * The HTTP+JSON binding of 0.3: paths below `/v1`, and the JSON of the messages of `a2a.v1`. The paths are otherwise those
  * of 1.0, but for that of the extended card.
  */
-export function createOlderHttpHandler(
-  operations: readonly Operation[],
-  settings: BindingSettings,
-): OlderHttpHandler {
-  const routes = createRouteTable();
+export function createOlderHttpForm(operations: readonly Operation[], settings: BindingSettings): HttpForm {
   const calls = new Map(bindProtoCalls(operations).map((call) => [call.method.localName, call]));
-  return async (request, below, { query, queryFault }) => {
-    const path = below === "/v1/card" ? "/extendedAgentCard" : below.slice("/v1".length);
-    const match = routes.find(request.method, path);
-    const isTenants = match !== undefined && "variables" in match && "tenant" in match.variables;
-    const call =
-      match === undefined || "allow" in match || isTenants ? undefined : calls.get(match.method.localName);
-    if (match !== undefined && "allow" in match) {
-      const refused = new ConnectError(
-        "this path cannot be called with this HTTP method",
-        Code.Unimplemented,
-      );
-      return respondError(
-        request,
-        refused,
-        { status: 405, header: { allow: match.allow.join(", ") } },
-        settings,
-      );
-    }
-    if (match === undefined || call === undefined) {
-      const missing = new ConnectError("there is nothing at this path", Code.Unimplemented);
-      return respondError(request, missing, { status: 404 }, settings);
-    }
-    if (queryFault !== undefined) {
-      return respondError(request, queryFault, { status: 400 }, settings);
-    }
-    return answer(call, match, query, request, settings);
+  return {
+    path: (below) => (below === "/v1/card" ? "/extendedAgentCard" : below.slice("/v1".length)),
+    find(match) {
+      const call = "tenant" in match.variables ? undefined : calls.get(match.method.localName);
+      return call && ((query, request) => answer(call, match, query, request, settings));
+    },
+    respondError: (request, error, init) => respondError(request, error, init, settings),
   };
 }
 
@@ -145,7 +118,7 @@ function formatError(error: ConnectError): string {
 function respondError(
   request: HttpRequest,
   error: ConnectError,
-  { status, header: init }: { status: number; header?: HeadersInit | undefined },
+  { status, header: init }: ErrorInit,
   settings: BindingSettings,
 ): Promise<HttpResponse> {
   const header = init instanceof Headers ? init : new Headers(init);
