@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { frameworks } from "../peers/languages.ts";
 import { type OlderCaller, withoutRepetitions } from "./scenarios.ts";
 
-const everyRun = "every run begins with the card";
+const everyRun = "it has no such call: every run begins with the card";
 
 const load = createRequire(join(frameworks.folder, "package.json"));
 
