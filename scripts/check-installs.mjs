@@ -7,6 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
+import { checkRuntimes } from "./check-runtimes.mjs";
 import { findPackages, readJson, root } from "./packages.mjs";
 
 const runFile = promisify(execFile);
@@ -25,6 +26,8 @@ const tools = [
   },
 ];
 const oldNode = "20.19.0";
+/** Runtimes besides Node, as npm has them. */
+const runtimes = { bun: "1.4.5", deno: "2.9.6", miniflare: "4.20260426.0" };
 
 const packed = Object.fromEntries(
   findPackages().map(({ name, manifest }) => {
@@ -43,6 +46,7 @@ try {
     console.log(`  ${tool.name} on Node ${tool.node}: ${((performance.now() - began) / 1000).toFixed(0)} s`);
   }
   await tryOldNode(nodes.get(oldNode), first);
+  await tryRuntimes(process.argv.includes("--write"));
 } finally {
   rmSync(work, { recursive: true, force: true });
 }
@@ -117,6 +121,19 @@ async function callStarted(directory, path) {
   } finally {
     agent.kill();
   }
+}
+
+async function tryRuntimes(writesPage) {
+  const began = performance.now();
+  const directory = join(work, "runtimes");
+  const names = ["node", "server", "client"].map((name) => `@a2a-connect/${name}`);
+  const dependencies = { ...Object.fromEntries(names.map((name) => [name, packed[name]])), ...runtimes };
+  const overrides = Object.fromEntries(Object.entries(packed).filter(([name]) => !names.includes(name)));
+  const manifest = { private: true, type: "module", dependencies, overrides };
+  write(directory, "package.json", JSON.stringify(manifest));
+  await run(directory, process.env.PATH, ["npm", "install", "--no-audit", "--no-fund"]);
+  await checkRuntimes(directory, writesPage);
+  console.log(`  Deno, Bun and Workers: ${((performance.now() - began) / 1000).toFixed(0)} s`);
 }
 
 async function tryOldNode(bin, directory) {

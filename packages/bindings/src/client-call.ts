@@ -42,7 +42,7 @@ export async function runUnaryCall<I extends DescMessage, O extends DescMessage>
       interceptors,
       ...given(signal, timeoutMs),
       req,
-      next: (sent) => next(sent, endless),
+      next: (sent) => next(sent, endless()),
     });
   }
   const ending = new CallEnding(signal, timeoutMs);
@@ -74,7 +74,7 @@ export async function runStreamingCall<I extends DescMessage, O extends DescMess
       interceptors,
       ...given(signal, timeoutMs),
       req,
-      next: (sent) => next(sent, endless),
+      next: (sent) => next(sent, endless()),
     });
   }
   const ending = new CallEnding(signal, timeoutMs);
@@ -92,8 +92,6 @@ function given(signal: AbortSignal | undefined, timeoutMs: number | undefined) {
   return { ...(signal && { signal }), ...(timeoutMs === undefined ? {} : { timeoutMs }) };
 }
 
-const never = new AbortController().signal;
-
 /** What may end a call before its response has ended: its caller's signal, and its time limit. */
 export class CallEnding implements Disposable {
   /** Aborted by either. */
@@ -103,7 +101,7 @@ export class CallEnding implements Disposable {
 
   constructor(signal: AbortSignal | undefined, timeoutMs: number | undefined) {
     if (timeoutMs === undefined) {
-      this.signal = signal ?? never;
+      this.signal = signal ?? new AbortController().signal; // Workers permit none outside of a call
       return;
     }
     const limit = new LinkedAbort(signal);
@@ -139,7 +137,9 @@ export class CallEnding implements Disposable {
 }
 
 /** For calls with interceptors, which Connect ends and whose errors it makes ConnectErrors of. */
-const endless = new CallEnding(undefined, undefined);
+function endless(): CallEnding {
+  return new CallEnding(undefined, undefined);
+}
 
 /**
  * The one message of a call whose request is no stream. Connect's contracts want an iterable, so the message is packed

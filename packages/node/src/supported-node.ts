@@ -6,4 +6,10 @@ if (major < 22 || (major === 22 && minor < 18)) {
   throw new Error(`a2a-connect needs Node 22.18 or newer, and this is Node ${process.versions.node}`);
 }
 
+if ("bun" in process.versions) {
+  throw new Error(
+    "@a2a-connect/node does not run on Bun, whose HTTP/2 and undici lack what it needs: serve with toFetchHandler of @a2a-connect/server/mount, and call with connectAgent of @a2a-connect/client (docs/mount.md)",
+  );
+}
+
 export {};

@@ -57,6 +57,11 @@ const page: Answer = (response) => {
 const pathsOf = ({ requests }: HttpServer) => requests.map(({ url }) => url);
 
 describe("finding a card", () => {
+  it.each([undefined, null, ""])("says so when it is given %j for an agent", (nothing) => {
+    const given = nothing as unknown as string; // as a program without types may call it
+    expect(() => createCardResolver(given, {})).toThrow("connectAgent was given no agent.");
+  });
+
   it("asks the well-known path once, for JSON, with the caller's headers", async () => {
     await using server = await serve({ [wellKnown]: found });
     const resolver = createCardResolver(server.url, { headers: { authorization: "Bearer x" } });

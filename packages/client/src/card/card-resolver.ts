@@ -61,6 +61,11 @@ export interface CardResolver {
  * @throws Error when `untrusted` is set on a platform without a guard
  */
 export function createCardResolver(reference: AgentReference, options: ConnectOptions): CardResolver {
+  if ((reference ?? "") === "") {
+    throw new CardNotFoundError("", "connectAgent was given no agent.", {
+      hint: "Give a host, the URL of the agent or of its card, or the card itself.",
+    });
+  }
   return typeof reference === "string" || reference instanceof URL
     ? new FetchingResolver(findCardUrls(reference), options)
     : new GivenCard(reference, options);

@@ -185,20 +185,22 @@ async function toResponse(
 ): Promise<Response> {
   const isBodiless = call.method === "HEAD" || status === 204 || status === 304;
   const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
+  // Workers would compress again what has the field content-encoding; the others do not know the option.
+  const init: ResponseInit & { encodeBody: "manual" } = { status, headers: header, encodeBody: "manual" };
   if (isBodiless || bytes === undefined || (bytes instanceof Uint8Array && bytes.length <= sliceBytes)) {
     call.end();
     if (isBodiless && isIterable(bytes)) letGo(bytes[Symbol.asyncIterator]());
     const whole = isBodiless || isIterable(bytes) ? null : (bytes ?? null);
-    return new Response(whole as BodyInit | null, { status, headers: header }); // BodyInit wants bytes that are not shared, as these are
+    return new Response(whole as BodyInit | null, init); // BodyInit wants bytes that are not shared, as these are
   }
   if (bytes instanceof Uint8Array) {
     header.set("content-length", String(bytes.length));
-    return new Response(streamOf(inSlices(bytes), undefined, call, onBroken), { status, headers: header });
+    return new Response(streamOf(inSlices(bytes), undefined, call, onBroken), init);
   }
   const iterator = bytes[Symbol.asyncIterator]();
   // Header fields may be set until the first chunk is ready, unless the response says otherwise.
   const first = headAtOnce ? undefined : await iterator.next();
-  return new Response(streamOf(iterator, first, call, onBroken), { status, headers: header });
+  return new Response(streamOf(iterator, first, call, onBroken), init);
 }
 
 function isIterable(body: HttpResponse["body"]): body is AsyncIterable<Uint8Array> {

@@ -1,0 +1,9 @@
+import { Miniflare } from "miniflare";
+
+const workers = new Miniflare({
+  modules: true,
+  scriptPath: "worker/worker.js",
+  compatibilityDate: "2026-01-01",
+  durableObjects: { AGENT: "Agent" },
+});
+console.log(`ready ${String(await workers.ready).replace(/\/$/, "")}`);
