@@ -107,6 +107,16 @@ describe("a call of 0.3", () => {
     const second = await call("message/send", { message }, key);
     expect(second.body.result.id).toBe(first.body.result.id);
   });
+
+  it("keeps that promise for a message without an id, too", async () => {
+    const { call } = await start();
+    const key = { "idempotency-key": "0123456789abcdef" };
+    const send = async (text: string) =>
+      (await call("message/send", { message: { role: "user", parts: [{ text }] } }, key)).body;
+    const { result } = await send("hi");
+    expect((await send("hi")).result).toEqual(result);
+    expect((await send("ho")).error.code).toBe(-32050);
+  });
 });
 
 describe("input below 1.0", () => {

@@ -14,4 +14,5 @@ export { type HealthOptions, registerHealth } from "./rpc/health.ts";
 export { refuseRpc, refuseUnknownRpc } from "./rpc/plain-error.ts";
 export { type ReflectionOptions, registerReflection } from "./rpc/reflection.ts";
 export { mergeOlderCard, toOlderCard } from "./v03/card-form.ts";
+export { isGeneratedId } from "./v03/forms.ts";
 export { isOlderConfig, writeOlderTask } from "./v03/push.ts";

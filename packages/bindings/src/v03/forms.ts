@@ -57,7 +57,7 @@ export function createForms(dialect: Dialect): Forms {
     {
       ...kind("message"),
       addCurrent(current) {
-        current["messageId"] ??= crypto.randomUUID(); // before 0.2 a message had no id
+        current["messageId"] ??= `${generatedId}${crypto.randomUUID()}`; // before 0.2 a message had no id
       },
     },
   );
@@ -140,6 +140,14 @@ export function createForms(dialect: Dialect): Forms {
     payload: payloadForm({ task, message, statusUpdate, artifactUpdate }, isJson),
     card: cardForm(isJson),
   };
+}
+
+/** How the ids begin that are given to messages without one. */
+const generatedId = "unnamed-";
+
+/** Whether a message came without an id, and has been given this one. */
+export function isGeneratedId(messageId: string | undefined): boolean {
+  return messageId?.startsWith(generatedId) === true;
 }
 
 /** Every state of a task, and its older name in JSON-RPC. */

@@ -1,7 +1,9 @@
+import { isGeneratedId } from "@a2a-connect/bindings/server";
 import { invalidParams, principalKey } from "@a2a-connect/core";
 import { draftFields, encodeDeterministically, idempotencyKeyHeader } from "@a2a-connect/core/internal";
 import {
   AuthenticationInfoSchema,
+  MessageSchema,
   SendMessageConfigurationSchema,
   type SendMessageRequest,
   SendMessageRequestSchema,
@@ -94,7 +96,10 @@ function findKeyProblem(key: string, anonymous: boolean): string | undefined {
 
 /** SHA-256 of what the caller asks for, the same over all wires. */
 async function fingerprint(request: SendMessageRequest, context: HandlerContext): Promise<Uint8Array> {
-  const omit = speaksDraft(context) ? notCompared : notComparedIn10;
+  const omit = new Set(speaksDraft(context) ? notCompared : notComparedIn10);
+  if (isGeneratedId(request.message?.messageId)) {
+    omit.add(MessageSchema.field.messageId); // the caller has not chosen it, and a repeat has another
+  }
   const encoded = encodeDeterministically(SendMessageRequestSchema, request, omit);
   return new Uint8Array(await crypto.subtle.digest("SHA-256", encoded));
 }
