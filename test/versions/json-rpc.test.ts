@@ -255,6 +255,20 @@ describe("push configs of 0.3", () => {
     });
   });
 
+  it("that come with messages need none either: those of later messages replace it", async () => {
+    const { call } = await start({ push: { allow: ["127.0.0.1"], maxConfigsPerTask: 1 } });
+    const ask = async (token: string, more: object = {}) => {
+      const configuration = { pushNotificationConfig: { url, token } };
+      const asking = { ...message, ...more, parts: [{ text: "ask" }] };
+      return (await call("message/send", { message: asking, configuration })).body.result.id;
+    };
+    const taskId = await ask("one");
+    await ask("two", { taskId });
+    expect((await call("tasks/pushNotificationConfig/list", { id: taskId })).body.result).toEqual([
+      { taskId, pushNotificationConfig: { id: taskId, url, token: "two" } },
+    ]);
+  });
+
   it("are listed whole", async () => {
     const { call } = await start({ push: { allow: ["127.0.0.1"], maxConfigsPerTask: 150 } });
     const { body } = await call("message/send", { message: { ...message, parts: [{ text: "ask" }] } });

@@ -29,7 +29,7 @@ import { type QuestionTimeout, TaskTimers } from "./task-timers.ts";
 
 /** Stored together with a caller's message, in the same commit. */
 export interface Intake {
-  /** Webhooks to register with the task. */
+  /** Webhooks to register with the task; one without an id gets that of the task. */
   readonly pushConfigs: readonly TaskPushNotificationConfig[];
   /** Called with the id of the task before these are stored. */
   readonly onRegister?: ((taskId: string) => void) | undefined;
@@ -486,7 +486,8 @@ export class LiveTask {
   #register({ pushConfigs, onRegister, key }: Intake, generation: number): void {
     const { taskId } = this.name;
     onRegister?.(taskId);
-    this.#pendingConfigs = [...this.#pendingConfigs, ...pushConfigs.map((config) => ({ ...config, taskId }))];
+    const named = pushConfigs.map((config) => ({ ...config, taskId, id: config.id || taskId }));
+    this.#pendingConfigs = [...this.#pendingConfigs, ...named];
     if (key !== undefined) {
       this.#pendingKeys = [...this.#pendingKeys, { ...key, generation }];
     }

@@ -1,3 +1,4 @@
+import { isOlderConfig } from "@a2a-connect/bindings/server";
 import { a2aError, invalidParams } from "@a2a-connect/core";
 import { parseHttpUrl } from "@a2a-connect/core/internal";
 import { type TaskPushNotificationConfig, TaskPushNotificationConfigSchema } from "@a2a-connect/proto";
@@ -99,7 +100,8 @@ export function deletePushConfig(
 }
 
 /**
- * A config in the form in which it is stored: with an id, the caller's own or a new one (requirement A-51).
+ * A config in the form in which it is stored: with an id, the caller's own or a new one (requirement A-51). That of an older
+ * caller may have none: then it gets the id of its task.
  *
  * @param push undefined when the agent sends no push notifications
  * @param path prefix of field names in errors
@@ -129,7 +131,7 @@ export function acceptPushConfig(
     const description = "must be text that an HTTP header can carry: Latin-1 without control characters";
     throw invalidParams({ field: path + unsendable, description });
   }
-  return { ...config, id: config.id === "" ? crypto.randomUUID() : config.id };
+  return { ...config, id: config.id === "" && !isOlderConfig(config) ? crypto.randomUUID() : config.id };
 }
 
 /** A config in the form for callers: without its secrets if the sender hides them (requirement N-9). */

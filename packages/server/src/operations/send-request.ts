@@ -32,8 +32,12 @@ export function toSendInput(
     caller: credentialsOf(context),
     assertSkill: context.values.get(skillGuardKey),
     pushConfigs: config === undefined ? [] : [config],
-    onRegister: config && push && ((taskId) => push.noteCaller({ owner, taskId, id: config.id }, share)),
-    reserveConfigs: config && push && (() => push.reserve({ owner, taskId: message.taskId, id: config.id })),
+    onRegister:
+      config && push && ((taskId) => push.noteCaller({ owner, taskId, id: config.id || taskId }, share)),
+    reserveConfigs:
+      config &&
+      push &&
+      (() => push.reserve({ owner, taskId: message.taskId, id: config.id || message.taskId })),
     ifGenerationMatch: speaksDraft(context) ? configuration?.ifGenerationMatch : undefined,
   };
 }
