@@ -5,7 +5,7 @@ import { type AddCommand, addSettingOptions, createSetAction } from "./command.t
 import { addAuth } from "./commands/auth.ts";
 import { addCard } from "./commands/card.ts";
 import { addCompletion } from "./commands/completion.ts";
-import { addConfig } from "./commands/config.ts";
+import { addConfig, addUse } from "./commands/config.ts";
 import { addConformance } from "./commands/conformance.ts";
 import { addDoctor, addSmoke } from "./commands/doctor.ts";
 import { addHelp } from "./commands/help.ts";
@@ -101,6 +101,7 @@ const commands: readonly AddCommand[] = [
   addAuth,
   addKeys,
   addConfig,
+  addUse,
   addCompletion,
   addHelp,
 ];

@@ -18,6 +18,19 @@ export const addConfig: AddCommand = (program, setAction) => {
   setAction(show, async () => showConfig);
 };
 
+/** `a2a use`: the agent that commands mean when none is named. */
+export const addUse: AddCommand = (program, setAction) => {
+  const use = program
+    .command("use")
+    .description("Choose the agent that commands talk to when none is named")
+    .argument(
+      "[agent]",
+      "host, URL of its card, file, or a name in a2a.config.yaml (default: show which one it is)",
+    )
+    .option("--unset", "choose none");
+  setAction(use, async () => (await import("../settings/use-agent.ts")).useAgent, "local");
+};
+
 async function showConfig({ io, output }: CommandContext, _flags: object, command: Command): Promise<void> {
   const resolved = resolveSettings(readGivenFlags(command), io);
   const { origins, entry, file, warning } = await findAgentOrigins(resolved, io);
