@@ -54,7 +54,8 @@ export async function serveFile(context: CommandContext, file: string, flags: Se
   const config = await readServerConfig(io);
   const signing = await readCardSigning(flags, io);
   const place = placeOf(flags, config);
-  const auth = flags.auth === undefined ? undefined : await readAuth(context, flags.auth, place);
+  const gate = flags.auth ?? (flags.open === true ? undefined : config?.auth);
+  const auth = gate === undefined ? undefined : await readAuth(context, gate, place);
   const options = { ...place, ...signing?.options, ...defined({ auth }), shutdown: false } as const;
   const run = { port: options.port, graceMs: flags.grace ?? defaultGraceMs };
   const store = flags.db ?? flags.store ?? config?.store;

@@ -144,30 +144,26 @@ export interface ServerConfig {
   readonly port: number | undefined;
   /** File of the store, absolute; `memory` for none. */
   readonly store: string | undefined;
+  /** Credentials that callers need, as `--auth` has them. */
+  readonly auth: string | undefined;
 }
 
 /**
  * The `server` of the nearest `a2a.config.yaml`; undefined without one.
  *
- * @throws CliError USAGE when the file is wrong, or asks for credentials of callers, which are not checked yet
+ * @throws CliError USAGE when the file is wrong
  */
 export async function readServerConfig(io: Pick<CliIo, "cwd">): Promise<ServerConfig | undefined> {
   const found = await findConfigFile(io.cwd);
   const server = found?.config.server;
   if (found === undefined || server === undefined) return undefined;
-  if (server.auth !== undefined) {
-    // Without it every caller would be served, which the author does not want.
-    throw usageError(
-      `${found.locate(["server", "auth"])}: server.auth asks for credentials of callers, which cannot be checked yet`,
-      "Let a proxy in front check them, listen on localhost only, and take server.auth out.",
-    );
-  }
-  const { url = "", store } = server;
+  const { url = "", store, auth: { oidc, apiKeys } = {} } = server;
   const { hostname, port, protocol } = URL.parse(url) ?? { hostname: "", port: "", protocol: "" };
   const isHere = ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
   return {
     url: server.url?.replace(/\/+$/, ""),
     port: isHere ? Number(port || (protocol === "https:" ? 443 : 80)) : undefined,
     store: store === undefined || store === "memory" ? store : resolve(dirname(found.path), store),
+    auth: oidc !== undefined ? `oidc=${oidc}` : apiKeys && `api-key=${resolve(dirname(found.path), apiKeys)}`,
   };
 }

@@ -150,11 +150,16 @@ describe("the served agent's settings", () => {
     });
   });
 
-  it("refuse credentials of callers that nobody would check", async () => {
-    await write("server:\n  auth: { tokenEnv: A }\n");
-    await expect(readServerConfig({ cwd: directory })).rejects.toMatchObject({
-      message: expect.stringMatching(/a2a\.config\.yaml:2: .*cannot be checked yet/),
-    });
+  it("say which credentials callers need, by one gate", async () => {
+    const authOf = async (auth: string) => {
+      await write(`server:\n  auth: ${auth}\n`);
+      return (await readServerConfig({ cwd: directory }))?.auth;
+    };
+    expect(await authOf("{ oidc: https://id.example/realms/a }")).toBe("oidc=https://id.example/realms/a");
+    expect(await authOf("{ apiKeys: keys.json }")).toBe(`api-key=${join(directory, "keys.json")}`);
+    for (const wrong of ["{}", "{ oidc: https://id.example, apiKeys: keys.json }", "{ tokenEnv: A }"]) {
+      await expect(authOf(wrong)).rejects.toThrow("a2a.config.yaml:2: server.auth");
+    }
   });
 });
 

@@ -38,7 +38,11 @@ export interface AgentConfig {
 
 /** The file. */
 export interface ConfigFile {
-  readonly server?: { readonly url?: string; readonly store?: string; readonly auth?: AuthConfig };
+  readonly server?: {
+    readonly url?: string;
+    readonly store?: string;
+    readonly auth?: { readonly oidc?: string; readonly apiKeys?: string };
+  };
   readonly agents?: Readonly<Record<string, AgentConfig>>;
 }
 
