@@ -23,6 +23,8 @@ export interface Output {
   field(label: string, value: string | number | boolean | undefined, style?: Style): Promise<void>;
   /** Text: a label of its own line, the content, an empty line. Does nothing in `json`. */
   block(label: string, content: string): Promise<void>;
+  /** At a terminal: a line at the bottom, until something else is printed; undefined takes it away. */
+  progress(line: string | undefined): Promise<void>;
   /** Json: one document (a single one unless streaming). Does nothing in `text`. */
   document(value: unknown): Promise<void>;
   /** To stderr, in either format: `warning: …`. */
@@ -40,6 +42,8 @@ export interface RunOutput extends Output {
   readonly answered: boolean;
 }
 
+const eraseLine = "\r\u001b[K";
+
 /** The output of one run, on its streams. Without an environment it has no colours. */
 export function createOutput(
   { stdout, stderr, env }: Pick<CliIo, "stdout" | "stderr"> & Partial<Pick<CliIo, "env">>,
@@ -51,6 +55,16 @@ export function createOutput(
       ? (style, text) => (text === "" ? "" : styleText(style, text, { validateStream: false }))
       : (_style, text) => text;
   const [paint, paintNote] = [painter(stdout), painter(stderr)];
+  const hasLiveLine =
+    isText && stdout.isTerminal && stderr.isTerminal && env !== undefined && env["TERM"] !== "dumb";
+  let isLive = false;
+  const print = async (sink: TextSink, text: string): Promise<void> => {
+    if (isLive) {
+      isLive = false;
+      await stderr.write(eraseLine);
+    }
+    await sink.write(text);
+  };
   let answered = false;
   return {
     format,
@@ -59,7 +73,12 @@ export function createOutput(
     isTerminal: isText && stdout.isTerminal,
     paint,
     async write(text) {
-      if (isText) await stdout.write(text);
+      if (isText) await print(stdout, text);
+    },
+    async progress(line) {
+      if (!hasLiveLine) return;
+      isLive = line !== undefined;
+      await stderr.write(`${eraseLine}${line ?? ""}`);
     },
     get answered() {
       return answered;
@@ -67,26 +86,27 @@ export function createOutput(
     async field(label, value, style) {
       if (isText && value !== undefined) {
         const line = toLine(String(value));
-        await stdout.write(
+        await print(
+          stdout,
           `${paint("dim", `${label}:`)} ${style === undefined ? line : paint(style, line)}\n`,
         );
       }
     },
     async block(label, content) {
-      if (isText) await stdout.write(`${paint("dim", `${label}:`)}\n${toBlock(content)}\n\n`);
+      if (isText) await print(stdout, `${paint("dim", `${label}:`)}\n${toBlock(content)}\n\n`);
     },
     async document(value) {
       if (!isText) {
         answered = true;
-        await stdout.write(`${formatJsonDocument(value, streaming)}\n`);
+        await print(stdout, `${formatJsonDocument(value, streaming)}\n`);
       }
     },
     async warn(sentence) {
-      await stderr.write(`${paintNote("yellow", "warning:")} ${toSentence(sentence)}\n`);
+      await print(stderr, `${paintNote("yellow", "warning:")} ${toSentence(sentence)}\n`);
     },
     async note(sentence) {
       const [, label = "", rest = ""] = /^(error:|hint:)?(.*)$/s.exec(toSentence(sentence)) ?? [];
-      await stderr.write(`${paintNote(label === "error:" ? "red" : "cyan", label)}${rest}\n`);
+      await print(stderr, `${paintNote(label === "error:" ? "red" : "cyan", label)}${rest}\n`);
     },
   };
 }

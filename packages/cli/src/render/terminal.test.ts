@@ -5,13 +5,19 @@ import { json } from "@a2a-connect/core";
 import { defineAgent } from "@a2a-connect/server";
 import { type AgentHarness, startAgentHarness } from "@a2a-connect/testing";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type CommandSurroundings, runCommand } from "../../test-support/run-command.ts";
+import { type CommandSurroundings, runCommand, startCommand } from "../../test-support/run-command.ts";
 
+const released = Promise.withResolvers<void>();
 const agent = defineAgent({
   card: { name: "Writer" },
   async *execute(turn) {
     if (turn.text === "ask") return yield turn.inputRequired("Which\ncolour?");
     yield turn.working();
+    if (turn.text === "wait") {
+      yield turn.working("half way", { progress: 0.4 });
+      await released.promise;
+      return;
+    }
     if (turn.text === "fail") throw new Error("no");
     yield turn.artifact({ name: "Poem", text: "Roses " });
     yield turn.append("artifact-1", "are red,\nviolets\u001b[31m");
@@ -59,6 +65,15 @@ it("states have colours: what failed, what waits for the user and what goes well
     "\u001b[33minput-required\u001b[39m",
     "\u001b[31mfailed\u001b[39m",
   ]);
+});
+
+it("a wait shows how far the task is, and leaves nothing behind", async () => {
+  const command = startCommand(["send", "wait", "-a", harness.url], { isTerminal: true });
+  await command.waitFor(/working █{8}░{12} 40 % /);
+  released.resolve();
+  const { stdout, stderr } = await command.result;
+  expect(stripVTControlCharacters(stdout)).toContain("State: completed\n");
+  expect(stderr.endsWith("\r\u001b[K")).toBe(true);
 });
 
 it("tasks are a table, one line each, with what was said last", async () => {

@@ -1,5 +1,5 @@
 import type { AgentClient, FollowOptions, TaskStream } from "@a2a-connect/client";
-import { formatTaskState, isSettled } from "@a2a-connect/core";
+import { formatTaskState, isSettled, readLifecycleReport } from "@a2a-connect/core";
 import { type StreamResponse, type Task, TaskState } from "@a2a-connect/proto";
 import { CliError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
@@ -45,6 +45,7 @@ export async function followToEnd(
   { taskId, onEvent = async () => {}, isEnd = async () => false, announce = false }: FollowingOptions = {},
 ): Promise<"ended" | "detached"> {
   using announcement = announce ? announceLate(context.output, stream) : undefined;
+  using _waiting = announce ? showWaiting(context.output, stream) : undefined;
   try {
     for await (const event of stream) {
       await onEvent(event);
@@ -113,6 +114,43 @@ export async function detach(
 /** The state of a task, UNSPECIFIED where it has none. */
 export function stateOf({ status }: Pick<Task, "status">): TaskState {
   return status?.state ?? TaskState.UNSPECIFIED;
+}
+
+/** How often the line is drawn that shows a wait at a terminal. */
+const drawEveryMs = 120;
+
+const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+
+/** Shows at a terminal that the command waits, for how long, and how far the agent says it is. */
+function showWaiting({ progress: draw, paint }: Output, stream: TaskStream): Disposable {
+  const began = performance.now();
+  let drawn = 0;
+  const timer = setInterval(() => {
+    drawn += 1;
+    const { task } = stream;
+    const { progress } = readLifecycleReport(task?.status?.message?.metadata);
+    const state = task === undefined ? "sending" : formatTaskState(stateOf(task));
+    const words = [
+      paint("cyan", frames[drawn % frames.length] ?? ""),
+      state,
+      ...(typeof progress === "number" ? [formatBar(progress)] : []),
+      paint("dim", `${Math.round((performance.now() - began) / 1_000)} s`),
+    ];
+    draw(words.join(" ")).catch(() => {}); // stderr is gone
+  }, drawEveryMs);
+  return {
+    [Symbol.dispose]() {
+      clearInterval(timer);
+      draw(undefined).catch(() => {});
+    },
+  };
+}
+
+/** `████░░░░░░ 40 %`. Agents write the number, so it may be any. */
+function formatBar(progress: number): string {
+  const share = Math.min(1, Math.max(0, progress));
+  const full = Math.round(share * 20);
+  return `${"█".repeat(full)}${"░".repeat(20 - full)} ${Math.round(share * 100)} %`;
 }
 
 /** What is over by then needs no announcement: its result is as good. */
