@@ -1,11 +1,17 @@
 // What the audit says of calls and changes of state, and that no secret gets into it, into logs, errors or the database.
 
+import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text as readText } from "node:stream/consumers";
 import { apiKey, basic, bearerJwt, hashApiKey, hashPassword } from "@a2a-connect/auth";
+import { auditCalls, type CallRecord, createCredentials } from "@a2a-connect/auth/client";
 import { text } from "@a2a-connect/core";
 import { serve } from "@a2a-connect/node";
+import { connectAgent } from "@a2a-connect/node/client";
 import { Role } from "@a2a-connect/proto";
 import { type AuditRecord, defineAgent, type LogRecord } from "@a2a-connect/server";
 import { startAgentHarness } from "@a2a-connect/testing";
@@ -94,13 +100,66 @@ describe("the audit", () => {
   });
 });
 
-it("no secret is in audit, logs, answers or the database", async () => {
+it("the client has a line for each call and change of state, which join the agent's by task and trace", async () => {
+  const issuer = await createIssuer();
+  const heard: AuditRecord[] = [];
+  const called: CallRecord[] = [];
+  const token = await issuer.token("alice");
+  await using harness = await startAgentHarness({
+    agent,
+    audit: (record) => heard.push(record),
+    auth: { gates: { token: bearerJwt({ ...issuer, audience }) } },
+  });
+  for (const pinBinding of ["JSONRPC", "HTTP+JSON", "GRPC", "urn:a2a-connect:binding:connect:v1"]) {
+    heard.length = 0;
+    called.length = 0;
+    await using client = await connectAgent(harness.url, {
+      pinBinding,
+      auth: createCredentials({ bearer: token }),
+      interceptors: [auditCalls((record) => called.push(record))],
+    });
+    for await (const _ of client.stream("planted-content hold", { until: "settled" }));
+    await client.getTask("planted-no-task").catch(() => undefined);
+    await expect.poll(() => heard.filter(({ kind }) => kind === "call").length).toBe(2);
+    await expect.poll(() => called.filter(({ kind }) => kind === "call").length).toBe(2);
+    const outcomes = called.flatMap(({ operation, outcome }) =>
+      operation ? [`${operation} ${outcome}`] : [],
+    );
+    expect([pinBinding, outcomes.sort()]).toEqual([
+      pinBinding,
+      ["GetTask TASK_NOT_FOUND", "SendStreamingMessage left"],
+    ]);
+    const { taskId = "" } = called.find(({ operation }) => operation === "SendStreamingMessage") ?? {};
+    expect(called.filter(({ kind }) => kind === "state").map(({ taskId: id, after }) => [id, after])).toEqual(
+      [
+        [taskId, "submitted"],
+        [taskId, "input-required"],
+      ],
+    );
+    const traces = (records: readonly { kind: string; traceId?: string }[]) =>
+      records.filter(({ kind }) => kind === "call").map(({ traceId: id }) => id);
+    expect(new Set(traces(heard))).toEqual(new Set(traces(called)));
+    expect(heard.filter(({ taskId: id }) => id === taskId).length).toBeGreaterThan(0);
+    expect(JSON.stringify(called)).not.toMatch(/planted-content|eyJ/);
+    expect(called.every(({ peer }) => peer === new URL(harness.url).origin)).toBe(true);
+  }
+});
+
+it("no secret is in audit, logs, answers, webhooks or the database", async () => {
   const directory = await mkdtemp(join(tmpdir(), "a2a-audit-"));
   const issuer = await createIssuer();
   const token = await issuer.token("alice");
   const secrets = { key: "planted-api-key", password: "planted-password", token, content: "planted-content" };
   const written: (AuditRecord | LogRecord)[] = [];
+  const posted: string[] = [];
+  const hook = createServer(async (request, response) => {
+    posted.push(JSON.stringify(request.headers) + (await readText(request)));
+    response.end();
+  }).listen(0, "127.0.0.1");
+  await once(hook, "listening");
+  const hookUrl = `http://127.0.0.1:${(hook.address() as AddressInfo).port}`;
   const served = await serve(agent, {
+    push: { allow: ["127.0.0.1"] },
     file: join(directory, "tasks.sqlite"),
     shutdown: false,
     audit: (record) => written.push(record),
@@ -121,6 +180,7 @@ it("no secret is in audit, logs, answers or the database", async () => {
       headers: { "a2a-version": "1.0", "content-type": "application/json", ...headers },
       body: JSON.stringify({
         message: { messageId: crypto.randomUUID(), role: "ROLE_USER", parts: [{ text: words }] },
+        configuration: { taskPushNotificationConfig: { url: hookUrl } },
       }),
     });
     answers.push(JSON.stringify([...response.headers]), response.ok ? "" : await response.text());
@@ -140,7 +200,9 @@ it("no secret is in audit, logs, answers or the database", async () => {
     await call(`${secrets.content} hold`, headers, query);
     await call(`${secrets.content} fail`, headers, query);
   }
+  await expect.poll(() => posted.length).toBeGreaterThan(4);
   await served.close({ graceMs: 0 });
+  hook.close();
   const files = await readdir(directory);
   const database = Buffer.concat(
     await Promise.all(files.map((file) => readFile(join(directory, file)))),
@@ -158,11 +220,8 @@ it("no secret is in audit, logs, answers or the database", async () => {
     token.split(".")[2] ?? "",
     basicText.slice(0, -4),
   ]) {
-    expect([said, answers.join(), database].map((place) => place.includes(secret))).toEqual([
-      false,
-      false,
-      false,
-    ]);
+    const places = [said, answers.join(), database, posted.join()];
+    expect(places.map((place) => place.includes(secret))).toEqual([false, false, false, false]);
   }
   expect(said).not.toContain(secrets.content);
 });

@@ -1,6 +1,7 @@
 /** How a client says who it is: `connectAgent(url, { auth: createCredentials({ … }) })`. */
 
 export type { CallCredentials, CredentialCall, CredentialSource } from "@a2a-connect/core/internal";
+export { auditCalls, type CallRecord } from "./audit.ts";
 export type { PermittedServer } from "./authorization-server.ts";
 export { type CredentialOptions, createCredentials } from "./credentials.ts";
 export {
