@@ -2,15 +2,16 @@
 
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, type Server } from "node:http";
 import { get } from "node:https";
 import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import type { ServedAgent } from "@a2a-connect/node";
+import { text as partOf } from "@a2a-connect/core";
+import { connectAgent, type ServedAgent } from "@a2a-connect/node";
 import { createCertificateAuthority, createSelfSignedCertificate } from "@a2a-connect/testing";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
 import { readCodeBlocks } from "../readme/code-blocks.ts";
 import { createIssuer } from "./issuer.ts";
 
@@ -55,6 +56,7 @@ const send = async (url: string, headers: Record<string, string>, taskId = "") =
 };
 
 let provider: string;
+let further: Record<string, unknown> = {};
 const ids = createServer();
 beforeAll(async () => {
   ids.listen(0, "127.0.0.1");
@@ -62,7 +64,7 @@ beforeAll(async () => {
   provider = `http://127.0.0.1:${(ids.address() as AddressInfo).port}`;
   const issuer = await createIssuer(provider);
   ids.on("request", async (request, response) => {
-    const claims = { aud: "http://localhost:4000", email: "a@example.org" };
+    const claims = { aud: "http://localhost:4000", email: "a@example.org", ...further };
     const documents: Record<string, unknown> = {
       "/.well-known/openid-configuration": {
         issuer: provider,
@@ -125,4 +127,54 @@ it("a user behind an agent", async () => {
     await send(served.url, asAgent, other?.taskId),
     await send(served.url, asAgent),
   ]).toEqual(["TASK_STATE_INPUT_REQUIRED", 404, 403]);
+});
+
+it("a user signs in while a task waits", async () => {
+  const { served, callback } = await run<{ callback: Server }>("consent", {
+    LOGIN: "https://login.example/",
+  });
+  callback.listen(0, "127.0.0.1");
+  await once(callback, "listening");
+  onTestFinished(() => void callback.close());
+  const agent = await connectAgent(served.url);
+  onTestFinished(() => agent.close());
+  const visit = async (state: string) => {
+    const { port } = callback.address() as AddressInfo;
+    return (await fetch(`http://127.0.0.1:${port}/?state=${state}`)).status;
+  };
+  const visits: number[] = [];
+  const result = await agent.run("read my mail", {
+    async onAuthRequired({ auth }) {
+      const state = new URL(auth?.url ?? "").searchParams.get("state") ?? "";
+      visits.push(await visit("guessed"), await visit(state), await visit(state));
+      return { resolved: true };
+    },
+  });
+  expect([visits, result.task?.status?.message?.parts]).toMatchObject([
+    [400, 200, 400],
+    [partOf("Read with mail.read.")],
+  ]);
+});
+
+it("operators see all tasks of an organisation", async () => {
+  const { served } = await run("operators", { ISSUER: provider });
+  const as = async (org: string, role: string) => {
+    further = { org, role };
+    const { access_token } = await (await fetch(`${provider}/token`)).json();
+    return { authorization: `Bearer ${access_token}` };
+  };
+  const list = async (headers: Record<string, string>) => {
+    const response = await fetch(`${served.url}/rest/tasks`, {
+      headers: { "a2a-version": "1.0", ...headers },
+    });
+    return response.ok ? (await response.json()).totalSize : response.status;
+  };
+  const [clerk, operator, stranger] = [
+    await as("acme", "clerk"),
+    await as("acme", "operator"),
+    await as("other", "operator"),
+  ];
+  expect(await send(served.url, clerk)).toBe("TASK_STATE_INPUT_REQUIRED");
+  expect([await list(clerk), await list(operator), await list(stranger)]).toEqual([403, 1, 0]);
+  expect(await send(served.url, operator)).toBe(403);
 });

@@ -35,6 +35,8 @@ export interface ServedAgent extends AsyncDisposable {
   readonly cards: AgentCards;
   /** Switches skills off and on while the agent is served: changes the card, its version and its ETag. */
   readonly skills: SkillSwitches;
+  /** Continues a task that waits for credentials with what it was granted (`AgentServer.grant`). */
+  readonly grant: AgentServer["grant"];
   /** Stops accepting calls, lets running work finish within `graceMs`, makes it durable, and closes everything. */
   close(options?: CloseOptions): Promise<void>;
 }
@@ -198,6 +200,7 @@ function present(server: AgentServer, url: string): AgentBesideOthers {
     },
     cards: server.cards,
     skills: server.skills,
+    grant: server.grant,
   };
 }
 

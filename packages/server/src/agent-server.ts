@@ -6,7 +6,9 @@ import type { AgentCard } from "@a2a-connect/proto";
 import { canonicalSignedCard } from "@a2a-connect/signing";
 import type { ServiceImplSpec } from "@connectrpc/connect";
 import { withCard } from "./agent/given-card.ts";
+import type { Grant } from "./agent/grant.ts";
 import { createSkillSwitches, type SkillSwitches } from "./agent/skill-switches.ts";
+import type { Turn } from "./agent/turn.ts";
 import type { AgentServerOptions } from "./agent-server-options.ts";
 import { guardCallers } from "./caller-guard.ts";
 import { createCatalogHandler } from "./card/ai-catalog.ts";
@@ -67,6 +69,16 @@ export interface AgentServer {
    * @throws Error (as a rejection) naming the key that cannot sign the card
    */
   start(): Promise<void>;
+  /**
+   * Continues a task that is AUTH_REQUIRED with what it was granted outside of its messages, such as in the callback of a
+   * sign-in (spec §7.6). Its code gets the grant as `turn.grant`, or as `grant` of the answer of `task.askForAuth`. Resolves when
+   * that is durable; a task takes one grant for each time that it asks.
+   *
+   * @param task a task, or the `turn` or `task` that its code has: its id, tenant and principal
+   * @throws TypeError naming the member of the grant that is not valid
+   * @throws ConnectError TASK_NOT_FOUND; UNSUPPORTED_OPERATION when the task does not wait for credentials
+   */
+  grant(task: Pick<Turn, "taskId" | "principal" | "tenant">, grant: Grant): Promise<void>;
   /** Sets the URL of the server, unless `publicUrl` is set: changes the card. No trailing slash. */
   moveTo(baseUrl: string): void;
   /** Reports from now on that the server is not ready; it still answers calls. */
@@ -245,6 +257,8 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
       started ??= start();
       return started;
     },
+    grant: ({ taskId, principal, tenant }, grant) =>
+      engine.grant({ owner: { principal, tenant }, taskId }, grant),
     moveTo: baseUrls.moveTo,
     drain: () => {
       draining = true;

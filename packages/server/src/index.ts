@@ -8,7 +8,7 @@ export {
   type TurnAgent,
   type TurnExecutor,
 } from "./agent/agent-definition.ts";
-export type { Backoff, DurableTask, Inbox, StepContext, StepOptions } from "./agent/durable-task.ts";
+export type { DurableTask, Inbox, StepContext, StepOptions } from "./agent/durable-task.ts";
 export type {
   AppendOptions,
   ArtifactInit,
@@ -17,14 +17,14 @@ export type {
   EventTools,
   ProgressReport,
 } from "./agent/event-tools.ts";
-export type { Answer, Question } from "./agent/question.ts";
+export type { Grant } from "./agent/grant.ts";
+export type { Answer, AuthRequest, Question } from "./agent/question.ts";
 export type { SkillSwitches } from "./agent/skill-switches.ts";
 export type { DurableEvent, TurnEvent } from "./agent/task-event.ts";
 export type { QuestionOptions, Turn } from "./agent/turn.ts";
 export { type AgentServer, createAgentServer } from "./agent-server.ts";
 export type { AgentServerOptions } from "./agent-server-options.ts";
 export type { AgentCards, ExtendedCardOptions } from "./card/cards.ts";
-export type { Mounts } from "./card/interfaces.ts";
 export type { CardSigning, CardSigningKey } from "./card/signing-keys.ts";
 export { AgentMistake } from "./engine/agent-mistake.ts";
 export { type Clock, systemClock } from "./engine/clock.ts";

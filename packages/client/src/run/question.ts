@@ -16,13 +16,14 @@ export function readQuestion(task: Task, signal: AbortSignal): Question {
     choices: readChoices(asked?.["choices"]),
     schema: isObject(asked?.["schema"]) ? asked["schema"] : undefined,
     details: asked?.["details"],
+    auth: readAuth(asked?.["auth"]),
     message,
     task,
     signal,
   };
 }
 
-/** What our servers put beside the text: `choices`, `schema`, `details` in a data part. */
+/** What our servers put beside the text: `choices`, `schema`, `details`, `auth` in a data part. */
 function findProgramForm(message: Message | undefined): JsonObject | undefined {
   for (const { content } of message?.parts ?? []) {
     if (content.case === "data") {
@@ -33,6 +34,17 @@ function findProgramForm(message: Message | undefined): JsonObject | undefined {
     }
   }
   return undefined;
+}
+
+function readAuth(value: JsonValue | undefined): Question["auth"] {
+  if (!isObject(value)) {
+    return undefined;
+  }
+  const read = (name: string) => {
+    const member = value[name];
+    return typeof member === "string" ? visibleText(member) : undefined;
+  };
+  return { scheme: read("scheme"), url: read("url") };
 }
 
 function readChoices(value: JsonValue | undefined): readonly string[] | undefined {

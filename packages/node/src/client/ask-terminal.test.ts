@@ -123,6 +123,7 @@ const blank: Question = {
   choices: undefined,
   schema: undefined,
   details: undefined,
+  auth: undefined,
   message: undefined,
   task: create(TaskSchema),
   signal: new AbortController().signal,

@@ -1,5 +1,5 @@
 import type { Message } from "@a2a-connect/proto";
-import type { Answer, Question } from "./question.ts";
+import type { Answer, AuthRequest, Question } from "./question.ts";
 import type { DurableEvent } from "./task-event.ts";
 import type { ExecutorInput } from "./task-tools.ts";
 
@@ -80,8 +80,11 @@ export interface DurableTask extends ExecutorInput {
    * task.ask("…")`.
    */
   ask(question: string | Question): AsyncGenerator<DurableEvent, Answer>;
-  /** AUTH_REQUIRED, until the caller says that it is done (spec §7.6). Use it like `ask`. */
-  askForAuth(explanation: string | Question): AsyncGenerator<DurableEvent, Answer>;
+  /**
+   * AUTH_REQUIRED, until the operator's program grants what is asked for (`AgentServer.grant`), or the caller sends a
+   * message (spec §7.6). Use it like `ask`. Only the answer's `grant` says that something was granted.
+   */
+  askForAuth(request: string | AuthRequest): AsyncGenerator<DurableEvent, Answer>;
   /** Waits, also across restarts. @throws TurnAbort when the task is canceled meanwhile */
   sleep(ms: number): Promise<void>;
   /** The time in milliseconds since 1970: the same when the executor runs again. */

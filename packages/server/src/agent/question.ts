@@ -3,6 +3,7 @@ import type { Message, Part } from "@a2a-connect/proto";
 import { type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { Validator } from "@cfworker/json-schema";
+import { type AuthHint, authMember, type Grant, withLink } from "./grant.ts";
 import type { QuestionOptions } from "./turn.ts";
 
 /** What an agent asks, and which answers fit. */
@@ -21,9 +22,21 @@ export interface Question extends QuestionOptions {
   readonly details?: JsonValue;
 }
 
+/** What an agent needs credentials for. Choices and schema are for answers that are messages: a grant always fits. */
+export interface AuthRequest extends Question, AuthHint {
+  /**
+   * Whether only `AgentServer.grant` continues the task: a message is answered with the request again. Default false: a
+   * message continues it, and means no more than the agent takes it to mean.
+   */
+  readonly requireGrant?: boolean;
+}
+
 /** What the caller answered. */
 export interface Answer {
+  /** The caller's message; without parts for a grant. */
   readonly message: Message;
+  /** What was granted out of band; undefined: the caller has sent a message, which by itself authorises nothing. */
+  readonly grant: Grant | undefined;
   /** All text parts, joined without a separator; with choices, the choice in the question's spelling. */
   readonly text: string;
   /** The first data part; with a schema, the value that was checked against it. */
@@ -50,33 +63,44 @@ export function assertAnswerable({ choices, schema, maxRepeats = defaultMaxRepea
   }
 }
 
-/** The parts of a question: its text and, if it has choices, a schema or details, the same as data for programs. */
-export function questionParts({ text: words, choices, schema, details }: Question, problem?: string): Part[] {
-  const shown = text(problem === undefined ? words : `${problem} ${words}`);
-  if (choices === undefined && schema === undefined && details === undefined) {
-    return [shown];
-  }
-  return [
-    shown,
-    json({
-      ...(choices === undefined ? {} : { choices: [...choices] }),
-      ...(schema === undefined ? {} : { schema }),
-      ...(details === undefined ? {} : { details }),
-    }),
-  ];
+/** The parts of a question: its text and what else it has, the same as data for programs. */
+export function questionParts(question: AuthRequest, problem?: string): Part[] {
+  const { text: words, choices, schema, details } = question;
+  const parts = withLink([text(problem === undefined ? words : `${problem} ${words}`)], question);
+  const data = {
+    ...(choices === undefined ? {} : { choices: [...choices] }),
+    ...(schema === undefined ? {} : { schema }),
+    ...(details === undefined ? {} : { details }),
+    ...authMember(question),
+  };
+  return Object.keys(data).length === 0 ? [...parts] : [...parts, json(data)];
 }
 
-/** The answer in a message, or a sentence for its sender that says why it does not fit. */
-export function readAnswer(question: Question, message: Message): Answer | string {
+/**
+ * The answer in a message or a grant, or a sentence for the sender of the message that says why it does not fit.
+ *
+ * @param grant what was granted instead of a message
+ */
+export function readAnswer(
+  question: AuthRequest,
+  message: Message,
+  grant: Grant | undefined,
+): Answer | string {
   const words = partText(message);
   const data = findData(message);
+  if (grant !== undefined) {
+    return { message, grant, text: words, data };
+  }
+  if (question.requireGrant === true) {
+    return "This message does not sign you in.";
+  }
   if (question.choices !== undefined) {
     return chooseAnswer(question.choices, typeof data === "string" ? data : words, message, data);
   }
   if (question.schema !== undefined) {
     return checkAnswer(question.schema, message, data ?? parseText(words), words);
   }
-  return { message, text: words, data };
+  return { message, grant, text: words, data };
 }
 
 function chooseAnswer(
@@ -88,7 +112,7 @@ function chooseAnswer(
   const choice = choices.find((candidate) => normalize(candidate) === normalize(given));
   return choice === undefined
     ? `Please answer with one of: ${choices.join(", ")}.`
-    : { message, text: choice, data };
+    : { message, grant: undefined, text: choice, data };
 }
 
 function checkAnswer(
@@ -102,7 +126,7 @@ function checkAnswer(
   }
   const { valid, errors } = new Validator(schema, "2020-12", false).validate(data);
   if (valid) {
-    return { message, text: words, data };
+    return { message, grant: undefined, text: words, data };
   }
   const problem = errors.at(-1); // the innermost error says what is wrong, the outer ones only where
   return `The answer does not fit at "${problem?.instanceLocation ?? "#"}": ${problem?.error ?? "it is not valid"}`;

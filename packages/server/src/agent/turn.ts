@@ -1,6 +1,7 @@
-import type { LifecycleReport } from "@a2a-connect/core";
+import { json, type LifecycleReport } from "@a2a-connect/core";
 import { type Task, TaskState } from "@a2a-connect/proto";
 import { type Content, statusOf, toParts } from "./event-tools.ts";
+import { type AuthHint, authMember, type Grant, withLink } from "./grant.ts";
 import type { ReplyEvent, StatusEvent } from "./task-event.ts";
 import { type CallInput, type ExecutorInput, TaskTools } from "./task-tools.ts";
 import type { UnusedResults } from "./unused-results.ts";
@@ -17,14 +18,22 @@ export interface TurnInput extends CallInput {
   readonly task: Task | undefined;
   /** 1, and one more for each time that this turn began again after a crash (`recovery: "restart"`). */
   readonly attempt: number;
+  /**
+   * What was granted after AUTH_REQUIRED (`AgentServer.grant`): it began this turn, and `message` has no parts. Undefined: a message
+   * of the caller did, which by itself authorises nothing.
+   */
+  readonly grant: Grant | undefined;
 }
 
 /** One message to answer, and the tools to answer it. Yield what the methods return. */
 export interface Turn extends TurnInput, ExecutorInput {
   /** INPUT_REQUIRED: ends the turn; the next message of the caller starts the next one. */
   inputRequired(question: Content, options?: QuestionOptions): StatusEvent;
-  /** AUTH_REQUIRED, with a text that explains what is needed and where (spec §7.6): ends the turn. */
-  authRequired(explanation: Content, options?: QuestionOptions): StatusEvent;
+  /**
+   * AUTH_REQUIRED, with a text that explains what is needed and where (spec §7.6): ends the turn. A grant or the next
+   * message of the caller starts the next one.
+   */
+  authRequired(explanation: Content, options?: QuestionOptions & AuthHint): StatusEvent;
   /** A direct Message, if this is the first event for a new message; otherwise the message of COMPLETED. */
   reply(content: Content): ReplyEvent;
 }
@@ -48,7 +57,12 @@ export function createTurn(
 /** The tools of turns alone. They work without their object, too. */
 const turnTools: Pick<Turn, "inputRequired" | "authRequired" | "reply"> = {
   inputRequired: (question, options) => statusOf(TaskState.INPUT_REQUIRED, question, toWait(options)),
-  authRequired: (explanation, options) => statusOf(TaskState.AUTH_REQUIRED, explanation, toWait(options)),
+  authRequired: (explanation, options = {}) => {
+    const parts = withLink(toParts(explanation), options);
+    const hint = authMember(options);
+    const content = "auth" in hint ? [...parts, json(hint)] : parts;
+    return statusOf(TaskState.AUTH_REQUIRED, content, toWait(options));
+  },
   reply: (content) => ({ kind: "reply", parts: toParts(content) }),
 };
 
@@ -66,6 +80,7 @@ export function toWait({ timeoutMs }: QuestionOptions = {}): LifecycleReport {
 class EngineTurn extends TaskTools implements Turn {
   readonly task: Task | undefined;
   readonly attempt: number;
+  readonly grant: Grant | undefined;
   readonly inputRequired: Turn["inputRequired"];
   readonly authRequired: Turn["authRequired"];
   readonly reply: Turn["reply"];
@@ -79,6 +94,7 @@ class EngineTurn extends TaskTools implements Turn {
     super(input, signal, nextArtifactOrdinal, unused);
     this.task = input.task;
     this.attempt = input.attempt;
+    this.grant = input.grant;
     this.inputRequired = unused.events("inputRequired", turnTools.inputRequired);
     this.authRequired = unused.events("authRequired", turnTools.authRequired);
     this.reply = unused.events("reply", turnTools.reply);

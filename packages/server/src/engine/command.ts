@@ -1,8 +1,11 @@
 import type { JsonObject } from "@bufbuild/protobuf";
+import type { Grant } from "../agent/grant.ts";
 import type { TaskCaller } from "../agent/task-tools.ts";
 
-/** What came with a message and is not part of it. */
+/** What came with a message and is not part of it, or instead of one. */
 export interface CallDetails {
+  /** What the task was granted: then there is no message of the caller. */
+  readonly grant?: Grant | undefined;
   /** What the sender's credentials say, beyond the owner of the task. Without credentials there is nothing. */
   readonly caller?: Pick<TaskCaller, "scopes" | "claims"> | undefined;
   readonly metadata?: JsonObject | undefined;
@@ -19,6 +22,8 @@ export type Command =
   | ({ readonly type: "call" } & CallDetails)
   /** The input with this sequence came while the executor was at work. */
   | ({ readonly type: "queued"; readonly input: number } & CallDetails)
+  /** The task was granted what it asked for; WORKING follows, as after an answer. */
+  | { readonly type: "grant"; readonly grant: Grant }
   /** A turn was begun for that queued input. */
   | { readonly type: "turn"; readonly input: number }
   /** The turn waits for a slot: no user code of it has run. */

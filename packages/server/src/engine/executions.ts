@@ -152,18 +152,18 @@ export class Executions {
   }
 
   /**
-   * The caller has answered the task's question: its executor goes on, or the task ends when the executor is missing.
+   * The caller has answered the task's question, or it was granted what it asked for: its executor goes on, or the task ends when the executor is missing.
    *
    * @param share the caller whose slot it takes
    */
-  answer(live: LiveTask, answer: QueuedMessage, details: CallDetails, share: string | undefined): void {
+  answer(live: LiveTask, answer: QueuedMessage, share: string | undefined): void {
     if (isRemoved(live.agent, live.skill)) {
       this.#failRemoved(live);
       return;
     }
     const selection = this.#select(live);
     if (!isDurable(selection)) {
-      this.#startTurn(live, selection, answer.message, details, 1, false, share);
+      this.#startTurn(live, selection, answer.message, answer.details ?? {}, 1, false, share);
       return;
     }
     const execution = this.#findDurable(live);
@@ -446,6 +446,7 @@ export class Executions {
         ...callInput(live, selection, message, details),
         task: isFirst ? undefined : live.snapshot(),
         attempt,
+        grant: details.grant,
       },
       code: selection.code,
       outputModes: selection.outputModes,

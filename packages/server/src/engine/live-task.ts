@@ -10,13 +10,14 @@ import {
 } from "@a2a-connect/proto";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
+import type { Grant } from "../agent/grant.ts";
 import { readSkill } from "../agent/skill-selection.ts";
 import type { LogEntry, LogTail, Owner, RequestKey, TaskIndex, TaskKey } from "../store/task-store.ts";
 import { AgentMistake } from "./agent-mistake.ts";
 import { ArtifactLedger } from "./artifact-ledger.ts";
 import { type CallDetails, type Command, encodeCommand } from "./command.ts";
 import { CommittedEvent } from "./committed-event.ts";
-import type { QueuedMessage } from "./durable/journal.ts";
+import { grantAnswer, type QueuedMessage } from "./durable/journal.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { type StatusInit, statusEvent, type TaskName } from "./events.ts";
 import { type EncodedStep, encodeEvent, encodeInput } from "./log-codec.ts";
@@ -295,6 +296,22 @@ export class LiveTask {
     const { generation } = this.#accepted;
     this.#register(intake, generation);
     return { answer: { sequence, message }, generation };
+  }
+
+  /**
+   * Takes what the task asked for as credentials: a note and WORKING, in one commit, so that it takes exactly one grant or
+   * answer.
+   *
+   * @throws ConnectError UNSUPPORTED_OPERATION when the task does not wait for credentials
+   */
+  grant(grant: Grant): QueuedMessage {
+    if (this.#acceptedState !== TaskState.AUTH_REQUIRED) {
+      throw this.#unsupported("the task does not wait for credentials");
+    }
+    this.note({ type: "grant", grant });
+    const answer = grantAnswer(this.#accepted.sequence, grant);
+    this.emitStatus({ state: TaskState.WORKING });
+    return answer;
   }
 
   /**

@@ -12,6 +12,7 @@ import { create, equals, type JsonObject } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { ConnectError } from "@connectrpc/connect";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
+import { copyGrant, type Grant } from "../agent/grant.ts";
 import { ServedAgent } from "../agent/served-agent.ts";
 import {
   assertInputModes,
@@ -25,10 +26,19 @@ import {
   skillMetadata,
   type TurnSelection,
 } from "../agent/skill-selection.ts";
-import type { KeyedTask, Owner, StoredTask, TaskPage, TaskQuery, TaskView } from "../store/task-store.ts";
+import type {
+  KeyedTask,
+  Owner,
+  StoredTask,
+  TaskPage,
+  TaskQuery,
+  TaskRef,
+  TaskView,
+} from "../store/task-store.ts";
 import { createActiveBytes, createFollowers } from "./capacity/caller-budgets.ts";
+import { ownerShare } from "./capacity/shares.ts";
 import type { CallDetails } from "./command.ts";
-import { readJournal } from "./durable/journal.ts";
+import { type QueuedMessage, readJournal } from "./durable/journal.ts";
 import { createJournalCodec } from "./durable/journal-codec.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { submittedStatus, taskEvent } from "./events.ts";
@@ -358,6 +368,28 @@ export class TaskEngine {
     }
   }
 
+  /**
+   * Continues a task that waits for credentials with what it was granted. Resolves when that is durable: the task takes
+   * it once.
+   *
+   * @throws TypeError naming the member of the grant that is not valid; ConnectError TASK_NOT_FOUND, CAPACITY, or
+   *   UNSUPPORTED_OPERATION when the task does not wait for credentials
+   */
+  async grant({ owner, taskId }: TaskRef, given: Grant): Promise<void> {
+    const grant = copyGrant(given);
+    const share = ownerShare(owner);
+    const { live, release } = await this.#acquire({ owner, share }, taskId);
+    try {
+      await live.claim();
+      await this.#goOn(live, live.grant(grant), share);
+    } finally {
+      await live
+        .flushed()
+        .catch(() => {})
+        .finally(release);
+    }
+  }
+
   /** The store has removed the tasks that ended before a time: they leave memory, too, even if they have readers. */
   forget(endedBefore: number): void {
     this.#tasks.forget(endedBefore);
@@ -497,7 +529,12 @@ export class TaskEngine {
     createTask: () => LiveTask,
   ): Promise<Sent> {
     const execution: TurnExecution = new TurnExecution(this.#context, {
-      input: { ...callInput(place, selection, message, detailsOf(input)), task: undefined, attempt: 1 },
+      input: {
+        ...callInput(place, selection, message, detailsOf(input)),
+        task: undefined,
+        attempt: 1,
+        grant: undefined,
+      },
       code: selection.code,
       outputModes: selection.outputModes,
       priority: readLifecycleRequest(message).priority,
@@ -578,15 +615,21 @@ export class TaskEngine {
     if (runsAgain(selectSkillById(live.agent, live.skill)) && hasDetails(input)) {
       live.note({ type: "call", ...detailsOf(input) });
     }
+    const seen = await this.#goOn(live, { ...answer, details: detailsOf(input) }, input.share);
+    return this.#handle(held, generation, seen);
+  }
+
+  /** The executor goes on with an accepted answer, when that is durable. @returns the task as of the answer */
+  async #goOn(live: LiveTask, answer: QueuedMessage, share: string | undefined): Promise<SeenTask> {
     const free = this.#executions.reserve(live);
     try {
       await live.flushed();
       const seen = live.seen();
       // A cancel or a deadline may have come first.
       if (!isTerminal(live.acceptedState)) {
-        this.#executions.answer(live, answer, detailsOf(input), input.share);
+        this.#executions.answer(live, answer, share);
       }
-      return this.#handle(held, generation, seen);
+      return seen;
     } finally {
       free();
     }

@@ -1,4 +1,3 @@
-import type { Message } from "@a2a-connect/proto";
 import type { DurableRun } from "./durable-run.ts";
 import { replayResult } from "./durable-wait.ts";
 import type { QueuedMessage } from "./journal.ts";
@@ -29,7 +28,7 @@ export class DurableAnswers {
   }
 
   /** The next answer; waits for it. @throws TurnAbort when the executor is told to stop: then no answer comes */
-  async next(run: DurableRun): Promise<Message> {
+  async next(run: DurableRun): Promise<QueuedMessage> {
     const { journal, waits } = run;
     const op = journal.next("answer");
     const known = journal.find(op);
@@ -45,7 +44,7 @@ export class DurableAnswers {
     if (answer === undefined) {
       throw run.diverge("a question was ended without its answer");
     }
-    return answer.message;
+    return answer;
   }
 
   async #arrival({ waits, stopped }: DurableRun): Promise<void> {

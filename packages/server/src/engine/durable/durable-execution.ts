@@ -1,5 +1,5 @@
 import { isInterrupted, type Priority, text } from "@a2a-connect/core";
-import { type Message, TaskState } from "@a2a-connect/proto";
+import { TaskState } from "@a2a-connect/proto";
 import { ConnectError } from "@connectrpc/connect";
 import type { DurableAgentCode } from "../../agent/skill-selection.ts";
 import type { DurableEvent } from "../../agent/task-event.ts";
@@ -428,7 +428,7 @@ export class DurableExecution implements Execution, DurableRun {
     }
     const answer = await this.#answers.next(this);
     emissions.answered();
-    return () => (iterator as AsyncIterator<DurableEvent, unknown, Message>).next(answer); // `ask` gets it from the yield
+    return () => (iterator as AsyncIterator<DurableEvent, unknown, QueuedMessage>).next(answer); // `ask` gets it from the yield
   }
 
   #tooSilent(): void {

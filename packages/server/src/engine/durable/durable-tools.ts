@@ -1,11 +1,11 @@
-import { type Message, TaskState } from "@a2a-connect/proto";
+import { TaskState } from "@a2a-connect/proto";
 import type { DurableTask } from "../../agent/durable-task.ts";
 import { statusOf } from "../../agent/event-tools.ts";
 import {
   type Answer,
+  type AuthRequest,
   assertAnswerable,
   defaultMaxRepeats,
-  type Question,
   questionParts,
   readAnswer,
 } from "../../agent/question.ts";
@@ -13,6 +13,7 @@ import type { DurableEvent } from "../../agent/task-event.ts";
 import { type CallInput, TaskTools } from "../../agent/task-tools.ts";
 import { toWait } from "../../agent/turn.ts";
 import type { UnusedResults } from "../../agent/unused-results.ts";
+import type { QueuedMessage } from "./journal.ts";
 import type { JournaledTools } from "./journaled-tools.ts";
 
 /** The tools that a durable executor gets. */
@@ -43,10 +44,10 @@ type AskingState = typeof TaskState.INPUT_REQUIRED | typeof TaskState.AUTH_REQUI
 /** @param tool what the executor's code has called */
 function ask(
   state: AskingState,
-  asked: string | Question,
+  asked: string | AuthRequest,
   tool: DurableTask["ask"],
   unused: UnusedResults,
-): AsyncGenerator<DurableEvent, Answer, Message> {
+): AsyncGenerator<DurableEvent, Answer, QueuedMessage> {
   const question = askUntilAnswered(state, asked, () => unused.used(question));
   unused.add(
     question,
@@ -57,15 +58,15 @@ function ask(
 }
 
 /**
- * Asks until an answer fits, or too many did not: the execution returns the caller's message from the `yield`.
+ * Asks until an answer fits, or too many did not: the execution returns the caller's message or a grant from the `yield`.
  *
  * @param begun called when the executor's code runs it
  */
 async function* askUntilAnswered(
   state: AskingState,
-  asked: string | Question,
+  asked: string | AuthRequest,
   begun: () => void,
-): AsyncGenerator<DurableEvent, Answer, Message> {
+): AsyncGenerator<DurableEvent, Answer, QueuedMessage> {
   begun();
   const question = typeof asked === "string" ? { text: asked } : asked;
   assertAnswerable(question);
@@ -73,10 +74,11 @@ async function* askUntilAnswered(
   let problem: string | undefined;
   for (let repeats = 0; repeats <= maxRepeats; repeats++) {
     const parts = questionParts(question, problem);
-    const answer = readAnswer(
-      question,
-      yield { kind: "question", status: { kind: "status", state, parts, report: toWait(question) } },
-    );
+    const { message, details }: QueuedMessage = yield {
+      kind: "question",
+      status: { kind: "status", state, parts, report: toWait(question) },
+    };
+    const answer = readAnswer(question, message, details?.grant);
     if (typeof answer !== "string") {
       return answer;
     }

@@ -1,5 +1,7 @@
 import { decodeMessage } from "@a2a-connect/core/internal";
-import { type Message, MessageSchema } from "@a2a-connect/proto";
+import { type Message, MessageSchema, Role } from "@a2a-connect/proto";
+import { create } from "@bufbuild/protobuf";
+import type { Grant } from "../../agent/grant.ts";
 import type { LogEntry, LogTail, Owner, TaskStore } from "../../store/task-store.ts";
 import { type CallDetails, type Command, decodeCommand } from "../command.ts";
 import type { JournalCodec, JournalRecord } from "./journal-codec.ts";
@@ -7,11 +9,17 @@ import type { JournalCodec, JournalRecord } from "./journal-codec.ts";
 /** Entries in one page. */
 const pageSize = 1_000;
 
-/** A message that came while the executor was at work. */
+/** A message that came while the executor was at work, or an answer. */
 export interface QueuedMessage {
   readonly sequence: number;
   readonly message: Message;
   readonly details?: CallDetails;
+}
+
+/** A grant as an answer: the executor gets a message without parts. */
+export function grantAnswer(sequence: number, grant: Grant): QueuedMessage {
+  const message = create(MessageSchema, { messageId: `grant-${sequence}`, role: Role.USER });
+  return { sequence, message, details: { grant } };
 }
 
 /** A position in a task's log. */
@@ -33,7 +41,7 @@ export interface Journal {
   readonly records: ReadonlyMap<string, LoggedRecord>;
   /** Bytes of all records. */
   readonly bytes: number;
-  /** Messages that answered a question, oldest first. */
+  /** Messages and grants that answered a question, oldest first. */
   readonly answers: readonly QueuedMessage[];
   /** Messages that came while the executor was at work, oldest first. */
   readonly queued: readonly QueuedMessage[];
@@ -88,7 +96,7 @@ export async function readJournal(
 class JournalReader {
   readonly #codec: JournalCodec;
   readonly #records = new Map<string, LoggedRecord>();
-  /** Inputs by sequence. A command moves queued ones out. */
+  /** Inputs and grants by sequence. A command moves queued ones out. */
   readonly #inputs = new Map<number, QueuedMessage>();
   readonly #queued: QueuedMessage[] = [];
   readonly #taken = new Set<number>();
@@ -178,6 +186,10 @@ class JournalReader {
         }
         break;
       }
+      case "grant":
+        this.#inputs.set(sequence, grantAnswer(sequence, command.grant));
+        this.#newest = sequence;
+        break;
       case "turn":
         this.#turnInput = command.input;
         this.#taken.add(command.input);
