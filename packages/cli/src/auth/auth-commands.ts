@@ -3,7 +3,7 @@ import { ConnectError } from "@connectrpc/connect";
 import { CliError, usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { defined } from "../json.ts";
-import { type Login, loginStore, loginsFile, readLogins, writeLogins } from "./logins.ts";
+import { areEncrypted, type Login, loginStore, loginsFile, readLogins, writeLogins } from "./logins.ts";
 import { openLoopback } from "./loopback.ts";
 
 /** Options of `a2a auth login`. */
@@ -84,7 +84,11 @@ export async function login(context: CommandContext, flags: LoginFlags): Promise
     (await readLogins(io)).filter((each) => each.agent === agent),
     context,
   );
-  await output.note(`The tokens are in ${loginsFile(io)}, which your user alone can read`);
+  await output.note(
+    (await areEncrypted(io))
+      ? `The tokens are in ${loginsFile(io)}, encrypted with a key in the system's secret storage`
+      : `warning: the tokens are in ${loginsFile(io)} in the clear, which your user alone can read: there is no secret storage of the system that works`,
+  );
 }
 
 /** Shows who is logged in where. */

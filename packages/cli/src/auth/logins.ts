@@ -4,6 +4,7 @@ import type { OAuthClient, StoredTokens, TokenStore } from "@a2a-connect/auth/cl
 import type { CliIo } from "../cli-io.ts";
 import { isObject, parseJson } from "../json.ts";
 import { replaceFile } from "../keys/write-file.ts";
+import { findKey, findSecretStorage, obtainKey, type SecretStorage, seal, unseal } from "./secret-storage.ts";
 
 /** That a user has logged in to an agent. */
 export interface Login extends Pick<OAuthClient, "id" | "issuer" | "scopes" | "audience"> {
@@ -18,23 +19,68 @@ export function loginsFile({ home }: Pick<CliIo, "home">): string {
   return join(home, ".local", "state", "a2a-cli", "logins.json");
 }
 
-/** All logins; a file that is not there, or is damaged, has none. */
-export async function readLogins(io: Pick<CliIo, "home">): Promise<readonly Login[]> {
-  const text = await readFile(loginsFile(io), "utf8").catch(() => "");
-  const logins = parseJson(text);
+/** What of the command's process the logins need. */
+export type LoginsIo = Pick<CliIo, "home" | "cwd" | "env" | "stderr">;
+
+/**
+ * All logins; a file that is not there, or is damaged, has none.
+ *
+ * @param storage has the key of a file that is encrypted; without it the file has no logins, and stderr says so
+ */
+export async function readLogins(
+  io: Omit<LoginsIo, "cwd">,
+  storage: SecretStorage | undefined = findSecretStorage(io),
+): Promise<readonly Login[]> {
+  const stored = await readStored(io);
+  const logins = isObject(stored) ? await openSealed(stored["sealed"], io, storage) : stored;
   return Array.isArray(logins) ? logins.filter((each) => isObject(each) && isObject(each["tokens"])) : [];
 }
 
-/** @throws CliError USAGE when the file cannot be written */
-export async function writeLogins(logins: readonly Login[], io: Pick<CliIo, "home" | "cwd">): Promise<void> {
+/** Whether the file of the logins is encrypted. */
+export async function areEncrypted(io: Pick<CliIo, "home">): Promise<boolean> {
+  return isObject(await readStored(io));
+}
+
+async function readStored(io: Pick<CliIo, "home">): Promise<unknown> {
+  return parseJson(await readFile(loginsFile(io), "utf8").catch(() => ""));
+}
+
+async function openSealed(
+  sealed: unknown,
+  io: Omit<LoginsIo, "cwd">,
+  storage: SecretStorage | undefined,
+): Promise<unknown> {
+  const key = await findKey(storage);
+  const words = typeof sealed === "string" && key !== undefined ? unseal(sealed, key) : undefined;
+  if (words === undefined) {
+    await io.stderr.write(
+      `warning: the key of ${loginsFile(io)} is not in the system's secret storage: unlock that, or log in again\n`,
+    );
+  }
+  return parseJson(words ?? "");
+}
+
+/**
+ * Encrypts the logins when the system's secret storage keeps the key.
+ *
+ * @throws CliError USAGE when the file cannot be written
+ */
+export async function writeLogins(
+  logins: readonly Login[],
+  io: LoginsIo,
+  storage: SecretStorage | undefined = findSecretStorage(io),
+): Promise<void> {
   const file = loginsFile(io);
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   await chmod(dirname(file), 0o700);
-  await replaceFile(file, `${JSON.stringify(logins, null, 1)}\n`, io, 0o600);
+  const words = JSON.stringify(logins, null, 1);
+  const key = storage && (await obtainKey(storage));
+  const content = key === undefined ? words : JSON.stringify({ sealed: seal(words, key) });
+  await replaceFile(file, `${content}\n`, io, 0o600);
 }
 
 /** Keeps the tokens of a login in the file. */
-export function loginStore(login: Omit<Login, "tokens">, io: Pick<CliIo, "home" | "cwd">): TokenStore {
+export function loginStore(login: Omit<Login, "tokens">, io: LoginsIo): TokenStore {
   const find = async () => (await readLogins(io)).find(({ agent }) => agent === login.agent);
   return {
     get: async (key) => (await find())?.tokens[key],

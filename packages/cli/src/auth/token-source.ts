@@ -1,8 +1,7 @@
 import { type CredentialSource, createCredentials } from "@a2a-connect/auth/client";
 import type { AgentCard } from "@a2a-connect/proto";
 import type { AgentSettings } from "../agent/agent-settings.ts";
-import type { CliIo } from "../cli-io.ts";
-import { loginStore, readLogins } from "./logins.ts";
+import { type LoginsIo, loginStore, readLogins } from "./logins.ts";
 
 /**
  * Where the tokens of an agent come from, when it wants credentials and none is given: the client that `a2a.config.yaml` names, or a login
@@ -14,7 +13,7 @@ export async function findTokenSource(
   card: AgentCard,
   agent: string,
   { bearer, apiKey, client, serviceParameters }: AgentSettings,
-  io: Pick<CliIo, "home" | "cwd">,
+  io: LoginsIo,
 ): Promise<CredentialSource | undefined> {
   const isGiven = (bearer ?? apiKey ?? serviceParameters["authorization"]) !== undefined;
   if (isGiven || Object.keys(card.securitySchemes).length === 0) return undefined;
