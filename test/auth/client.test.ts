@@ -74,6 +74,40 @@ describe("a client with a secret", () => {
     });
   }
 
+  for (const binding of bindings) {
+    it(`makes a call once more when the agent no longer takes its token, over ${binding}`, async () => {
+      let revoked = "";
+      const tokens: string[] = [];
+      const gate: AuthGate = openIdConnect({ issuer: provider.issuer, audience });
+      const strict: AuthGate = {
+        ...gate,
+        verify(credentials) {
+          const token = credentials.header.get("authorization") ?? "";
+          if (tokens.at(-1) !== token) tokens.push(token);
+          return token === revoked ? { refused: "the token was taken back" } : gate.verify(credentials);
+        },
+      };
+      let time = Date.now();
+      await using server = await serveGuarded(strict);
+      const auth = createCredentials({ client: { ...client, audience }, now: () => time });
+      for (const call of ["send", "list", "run"] as const) {
+        await using caller = await connectAgent(server.url, { auth, pinBinding: binding });
+        await caller.run("hi");
+        revoked = tokens.at(-1) ?? "";
+        time += 31_000;
+        const before = tokens.length;
+        const result =
+          call === "send"
+            ? caller.sendMessage("hi")
+            : call === "run"
+              ? caller.run("hi")
+              : caller.listTasks().pages()[Symbol.asyncIterator]().next();
+        await expect(result).resolves.toBeDefined();
+        expect(tokens.length - before).toBe(1);
+      }
+    });
+  }
+
   it("asks for a token for the agent itself, with the scopes of its card", async () => {
     const auth = createCredentials({ client: { id: client.id, secret: client.secret } });
     await using caller = await connectAgent(served.url, { auth });

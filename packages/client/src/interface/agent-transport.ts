@@ -1,4 +1,4 @@
-import { OnlyMessage, onlyMessage } from "@a2a-connect/bindings/client";
+import { OnlyMessage, onlyMessage, type ReadyMessages } from "@a2a-connect/bindings/client";
 import {
   create,
   type DescMessage,
@@ -105,8 +105,11 @@ export class AgentTransport implements Transport {
       const message = await onlyMessage(input, method);
       const response = await interfaces.call(
         { method, signal, timeoutMs, header, message },
-        ({ transport, timeoutMs: leftMs, header: sent, message: asked }) =>
-          transport.stream(method, signal, leftMs, sent, new OnlyMessage(asked), values),
+        async ({ transport, timeoutMs: leftMs, header: sent, message: asked }) => {
+          const only = new OnlyMessage(asked);
+          const opened = await transport.stream(method, signal, leftMs, sent, only, values);
+          return interfaces.card.settings.auth === undefined ? opened : await withFirst(opened);
+        },
       );
       if (values?.get(abortsAtEndKey) !== true) {
         return { ...response, message: watchEnd(response.message, signal, end) };
@@ -142,6 +145,42 @@ export class AgentTransport implements Transport {
       this.#running.delete(interfaces);
       interfaces.close();
     }
+  }
+}
+
+/**
+ * A stream as of its first message. A server that refuses the caller's credentials says so there: Connect and gRPC-Web have no
+ * status before.
+ */
+async function withFirst<I extends DescMessage, O extends DescMessage>(
+  response: StreamResponse<I, O>,
+): Promise<StreamResponse<I, O>> {
+  const messages = response.message[Symbol.asyncIterator]();
+  return { ...response, message: new BegunMessages(await messages.next(), messages) };
+}
+
+/** The messages of a stream whose first one was read. */
+class BegunMessages<T> implements AsyncIterable<T>, AsyncIterator<T>, ReadyMessages<T> {
+  readonly #rest: AsyncIterator<T> & Partial<ReadyMessages<T>>;
+  #first: IteratorResult<T> | undefined;
+
+  constructor(first: IteratorResult<T>, rest: AsyncIterator<T> & Partial<ReadyMessages<T>>) {
+    this.#first = first;
+    this.#rest = rest;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<T>> {
+    const first = this.#first;
+    this.#first = undefined;
+    return first ?? (await this.#rest.next());
+  }
+
+  takeReady(): T | undefined {
+    return this.#first === undefined ? this.#rest.takeReady?.() : undefined;
   }
 }
 
