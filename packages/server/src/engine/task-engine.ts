@@ -413,7 +413,9 @@ export class TaskEngine {
       });
     }
     if (isLarge(input.message)) {
-      await nextSlice(); // testing it took long, and encoding it will, too
+      await nextSlice(); // testing it took long, and so do weighing and encoding it
+      weighMessage(input.message);
+      await nextSlice();
     }
     if (input.message.taskId === "") {
       return this.#begin(input);
