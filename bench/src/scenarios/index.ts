@@ -4,6 +4,7 @@ import { cards } from "./cards.ts";
 import { client } from "./client.ts";
 import { fanout } from "./fanout.ts";
 import { gate } from "./gate.ts";
+import { growth } from "./growth.ts";
 import { hostile } from "./hostile.ts";
 import { list } from "./list.ts";
 import { memory } from "./memory.ts";
@@ -26,6 +27,7 @@ export const scenarios: readonly Scenario[] = [
   fanout,
   stalled,
   list,
+  growth,
   memory,
   subscriptions,
   waiting,

@@ -22,7 +22,7 @@ const all: TaskQuery = {
 };
 
 const filters: readonly Partial<TaskQuery>[] = [undefined, "c0"].flatMap((contextId) =>
-  [undefined, TaskState.WORKING].flatMap((state) =>
+  [undefined, TaskState.WORKING, TaskState.COMPLETED].flatMap((state) =>
     [undefined, 3].map((since) => ({ contextId, state, since })),
   ),
 );
@@ -74,6 +74,13 @@ it.each(filters)("lists in slices what it lists at once: %o", async (filter) => 
     expect(inSlices.pages).toEqual(atOnce.pages);
     expect(inSlices.steps).toBeGreaterThan(atOnce.steps);
   }
+});
+
+it("passes no task in another state, unless that is COMPLETED", async () => {
+  using database = await openFilled();
+  const stepsOf = (state: TaskState) => listAll(database, 2, { state, limit: 100 }).steps;
+  expect([stepsOf(TaskState.FAILED), stepsOf(TaskState.WORKING)]).toEqual([1, 4]); // none, six by twos
+  expect(stepsOf(TaskState.COMPLETED)).toBe(7); // twelve by twos
 });
 
 it("passes the tasks of its slice only, in their order, by the index", async () => {

@@ -1,8 +1,9 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
+import { TaskState } from "@a2a-connect/proto";
 import { type ListCursor, type TaskPage, TaskPageBuilder, type TaskQuery } from "@a2a-connect/server/store";
 import type { Gap } from "./large-values.ts";
 import type { ListTotals } from "./list-totals.ts";
-import { prepareQuery, type Query } from "./schema.ts";
+import { notCompleted, prepareQuery, type Query } from "./schema.ts";
 import { type TaskReader, type TaskRow, taskColumns } from "./task-rows.ts";
 
 /** Answers `TaskStore.list`, a slice of the list in each step; `gaps` as in `TaskReader.task`. */
@@ -27,9 +28,9 @@ const minSliceTasks = 1_000;
 const newestFirst = "order by status_timestamp desc, task_id desc";
 
 /**
- * Lists by `tasks_by_owner` or `tasks_by_context`. Both have the order and all filters, so that counting reads no row. When
- * the total is not kept, every task of the owner or context has to be passed to count the matches, so a long list takes many
- * steps. What changes between two steps is seen or not, as between two pages.
+ * Lists by an index that has the order and all filters, so that counting reads no row. It passes the tasks of the owner, those of the
+ * context, or those in the state. When the total is not kept, all of these have to be passed to count the matches, so a long list takes
+ * many steps. What changes between two steps is seen or not, as between two pages.
  */
 export function createListTasks(
   database: DatabaseSync,
@@ -42,11 +43,10 @@ export function createListTasks(
 
   function select<Row extends object>(
     columns: string,
-    { contextId }: TaskQuery,
+    index: Passage["index"],
     conditions: readonly Condition[],
     end?: Condition,
   ): Row[] {
-    const index = contextId === undefined ? "tasks_by_owner" : "tasks_by_context";
     const where = conditions.map(({ sql }) => sql).join(" and ");
     const sql = `select ${columns} from tasks indexed by ${index} where ${where} ${end?.sql ?? ""}`;
     const query = queries.get(sql) ?? prepareQuery<Row>(database, sql);
@@ -55,26 +55,27 @@ export function createListTasks(
   }
 
   return function* (query, gaps) {
+    const { index, passed, matching } = choosePassage(query);
     const page = new TaskPageBuilder(query);
     const tally = totals.open(query);
     const isKept = tally.isDone;
     let more = false;
     // Without tasks to count, the page begins where it begins, and the first slice is what it may need.
     for (let last = isKept ? query.after : undefined, size = isKept ? minSliceTasks : sliceTasks; ; yield) {
-      const rest = [...toFilters(query), ...toPlace("<", last)];
+      const rest = [...passed, ...toPlace("<", last)];
       const oldest = toCondition("status_timestamp >= ?", query.since);
       const lastOfSlice = { sql: `${newestFirst} limit 1 offset ?`, values: [size - 1] };
       size = sliceTasks;
-      const [end] = select<PlaceRow>("status_timestamp, task_id", query, [...rest, ...oldest], lastOfSlice);
+      const [end] = select<PlaceRow>("status_timestamp, task_id", index, [...rest, ...oldest], lastOfSlice);
       last = end && { statusTimestamp: end.status_timestamp, taskId: end.task_id };
       // One of the two bounds: with both, SQLite would search by the earlier one, and pass the same tasks in each step.
       const bound = last === undefined ? oldest : toPlace(">=", last);
-      const slice = [...rest, ...bound, ...toCondition("state = ?", query.state)];
+      const slice = [...rest, ...bound, ...matching];
       if (!more) {
         const untilMore = { sql: `${newestFirst} limit ?`, values: [query.limit + 1 - page.tasks.length] };
         for (const row of select<TaskRow>(
           taskColumns,
-          query,
+          index,
           [...slice, ...toPlace("<", query.after)],
           untilMore,
         )) {
@@ -83,7 +84,7 @@ export function createListTasks(
         }
       }
       if (!isKept) {
-        const [count] = select<{ readonly total: number }>("count(*) as total", query, slice);
+        const [count] = select<{ readonly total: number }>("count(*) as total", index, slice);
         tally.add(count?.total ?? 0, last);
       }
       if (last === undefined || (isKept && more)) {
@@ -93,9 +94,25 @@ export function createListTasks(
   };
 }
 
-function toFilters({ owner: { tenant, principal }, contextId }: TaskQuery): readonly Condition[] {
+/** Which tasks a query passes, and which of them match. */
+interface Passage {
+  readonly index: "tasks_by_owner" | "tasks_by_context" | "tasks_by_state";
+  readonly passed: readonly Condition[];
+  readonly matching: readonly Condition[];
+}
+
+function choosePassage({ owner: { tenant, principal }, contextId, state }: TaskQuery): Passage {
   const owned = { sql: "tenant = ? and principal = ?", values: [tenant, principal] };
-  return [owned, ...toCondition("context_id = ?", contextId)];
+  const stated = toCondition("state = ?", state);
+  if (contextId !== undefined) {
+    const passed = [owned, ...toCondition("context_id = ?", contextId)];
+    return { index: "tasks_by_context", passed, matching: stated };
+  }
+  if (state === undefined || state === TaskState.COMPLETED) {
+    return { index: "tasks_by_owner", passed: [owned], matching: stated };
+  }
+  const indexed = { sql: notCompleted, values: [] };
+  return { index: "tasks_by_state", passed: [owned, ...stated, indexed], matching: [] };
 }
 
 function toCondition(sql: string, value: SQLInputValue | undefined): readonly Condition[] {

@@ -45,7 +45,7 @@ async function recordStatements(): Promise<readonly string[]> {
   const store = createSqliteTaskStore({ file: ":memory:" });
   const base = { owner: alice, limit: 1, maxBytes: 1, view: "head" } as const;
   for (const contextId of [undefined, "context-1"]) {
-    for (const state of [undefined, TaskState.WORKING]) {
+    for (const state of [undefined, TaskState.WORKING, TaskState.COMPLETED]) {
       for (const since of [undefined, 0]) {
         for (const after of [undefined, { statusTimestamp: 1, taskId: "a" }])
           await store.list({ ...base, contextId, state, since, after });
