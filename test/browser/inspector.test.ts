@@ -2,6 +2,7 @@
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
+import { apiKey, hashApiKey } from "@a2a-connect/auth";
 import { type ServedAgent, serve } from "@a2a-connect/node";
 import { createReferenceAgent, profileOptions } from "@a2a-connect/reference-agent";
 import { createMemoryTaskStore } from "@a2a-connect/server";
@@ -182,6 +183,30 @@ describe("the inspector", inChromium, () => {
     expect(stdout).toContain("it's `hello`");
     await page.getByRole("button", { name: "gRPC", exact: true }).click();
     await page.getByText(/^grpcurl -plaintext -H 'a2a-version: 1.0'/).waitFor();
+  });
+
+  it("sends a key in the header that the card names, and shows it nowhere", async () => {
+    const keys = { alice: { hash: await hashApiKey("alices-key") } };
+    await using guarded = await serve(createReferenceAgent("full"), {
+      store: createMemoryTaskStore(),
+      auth: { gates: { key: apiKey({ header: "X-Guest", keys }) } },
+      shutdown: false,
+    });
+    await using visitor = await browser.newPage();
+    await visitor.goto(guarded.url);
+    await visitor.getByRole("link", { name: "Card" }).click();
+    await visitor.getByLabel("API key (X-Guest)").fill("alices-key");
+    await visitor.getByRole("button", { name: "Use" }).click();
+    const shownAtOnce = (await visitor.locator("body").textContent()) ?? "";
+    await visitor.getByRole("link", { name: "Wires" }).click();
+    await visitor.getByLabel("Operation").selectOption("SendMessage");
+    await visitor.getByLabel("Request").fill(JSON.stringify(requestWith("echo hello")));
+    await visitor.getByRole("button", { name: "Call over JSON-RPC" }).click();
+    const call = visitor.getByRole("region", { name: "SendMessage over JSON-RPC", exact: true });
+    await call.locator(".wire-exchange summary").click();
+    await call.locator(".side").nth(1).getByText(/hello/).waitFor();
+    const seen = shownAtOnce + ((await visitor.locator("body").textContent()) ?? "");
+    expect([seen.toLowerCase().includes("x-guest"), seen.includes("alices-key")]).toEqual([true, false]);
   });
 
   it("is served by `a2a inspect` for agents of other servers", async () => {

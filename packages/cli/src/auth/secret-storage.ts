@@ -34,7 +34,7 @@ const patienceMs = 60_000;
 /** The system's secret storage. Undefined where none is known, and for a home directory that is not the user's own. */
 export function findSecretStorage({ home, env }: Pick<CliIo, "home" | "env">): SecretStorage | undefined {
   const tool = tools[process.platform];
-  if (tool === undefined || home !== userInfo().homedir) {
+  if (tool === undefined || home !== ownHome()) {
     return undefined;
   }
   const run = async ([command = "", ...args]: string[], input: string): Promise<string | undefined> => {
@@ -54,6 +54,15 @@ export function findSecretStorage({ home, env }: Pick<CliIo, "home" | "env">): S
     find: () => run(tool.find, ""),
     keep: async (secret) => void (await run(tool.keep, tool.input(secret))),
   };
+}
+
+/** The home directory in the system's record of the user, not `$HOME`. A container may run as a user without a record. */
+function ownHome(): string | undefined {
+  try {
+    return userInfo().homedir;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The key in the storage, made when there is none; undefined when the storage does not keep one. */

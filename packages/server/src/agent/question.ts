@@ -25,8 +25,8 @@ export interface Question extends QuestionOptions {
 /** What an agent needs credentials for. Choices and schema are for answers that are messages: a grant always fits. */
 export interface AuthRequest extends Question, AuthHint {
   /**
-   * Whether only `AgentServer.grant` continues the task: a message is answered with the request again. Default false: a
-   * message continues it, and means no more than the agent takes it to mean.
+   * Whether only `AgentServer.grant` continues the task: a message is answered with the request again, `maxRepeats` times at
+   * most. Default false: a message continues it, and means no more than the agent takes it to mean.
    */
   readonly requireGrant?: boolean;
 }

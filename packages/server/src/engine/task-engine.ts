@@ -414,7 +414,7 @@ export class TaskEngine {
     }
     if (isLarge(input.message)) {
       await nextSlice(); // testing it took long, and so do weighing and encoding it
-      weighMessage(input.message);
+      weighMessage(input.message); // what it finds is kept for the weighing below
       await nextSlice();
     }
     if (input.message.taskId === "") {
