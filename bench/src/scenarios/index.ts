@@ -6,6 +6,7 @@ import { fanout } from "./fanout.ts";
 import { gate } from "./gate.ts";
 import { growth } from "./growth.ts";
 import { hostile } from "./hostile.ts";
+import { inspector } from "./inspector.ts";
 import { list } from "./list.ts";
 import { memory } from "./memory.ts";
 import { million } from "./million.ts";
@@ -38,4 +39,5 @@ export const scenarios: readonly Scenario[] = [
   cards,
   hostile,
   gate,
+  inspector,
 ];
