@@ -6,10 +6,10 @@ import { apiKey, hashApiKey } from "@a2a-connect/auth";
 import { type ServedAgent, serve } from "@a2a-connect/node";
 import { createReferenceAgent, profileOptions } from "@a2a-connect/reference-agent";
 import { createMemoryTaskStore } from "@a2a-connect/server";
-import axe, { type AxeResults } from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { startCommand } from "../../packages/cli/test-support/run-command.ts";
+import { findFaults } from "./find-faults.ts";
 import { inChromium, launchChromium } from "./launch-chromium.ts";
 
 describe("the inspector", inChromium, () => {
@@ -230,29 +230,26 @@ describe("the inspector", inChromium, () => {
     await page.getByRole("log").getByText("hello", { exact: true }).waitFor();
   });
 
-  it.each(["light", "dark"] as const)(
-    "has no accessibility fault that axe-core calls serious, %s",
-    async (colorScheme) => {
-      await page.emulateMedia({ colorScheme });
-      await page.getByRole("heading", { name: "a2a-connect reference agent" }).waitFor();
-      expect(await findFaults(page)).toEqual([]);
-      await write(page, "ask Which colour?");
-      await page.getByText("needs input", { exact: true }).waitFor();
-      expect(await findFaults(page)).toEqual([]);
-      for (const [view, shown] of [
-        ["Card", page.getByRole("heading", { name: "Interfaces" })],
-        ["Wires", page.getByLabel("Request")],
-        ["Tasks", page.getByRole("table")],
-      ] as const) {
-        await page.getByRole("link", { name: view }).click();
-        await shown.waitFor();
-        expect(await findFaults(page), view).toEqual([]);
-      }
-      await page.getByRole("row").nth(1).getByRole("link").click();
-      await page.getByText(/^after event /).waitFor();
-      expect(await findFaults(page)).toEqual([]);
-    },
-  );
+  it("has no accessibility fault that axe-core calls serious in the dark", async () => {
+    await page.emulateMedia({ colorScheme: "dark" });
+    await page.getByRole("heading", { name: "a2a-connect reference agent" }).waitFor();
+    expect(await findFaults(page)).toEqual([]);
+    await write(page, "ask Which colour?");
+    await page.getByText("needs input", { exact: true }).waitFor();
+    expect(await findFaults(page)).toEqual([]);
+    for (const [view, shown] of [
+      ["Card", page.getByRole("heading", { name: "Interfaces" })],
+      ["Wires", page.getByLabel("Request")],
+      ["Tasks", page.getByRole("table")],
+    ] as const) {
+      await page.getByRole("link", { name: view }).click();
+      await shown.waitFor();
+      expect(await findFaults(page), view).toEqual([]);
+    }
+    await page.getByRole("row").nth(1).getByRole("link").click();
+    await page.getByText(/^after event /).waitFor();
+    expect(await findFaults(page)).toEqual([]);
+  });
 });
 
 function requestWith(text: string): object {
@@ -263,13 +260,4 @@ async function write(page: Page, text: string): Promise<void> {
   const box = page.getByRole("textbox", { name: /to the agent$/ });
   await box.fill(text);
   await box.press("Enter");
-}
-
-/** What axe-core calls serious or critical, one line each. */
-async function findFaults(page: Page): Promise<readonly string[]> {
-  await page.evaluate(axe.source);
-  const { violations } = await page.evaluate<AxeResults>("axe.run()");
-  return violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`));
 }

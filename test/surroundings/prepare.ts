@@ -19,6 +19,7 @@ const inherited = [
   "A2A_PATH",
   "A2A_RUNS",
   "A2A_REPORT",
+  "A2A_PICTURES",
 ];
 
 /** Vitest calls it before it starts the first worker, and what it returns at the end. */

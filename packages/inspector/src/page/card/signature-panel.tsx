@@ -17,6 +17,14 @@ export function SignaturePanel({ url, text }: { readonly url: string; readonly t
     return () => left.abort();
   }, [url, text, verdict]);
   const { value } = verdict;
+  if (!text.includes('"supportedInterfaces"')) {
+    return (
+      <section class="panel">
+        <h2>Signature</h2>
+        <p class="muted">This is a card of A2A 0.3: signatures are verified from 1.0 on.</p>
+      </section>
+    );
+  }
   return (
     <section class="panel">
       <h2>Signature {value === undefined ? null : <VerdictBadge verdict={value} />}</h2>

@@ -46,7 +46,8 @@ function What({ event }: { readonly event: LoggedEvent }): JSX.Element {
     case "task":
       return (
         <>
-          <StateBadge state={payload.value.status?.state ?? 0} /> created
+          <StateBadge state={payload.value.status?.state ?? 0} />{" "}
+          {event.id === 1 ? "created" : "the whole task"}
         </>
       );
     case "statusUpdate": {

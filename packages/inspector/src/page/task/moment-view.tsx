@@ -56,6 +56,8 @@ export function MomentView({ log, index }: { readonly log: TaskLog; readonly ind
 
 function TaskAt({ log, index }: { readonly log: TaskLog; readonly index: number }): JSX.Element {
   const { status, artifacts, history } = useTaskAt(log, index);
+  const message = status?.message;
+  const isInHistory = history.at(-1)?.messageId === message?.messageId;
   return (
     <>
       <p>
@@ -70,9 +72,9 @@ function TaskAt({ log, index }: { readonly log: TaskLog; readonly index: number 
           <Parts parts={message.parts} />
         </div>
       ))}
-      {status?.message === undefined || partText(status.message) === "" ? null : (
+      {message === undefined || partText(message) === "" || isInHistory ? null : (
         <div class="bubble">
-          <Parts parts={status.message.parts} />
+          <Parts parts={message.parts} />
         </div>
       )}
       {artifacts.slice(-maxArtifacts).map((artifact) => (

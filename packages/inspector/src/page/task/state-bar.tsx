@@ -18,7 +18,7 @@ export function StateBar({
   const segments = shown.current.segments.slice(-maxSegments);
   const [first] = segments;
   const last = segments.at(-1);
-  if (first === undefined || last === undefined) return null;
+  if (first === undefined || last === undefined || (first === last && isTerminal(last.state))) return null;
   const isOver = isTerminal(last.state) || !shown.current.isOpen.value;
   const endMs = isOver ? last.fromMs : Math.max(now.value, last.fromMs);
   const total = Math.max(1, endMs - first.fromMs);

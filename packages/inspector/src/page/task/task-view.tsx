@@ -87,6 +87,11 @@ export function TaskView({
       <div class="task-body">
         <div class="task-top">
           {failure === undefined ? null : <FailureNotice failure={failure} />}
+          {count > 0 && log.events[0]?.id === undefined ? (
+            <p class="muted">
+              The agent does not number its events. Those before you opened this page are not known.
+            </p>
+          ) : null}
           <Waiting log={log} shown={shown} agent={agent} />
           <StateBar shown={shown} onSelect={select} />
           <label class="scrub">

@@ -90,12 +90,12 @@ export class TaskTable {
     this.#wake();
   }
 
-  /** Keeps the table current until `close`. */
+  /** Keeps the table current until `close`, or the agent says that it has no lists. */
   open(): void {
     this.#closed = new AbortController();
     const { signal: closed } = this.#closed;
     const loop = async (): Promise<void> => {
-      while (!closed.aborted) {
+      while (!closed.aborted && this.#failure.value?.reason !== "UNSUPPORTED_OPERATION") {
         if (!document.hidden) await this.#refresh(closed);
         await this.#pause(refreshMs, closed);
       }

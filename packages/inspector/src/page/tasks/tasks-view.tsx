@@ -21,17 +21,18 @@ export function TasksView({ agent }: { readonly agent: AgentClient }): JSX.Eleme
     return () => table.close();
   }, [table]);
   const failure = table.failure.value;
+  const isKnown = failure === undefined || table.rows.value !== undefined;
   return (
     <div class="page">
       <header class="view-bar">
         <h1>Tasks</h1>
-        <Filters table={table} />
+        {isKnown ? <Filters table={table} /> : null}
         <OpenLogButton />
       </header>
       <div class="column is-wide">
-        <Counts table={table} />
+        {isKnown ? <Counts table={table} /> : null}
         {failure === undefined ? null : <FailureNotice failure={failure} />}
-        <Rows table={table} agent={agent} />
+        {isKnown ? <Rows table={table} agent={agent} /> : null}
       </div>
     </div>
   );
@@ -95,10 +96,12 @@ function Filters({ table }: { readonly table: TaskTable }): JSX.Element {
         onChange={(event) => table.change({ contextId: event.currentTarget.value.trim() })}
       />
       <span class="grow" />
-      <span class="live muted">
-        <span class="pulse" aria-hidden="true" />
-        live
-      </span>
+      {table.failure.value === undefined ? (
+        <span class="live muted">
+          <span class="pulse" aria-hidden="true" />
+          live
+        </span>
+      ) : null}
     </>
   );
 }

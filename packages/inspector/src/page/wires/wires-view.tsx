@@ -38,12 +38,15 @@ export function WiresView({ agent }: { readonly agent: AgentClient }): JSX.Eleme
   );
 }
 
-/** The interfaces by the names of their wires, the newest version of 1.0 first. */
+/** One interface for each wire: the first of 1.x; else of an older version, if the page can speak it. */
 function wiresOf({ card }: AgentClient): readonly AgentInterface[] {
+  const isCurrent = ({ protocolVersion }: AgentInterface): boolean => protocolVersion.startsWith("1.");
   const found = new Map<string, AgentInterface>();
   for (const each of card.supportedInterfaces) {
     const name = bindingName(each.protocolBinding);
-    if (!found.has(name) && each.protocolVersion.startsWith("1.")) found.set(name, each);
+    const known = found.get(name);
+    const isBetter = known === undefined || (isCurrent(each) && !isCurrent(known));
+    if (isBetter && (isCurrent(each) || spoken.includes(name))) found.set(name, each);
   }
   return [...found.values()];
 }

@@ -1,0 +1,205 @@
+// Each view of the inspector in a real browser, for each kind of agent that it meets.
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { apiKey, hashApiKey } from "@a2a-connect/auth";
+import { type ServedAgent, serve } from "@a2a-connect/node";
+import { createReferenceAgent } from "@a2a-connect/reference-agent";
+import { createMemoryTaskStore } from "@a2a-connect/server";
+import { createSelfSignedCertificate } from "@a2a-connect/testing";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startCommand } from "../../packages/cli/test-support/run-command.ts";
+import { startJsSdk03Server } from "../client/js-sdk-03-server.ts";
+import { startJsSdkServer } from "../client/js-sdk-server.ts";
+import { findFaults } from "./find-faults.ts";
+import { inChromium, launchChromium } from "./launch-chromium.ts";
+
+/** An agent, and what it does on which words. */
+interface InspectedAgent {
+  readonly what: string;
+  readonly url: () => string;
+  readonly name: string;
+  /** The key that it asks for. */
+  readonly key?: string;
+  /** Words on which it makes a task, and what is in its artifact. */
+  readonly work: readonly [words: string, made: string];
+  /** Words on which it asks, and the answers that it takes. */
+  readonly ask: readonly [words: string, ...answers: string[]];
+  /** What the Tasks view says. */
+  readonly tasks: RegExp;
+  /** What the page of a task says of its events. */
+  readonly events: RegExp;
+  readonly version: "1.0" | "0.3";
+  readonly signature: RegExp;
+}
+
+const ours = {
+  name: "a2a-connect reference agent",
+  work: ["stream 3 1", "chunk 3"],
+  ask: ["ask Which colour?", "blue"],
+  tasks: /^stream 3 1$/,
+  events: /^event 5 of 5$/,
+  version: "1.0",
+  signature: /^The card has no signature/,
+} as const;
+const ofSdk = {
+  name: "Contract agent",
+  work: ["work", "ein Wort."],
+  ask: ["ask", "Ada", "blue"],
+  events: /^The agent does not number its events\./,
+} as const;
+
+describe("the inspector", inChromium, () => {
+  const stack = new AsyncDisposableStack();
+  let browser: Browser;
+  let [open, guarded, inspected] = ["", "", ""];
+  beforeAll(async () => {
+    const certificate = createSelfSignedCertificate();
+    const keys = { alice: { hash: await hashApiKey("alices-key") } };
+    const auth = { gates: { key: apiKey({ header: "X-Guest", keys }) } };
+    const begin = (options: Parameters<typeof serve>[1]): Promise<ServedAgent> =>
+      serve(createReferenceAgent("full"), { store: createMemoryTaskStore(), shutdown: false, ...options });
+    const [own, secured, sdk, old] = await Promise.all([
+      begin({}),
+      begin({ tls: certificate, auth }),
+      startJsSdkServer(),
+      startJsSdk03Server({ rows: [1] }),
+    ]);
+    for (const each of [own, secured, sdk, old]) stack.use(each);
+    browser = stack.use(await launchChromium());
+    const command = startCommand(["inspect", sdk.url, old.url, "--port", "0"]);
+    stack.defer(async () => {
+      command.interrupt();
+      await command.result;
+    });
+    const [, url = ""] = await command.waitFor(/^Inspector: (.*)$/m);
+    [open, guarded, inspected] = [`${own.url}/`, `${secured.url}/`, url];
+  }, 60_000);
+  afterAll(() => stack.disposeAsync());
+
+  it.each<InspectedAgent>([
+    { what: "our agent", url: () => open, ...ours },
+    { what: "our agent, over TLS, with a key", url: () => guarded, key: "alices-key", ...ours },
+    {
+      what: "an agent of @a2a-js/sdk",
+      url: () => `${inspected}agents/0/`,
+      ...ofSdk,
+      tasks: /^work$/,
+      version: "1.0",
+      signature: /^The card has no signature/,
+    },
+    {
+      what: "an agent of A2A 0.3",
+      url: () => `${inspected}agents/1/`,
+      ...ofSdk,
+      tasks: /^ListTasks came with A2A 1.0, and this agent speaks an older one/,
+      version: "0.3",
+      signature: /^This is a card of A2A 0.3/,
+    },
+  ])("shows $what in every view", { timeout: 120_000 }, async (agent) => {
+    await using page = await browser.newPage({ ignoreHTTPSErrors: true });
+    const complaints: string[] = [];
+    page.on("pageerror", ({ message }) => complaints.push(message));
+    await page.goto(agent.url());
+    await page.getByRole("heading", { name: agent.name }).waitFor();
+    await look(page, agent, "start");
+
+    const [words, made] = agent.work;
+    await write(page, words);
+    if (agent.key !== undefined) {
+      await page.getByRole("link", { name: "Enter credentials" }).click();
+      await page.getByLabel("API key (X-Guest)").fill(agent.key);
+      await page.getByRole("button", { name: "Use" }).click();
+      await goTo(page, "Talk");
+      await page.getByRole("button", { name: "Send again" }).click();
+    }
+    await page.locator(".artifact").getByText(made).first().waitFor();
+    await page.getByText("completed", { exact: true }).waitFor();
+    const [question, ...answers] = agent.ask;
+    await write(page, question);
+    for (const answer of answers) {
+      await page.getByText("needs input", { exact: true }).waitFor();
+      await write(page, answer);
+      await page.locator(".bubble.is-mine").getByText(answer, { exact: true }).waitFor();
+    }
+    await page.getByText("completed", { exact: true }).nth(1).waitFor();
+    await look(page, agent, "talk");
+
+    await page
+      .getByRole("link", { name: /open task$/ })
+      .first()
+      .click();
+    await page.getByText(agent.events).waitFor();
+    await page.locator(".moment .artifact").getByText(made).first().waitFor();
+    await look(page, agent, "task");
+
+    await goTo(page, "Tasks");
+    await page.getByText(agent.tasks).first().waitFor();
+    await page.getByRole("status", { name: "Loading tasks" }).waitFor({ state: "detached" });
+    await look(page, agent, "tasks");
+
+    await goTo(page, "Wires");
+    await page.getByLabel("Operation").selectOption("SendMessage");
+    const message = { messageId: crypto.randomUUID(), role: "ROLE_USER", parts: [{ text: "echo hello" }] };
+    await page.getByLabel("Request").fill(JSON.stringify({ message }));
+    await page.getByRole("button", { name: "Call over JSON-RPC" }).click();
+    const call = page.getByRole("region", { name: "SendMessage over JSON-RPC", exact: true });
+    await call.locator(".wire-exchange summary").click();
+    await call
+      .locator(".side")
+      .nth(1)
+      .getByText(/"hello"/)
+      .waitFor();
+    await look(page, agent, "wires");
+
+    await goTo(page, "Card");
+    await page.getByRole("row", { name: new RegExp(`^JSON-RPC ${agent.version}`) }).waitFor();
+    await page.getByText(agent.signature).waitFor();
+    await look(page, agent, "card");
+    expect(complaints).toEqual([]);
+  });
+});
+
+async function goTo(page: Page, view: string): Promise<void> {
+  await page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: view }).click();
+}
+
+async function write(page: Page, text: string): Promise<void> {
+  const box = page.getByRole("textbox", { name: /to the agent$/ });
+  await box.fill(text);
+  await box.press("Enter");
+}
+
+const phone = { width: 390, height: 844 };
+const desk = { width: 1_280, height: 800 };
+const looks = [
+  { name: "light", colorScheme: "light", size: desk },
+  { name: "dark", colorScheme: "dark", size: desk },
+  { name: "phone", colorScheme: "light", size: phone },
+] as const;
+
+/** Where pictures of the views are kept for people; none are made when it is not set. */
+const pictures = process.env["A2A_PICTURES"];
+
+/** What every view must be: usable with every sense, and no wider than a phone. */
+async function look(page: Page, { what }: InspectedAgent, view: string): Promise<void> {
+  expect(await findFaults(page), view).toEqual([]);
+  for (const { name, colorScheme, size } of looks) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize(size);
+    if (pictures === undefined) continue;
+    mkdirSync(pictures, { recursive: true });
+    const path = join(pictures, `${what.replaceAll(/[^\w.]+/g, "-")}-${view}-${name}.png`);
+    await page.screenshot({ path, animations: "disabled" });
+  }
+  expect(await page.evaluate(findWide), `${view} on a phone`).toEqual([]);
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.setViewportSize(desk);
+}
+
+/** In the page: what is wider than its place. */
+function findWide(): readonly string[] {
+  return [...document.querySelectorAll("main, .page, .column, .panel")]
+    .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 1)
+    .map(({ outerHTML }) => outerHTML.slice(0, 100));
+}
