@@ -330,9 +330,11 @@ export class Ledger implements StoreWitness {
   #checkTurns({ taskId, skill, state, events, entries, inputs }: TaskLog): void {
     const isImplicit = state === TaskState.COMPLETED && events.at(-1)?.label === undefined;
     if (!isImplicit || (skill !== "queue" && skill !== "again")) return;
-    const turns = entries.filter(({ kind }) => kind === "command").map(({ payload }) => decode(payload));
+    const turns = entries
+      .filter(({ kind }) => kind === "command")
+      .map(({ payload }) => JSON.parse(decode(payload)));
     for (const { sequence, queued } of inputs) {
-      const hadTurn = turns.some((turn) => turn.includes('"turn"') && turn.includes(`"input":${sequence}}`));
+      const hadTurn = turns.some(({ type, input }) => type === "turn" && input === sequence);
       if (queued && !hadTurn) this.complain(`${taskId}: message ${sequence} never had its turn`);
     }
   }

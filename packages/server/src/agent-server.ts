@@ -29,9 +29,10 @@ import type { Gate } from "./gates/gate.ts";
 import { RateLimiter } from "./gates/rate-limits.ts";
 import { tenantGate } from "./gates/tenant-gate.ts";
 import { versionGate } from "./gates/version-gate.ts";
-import { withInspector } from "./inspector-routes.ts";
+import { isOfThisMachine, withInspector } from "./inspector-routes.ts";
 import { type Audit, AuditTrail } from "./operations/audit.ts";
 import { implementService } from "./operations/implementation.ts";
+import { mountTaskNotes } from "./operations/task-notes.ts";
 import { plainRoutes, resourceMetadataPath } from "./plain-routes.ts";
 import { PushSender } from "./push/push-sender.ts";
 import { createBaseUrls } from "./reach/base-urls.ts";
@@ -164,16 +165,22 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     access?.hasIssuers === true ? resourceUrl(reached) + resourceMetadataPath : undefined;
   const expiryClock = access?.endsStreams === true ? clock : undefined;
   const rates = options.rateLimits && new RateLimiter(options.rateLimits, clock.ticks);
-  const gates: Gate[] = [
+  const identityGates: Gate[] = [
     ...(rates === undefined ? [] : [rates.addressGate]),
     ...(access === undefined ? [] : [authGate(access, metadataUrl)]),
     ...(rates === undefined ? [] : [rates.principalGate]),
+  ];
+  const ownerGates: Gate[] = [
+    tenantGate(options.isTenant ?? (() => true), place?.tenant),
+    ...(access === undefined ? [] : [accessGate(access)]),
+  ];
+  const gates: Gate[] = [
+    ...identityGates,
     versionGate({ protocolVersions, assumeVersion: options.assumeVersion }),
     extensionGate(() => cards.capabilities.extensions),
     capabilityGate(cards.capabilities),
     fieldGate(options.maxParts ?? 1_000),
-    tenantGate(options.isTenant ?? (() => true), place?.tenant),
-    ...(access === undefined ? [] : [accessGate(access)]),
+    ...ownerGates,
   ];
   const service = implementService(
     { agent, engine, store, cards, push, longPollMs, maxPageBytes, expiryClock, rates, audit },
@@ -224,6 +231,11 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     mounts: place === undefined ? mounts : { ...mounts, rpc: false },
     wires,
     plain,
+    ...(options.inspectorPage === undefined
+      ? {}
+      : {
+          notes: mountTaskNotes({ store, gates: [...identityGates, ...ownerGates], isOfThisMachine }, wires),
+        }),
     serving: () => !draining,
     below: place?.path ?? "",
   });

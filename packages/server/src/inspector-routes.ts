@@ -97,7 +97,8 @@ function wantsHtml({ header }: HttpRequest): boolean {
 /** Fields that proxies add: behind one, a caller on this machine may be anywhere. */
 const proxyFields = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"];
 
-function isOfThisMachine({ boundToLoopback = false, url, header }: HttpRequest): boolean {
+/** Whether a caller is certainly on this machine. */
+export function isOfThisMachine({ boundToLoopback = false, url, header }: HttpRequest): boolean {
   return (
     boundToLoopback &&
     isLoopbackHost(new URL(url).hostname) &&

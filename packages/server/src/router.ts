@@ -10,6 +10,7 @@ import {
 } from "@a2a-connect/bindings/server";
 import { A2AService } from "@a2a-connect/proto";
 import { A2AService as OlderService } from "@a2a-connect/proto/a2a/v1";
+import { TaskNotesService } from "@a2a-connect/proto/a2aconnect/notes/v1";
 import { Health } from "@a2a-connect/proto/grpc/health/v1";
 import type { ServiceImplSpec } from "@connectrpc/connect";
 import type { Mounts } from "./card/interfaces.ts";
@@ -22,6 +23,8 @@ export interface RouterOptions {
   readonly wires: BindingOptions;
   /** The paths that belong to no wire; one that ends with `/*` stands for the files of a folder. */
   readonly plain: ReadonlyMap<string, HttpHandler>;
+  /** The methods of a service beside A2A, by their paths. */
+  readonly notes?: ReadonlyMap<string, HttpHandler>;
   /** Options of the gRPC health service. */
   readonly serving: () => boolean;
   /**
@@ -37,14 +40,17 @@ export interface RouterOptions {
 
 /** Decides which wire a request is for, by its path alone. Every answer is JSON or in the caller's protocol. */
 export function createRouter(options: RouterOptions): HttpHandler {
-  const { service, mounts, plain, serving, below = "" } = options;
+  const { service, mounts, plain, notes = new Map(), below = "" } = options;
   const { signpost = `the agent card is at ${below}/.well-known/agent-card.json` } = options;
   const wires = options.interceptsItself === true ? { ...options.wires, interceptors: [] } : options.wires;
   const exact = new Map<string, HttpHandler>(
-    mounts.rpc ? [...createRpcHandlers(service, wires), ...mountTools(options.wires, serving)] : [],
+    mounts.rpc ? [...createRpcHandlers(service, wires), ...mountTools(options)] : [],
   );
   for (const [path, page] of plain) {
     exact.set(below + path, readOnly(page));
+  }
+  for (const [path, handler] of notes) {
+    exact.set(below + path, handler);
   }
   if (mounts.jsonRpc !== undefined) {
     const jsonRpc = createJsonRpcHandler(service, wires);
@@ -67,11 +73,16 @@ export function createRouter(options: RouterOptions): HttpHandler {
 }
 
 /** The services that gRPC tools use besides A2A. */
-function mountTools(wires: BindingOptions, serving: () => boolean): ReadonlyMap<string, HttpHandler> {
+function mountTools({ wires, serving, notes }: RouterOptions): ReadonlyMap<string, HttpHandler> {
   return createRpcHandlers({ service: A2AService, methods: {} }, wires, (router) => {
     registerHealth(router, { serving, services: [A2AService] });
     registerReflection(router, {
-      services: [A2AService, ...(wires.olderVersions === true ? [OlderService] : []), Health],
+      services: [
+        A2AService,
+        ...(wires.olderVersions === true ? [OlderService] : []),
+        ...(notes === undefined ? [] : [TaskNotesService]),
+        Health,
+      ],
     });
   });
 }

@@ -45,12 +45,15 @@ export type Command =
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
+/** A command, and when it was written (milliseconds since 1970); older logs do not say when. */
+export type LoggedCommand = Command & { readonly at?: number };
+
 /** A command as the payload of its entry. */
-export function encodeCommand(command: Command): Uint8Array {
+export function encodeCommand(command: LoggedCommand): Uint8Array {
   return encoder.encode(JSON.stringify(command));
 }
 
 /** The command in an entry's payload. */
-export function decodeCommand(payload: Uint8Array): Command {
-  return JSON.parse(decoder.decode(payload)) as Command; // only `encodeCommand` writes them
+export function decodeCommand(payload: Uint8Array): LoggedCommand {
+  return JSON.parse(decoder.decode(payload)) as LoggedCommand; // only `encodeCommand` writes them
 }

@@ -390,7 +390,7 @@ export class LiveTask {
 
   /** Adds a note of the engine to the log; callers never see it. */
   note(command: Command): void {
-    this.#acceptNote("command", encodeCommand(command));
+    this.#acceptNote("command", encodeCommand({ ...command, at: this.#context.clock.now() }));
   }
 
   /** Adds a record of a durable executor's journal to the log; callers never see it. @returns its sequence */

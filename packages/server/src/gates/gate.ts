@@ -14,3 +14,14 @@ export interface GatedCall {
   readonly request: Message;
   readonly context: HandlerContext;
 }
+
+/** Undefined: the call has passed. A promise: a gate has to wait, and the gates after it come then. */
+export function pass(call: GatedCall, gates: readonly Gate[], first = 0): Promise<void> | undefined {
+  for (let index = first; index < gates.length; index++) {
+    const waiting = gates[index]?.(call);
+    if (waiting !== undefined) {
+      return waiting.then(() => pass(call, gates, index + 1));
+    }
+  }
+  return undefined;
+}

@@ -1,4 +1,4 @@
-import { a2aError, principalKey } from "@a2a-connect/core";
+import { a2aError, methodByName, principalKey } from "@a2a-connect/core";
 import { callerKey, RecentMap } from "@a2a-connect/core/internal";
 import { RetryInfoSchema } from "@a2a-connect/proto/google/rpc/error_details";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
@@ -98,9 +98,9 @@ export class RateLimiter {
   }
 }
 
-/** Operations of older versions call others; only what the caller has called is counted. */
+/** Operations of older versions call others; only what the caller has called is counted, in A2A or beside it. */
 function isOwnCall(operation: string, { method }: HandlerContext): boolean {
-  return method.name === operation;
+  return method.name === operation || methodByName(method.name) === undefined;
 }
 
 function callerName({ values }: HandlerContext): string | undefined {

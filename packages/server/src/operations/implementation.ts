@@ -15,7 +15,7 @@ import type { Cards } from "../card/cards.ts";
 import type { Clock } from "../engine/clock.ts";
 import type { TaskEngine } from "../engine/task-engine.ts";
 import { verifiedCallerKey } from "../gates/auth-gate.ts";
-import type { Gate, GatedCall } from "../gates/gate.ts";
+import { type Gate, pass } from "../gates/gate.ts";
 import type { RateLimiter } from "../gates/rate-limits.ts";
 import type { PushSender } from "../push/push-sender.ts";
 import type { TaskStore } from "../store/task-store.ts";
@@ -176,17 +176,6 @@ async function* streamAfter<T>(
 ): AsyncGenerator<T, void> {
   await passing;
   yield* open();
-}
-
-/** Undefined: the call has passed. A promise: a gate has to wait, and the gates after it come then. */
-function pass(call: GatedCall, gates: readonly Gate[], first = 0): Promise<void> | undefined {
-  for (let index = first; index < gates.length; index++) {
-    const waiting = gates[index]?.(call);
-    if (waiting !== undefined) {
-      return waiting.then(() => pass(call, gates, index + 1));
-    }
-  }
-  return undefined;
 }
 
 /** CancelTask: ends a task that has not ended, and returns it (spec §3.1.5). */

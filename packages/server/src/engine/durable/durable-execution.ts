@@ -359,6 +359,7 @@ export class DurableExecution implements Execution, DurableRun {
       codec: journalCodec,
       limits,
       clock,
+      isRerun: this.#plan.call === undefined,
       onStuck: (detail) => this.diverge(detail),
     });
     const { stop } = journal;

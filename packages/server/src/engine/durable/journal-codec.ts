@@ -26,6 +26,15 @@ export type OperationResult = { readonly op: string } & (
   | { readonly kind: "mistake"; readonly message: string; readonly reason: EndReason }
 );
 
+/** When a record was written, in milliseconds since 1970, for people who look at a task. Older logs do not say it. */
+export interface RecordTimes {
+  readonly at?: number;
+  /** How long the attempt at a step took, in milliseconds. */
+  readonly tookMs?: number;
+  /** When the code was started again from the log: in the first record after that. */
+  readonly resumedAt?: number;
+}
+
 /** A journal record of one operation of a durable executor. Later records of an operation replace earlier ones. */
 export type JournalRecord =
   | OperationResult
@@ -59,7 +68,7 @@ export function isResult<Entry extends JournalRecord>(
 /** Encodes a journal's records: plain values that `structuredClone` takes, and protobuf messages of known types. */
 export interface JournalCodec {
   /** @throws JournalError with the path of a value that cannot be stored */
-  encode(record: JournalRecord): Uint8Array;
+  encode(record: JournalRecord & RecordTimes): Uint8Array;
   /** @throws JournalError when it holds a message of a type that is no longer known */
   decode(payload: Uint8Array): JournalRecord;
 }

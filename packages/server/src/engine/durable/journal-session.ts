@@ -21,7 +21,9 @@ export interface JournalOptions {
   readonly emissions: number;
   readonly codec: JournalCodec;
   readonly limits: JournalLimits;
-  readonly clock: Pick<Clock, "schedule" | "nextTurn">;
+  readonly clock: Pick<Clock, "now" | "schedule" | "nextTurn">;
+  /** Whether an earlier run of the executor has begun. */
+  readonly isRerun: boolean;
   /** Called when the executor does not repeat its earlier work. */
   readonly onStuck: (detail: string) => void;
 }
@@ -37,10 +39,14 @@ export class JournalSession {
   readonly #unclaimed: Set<string>;
   /** How often this run has used each name. */
   readonly #uses = new Map<string, number>();
+  readonly #clock: Pick<Clock, "now">;
   #bytes: number;
+  #resumedAt: number | undefined;
 
-  constructor({ live, journal, emissions, codec, limits, clock, onStuck }: JournalOptions) {
+  constructor({ live, journal, emissions, codec, limits, clock, isRerun, onStuck }: JournalOptions) {
     this.#live = live;
+    this.#clock = clock;
+    this.#resumedAt = isRerun ? clock.now() : undefined;
     this.#codec = codec;
     this.#limits = limits;
     this.#records = journal.records;
@@ -77,21 +83,23 @@ export class JournalSession {
   /**
    * Adds a record to the log. It is durable with the next `live.flushed()`, and before everything emitted after it.
    *
+   * @param tookMs how long the attempt at a step took
    * @throws JournalError when it cannot be stored
    */
-  note(record: JournalRecord): void {
-    this.#append(this.#encode(record));
+  note(record: JournalRecord, tookMs?: number): void {
+    this.#append(this.#encode(record, tookMs));
   }
 
   /**
    * Adds an operation's result to the log. A `value` is returned as it was stored, because the executor must get the
    * same value in every run.
    *
+   * @param tookMs how long the attempt at a step took
    * @returns the result, which `order` gives to the executor
    * @throws JournalError when it cannot be stored
    */
-  conclude(result: OperationResult): OperationResult & { readonly sequence: number } {
-    const payload = this.#encode(result);
+  conclude(result: OperationResult, tookMs?: number): OperationResult & { readonly sequence: number } {
+    const payload = this.#encode(result, tookMs);
     const sequence = this.#append(payload);
     this.order.add(result.op, sequence);
     const stored = result.kind === "value" ? (this.#codec.decode(payload) as OperationResult) : result; // it was one
@@ -103,8 +111,13 @@ export class JournalSession {
     return [...this.#unclaimed][0];
   }
 
-  #encode(record: JournalRecord): Uint8Array {
-    const payload = this.#codec.encode(record);
+  #encode(record: JournalRecord, tookMs: number | undefined): Uint8Array {
+    const payload = this.#codec.encode({
+      ...record,
+      at: this.#clock.now(),
+      ...(tookMs === undefined ? {} : { tookMs }),
+      ...(this.#resumedAt === undefined ? {} : { resumedAt: this.#resumedAt }),
+    });
     const { maxStepBytes, maxTaskBytes } = this.#limits;
     if (payload.length > maxStepBytes) {
       throw new JournalError(
@@ -119,6 +132,7 @@ export class JournalSession {
 
   #append(payload: Uint8Array): number {
     this.#bytes += payload.length;
+    this.#resumedAt = undefined;
     return this.#live.record(payload);
   }
 }

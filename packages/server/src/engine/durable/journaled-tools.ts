@@ -117,9 +117,11 @@ async function attempt<Result>(
   // A step that began after the task was told to stop is for cleaning up: it is not told to stop again.
   const signal = options.isCleanup ? new AbortController().signal : run.signal;
   let outcome: StepOutcome;
+  const began = clock.now();
+  const tookMs = (): number => clock.now() - began;
   try {
     const value = await attemptStep(work, options.attempt, options, signal, clock);
-    outcome = storeResult(run, { op, kind: "value", value });
+    outcome = storeResult(run, { op, kind: "value", value }, tookMs());
   } catch (thrown) {
     if (run.signal.aborted && run.stopped === undefined) {
       return never(); // a shutdown or a lost task cut it off: the next holder of the task begins it anew
@@ -127,10 +129,10 @@ async function attempt<Result>(
     const mayRetry = options.isCleanup || run.stopped === undefined;
     if (mayRetry && options.attempt <= (options.retries ?? 0)) {
       const retryAt = clock.now() + backoffMs(options.backoff, options.attempt);
-      journal.note({ op, kind: "retry", attempts: options.attempt, retryAt });
+      journal.note({ op, kind: "retry", attempts: options.attempt, retryAt }, tookMs());
       outcome = { retryAt };
     } else {
-      outcome = { result: journal.conclude(toErrorResult(op, thrown, run.stopped)), thrown };
+      outcome = { result: journal.conclude(toErrorResult(op, thrown, run.stopped), tookMs()), thrown };
     }
   }
   run.heard();
@@ -139,16 +141,16 @@ async function attempt<Result>(
 }
 
 /** A value that cannot be stored is also a result: the step has run, and does not run again. */
-function storeResult(run: DurableRun, result: OperationResult): StepOutcome {
+function storeResult(run: DurableRun, result: OperationResult, tookMs: number): StepOutcome {
   try {
-    return { result: run.journal.conclude(result) };
+    return { result: run.journal.conclude(result, tookMs) };
   } catch (thrown) {
     if (!(thrown instanceof JournalError)) {
       throw thrown;
     }
     const { op } = result;
     return {
-      result: run.journal.conclude({ op, kind: "error", name: thrown.name, message: thrown.message }),
+      result: run.journal.conclude({ op, kind: "error", name: thrown.name, message: thrown.message }, tookMs),
       thrown,
     };
   }

@@ -1,0 +1,160 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { apiKey, defaultScopes, hashApiKey } from "@a2a-connect/auth";
+import { A2AService, Role } from "@a2a-connect/proto";
+import { TaskNoteKind, TaskNotesService } from "@a2a-connect/proto/a2aconnect/notes/v1";
+import { createMemoryTaskStore, defineAgent } from "@a2a-connect/server";
+
+import { Code, createClient } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type ServedAgent, serve } from "./serve.ts";
+
+const booker = defineAgent({
+  card: { name: "Booker" },
+  durable: true,
+  async *execute(task) {
+    const offer = await task.step("search", () => ({ table: 7 }));
+    await task.sleep(1);
+    const answer = yield* task.ask({ text: `Table ${offer.table}?` });
+    await task.step("book", () => `booked: ${answer.text}`);
+    yield task.artifact({ text: "done" });
+  },
+});
+
+async function start(options: Parameters<typeof serve>[1] = {}): Promise<ServedAgent> {
+  const served = await serve(booker, { store: createMemoryTaskStore(), shutdown: false, ...options });
+  onTestFinished(() => served.close({ graceMs: 0 }));
+  return served;
+}
+
+/** A caller whose requests have these header fields. */
+function callerOf({ url }: ServedAgent, fields: Readonly<Record<string, string>> = {}) {
+  const transport = createConnectTransport({
+    baseUrl: url,
+    httpVersion: "1.1",
+    interceptors: [
+      (next) => (request) => {
+        for (const [name, value] of Object.entries({ "a2a-version": "1.0", ...fields })) {
+          request.header.set(name, value);
+        }
+        return next(request);
+      },
+    ],
+  });
+  const agent = createClient(A2AService, transport);
+  return {
+    notes: createClient(TaskNotesService, transport),
+    async send(text: string, taskId = ""): Promise<string> {
+      const { payload } = await agent.sendMessage({
+        message: {
+          messageId: crypto.randomUUID(),
+          role: Role.USER,
+          parts: [{ content: { case: "text", value: text } }],
+          taskId,
+        },
+      });
+      return payload.case === "task" ? payload.value.id : "";
+    },
+  };
+}
+
+const nameOf = (kind: TaskNoteKind) =>
+  Object.entries(TaskNoteKind)
+    .find(([, value]) => value === kind)?.[0]
+    .toLowerCase();
+
+describe("the notes of a task", () => {
+  it("tell of its steps, sleeps and messages, and when its code was started again", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "a2a-notes-"));
+    onTestFinished(() => rmSync(directory, { recursive: true }));
+    const file = join(directory, "tasks.sqlite");
+    const first = await serve(booker, { file, shutdown: false });
+    const taskId = await callerOf(first).send("a table");
+    await first.close({ graceMs: 0 });
+    const second = await serve(booker, { file, shutdown: false });
+    onTestFinished(() => second.close({ graceMs: 0 }));
+    const began = Date.now();
+    const caller = callerOf(second);
+    await caller.send("yes", taskId);
+    const { notes, hasMore } = await caller.notes.listTaskNotes({ taskId });
+    expect(notes.map(({ kind, name, generation }) => `${generation} ${nameOf(kind)} ${name}`.trim())).toEqual(
+      [
+        '1 result step "search"#1',
+        "1 sleep sleep#1",
+        "1 over sleep#1",
+        "2 message",
+        "3 over answer#1",
+        '3 result step "book"#1',
+      ],
+    );
+    expect(hasMore).toBe(false);
+    const [search, sleep, , , answered] = notes;
+    expect(search?.elapsed).toBeDefined();
+    expect(sleep?.until).toBeDefined();
+    expect(search?.recordedAt).toBeDefined();
+    expect(search?.resumedAt).toBeUndefined();
+    expect(Number(answered?.resumedAt?.seconds)).toBeGreaterThanOrEqual(Math.floor(began / 1_000));
+  });
+
+  it("have payloads when they are asked for", async () => {
+    const caller = callerOf(await start());
+    const taskId = await caller.send("a table");
+    const plain = await caller.notes.listTaskNotes({ taskId });
+    expect(plain.notes.map(({ payload }) => payload).join("")).toBe("");
+    const { notes } = await caller.notes.listTaskNotes({ taskId, includePayloads: true });
+    expect(notes[0]?.payload).toBe('{"table":7}');
+  });
+
+  it("come in pages, over gRPC too, and later ones with the last token", async () => {
+    const served = await start();
+    const caller = callerOf(served);
+    const taskId = await caller.send("a table");
+    const all = await caller.notes.listTaskNotes({ taskId });
+    const grpc = createClient(TaskNotesService, createGrpcTransport({ baseUrl: served.url }));
+    const first = await grpc.listTaskNotes({ taskId, pageSize: 2 });
+    expect([first.notes.length, first.hasMore]).toEqual([2, true]);
+    const rest = await grpc.listTaskNotes({ taskId, pageToken: first.nextPageToken });
+    expect([...first.notes, ...rest.notes]).toEqual(all.notes);
+    await caller.send("yes", taskId);
+    const later = await grpc.listTaskNotes({ taskId, pageToken: rest.nextPageToken });
+    expect(later.notes.map(({ kind }) => nameOf(kind))).toEqual(["message", "over", "result"]);
+    for (const request of [
+      { taskId, pageSize: 1_001 },
+      { taskId, pageToken: "x" },
+    ]) {
+      await expect(grpc.listTaskNotes(request)).rejects.toMatchObject({ code: Code.InvalidArgument });
+    }
+  });
+
+  it("are those of the caller's own tasks, and from elsewhere only for those with the scope", async () => {
+    const keys = {
+      alice: { hash: await hashApiKey("alice") },
+      bob: { hash: await hashApiKey("bob") },
+      operator: { hash: await hashApiKey("operator"), scopes: [...defaultScopes, "a2a:tasks:notes"] },
+    };
+    const served = await start({ auth: { gates: { key: apiKey({ header: "X-Key", keys }) } } });
+    const alice = callerOf(served, { "x-key": "alice" });
+    const taskId = await alice.send("a table");
+    expect((await alice.notes.listTaskNotes({ taskId })).notes).not.toEqual([]);
+    const refusals: readonly [fields: Record<string, string>, code: Code][] = [
+      [{}, Code.Unauthenticated],
+      [{ "x-key": "bob" }, Code.NotFound],
+      [{ "x-key": "operator" }, Code.NotFound],
+      [{ "x-key": "alice", "x-forwarded-for": "192.0.2.1" }, Code.PermissionDenied],
+    ];
+    for (const [fields, code] of refusals) {
+      await expect(callerOf(served, fields).notes.listTaskNotes({ taskId })).rejects.toMatchObject({ code });
+    }
+    const far = callerOf(served, { "x-key": "operator", via: "1.1 proxy" });
+    const own = await far.send("a table");
+    expect((await far.notes.listTaskNotes({ taskId: own })).notes).not.toEqual([]);
+  });
+
+  it("are not served without the inspector", async () => {
+    const caller = callerOf(await start({ inspector: false }));
+    const taskId = await caller.send("a table");
+    await expect(caller.notes.listTaskNotes({ taskId })).rejects.toMatchObject({ code: Code.Unimplemented });
+  });
+});

@@ -1,0 +1,197 @@
+import type { HttpHandler, HttpRequest } from "@a2a-connect/bindings";
+import { type BindingOptions, createRpcHandlers } from "@a2a-connect/bindings/server";
+import { invalidParams, methods, principalKey } from "@a2a-connect/core";
+import { A2AService } from "@a2a-connect/proto";
+import {
+  type TaskNote,
+  TaskNoteKind,
+  TaskNoteSchema,
+  TaskNotesService,
+} from "@a2a-connect/proto/a2aconnect/notes/v1";
+import { create } from "@bufbuild/protobuf";
+import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
+import { parse } from "devalue";
+import { decodeCommand, type LoggedCommand } from "../engine/command.ts";
+import type { JournalRecord, RecordTimes } from "../engine/durable/journal-codec.ts";
+import { taskNotFound } from "../engine/task-not-found.ts";
+import { type Gate, type GatedCall, pass } from "../gates/gate.ts";
+import type { LogEntry, LogTail, TaskStore } from "../store/task-store.ts";
+import { ownerOf } from "./operation.ts";
+import { formatPageToken, parsePageToken } from "./page-token.ts";
+
+/** What the service reads, and who may call it. */
+export interface TaskNotesOptions {
+  readonly store: Pick<TaskStore, "entries" | "weigh">;
+  /** The gates that find out who calls, which tasks are theirs, and whether they may read them. */
+  readonly gates: readonly Gate[];
+  /** Whether a caller is certainly on this machine. */
+  readonly isOfThisMachine: (request: HttpRequest) => boolean;
+}
+
+const pageSizes = { default: 100, max: 1_000 };
+
+/** Longest payload that is shown, in characters. */
+const maxPayload = 64 * 1024;
+
+/** The scope that callers from other machines need to read notes. */
+export const notesScope = "a2a:tasks:notes";
+
+/**
+ * The service by its paths. Callers read notes where GetTask would show them the task; from other machines, or through a proxy,
+ * only with `notesScope`.
+ */
+export function mountTaskNotes(
+  options: TaskNotesOptions,
+  wires: BindingOptions,
+): ReadonlyMap<string, HttpHandler> {
+  const mount = (gates: readonly Gate[]): ReadonlyMap<string, HttpHandler> =>
+    createRpcHandlers({ service: A2AService, methods: {} }, wires, (router) =>
+      registerTaskNotes(router, { ...options, gates }),
+    );
+  const own = mount(options.gates);
+  const foreign = mount([...options.gates, notesGate]);
+  return new Map(
+    [...own].map(([path, handler]) => [
+      path,
+      (request) => (options.isOfThisMachine(request) ? handler : (foreign.get(path) ?? handler))(request),
+    ]),
+  );
+}
+
+/** @throws ConnectError PermissionDenied for callers without the scope */
+function notesGate({ context }: GatedCall): void {
+  const { scopes = [] } = context.values.get(principalKey);
+  if (!scopes.includes(notesScope)) {
+    throw new ConnectError(
+      `notes of tasks are read on the machine of the agent, or with the scope ${notesScope}`,
+      Code.PermissionDenied,
+    );
+  }
+}
+
+function registerTaskNotes(
+  router: ConnectRouter,
+  { store, gates }: Pick<TaskNotesOptions, "store" | "gates">,
+): void {
+  router.service(TaskNotesService, {
+    async listTaskNotes(request, context: HandlerContext) {
+      await pass({ method: methods.getTask, request, context }, gates);
+      const { taskId, pageSize, pageToken, includePayloads } = request;
+      if (pageSize < 0 || pageSize > pageSizes.max) {
+        throw invalidParams({ field: "pageSize", description: `must be 0 to ${pageSizes.max}` });
+      }
+      const owner = ownerOf(context);
+      const scope = [owner.tenant, owner.principal, "notes", taskId];
+      const after = pageToken === "" ? { sequence: 0, generation: 0 } : readPosition(pageToken, scope);
+      if ((await store.weigh(owner, taskId)) === undefined) {
+        throw taskNotFound(taskId);
+      }
+      const page = await store.entries(owner, taskId, after, "notes", pageSize || pageSizes.default);
+      const before = after.sequence - after.generation;
+      return {
+        // The log has no gaps: what is no note before an entry is an event.
+        notes: page.entries.map((entry, index) =>
+          describe(entry, entry.sequence - before - index - 1, includePayloads),
+        ),
+        nextPageToken: formatPageToken([page.end.sequence, page.end.generation], scope),
+        hasMore: page.more,
+      };
+    },
+  });
+}
+
+function readPosition(token: string, scope: readonly (string | number)[]): LogTail {
+  const [sequence, generation] = parsePageToken(token, scope);
+  if (!Number.isSafeInteger(sequence) || !Number.isSafeInteger(generation)) {
+    throw invalidParams({ field: "pageToken", description: "has no position in a log" });
+  }
+  return { sequence: Number(sequence), generation: Number(generation) };
+}
+
+function describe(entry: LogEntry, generation: number, withPayload: boolean): TaskNote {
+  const { sequence, kind, payload } = entry;
+  const note = create(TaskNoteSchema, {
+    sequence: BigInt(sequence),
+    generation: BigInt(generation),
+    payloadBytes: payload.length,
+  });
+  switch (kind) {
+    case "command":
+      return Object.assign(note, describeCommand(decodeCommand(payload), withPayload));
+    case "journal":
+      return Object.assign(note, describeRecord(payload, withPayload));
+    default:
+      return Object.assign(note, { kind: TaskNoteKind.MESSAGE });
+  }
+}
+
+const commandKinds: Readonly<Record<LoggedCommand["type"], TaskNoteKind>> = {
+  call: TaskNoteKind.CALL,
+  queued: TaskNoteKind.QUEUED,
+  grant: TaskNoteKind.GRANTED,
+  turn: TaskNoteKind.TURN,
+  waiting: TaskNoteKind.WAITING,
+  begun: TaskNoteKind.BEGUN,
+  restart: TaskNoteKind.RESTARTED,
+  stop: TaskNoteKind.STOPPED,
+  "deadline-passed": TaskNoteKind.DEADLINE_PASSED,
+  "timer-moved": TaskNoteKind.TIMER,
+};
+
+/** Commands have credentials and grants, which are never shown. */
+function describeCommand(command: LoggedCommand, withPayload: boolean): Partial<TaskNote> {
+  const { type, at } = command;
+  return {
+    kind: commandKinds[type],
+    ...(at === undefined ? {} : { recordedAt: timestampFromMs(at) }),
+    ...(type === "stop" ? { name: command.cause } : {}),
+    ...(withPayload && "input" in command ? { payload: JSON.stringify({ message: command.input }) } : {}),
+  };
+}
+
+const recordKinds: Readonly<Record<JournalRecord["kind"], TaskNoteKind>> = {
+  value: TaskNoteKind.RESULT,
+  error: TaskNoteKind.FAILURE,
+  aborted: TaskNoteKind.ABORTED,
+  over: TaskNoteKind.OVER,
+  mistake: TaskNoteKind.MISTAKE,
+  remembered: TaskNoteKind.REMEMBERED,
+  sleep: TaskNoteKind.SLEEP,
+  retry: TaskNoteKind.RETRY,
+};
+
+const decoder = new TextDecoder();
+
+/** Messages and errors by their type alone: their classes and schemas are the agent's. */
+const revivers = {
+  Message: ([typeName]: [string]) => ({ $typeName: typeName }),
+  Error: ([name, message]: [string, string]) => ({ name, message }),
+};
+
+function describeRecord(payload: Uint8Array, withPayload: boolean): Partial<TaskNote> {
+  const record = parse(decoder.decode(payload), revivers) as JournalRecord & RecordTimes; // the journal wrote it
+  const { kind, op, at, tookMs, resumedAt } = record;
+  const until = kind === "sleep" ? record.until : kind === "retry" ? record.retryAt : undefined;
+  return {
+    kind: recordKinds[kind],
+    name: op,
+    ...(at === undefined ? {} : { recordedAt: timestampFromMs(at) }),
+    ...(tookMs === undefined ? {} : { elapsed: durationFromMs(tookMs) }),
+    ...(resumedAt === undefined ? {} : { resumedAt: timestampFromMs(resumedAt) }),
+    ...(until === undefined ? {} : { until: timestampFromMs(until) }),
+    ...(kind === "retry" ? { attempts: record.attempts } : {}),
+    ...(withPayload ? { payload: payloadOf(record) } : {}),
+  };
+}
+
+/** What an operation gave, or why it failed. */
+function payloadOf(record: JournalRecord): string {
+  const content =
+    "value" in record ? record.value : "message" in record ? { message: record.message } : undefined;
+  try {
+    return JSON.stringify(content)?.slice(0, maxPayload) ?? "";
+  } catch {
+    return '"a value that JSON cannot express"';
+  }
+}
