@@ -142,6 +142,26 @@ describe("the inspector", inChromium, () => {
     await page.locator(".view-bar .is-completed").waitFor();
   });
 
+  it("shows what the code of a durable task did, with what it stored", async () => {
+    await write(page, "steps 3 1");
+    await page.getByText("completed", { exact: true }).waitFor();
+    await page.getByRole("link", { name: /open task$/ }).click();
+    const work = page.getByRole("region", { name: "What the agent's code did" });
+    await work.getByRole("button", { name: /^step .*#1: / }).waitFor();
+    expect(await work.getByRole("button", { name: /^step / }).count()).toBe(3);
+    expect(await work.getByRole("button", { name: /^began: / }).count()).toBe(1);
+    await work
+      .getByRole("button", { name: /^step .*#1: / })
+      .first()
+      .click();
+    await page.getByText(/^event 1 of/).waitFor();
+    await work.getByText(/^\d+ notes of the agent's code$/).click();
+    const row = work.getByRole("row").filter({ hasText: "result" }).first();
+    await row.getByRole("button").click();
+    await row.locator("code").nth(1).waitFor();
+    expect(await findFaults(page)).toEqual([]);
+  });
+
   it("shows the card, for people and as JSON", async () => {
     await page.getByRole("link", { name: "Card" }).click();
     await page.getByRole("cell", { name: "gRPC-Web" }).first().waitFor();

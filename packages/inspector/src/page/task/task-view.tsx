@@ -19,6 +19,7 @@ import { EventRow } from "./event-row.tsx";
 import { MomentView } from "./moment-view.tsx";
 import { StateBar } from "./state-bar.tsx";
 import { TaskLog } from "./task-log.ts";
+import { WorkView } from "./work-view.tsx";
 
 const rowHeight = 34;
 
@@ -94,6 +95,7 @@ export function TaskView({
           ) : null}
           <Waiting log={log} shown={shown} agent={agent} />
           <StateBar shown={shown} onSelect={select} />
+          {agent === undefined ? null : <WorkView log={log} onSelect={select} />}
           <label class="scrub">
             <span class="hidden">Event</span>
             <input
