@@ -181,6 +181,21 @@ describe("the inspector", inChromium, () => {
     await call.getByText(/resumes after event/).waitFor();
   });
 
+  it("shows two subscribers of a task side by side, and both get every event", async () => {
+    await page.getByRole("link", { name: "Wires" }).click();
+    await page.getByLabel("Request").fill(JSON.stringify(requestWith("stream 20 60")));
+    await page.getByRole("button", { name: "Call over JSON-RPC" }).click();
+    await page.getByRole("button", { name: "Add a subscriber" }).first().click();
+    const calls = [
+      page.getByRole("region", { name: "SendStreamingMessage over JSON-RPC", exact: true }),
+      page.getByRole("region", { name: "SubscribeToTask over HTTP+JSON", exact: true }),
+    ];
+    for (const call of calls)
+      await call.getByText("22 events over 1 connection; the last one is number 22.").waitFor();
+    const [left, right] = await Promise.all(calls.map((call) => call.boundingBox()));
+    expect([left?.y === right?.y, (left?.x ?? 0) < (right?.x ?? 0)]).toEqual([true, true]);
+  });
+
   it("makes the same call over every wire, and writes commands that make it", async () => {
     await page.getByRole("link", { name: "Wires" }).click();
     await page.getByLabel("Operation").selectOption("SendMessage");

@@ -11,7 +11,14 @@ import type { Exchange } from "./recording.ts";
 import type { WireCall } from "./wire-call.ts";
 
 /** A call: what it brought, and each request that it took. */
-export function CallPanel({ call }: { readonly call: WireCall }): JSX.Element {
+export function CallPanel({
+  call,
+  onSubscribe,
+}: {
+  readonly call: WireCall;
+  /** Begins another stream of the same task, to be compared with this one. */
+  readonly onSubscribe: (call: WireCall) => void;
+}): JSX.Element {
   const exchanges = call.recording.shown.value.current;
   const { count, gaps, messages } = call.shown.value.current.outcome;
   const isOpen = call.isOpen.value;
@@ -28,6 +35,11 @@ export function CallPanel({ call }: { readonly call: WireCall }): JSX.Element {
           {call.method.name} <span class="tag">{bindingName(call.wire.protocolBinding)}</span>
         </h2>
         <span class="grow" />
+        {isOpen && call.taskId !== "" ? (
+          <button type="button" class="button small" onClick={() => onSubscribe(call)}>
+            Add a subscriber
+          </button>
+        ) : null}
         {isOpen && call.method.streaming ? (
           <button
             type="button"

@@ -1,7 +1,12 @@
 import { type AgentClient, connectAgent, type TaskStream } from "@a2a-connect/client";
 import type { MethodLocalName, RpcMethod } from "@a2a-connect/core";
 import { formatMessage, parseMessage } from "@a2a-connect/core/internal";
-import { type AgentInterface, SendMessageRequestSchema, StreamResponseSchema } from "@a2a-connect/proto";
+import {
+  type AgentInterface,
+  SendMessageRequestSchema,
+  type StreamResponse,
+  StreamResponseSchema,
+} from "@a2a-connect/proto";
 import type { JsonObject, JsonValue, Message } from "@bufbuild/protobuf";
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { explain, type Failure } from "../session/failure.ts";
@@ -36,6 +41,7 @@ export class WireCall {
   readonly #failure = signal<Failure | undefined>(undefined);
   readonly #isOpen = signal(true);
   readonly #messages: { id: number | undefined; json: JsonValue }[] = [];
+  #taskId = "";
   #count = 0;
   #gaps = 0;
   readonly #framed: Framed<WireCall> = createFramed<WireCall>(this);
@@ -52,6 +58,11 @@ export class WireCall {
 
   get outcome(): Outcome {
     return { messages: this.#messages, count: this.#count, gaps: this.#gaps };
+  }
+
+  /** The task that the stream is about; empty until that is known. */
+  get taskId(): string {
+    return this.#taskId;
   }
 
   get failure(): ReadonlySignal<Failure | undefined> {
@@ -103,6 +114,7 @@ export class WireCall {
     const stream = openStream(agent, localName, this.request, signal);
     const breathe = createBreath();
     for await (const response of stream) {
+      this.#taskId = taskIdOf(response) ?? this.#taskId;
       this.#take(stream.lastEventId, formatMessage(StreamResponseSchema, response));
       if (breathe.isDue()) await breathe();
     }
@@ -116,6 +128,10 @@ export class WireCall {
     this.#count += 1;
     this.#framed.changed();
   }
+}
+
+function taskIdOf({ payload }: StreamResponse): string | undefined {
+  return payload.case === "task" ? payload.value.id : payload.value?.taskId;
 }
 
 function urlOf(input: RequestInfo | URL): string {

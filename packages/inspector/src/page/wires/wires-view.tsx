@@ -30,12 +30,25 @@ export function WiresView({ agent }: { readonly agent: AgentClient }): JSX.Eleme
       </header>
       <div class="column is-wide">
         <CallForm agent={agent} />
-        {calls.value.map((call) => (
-          <CallPanel key={call.key} call={call} />
-        ))}
+        <div class="calls">
+          {calls.value.map((call) => (
+            <CallPanel key={call.key} call={call} onSubscribe={(to) => subscribe(agent, to)} />
+          ))}
+        </div>
       </div>
     </div>
   );
+}
+
+/** Begins another stream of a call's task beside it, over the next wire. */
+function subscribe(agent: AgentClient, call: WireCall): void {
+  const wires = wiresOf(agent).filter(({ protocolBinding }) => spoken.includes(bindingName(protocolBinding)));
+  const at = wires.findIndex(({ protocolBinding }) => protocolBinding === call.wire.protocolBinding);
+  const wire = wires[(at + 1) % wires.length] ?? call.wire;
+  const beside = new WireCall(methods.subscribeToTask, { id: call.taskId }, wire);
+  void beside.run();
+  const place = calls.value.indexOf(call) + 1;
+  calls.value = calls.value.toSpliced(place, 0, beside).slice(0, maxCalls);
 }
 
 /** One interface for each wire: the first of 1.x; else of an older version, if the page can speak it. */
