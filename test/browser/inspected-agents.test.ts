@@ -31,6 +31,8 @@ interface InspectedAgent {
   readonly events: RegExp;
   readonly version: "1.0" | "0.3";
   readonly signature: RegExp;
+  /** Wires over which a call is made. */
+  readonly wires: readonly string[];
 }
 
 const ours = {
@@ -41,6 +43,7 @@ const ours = {
   events: /^event 5 of 5$/,
   version: "1.0",
   signature: /^The card has no signature/,
+  wires: ["JSON-RPC"],
 } as const;
 const ofSdk = {
   name: "Contract agent",
@@ -87,6 +90,7 @@ describe("the inspector", inChromium, () => {
       tasks: /^work$/,
       version: "1.0",
       signature: /^The card has no signature/,
+      wires: ["JSON-RPC", "gRPC"],
     },
     {
       what: "an agent of A2A 0.3",
@@ -95,6 +99,7 @@ describe("the inspector", inChromium, () => {
       tasks: /^ListTasks came with A2A 1.0, and this agent speaks an older one/,
       version: "0.3",
       signature: /^This is a card of A2A 0.3/,
+      wires: ["HTTP+JSON"],
     },
   ])("shows $what in every view", { timeout: 120_000 }, async (agent) => {
     await using page = await browser.newPage({ ignoreHTTPSErrors: true });
@@ -142,14 +147,17 @@ describe("the inspector", inChromium, () => {
     await page.getByLabel("Operation").selectOption("SendMessage");
     const message = { messageId: crypto.randomUUID(), role: "ROLE_USER", parts: [{ text: "echo hello" }] };
     await page.getByLabel("Request").fill(JSON.stringify({ message }));
-    await page.getByRole("button", { name: "Call over JSON-RPC" }).click();
-    const call = page.getByRole("region", { name: "SendMessage over JSON-RPC", exact: true });
-    await call.locator(".wire-exchange summary").click();
-    await call
-      .locator(".side")
-      .nth(1)
-      .getByText(/"hello"/)
-      .waitFor();
+    for (const wire of agent.wires) {
+      await page.getByRole("button", { name: wire, exact: true }).click();
+      await page.getByRole("button", { name: `Call over ${wire}` }).click();
+      const call = page.getByRole("region", { name: `SendMessage over ${wire}`, exact: true });
+      await call.locator(".wire-exchange summary").click();
+      await call
+        .locator(".side")
+        .nth(1)
+        .getByText(/"hello"/)
+        .waitFor();
+    }
     await look(page, agent, "wires");
 
     await goTo(page, "Card");

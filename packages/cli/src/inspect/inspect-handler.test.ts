@@ -24,6 +24,9 @@ describe("what a2a inspect serves", () => {
       readCard: async () => (await fetch(cardUrl)).text(),
       fetch,
       guardedFetch: () => Promise.reject(new Error("no other server is to be called")),
+      openGrpc: () => {
+        throw new Error("gRPC is tried in test/browser");
+      },
     };
     const page = { html: "<head><title>Page</title></head>", files: new Map() };
     const listener = stack.use(await listen(createInspectHandler([inspected], async () => page)));

@@ -1,7 +1,9 @@
 import type { HttpHandler, HttpRequest, HttpResponse } from "@a2a-connect/bindings";
 import { chunksOf, isLoopbackHost, parseForeignUrl, readAtMost } from "@a2a-connect/core/internal";
 import { folderOf, type InspectorPage, withInspector } from "@a2a-connect/server/internal";
+import type { Transport } from "@connectrpc/connect";
 import { isObject, parseJson } from "../json.ts";
+import { createGrpcBridge } from "./grpc-bridge.ts";
 
 /** An agent that is looked at. */
 export interface InspectedAgent {
@@ -14,6 +16,8 @@ export interface InspectedAgent {
   readonly fetch: typeof fetch;
   /** Calls other servers that the card names: those that the platform's guard allows. */
   readonly guardedFetch: typeof fetch;
+  /** Opens gRPC at an address of the card, which the same guard judges. @throws Error for one that is none */
+  readonly openGrpc: (url: string) => Transport;
 }
 
 /** Longest request that is forwarded. */
@@ -75,9 +79,22 @@ function createSite(
       },
     },
   );
+  const bridges = new Map<string, ReadonlyMap<string, HttpHandler>>();
+  const findBridge = async (): Promise<ReadonlyMap<string, HttpHandler> | undefined> => {
+    if (card === "") await readCard();
+    const url = grpcUrl(card);
+    if (url === undefined) return undefined;
+    const bridge = bridges.get(url) ?? createGrpcBridge(agent.openGrpc(url));
+    bridges.set(url, bridge);
+    return bridge;
+  };
   return async (request, path) => {
     const page = pages.get(path) ?? pages.get(folderOf(path));
     if (page !== undefined) return page(request);
+    if (path.startsWith("/grpc/")) {
+      const call = (await findBridge())?.get(path.slice("/grpc".length));
+      return call === undefined ? answer(404, "the card has no such operation over gRPC") : call(request);
+    }
     const [, target = "", rest = ""] = /^\/forward\/([^/]+)(\/.*)$/.exec(path) ?? [];
     const origin = parseForeignUrl(decode(target))?.origin;
     if (origin === undefined) return answer(404, "there is nothing here; the inspector is at /");
@@ -123,6 +140,19 @@ function fetchFor(
 ): typeof globalThis.fetch | undefined {
   if (origin === cardUrl?.origin) return fetch;
   return namedOrigins(card).has(origin) ? guardedFetch : undefined;
+}
+
+/** The address of the card's first gRPC interface of 1.x. */
+function grpcUrl(text: string): string | undefined {
+  const card = parseJson(text);
+  const interfaces = isObject(card) ? card["supportedInterfaces"] : undefined;
+  const found = (Array.isArray(interfaces) ? interfaces : []).find(
+    (each) =>
+      isObject(each) &&
+      each["protocolBinding"] === "GRPC" &&
+      String(each["protocolVersion"]).startsWith("1."),
+  );
+  return isObject(found) && typeof found["url"] === "string" ? found["url"] : undefined;
 }
 
 /** The origins of the card's interfaces: of 1.0, and where earlier cards have them. */

@@ -1,5 +1,6 @@
 import { type Listener, listen } from "@a2a-connect/node";
 import { nodePlatform } from "@a2a-connect/node/client";
+import type { Transport } from "@connectrpc/connect";
 import type { CommandContext } from "../context.ts";
 import { runServer } from "../serve/run-server.ts";
 import { createInspectHandler, type InspectedAgent } from "./inspect-handler.ts";
@@ -50,14 +51,25 @@ async function findAgent(
   const cardUrl = url === undefined ? undefined : new URL(url);
   const platform = nodePlatform({
     tls: settings.insecure ? { insecure: true } : {},
+    untrusted: true,
     ...(cardUrl === undefined ? {} : { cardUrl }),
   });
   opened.defer(() => platform.close());
+  const openGrpc = (address: string): Transport => {
+    const grpc = platform.transports?.find(
+      ({ binding, versions }) => binding === "GRPC" && versions === undefined,
+    );
+    if (grpc === undefined) throw new Error("this platform has no gRPC");
+    const limits = { maxResponseBytes: 64 * 2 ** 20, connectTimeoutMs: 10_000 };
+    const open = grpc.open({ url: address, fetch: globalThis.fetch, interceptors: [], ...limits });
+    opened.defer(() => open.close());
+    return open.transport;
+  };
   const { fetch = globalThis.fetch, guardedFetch = fetch } = platform;
   const readCard = async (): Promise<string> => {
     if (cardUrl === undefined) return text;
     const response = await fetch(cardUrl, { headers: { accept: "application/json" } });
     return response.ok ? await response.text() : text;
   };
-  return { name, readCard, cardUrl, fetch, guardedFetch };
+  return { name, readCard, cardUrl, fetch, guardedFetch, openGrpc };
 }

@@ -1,6 +1,6 @@
 import { type AgentClient, connectAgent, type TaskStream } from "@a2a-connect/client";
 import type { MethodLocalName, RpcMethod } from "@a2a-connect/core";
-import { formatMessage, parseMessage } from "@a2a-connect/core/internal";
+import { formatMessage, grpcWebBinding, parseMessage } from "@a2a-connect/core/internal";
 import {
   type AgentInterface,
   SendMessageRequestSchema,
@@ -9,8 +9,9 @@ import {
 } from "@a2a-connect/proto";
 import type { JsonObject, JsonValue, Message } from "@bufbuild/protobuf";
 import { type ReadonlySignal, signal } from "@preact/signals";
+import { bindingName } from "../content/binding-name.ts";
 import { explain, type Failure } from "../session/failure.ts";
-import { cardUrl } from "../session/page-facts.ts";
+import { cardUrl, forwardUrl } from "../session/page-facts.ts";
 import { pageFetch } from "../session/page-fetch.ts";
 import { takeStreamSlot } from "../session/stream-slots.ts";
 import { createBreath, createFramed, type Framed } from "../ui/frame.ts";
@@ -80,10 +81,11 @@ export class WireCall {
   /** Makes the call with a client that knows this wire alone. */
   async run(): Promise<void> {
     try {
-      const { protocolBinding, protocolVersion } = this.wire;
+      const { protocolBinding, protocolVersion } = bridged(this.wire);
       await using agent = await connectAgent(cardUrl, {
         // The card is no part of the call.
-        fetch: (input, init) => (urlOf(input) === cardUrl ? pageFetch : this.recording.fetch)(input, init),
+        fetch: (input, init) =>
+          urlOf(input) === cardUrl ? this.#readCard() : this.recording.fetch(input, init),
         pinBinding: protocolBinding,
         pinVersion: protocolVersion,
         retry: { initialDelayMs: 400 },
@@ -95,6 +97,18 @@ export class WireCall {
       this.#isOpen.value = false;
       this.#framed.changed();
     }
+  }
+
+  /** The card as it is; for a call over gRPC with the bridge in place of its interfaces. */
+  async #readCard(): Promise<Response> {
+    const response = await pageFetch(cardUrl);
+    const wire = bridged(this.wire);
+    if (wire === this.wire) return response;
+    const { url, protocolBinding, protocolVersion } = wire;
+    return Response.json({
+      ...(await response.json()),
+      supportedInterfaces: [{ url, protocolBinding, protocolVersion }],
+    });
   }
 
   async #call(agent: AgentClient): Promise<void> {
@@ -128,6 +142,21 @@ export class WireCall {
     this.#count += 1;
     this.#framed.changed();
   }
+}
+
+/** Whether the page can make calls over a wire. Of gRPC it cannot read the trailers: `a2a inspect` speaks it for the page. */
+export function canSpeak({ protocolBinding }: AgentInterface): boolean {
+  const name = bindingName(protocolBinding);
+  return spoken.includes(name) || (name === "gRPC" && forwardUrl !== undefined);
+}
+
+const spoken = ["JSON-RPC", "HTTP+JSON", "Connect", "gRPC-Web"];
+
+/** The interface that the page calls for another one: gRPC-Web at `a2a inspect`, which calls the agent over gRPC. */
+function bridged(wire: AgentInterface): AgentInterface {
+  return bindingName(wire.protocolBinding) !== "gRPC"
+    ? wire
+    : { ...wire, url: new URL("grpc", document.baseURI).href, protocolBinding: grpcWebBinding, tenant: "" };
 }
 
 function taskIdOf({ payload }: StreamResponse): string | undefined {

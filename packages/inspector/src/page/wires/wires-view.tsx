@@ -9,10 +9,7 @@ import { bindingName } from "../content/binding-name.ts";
 import { exchanges } from "../talk/conversation.ts";
 import { CallPanel } from "./call-panel.tsx";
 import { CommandList } from "./command-list.tsx";
-import { WireCall } from "./wire-call.ts";
-
-/** Wires that a page can speak. Of gRPC it cannot read the trailers, so it has commands to copy. */
-const spoken = ["JSON-RPC", "HTTP+JSON", "Connect", "gRPC-Web"];
+import { canSpeak, WireCall } from "./wire-call.ts";
 
 /** Calls that are shown. */
 const maxCalls = 6;
@@ -42,7 +39,7 @@ export function WiresView({ agent }: { readonly agent: AgentClient }): JSX.Eleme
 
 /** Begins another stream of a call's task beside it, over the next wire. */
 function subscribe(agent: AgentClient, call: WireCall): void {
-  const wires = wiresOf(agent).filter(({ protocolBinding }) => spoken.includes(bindingName(protocolBinding)));
+  const wires = wiresOf(agent).filter(canSpeak);
   const at = wires.findIndex(({ protocolBinding }) => protocolBinding === call.wire.protocolBinding);
   const wire = wires[(at + 1) % wires.length] ?? call.wire;
   const beside = new WireCall(methods.subscribeToTask, { id: call.taskId }, wire);
@@ -59,7 +56,7 @@ function wiresOf({ card }: AgentClient): readonly AgentInterface[] {
     const name = bindingName(each.protocolBinding);
     const known = found.get(name);
     const isBetter = known === undefined || (isCurrent(each) && !isCurrent(known));
-    if (isBetter && (isCurrent(each) || spoken.includes(name))) found.set(name, each);
+    if (isBetter && (isCurrent(each) || name !== "gRPC")) found.set(name, each);
   }
   return [...found.values()];
 }
@@ -73,7 +70,7 @@ function CallForm({ agent }: { readonly agent: AgentClient }): JSX.Element {
   const written = useSignal(exampleOf(methods.sendStreamingMessage, agent));
   const problem = useSignal("");
   const wire = wires.find(({ protocolBinding }) => bindingName(protocolBinding) === wireName.value);
-  const canSpeak = spoken.includes(wireName.value);
+  const isSpoken = wire !== undefined && canSpeak(wire);
 
   const read = (): JsonObject | undefined => {
     try {
@@ -158,25 +155,18 @@ function CallForm({ agent }: { readonly agent: AgentClient }): JSX.Element {
         </p>
       )}
       <div class="call-row">
-        {canSpeak ? (
+        {isSpoken ? (
           <button type="submit" class="button is-primary">
             Call over {wireName.value}
           </button>
         ) : (
           <p class="muted">A page cannot speak {wireName.value}: copy a command.</p>
         )}
-        <button
-          type="button"
-          class="button"
-          onClick={() =>
-            begin(wires.filter(({ protocolBinding }) => spoken.includes(bindingName(protocolBinding))))
-          }
-        >
-          Call over all{" "}
-          {wires.filter(({ protocolBinding }) => spoken.includes(bindingName(protocolBinding))).length}
+        <button type="button" class="button" onClick={() => begin(wires.filter(canSpeak))}>
+          Call over all {wires.filter(canSpeak).length}
         </button>
       </div>
-      {canSpeak || wire === undefined ? null : (
+      {isSpoken || wire === undefined ? null : (
         <CommandList method={operation.value} request={parsed(written.value)} wire={wire} sent={undefined} />
       )}
     </form>
