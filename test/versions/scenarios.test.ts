@@ -234,6 +234,16 @@ describe("the log of a task", () => {
   });
 });
 
+/** A note without the times in it, which are members of a command, and values that a record of the journal names by their index. */
+function withoutTimes(note: string): string {
+  const content = JSON.parse(note);
+  const [record, values] = Array.isArray(content) ? [content[0], content] : [content, content];
+  for (const time of ["at", "tookMs"]) {
+    if (time in record) values[Array.isArray(content) ? record[time] : time] = 0;
+  }
+  return JSON.stringify(content);
+}
+
 /** Every entry, with the texts of its payload but for ids and times. */
 async function logOf(taskId: string): Promise<readonly unknown[]> {
   const { entries } = await store.entries(
@@ -249,7 +259,7 @@ async function logOf(taskId: string): Promise<readonly unknown[]> {
       kind === "input"
         ? formatMessage(MessageSchema, fromBinary(MessageSchema, payload))
         : kind === "command" || kind === "journal"
-          ? new TextDecoder().decode(payload)
+          ? withoutTimes(new TextDecoder().decode(payload))
           : formatMessage(StreamResponseSchema, fromBinary(StreamResponseSchema, payload));
     const text = JSON.stringify(message)
       .replaceAll(anyId, "ID")

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { formatCode } from "@a2a-connect/bindings/client";
 import { findA2AError, findFieldViolations, isSettled, type RpcMethod, text } from "@a2a-connect/core";
 import {
@@ -21,7 +20,7 @@ import type { Stage } from "./scenario.ts";
 import { type A2AClient, meanwhile } from "./target.ts";
 
 /** An id that nothing else has. */
-export const newId = (): string => randomUUID();
+export const newId = (): string => crypto.randomUUID();
 
 /** What a message may have beside its words. */
 export interface MessageInit {

@@ -44,7 +44,7 @@ describe("what a scenario throws is said as", () => {
     [
       "what stands for many values",
       () => expect([1]).toEqual(expect.arrayContaining([expect.stringMatching(/^a/)])),
-      "found [ 1 ], wanted ArrayContaining [ StringMatching /^a/ ]",
+      "found [ 1 ], wanted ArrayContaining [StringMatching /^a/]",
     ],
     [
       "the causes",

@@ -1,5 +1,5 @@
-import { inspect } from "node:util";
 import { visibleText } from "@a2a-connect/core/internal";
+import { chai } from "@vitest/expect";
 
 /** Characters of a sentence. What a server has sent may be in it. */
 const maxLength = 1_500;
@@ -42,17 +42,9 @@ function shorten(text: string): string {
   return text.length > 2 * maxLength ? `${text.slice(0, maxLength)}… ${text.slice(-maxLength)}` : text;
 }
 
-/** How Node shows a matcher that stands for many values. */
-const shownMatcher =
-  /(\w+) \{ sample: ((?:(?! \{ sample: )[\s\S])*?), inverse: false, '\$\$typeof': Symbol\(jest\.asymmetricMatcher\) \}/g;
-
 function show(value: unknown): string {
   if (value === undefined) return "nothing";
-  let text = inspect(value, { depth: 5, breakLength: Infinity, maxStringLength: 300, maxArrayLength: 20 });
-  for (let before = ""; before !== text; ) {
-    before = text;
-    text = text.replace(shownMatcher, "$1 $2");
-  }
+  const text = chai.util.inspect(value, false, 5);
   return text.length > maxLength / 2 ? `${text.slice(0, maxLength / 2)}…` : text;
 }
 

@@ -1,3 +1,6 @@
+import { nodePlatform } from "./node-platform.ts";
+import { createKit, type Kit } from "./run/run-conformance.ts";
+
 export { type CardFact, type CardJson, findCardFacts } from "./card-facts.ts";
 export { type Defect, findDefects, isOlderMember } from "./closed-schema.ts";
 
@@ -47,7 +50,7 @@ export {
   type Weight,
   weightOfScenario,
 } from "./run/result.ts";
-export { type ConformanceOptions, type ConformanceRun, runConformance } from "./run/run-conformance.ts";
+export type { ConformanceOptions, ConformanceRun } from "./run/run-conformance.ts";
 export { type RunOptions, runScenario } from "./run-scenario.ts";
 export {
   type NeededAgent,
@@ -63,9 +66,16 @@ export {
   CannotExamine,
   type FindOptions,
   type FoundServer,
-  findServer,
   type Target,
   type TlsSettings,
   type Wire,
   wires,
 } from "./target.ts";
+
+const kit: Kit = createKit(nodePlatform);
+
+/** See `Kit`. */
+export const findServer: Kit["findServer"] = kit.findServer;
+
+/** See `Kit`. */
+export const runConformance: Kit["runConformance"] = kit.runConformance;

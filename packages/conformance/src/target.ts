@@ -13,15 +13,10 @@ import {
 } from "@a2a-connect/core/internal";
 import { A2AService } from "@a2a-connect/proto";
 import { type Client, createClient, type Interceptor, type Transport } from "@connectrpc/connect";
-import {
-  createConnectTransport,
-  createGrpcTransport,
-  createGrpcWebTransport,
-  Http2SessionManager,
-} from "@connectrpc/connect-node";
 import { type CardJson, listOf, requiredExtensions } from "./card-facts.ts";
 import { createTrace, type Exchange, maxAnswerBytes, type Trace } from "./exchange.ts";
 import { explainFailure } from "./explain.ts";
+import type { Platform, RpcConnections } from "./platform.ts";
 
 /** The wires that scenarios can speak. */
 export const wires = ["grpc", "grpc-web", "connect", "jsonrpc", "http-json"] as const;
@@ -68,6 +63,7 @@ export interface Target {
   tenant(wire: Wire): string;
   /** For connections that go past `client` and `fetch`. */
   readonly tls: TlsSettings;
+  readonly platform: Platform;
   /**
    * Go with every call, and not with requests for the card: credentials, and the names of the extensions that the card requires.
    * What a call says itself counts.
@@ -159,17 +155,19 @@ const maxCardBytes = 1024 * 1024;
 /**
  * Reads the card of a server.
  *
+ * @param platform what scenarios of it will run on
  * @param url the agent's, such as `http://localhost:4000`, or its card's
  * @throws CannotExamine when there is no card, or when it declares no wire of version 1.0 that scenarios can speak
  */
 export async function findServer(
+  platform: Platform,
   url: string,
   { headers: given = {}, signal, card: known, fetch = globalThis.fetch, tls = {} }: FindOptions = {},
 ): Promise<FoundServer> {
   const { origin, pathname } = new URL(url);
   const base = origin + pathname.replace(cardPath, "").replace(/\/+$/, "");
   const card = known ?? (await readCard(base + cardPath, fetch, signal));
-  const { addresses, tenants } = findInterfaces(card, origin);
+  const { addresses, tenants } = findInterfaces(card, origin, platform.wires);
   if (addresses.size === 0) {
     throw new CannotExamine(
       "invalid-card",
@@ -177,31 +175,26 @@ export async function findServer(
     );
   }
   const headers = typeof given === "function" ? given(card) : given;
-  let session: Http2SessionManager | undefined;
-  const openSession = (address: string): Http2SessionManager => {
-    session ??= new CalmSessionManager(address, undefined, tls);
-    return session;
+  const connections = platform.connect(tls);
+  const reached: Reached = {
+    platform,
+    url: base,
+    card,
+    addresses,
+    headers,
+    tenants,
+    fetch,
+    tls,
+    connections,
   };
-  const reached: Reached = { url: base, card, addresses, headers, tenants, fetch, tls, openSession };
   return {
     url: base,
     card,
     addresses,
     headers,
     target: (options = {}) => createTarget(reached, options),
-    [Symbol.dispose]: () => session?.abort(),
+    [Symbol.dispose]: () => connections[Symbol.dispose](),
   };
-}
-
-/** Connect stops listening to a session that has failed. A later error of it, such as that of HTTP/1.1, would end the process. */
-class CalmSessionManager extends Http2SessionManager {
-  override async request(
-    ...call: Parameters<Http2SessionManager["request"]>
-  ): ReturnType<Http2SessionManager["request"]> {
-    const stream = await super.request(...call);
-    if (stream.session?.listenerCount("error", ignore) === 0) stream.session.on("error", ignore);
-    return stream;
-  }
 }
 
 function ignore(): void {}
@@ -241,12 +234,19 @@ async function readCard(
 function findInterfaces(
   { supportedInterfaces }: CardJson,
   origin: string,
+  spoken: readonly Wire[],
 ): { readonly addresses: Map<Wire, string>; readonly tenants: Map<Wire, string> } {
   const addresses = new Map<Wire, string>();
   const tenants = new Map<Wire, string>();
   for (const { url, protocolBinding, protocolVersion: version, tenant } of listOf(supportedInterfaces)) {
     const wire = wiresByBinding.get(protocolBinding);
-    if (wire === undefined || version !== protocolVersion || typeof url !== "string") continue;
+    if (
+      wire === undefined ||
+      !spoken.includes(wire) ||
+      version !== protocolVersion ||
+      typeof url !== "string"
+    )
+      continue;
     if (addresses.has(wire)) continue;
     // The address of a gRPC interface is a bare host and port (J-2): it is reached as its card is.
     const address = url.includes("://")
@@ -267,12 +267,12 @@ interface Reached extends Pick<FoundServer, "url" | "card" | "addresses" | "head
   readonly tenants: ReadonlyMap<Wire, string>;
   readonly fetch: typeof globalThis.fetch;
   readonly tls: TlsSettings;
-  /** The connection of gRPC, for all of them. */
-  readonly openSession: (address: string) => Http2SessionManager;
+  readonly platform: Platform;
+  readonly connections: RpcConnections;
 }
 
 function createTarget(reached: Reached, { exchanges = [], signal, beforeMessage }: TargetOptions): Target {
-  const { url, card, addresses, tenants, fetch, tls, openSession } = reached;
+  const { platform, url, card, addresses, tenants, fetch, tls, connections } = reached;
   const required = formatExtensions(requiredExtensions(card));
   const headers = { ...(required === undefined ? {} : { [extensionsName]: required }), ...reached.headers };
   const trace = createTrace(exchanges, { fetch, signal, beforeMessage });
@@ -289,10 +289,11 @@ function createTarget(reached: Reached, { exchanges = [], signal, beforeMessage 
     headers,
     signal,
     tls,
+    platform,
     address,
     tenant,
     client: (wire, options = {}) => {
-      const opened = { trace, openSession, headers, tls, tenant: tenant(wire) };
+      const opened = { trace, connections, headers, tenant: tenant(wire) };
       const transport = openTransport(wire, address(wire), opened, options);
       return createClient(A2AService, {
         ...transport,
@@ -319,7 +320,7 @@ export function meanwhile<Value>(call: Promise<Value>): Promise<Value> {
 }
 
 /** What a client is made of, beside the options of its caller. */
-interface Opened extends Pick<Reached, "openSession" | "headers" | "tls"> {
+interface Opened extends Pick<Reached, "connections" | "headers"> {
   readonly trace: Trace;
   readonly tenant: string;
 }
@@ -327,23 +328,19 @@ interface Opened extends Pick<Reached, "openSession" | "headers" | "tls"> {
 function openTransport(
   wire: Wire,
   baseUrl: string,
-  { trace, openSession, headers, tls, tenant }: Opened,
+  { trace, connections, headers, tenant }: Opened,
   options: CallOptions,
 ): Transport {
   const presented = [presentAs(options, headers), ...(tenant === "" ? [] : [nameTenant(tenant)])];
   switch (wire) {
     case "grpc":
     case "grpc-web":
-    case "connect": {
-      const common = {
+    case "connect":
+      return connections.open(wire, {
         baseUrl,
         interceptors: [...presented, trace.interceptor(wire, baseUrl)],
-        readMaxBytes: maxAnswerBytes,
-      };
-      if (wire === "grpc") return createGrpcTransport({ ...common, sessionManager: openSession(baseUrl) });
-      const create = wire === "grpc-web" ? createGrpcWebTransport : createConnectTransport;
-      return create({ ...common, httpVersion: "1.1", nodeOptions: tls });
-    }
+        maxBytes: maxAnswerBytes,
+      });
     case "jsonrpc":
     case "http-json": {
       const fetch: typeof globalThis.fetch = async (input, init) => {

@@ -2,9 +2,9 @@ import { untilAborted } from "@a2a-connect/core/internal";
 import type { Exchange } from "../exchange.ts";
 import { explainFailure } from "../explain.ts";
 import { NotApplicable, refuseMessage } from "../not-applicable.ts";
+import type { Platform } from "../platform.ts";
 import type { Place, SpecVersion } from "../requirements.ts";
 import { runScenario } from "../run-scenario.ts";
-import { allScenarios } from "../scenarios/index.ts";
 import { CannotExamine, type FindOptions, type FoundServer, findServer } from "../target.ts";
 import { type KnownAgent, whyNotApplicable } from "./applies.ts";
 import { chooseScenarios } from "./choose.ts";
@@ -53,16 +53,39 @@ const defaultScenarioTimeoutMs = 10_000;
 /** Exchanges that a failure is shown with. */
 const shownExchanges = 3;
 
-/**
- * Reads the card of a server, sees which dialect it speaks, and gets ready to run each scenario over each wire.
- *
- * @param url the agent's, such as `http://localhost:4000`, or its card's
- * @throws CannotExamine when there is no card, when it declares no wire that can be examined, or when what is asked for is not there
- */
-export async function runConformance(url: string, options: ConformanceOptions = {}): Promise<ConformanceRun> {
+/** What can be done with servers on a platform. */
+export interface Kit {
+  /**
+   * Reads the card of a server.
+   *
+   * @param url the agent's, such as `http://localhost:4000`, or its card's
+   * @throws CannotExamine when there is no card, or when it declares no wire of version 1.0 that scenarios can speak
+   */
+  findServer(url: string, options?: FindOptions): Promise<FoundServer>;
+  /**
+   * Reads the card of a server, sees which dialect it speaks, and gets ready to run each scenario over each wire.
+   *
+   * @param url the agent's, such as `http://localhost:4000`, or its card's
+   * @throws CannotExamine when there is no card, when it declares no wire that can be examined, or when what is asked for is not there
+   */
+  runConformance(url: string, options?: ConformanceOptions): Promise<ConformanceRun>;
+}
+
+export function createKit(platform: Platform): Kit {
+  return {
+    findServer: (url, options) => findServer(platform, url, options),
+    runConformance: (url, options) => prepare(platform, url, options),
+  };
+}
+
+async function prepare(
+  platform: Platform,
+  url: string,
+  options: ConformanceOptions = {},
+): Promise<ConformanceRun> {
   const { agent = "any", only = [], scenarioTimeoutMs = defaultScenarioTimeoutMs, signal } = options;
   const isChosen = chooseScenarios(only);
-  const server = await findServer(url, options);
+  const server = await findServer(platform, url, options);
   try {
     const places = choosePlaces(server, options.places);
     using limit = startLimit(scenarioTimeoutMs);
@@ -70,7 +93,7 @@ export async function runConformance(url: string, options: ConformanceOptions = 
     const target = server.target({ signal: within(signal, limit.signal), beforeMessage });
     const dialect = await findDialect(target, places, options.spec);
     signal?.throwIfAborted();
-    const plan = Object.values(allScenarios).flatMap(({ title, scenarios }) =>
+    const plan = Object.values(platform.scenarios).flatMap(({ title, scenarios }) =>
       scenarios
         .filter(isChosen)
         .flatMap((scenario) =>

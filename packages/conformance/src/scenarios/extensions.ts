@@ -1,4 +1,3 @@
-import { request as httpRequest } from "node:http";
 import { lifecycleExtension, methods } from "@a2a-connect/core";
 import { isObject } from "@a2a-connect/core/internal";
 import type { Task } from "@a2a-connect/proto";
@@ -109,23 +108,9 @@ export const extensions: ScenarioGroup = scenarios("G Extensions", ({ verifies, 
     async ({ target, wire }) => {
       const message = { messageId: newId(), role: "ROLE_USER", parts: [{ text: "task done" }] };
       const [path, { body }] = writeCall(wire, "sendMessage", { message }, {});
-      const echoed = await new Promise((resolve, reject) => {
-        const outgoing = httpRequest(target.address(wire) + path, {
-          method: "POST",
-          headers: {
-            "content-type": "application/json",
-            "a2a-version": "1.0",
-            "a2a-extensions": [requiredExtension, lifecycleExtension],
-          },
-        });
-        outgoing.on("response", (response) => {
-          response.resume();
-          resolve(response.headers["a2a-extensions"]);
-        });
-        outgoing.on("error", reject);
-        outgoing.end(body);
-      });
-      expect(echoed).toBe(`${requiredExtension},${lifecycleExtension}`);
+      const fields = { "a2a-version": "1.0", "a2a-extensions": [requiredExtension, lifecycleExtension] };
+      const answer = await target.platform.postFields(target.address(wire) + path, fields, String(body));
+      expect(answer["a2a-extensions"]).toBe(`${requiredExtension},${lifecycleExtension}`);
     },
   );
 

@@ -35,7 +35,9 @@ export const httpJson: ScenarioGroup = scenarios("K HTTP+JSON", ({ verifies, any
 
   anyAgent("K-2", "decodes the path to a task", async (stage) => {
     const { id } = await settledTask(stage);
-    const encoded = [...Buffer.from(id)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
+    const encoded = [...new TextEncoder().encode(id)]
+      .map((byte) => `%${byte.toString(16).padStart(2, "0")}`)
+      .join("");
     const { result, text } = await callRest(stage.target, "GET", `/tasks/${encoded}`);
     expect(result?.id, text).toBe(id);
   });

@@ -7,8 +7,9 @@ import { expectReason, newId, showCode } from "../calls.ts";
 import { expect } from "../expect.ts";
 import { hello } from "../hello.ts";
 import { callRest, postRpc } from "../raw-calls.ts";
-import { postGrpc } from "../raw-grpc.ts";
 import { jsonWires, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
+
+const utf8 = new TextEncoder();
 
 /** Deeper than any message of the protocol, and than the stack of a careless parser. */
 const depth = 100_000;
@@ -23,7 +24,7 @@ const bodies: readonly (readonly [name: string, message: string | Uint8Array])[]
   ["a message id that is an object", '{"messageId":{},"role":"ROLE_USER","parts":[{"text":"a"}]}'],
   ["bytes that are no base64", '{"messageId":"m","role":"ROLE_USER","parts":[{"raw":"*"}]}'],
   ["metadata that is a list", '{"messageId":"m","role":"ROLE_USER","parts":[{"text":"a"}],"metadata":[1]}'],
-  ["bytes that are no UTF-8", Buffer.from([0x7b, 0x22, 0xc3, 0x28, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
+  ["bytes that are no UTF-8", Uint8Array.of(0x7b, 0x22, 0xc3, 0x28, 0xff, 0x22, 0x3a, 0x31, 0x7d)],
 ];
 
 /** Malformed requests and large ones: each is refused as the caller's fault, and the next call is answered as ever. */
@@ -81,8 +82,12 @@ export const robustness: ScenarioGroup = scenarios("Malformed input", ({ anyAgen
 
   anyAgent.where({ places: ["grpc"] })("E-1 J-1", "refuses protobuf that breaks off", async (stage) => {
     const whole = encodeMessage(SendMessageRequestSchema, hello(stage));
-    for (const bytes of [whole.subarray(0, -3), new Uint8Array([0xff, 0xff, 0xff]), Buffer.from("{}")]) {
-      const { status } = await postGrpc(stage.target, methods.sendMessage.grpcPath, bytes);
+    for (const bytes of [whole.subarray(0, -3), new Uint8Array([0xff, 0xff, 0xff]), utf8.encode("{}")]) {
+      const { status } = await stage.target.platform.postGrpc(
+        stage.target,
+        methods.sendMessage.grpcPath,
+        bytes,
+      );
       expect(status, "a code that is not OK").toMatch(/\([1-9]\d*\)$/);
     }
     await expectAlive(stage);
@@ -94,8 +99,8 @@ export const robustness: ScenarioGroup = scenarios("Malformed input", ({ anyAgen
     async (stage) => {
       const known = encodeMessage(GetTaskRequestSchema, create(GetTaskRequestSchema, { id: newId() }));
       const unknown = new Uint8Array([0xba, 0x3e, 0x02, 0x68, 0x69]); // field 999: "hi"
-      const bytes = Buffer.concat([unknown, known, unknown]);
-      const { status } = await postGrpc(stage.target, methods.getTask.grpcPath, bytes);
+      const bytes = Uint8Array.of(...unknown, ...known, ...unknown);
+      const { status } = await stage.target.platform.postGrpc(stage.target, methods.getTask.grpcPath, bytes);
       expect(status).toBe(showCode(Code.NotFound));
     },
   );
@@ -104,7 +109,7 @@ export const robustness: ScenarioGroup = scenarios("Malformed input", ({ anyAgen
 /** A send whose message is this text. */
 function post({ wire, target }: Stage, message: string | Uint8Array, type = "application/json") {
   const put = (before: string, after: string) =>
-    Buffer.concat([Buffer.from(before), Buffer.from(message), Buffer.from(after)]);
+    new Blob([before, typeof message === "string" ? message : new Uint8Array(message), after]);
   const headers = { "content-type": type };
   return wire === "jsonrpc"
     ? postRpc(

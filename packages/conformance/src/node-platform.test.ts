@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { postGrpc } from "./raw-grpc.ts";
+import { nodePlatform } from "./node-platform.ts";
 import { findServer } from "./target.ts";
 
 describe("a raw call of gRPC", () => {
@@ -12,9 +12,9 @@ describe("a raw call of gRPC", () => {
     await once(server, "listening");
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // it listens on a port
     const card = { supportedInterfaces: [{ url, protocolBinding: "GRPC", protocolVersion: "1.0" }] };
-    using found = await findServer(url, { card });
+    using found = await findServer(nodePlatform, url, { card });
     const controller = new AbortController();
-    const call = postGrpc(found.target({ signal: controller.signal }), "/a/B", new Uint8Array());
+    const call = nodePlatform.postGrpc(found.target({ signal: controller.signal }), "/a/B", new Uint8Array());
     controller.abort(new Error("given up"));
     await expect(call).rejects.toThrow();
     await setImmediate(); // an error that nothing handles is told by now, and fails the run of the tests

@@ -1,0 +1,60 @@
+import type { Interceptor, Transport } from "@connectrpc/connect";
+import type { ScenarioGroup } from "./scenario.ts";
+import type { Target, TlsSettings, Wire } from "./target.ts";
+
+/** What scenarios need beside `fetch`: Node has all of it, a browser some. */
+export interface Platform {
+  /** The wires that it can speak. */
+  readonly wires: readonly Wire[];
+  /** The scenarios that it can run, by file and in the order of the requirements. */
+  readonly scenarios: Readonly<Record<string, ScenarioGroup>>;
+  /** Gets ready to open wires for the scenarios of one server. */
+  connect(tls: TlsSettings): RpcConnections;
+  /**
+   * A gRPC call with bytes of our own over HTTP/2 with prior knowledge.
+   *
+   * @param address default: that of the target's gRPC interface
+   * @throws Error when the server breaks it off, or sends too much
+   * @throws NotApplicable where the platform has no HTTP/2 of its own
+   */
+  postGrpc(
+    target: Target,
+    path: string,
+    message: Uint8Array,
+    metadata?: Readonly<Record<string, string>>,
+    address?: string,
+  ): Promise<GrpcAnswer>;
+  /**
+   * Sends JSON with fields that may come several times, and returns the fields of the answer.
+   *
+   * @throws NotApplicable where the platform joins such fields
+   */
+  postFields(url: string, fields: Fields, body: string): Promise<Fields>;
+}
+
+/** The wires of one server that do not go through `fetch` everywhere. Dispose of them to close their connections. */
+export interface RpcConnections extends Disposable {
+  open(wire: "grpc" | "grpc-web" | "connect", options: RpcConnectionOptions): Transport;
+}
+
+export interface RpcConnectionOptions {
+  readonly baseUrl: string;
+  /** The first one outermost. */
+  readonly interceptors: Interceptor[];
+  /** Longest answer, or message of a stream. */
+  readonly maxBytes: number;
+}
+
+/** Fields of HTTP by their names in small letters. */
+export type Fields = Readonly<Record<string, string | readonly string[] | number | undefined>>;
+
+/** An answer of the gRPC wire as it came. */
+export interface GrpcAnswer {
+  /** The code that it ends with: `NOT_FOUND (5)`. */
+  readonly status: string;
+  readonly headers: Fields;
+  /** The messages, without their frames. */
+  readonly messages: readonly Uint8Array[];
+  /** What came after the messages, or with the headers where there are no messages; empty when neither has a status. */
+  readonly trailers: Fields;
+}
