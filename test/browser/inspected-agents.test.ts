@@ -31,6 +31,8 @@ interface InspectedAgent {
   readonly events: RegExp;
   readonly version: "1.0" | "0.3";
   readonly signature: RegExp;
+  /** What an examination without messages comes to. */
+  readonly examined: RegExp;
   /** Wires over which a call is made. */
   readonly wires: readonly string[];
 }
@@ -44,6 +46,7 @@ const ours = {
   version: "1.0",
   signature: /^The card has no signature/,
   wires: ["JSON-RPC"],
+  examined: /(\d{3,}) of \1 checks, 0 failed$/,
 } as const;
 const ofSdk = {
   name: "Contract agent",
@@ -91,6 +94,7 @@ describe("the inspector", inChromium, () => {
       version: "1.0",
       signature: /^The card has no signature/,
       wires: ["JSON-RPC", "gRPC"],
+      examined: /^\d+ requirements$/,
     },
     {
       what: "an agent of A2A 0.3",
@@ -100,6 +104,7 @@ describe("the inspector", inChromium, () => {
       version: "0.3",
       signature: /^This is a card of A2A 0.3/,
       wires: ["HTTP+JSON"],
+      examined: /declares no interface of version 1.0 that can be examined/,
     },
   ])("shows $what in every view", { timeout: 120_000 }, async (agent) => {
     await using page = await browser.newPage({ ignoreHTTPSErrors: true });
@@ -164,6 +169,10 @@ describe("the inspector", inChromium, () => {
     await page.getByRole("row", { name: new RegExp(`^JSON-RPC ${agent.version}`) }).waitFor();
     await page.getByText(agent.signature).waitFor();
     await look(page, agent, "card");
+    await page.getByRole("tab", { name: "Conformance" }).click();
+    await page.getByRole("button", { name: "Examine the agent" }).click();
+    await page.getByText(agent.examined).waitFor();
+    await look(page, agent, "conformance");
     expect(complaints).toEqual([]);
   });
 });

@@ -169,6 +169,21 @@ describe("the inspector", inChromium, () => {
     await page.getByText("supportedInterfaces:").waitFor();
   });
 
+  it("examines the agent with the conformance kit", async () => {
+    await using visitor = await browser.newPage(); // the console tells every refusal, and here they are wanted
+    await visitor.goto(`${agent.url}/#/card`);
+    await visitor.getByRole("tab", { name: "Conformance" }).click();
+    await visitor.getByLabel("Send it no messages").uncheck();
+    await visitor.getByRole("button", { name: "Examine the agent" }).click();
+    await visitor.getByRole("button", { name: "Download the report" }).waitFor({ timeout: 60_000 });
+    expect(
+      await visitor.locator(".panel details", { has: visitor.locator(".badge") }).allTextContents(),
+    ).toEqual([]);
+    const status = (await visitor.locator(".panel [role=status]").textContent()) ?? "";
+    expect(status).toMatch(/^ (\d{3,}) of \1 checks, 0 failed$/);
+    expect(await findFaults(visitor)).toEqual([]);
+  });
+
   it("goes on with a stream whose connection was cut, without a gap", async () => {
     await page.getByRole("link", { name: "Wires" }).click();
     await page.getByLabel("Request").fill(JSON.stringify(requestWith("stream 20 50")));

@@ -33,6 +33,7 @@ export const packageArrows: Arrows = {
 export const lazyArrows: Arrows = {
   cli: ["conformance", "inspector"],
   node: ["inspector"],
+  inspector: ["conformance"],
 };
 
 /** What the tests of any package may import besides, with nothing behind it. */

@@ -1,3 +1,4 @@
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { checkImports } from "./import-rules.ts";
 import { checkManifests, checkProjects } from "./manifest-rules.ts";
@@ -19,6 +20,25 @@ describe("the workspace", () => {
   });
 
   it("imports along the arrows only", () => expect(checkImports(workspace)).toStrictEqual([]));
+
+  it("reaches nothing of Node from the entry of the conformance kit for pages", () => {
+    const modules = new Map(
+      workspace.packages.flatMap((each) => each.modules).map((module) => [module.path, module]),
+    );
+    const reached = new Set(["packages/conformance/src/browser.ts"]);
+    const others = new Set<string>();
+    for (const path of reached) {
+      for (const { specifier, lazy } of modules.get(path)?.imports ?? []) {
+        if (lazy) continue;
+        if (specifier.startsWith(".")) reached.add(join(dirname(path), specifier));
+        else others.add(specifier);
+      }
+    }
+    expect(reached.size).toBeGreaterThan(20);
+    expect([...others].filter((name) => name.startsWith("node:") || name.includes("connect-node"))).toEqual(
+      [],
+    );
+  });
 
   it("declares exactly the packages that it imports", () =>
     expect(checkManifests(workspace)).toStrictEqual([]));

@@ -8,10 +8,10 @@ import { browserScenarios } from "./scenarios/browser.ts";
 const browserPlatform: Platform = {
   wires: ["grpc-web", "connect", "jsonrpc", "http-json"],
   scenarios: browserScenarios,
-  connect: () => ({
+  connect: ({ fetch }) => ({
     open(wire, { maxBytes, ...options }) {
       const create = wire === "grpc-web" ? createGrpcWebTransport : createConnectTransport;
-      return create({ ...options, maxResponseBytes: maxBytes, fetch: globalThis.fetch });
+      return create({ ...options, maxResponseBytes: maxBytes, fetch });
     },
     [Symbol.dispose]: () => {},
   }),

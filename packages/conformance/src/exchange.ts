@@ -129,7 +129,8 @@ const tooLong = `the server has sent more than ${maxAnswerBytes / 1024 / 1024} M
 
 /** The same response, which fails when it is too long. `seen` gets the beginning of the text as it is read. */
 function bounded(response: Response, seen: (text: string) => void): Response {
-  if (response.body === null) return response;
+  // A browser gives a 304 a body, which it then does not take back.
+  if (response.body === null || bodiless.includes(response.status)) return response;
   const decoder = new TextDecoder();
   let length = 0;
   const counted = response.body.pipeThrough(
@@ -145,6 +146,9 @@ function bounded(response: Response, seen: (text: string) => void): Response {
   const { status, statusText, headers } = response;
   return new Response(counted, { status, statusText, headers });
 }
+
+/** Statuses whose answers have no body (RFC 9110 §6.4.1). */
+const bodiless = [204, 205, 304];
 
 /** The body of a request as text; undefined when it is none. */
 function readBody(body: RequestInit["body"]): string | undefined {

@@ -20,7 +20,7 @@ import { wires } from "./target.ts";
 export const nodePlatform: Platform = {
   wires,
   scenarios: allScenarios,
-  connect(tls) {
+  connect({ tls }) {
     let session: Http2SessionManager | undefined;
     return {
       open(wire, { maxBytes, ...options }) {

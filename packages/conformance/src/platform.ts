@@ -9,7 +9,7 @@ export interface Platform {
   /** The scenarios that it can run, by file and in the order of the requirements. */
   readonly scenarios: Readonly<Record<string, ScenarioGroup>>;
   /** Gets ready to open wires for the scenarios of one server. */
-  connect(tls: TlsSettings): RpcConnections;
+  connect(how: { readonly tls: TlsSettings; readonly fetch: typeof globalThis.fetch }): RpcConnections;
   /**
    * A gRPC call with bytes of our own over HTTP/2 with prior knowledge.
    *

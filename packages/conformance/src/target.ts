@@ -175,7 +175,7 @@ export async function findServer(
     );
   }
   const headers = typeof given === "function" ? given(card) : given;
-  const connections = platform.connect(tls);
+  const connections = platform.connect({ tls, fetch });
   const reached: Reached = {
     platform,
     url: base,

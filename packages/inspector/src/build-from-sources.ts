@@ -13,6 +13,7 @@ const sources = [
     "inspector/src",
     "inspector/build",
     "client/src",
+    "conformance/src",
     "signing/src",
     "auth/src",
     "bindings/src",

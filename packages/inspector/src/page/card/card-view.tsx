@@ -1,37 +1,38 @@
 import type { AgentCard } from "@a2a-connect/proto";
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
 import { bindingName } from "../content/binding-name.ts";
 import { JsonTree } from "../content/json-tree.tsx";
 import { LinkText } from "../content/link-text.tsx";
 import { Markdown } from "../content/markdown.tsx";
 import { shown, shownLine } from "../content/shown.ts";
 import { CredentialsPanel } from "../session/credentials-panel.tsx";
+import { explain, type Failure } from "../session/failure.ts";
 import { cardSource } from "../session/page-facts.ts";
 import { CopyButton } from "../ui/copy-button.tsx";
+import { FailureNotice } from "../ui/notice.tsx";
 import { DifferencesPanel } from "./differences-panel.tsx";
 import { SignaturePanel } from "./signature-panel.tsx";
 
-/** The agent's card, for people and as it came. */
+const tabs = ["Card", "JSON", "Conformance"] as const;
+
+/** The agent's card, for people and as it came, and whether the agent keeps to the protocol. */
 export function CardView({ card, text }: { readonly card: AgentCard; readonly text: string }): JSX.Element {
-  const isRaw = useSignal(false);
-  const tabs = [
-    { label: "Card", isOn: !isRaw.value, raw: false },
-    { label: "JSON", isOn: isRaw.value, raw: true },
-  ];
+  const tab = useSignal<(typeof tabs)[number]>("Card");
   return (
     <div class="page">
       <header class="view-bar">
         <h1>Card</h1>
         <div class="tabs" role="tablist" aria-label="How the card is shown">
-          {tabs.map(({ label, isOn, raw }) => (
+          {tabs.map((label) => (
             <button
               key={label}
               type="button"
               role="tab"
-              aria-selected={isOn}
+              aria-selected={label === tab.value}
               onClick={() => {
-                isRaw.value = raw;
+                tab.value = label;
               }}
             >
               {label}
@@ -42,10 +43,35 @@ export function CardView({ card, text }: { readonly card: AgentCard; readonly te
         <CopyButton text={() => text} label="Copy JSON" />
       </header>
       <div class="column">
-        {isRaw.value ? <RawCard text={text} /> : <RenderedCard card={card} text={text} />}
+        {tab.value === "Conformance" ? (
+          <LaterConformance />
+        ) : tab.value === "JSON" ? (
+          <RawCard text={text} />
+        ) : (
+          <RenderedCard card={card} text={text} />
+        )}
       </div>
     </div>
   );
+}
+
+/** The conformance kit is as large as the rest of the page, so it is loaded for those who ask for it. */
+function LaterConformance(): JSX.Element {
+  const view = useSignal<(() => JSX.Element) | undefined>(undefined);
+  const failure = useSignal<Failure | undefined>(undefined);
+  useEffect(() => {
+    import("./conformance-view.tsx").then(
+      ({ ConformanceView }) => {
+        view.value = ConformanceView;
+      },
+      (error: unknown) => {
+        failure.value = explain(error);
+      },
+    );
+  }, [view, failure]);
+  if (failure.value !== undefined) return <FailureNotice failure={failure.value} />;
+  const { value: View } = view;
+  return View === undefined ? <div class="loading" role="status" aria-label="Loading the kit" /> : <View />;
 }
 
 function RawCard({ text }: { readonly text: string }): JSX.Element {

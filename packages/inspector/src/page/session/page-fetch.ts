@@ -13,6 +13,12 @@ export const pageFetch: typeof fetch = (input, init) => {
   return fetch(toPageOrigin(request.url), { ...initOf(input, init), headers });
 };
 
+/** The same without credentials. */
+export const barePageFetch: typeof fetch = (input, init) => {
+  const url = input instanceof Request ? input.url : String(input);
+  return fetch(toPageOrigin(url), { ...initOf(input, init) });
+};
+
 function initOf(input: RequestInfo | URL, init: RequestInit | undefined): RequestInit {
   if (!(input instanceof Request)) return init ?? {};
   const { method, body, signal, redirect } = input;
