@@ -233,6 +233,8 @@ describe("the inspector", inChromium, () => {
     expect(stdout).toContain("it's `hello`");
     await page.getByRole("button", { name: "gRPC", exact: true }).click();
     await page.getByText(/^grpcurl -plaintext -H 'a2a-version: 1.0'/).waitFor();
+    await page.getByText("Bytes of the request").click();
+    await page.getByText(/^000000 {2}00 00 00 00 /).waitFor();
   });
 
   it("sends a key in the header that the card names, and shows it nowhere", async () => {

@@ -40,6 +40,13 @@ await build({
       enforce: "pre",
       resolveId: (id) => (id === kit ? { id: `./${kitFile}`, external: true } : undefined),
     },
+    {
+      // Vite's own loads styles before a chunk; here all style is in one file.
+      name: "no-preload",
+      enforce: "pre",
+      load: (id) =>
+        id.includes("vite/preload-helper") ? "export const __vitePreload = (load) => load();" : undefined,
+    },
   ],
   build: {
     ...output,
