@@ -1,8 +1,31 @@
+import type { StreamResponse } from "@a2a-connect/proto";
+
 /**
  * Streams that the page has open at a time. Over HTTP/1.1 a browser opens six connections to a server, and a stream keeps one: with six
  * of them no call would get through, not even the one that cancels a task.
  */
 const maxStreams = 5;
+
+/** What the page keeps of one stream, about, in bytes. An agent may send without end. */
+const maxKeptBytes = 64 * 2 ** 20;
+
+/** What an event takes beside its texts and bytes. */
+const eventBytes = 500;
+
+/** Counts what a stream brings. @throws Error when it is more than the page keeps */
+export function countKept(): (event: StreamResponse) => void {
+  let kept = 0;
+  return ({ payload }) => {
+    const parts = payload.case === "artifactUpdate" ? (payload.value.artifact?.parts ?? []) : [];
+    for (const { content } of parts) {
+      kept += content.case === "text" || content.case === "raw" ? content.value.length : eventBytes;
+    }
+    kept += eventBytes;
+    if (kept > maxKeptBytes) {
+      throw new Error("The agent has sent more than this page keeps of a stream. The task may go on.");
+    }
+  };
+}
 
 /** What ends each open stream, the oldest first. */
 const open = new Set<() => void>();

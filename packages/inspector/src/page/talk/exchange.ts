@@ -4,7 +4,7 @@ import type { Part } from "@a2a-connect/proto";
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { explain, type Failure } from "../session/failure.ts";
 import { connectedAgent } from "../session/session.ts";
-import { takeStreamSlot } from "../session/stream-slots.ts";
+import { countKept, takeStreamSlot } from "../session/stream-slots.ts";
 import { createBreath, createFramed, type Framed } from "../ui/frame.ts";
 import { TaskFold } from "./task-fold.ts";
 
@@ -17,6 +17,9 @@ export interface Outgoing {
 
 /** `open`: events come in. `paused`: they would, but other streams took the place. `waiting`: the agent has asked. `over`: nothing more comes. */
 export type Phase = "open" | "paused" | "waiting" | "over";
+
+/** How long after a cancellation its event may come, in milliseconds. */
+const lastEventMs = 1_000;
 
 let count = 0;
 
@@ -31,6 +34,8 @@ export class Exchange {
   readonly #framed: Framed<TaskFold> = createFramed(this.fold);
   /** Number of the last event. */
   #position: number | undefined;
+  /** Ends the open stream. */
+  #leave: () => void = () => {};
 
   constructor(sent: Outgoing) {
     this.sent = sent;
@@ -78,12 +83,14 @@ export class Exchange {
     return this.#follow((signal) => connectedAgent().stream(input, { signal, until: "settled" }));
   }
 
-  /** Asks the agent to cancel the task. The stream brings what comes of it. */
+  /** Asks the agent to cancel the task. The stream brings what comes of it, if there is one, and soon. */
   async cancel(): Promise<void> {
     try {
-      const task = await connectedAgent().cancelTask(this.fold.taskId);
-      if (this.#phase.value !== "open" && task.status !== undefined) {
-        this.fold.status = task.status; // no stream is open that would bring it
+      const { status } = await connectedAgent().cancelTask(this.fold.taskId);
+      if (this.#phase.value === "open") await new Promise((resolve) => setTimeout(resolve, lastEventMs));
+      if (status !== undefined && isTerminal(status.state) && !isTerminal(this.fold.state)) {
+        this.fold.status = status;
+        this.#leave();
         this.#phase.value = "over";
         this.#framed.changed();
       }
@@ -94,6 +101,7 @@ export class Exchange {
 
   async #follow(open: (signal: AbortSignal) => TaskStream): Promise<void> {
     const lost = new AbortController();
+    this.#leave = () => lost.abort(new Error("the task has ended"));
     using _slot = takeStreamSlot(() => lost.abort(new Error("other streams were opened")));
     this.#phase.value = "open";
     this.#failure.value = undefined;
@@ -101,7 +109,9 @@ export class Exchange {
     const breathe = createBreath();
     try {
       const stream = open(lost.signal);
+      const count = countKept();
       for await (const event of stream) {
+        count(event);
         this.fold.apply(event);
         this.#position = stream.lastEventId;
         this.#framed.changed();

@@ -4,7 +4,7 @@ import { type Task, TaskSchema, TaskState, type TaskStatus } from "@a2a-connect/
 import { create } from "@bufbuild/protobuf";
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { explain, type Failure } from "../session/failure.ts";
-import { takeStreamSlot } from "../session/stream-slots.ts";
+import { countKept, takeStreamSlot } from "../session/stream-slots.ts";
 import { createBreath, createFramed, type Framed } from "../ui/frame.ts";
 import { LoggedEvent } from "./logged-event.ts";
 
@@ -93,7 +93,9 @@ export class TaskLog {
         after: 0,
         signal: AbortSignal.any([signal, lost.signal]),
       });
+      const count = countKept();
       for await (const response of stream) {
+        count(response);
         const now = performance.now();
         isLive ||= this.events.length > 0 && now - last > liveAfterMs;
         last = now;

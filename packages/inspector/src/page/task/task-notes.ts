@@ -1,4 +1,5 @@
 import { isInterrupted } from "@a2a-connect/core";
+import { chunksOf, isObject, readAtMost } from "@a2a-connect/core/internal";
 import type { ListTaskNotesResponseJson, TaskNoteJson } from "@a2a-connect/proto/a2aconnect/notes/v1";
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { cardSource } from "../session/page-facts.ts";
@@ -8,7 +9,30 @@ import type { Segment } from "./task-log.ts";
 /** How long after an answer later notes are asked for, in milliseconds. */
 const refreshMs = 2_000;
 
+/** Pages that are read one right after the other. */
+const maxPages = 100;
+
+/** Longest answer that is read. */
+const maxPageBytes = 8 * 2 ** 20;
+
 type Page = ListTaskNotesResponseJson;
+
+/** What can be used of an answer: an agent may send anything. */
+function toPage(json: unknown): Page | undefined {
+  if (!isObject(json)) return undefined;
+  const { notes, nextPageToken, hasMore } = json;
+  return {
+    notes: Array.isArray(notes) ? notes.filter(isObject).map(toNote) : [],
+    nextPageToken: String(nextPageToken ?? ""),
+    hasMore: hasMore === true,
+  };
+}
+
+function toNote(note: Readonly<Record<string, unknown>>): TaskNoteJson {
+  const texts = Object.entries(note).filter(([, value]) => typeof value === "string");
+  const { payloadBytes } = note;
+  return { ...Object.fromEntries(texts), ...(typeof payloadBytes === "number" ? { payloadBytes } : {}) };
+}
 
 /** Notes that are kept of one task; of one with more, the last ones. */
 const maxNotes = 2_000;
@@ -40,7 +64,7 @@ export class TaskNotes {
 
   /** Reads the notes, and later ones until the task is over, `signal` aborts, or the agent turns out to have none. */
   async follow(isOver: () => boolean, signal: AbortSignal): Promise<void> {
-    for (let pageToken = ""; !signal.aborted; ) {
+    for (let pageToken = "", pages = 1; !signal.aborted; pages += 1) {
       const wasOver = isOver();
       // A connection that is lost comes back while the task is at work.
       const page = await this.#read({ pageToken, pageSize: 1_000 }, signal).catch(() => ({}) as Page);
@@ -48,7 +72,7 @@ export class TaskNotes {
       const { notes = [], nextPageToken = pageToken, hasMore = false } = page;
       pageToken = nextPageToken;
       if (notes.length > 0) this.#notes.value = [...this.#notes.value, ...notes].slice(-maxNotes);
-      if (hasMore) continue;
+      if (hasMore && pages % maxPages > 0) continue;
       if (wasOver) return;
       await new Promise((resolve) => setTimeout(resolve, refreshMs));
     }
@@ -56,13 +80,14 @@ export class TaskNotes {
 
   /** What the log has stored with a note. Undefined: the agent does not say it. */
   async payloadOf({ sequence = "0", generation = "0" }: TaskNoteJson): Promise<string | undefined> {
-    for (let pageToken = ""; ; ) {
+    for (let pageToken = "", pages = 0; pages < maxPages; pages += 1) {
       const page = await this.#read({ pageToken, includePayloads: true }, AbortSignal.timeout(10_000));
       const found = page?.notes?.find((each) => each.sequence === sequence && each.generation === generation);
       if (found !== undefined) return found.payload ?? "";
-      if (page?.hasMore !== true) return undefined;
+      if (page?.hasMore !== true) break;
       pageToken = page.nextPageToken ?? "";
     }
+    return undefined;
   }
 
   /** Undefined where the agent has no notes, or shows them to others only. @throws TypeError when it cannot be reached */
@@ -74,7 +99,10 @@ export class TaskNotes {
       body: JSON.stringify({ taskId: this.#taskId, ...request }),
       signal,
     });
-    if (response.ok) return await response.json();
+    if (response.ok) {
+      const bytes = await readAtMost(chunksOf(response.body), maxPageBytes);
+      return bytes === undefined ? undefined : toPage(JSON.parse(new TextDecoder().decode(bytes)));
+    }
     if (response.status === 503) throw new TypeError("the agent is starting or stopping");
     return undefined;
   }

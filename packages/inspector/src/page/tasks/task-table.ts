@@ -120,7 +120,10 @@ export class TaskTable {
         ...(minutes === 0 ? {} : { since: new Date(Date.now() - minutes * 60_000) }),
         ...(pageToken === "" ? {} : { pageToken }),
       });
-      if (page !== undefined) this.#rows.value = { ...page, at: Date.now() };
+      if (page !== undefined) {
+        const tasks = page.tasks.slice(0, pageSize); // an agent may send more than it is asked for
+        this.#rows.value = { ...page, tasks, at: Date.now() };
+      }
       this.#failure.value = undefined;
       if (Date.now() - this.#countedAt > countsMs) await this.#count(closed);
     } catch (error) {
