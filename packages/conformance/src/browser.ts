@@ -7,7 +7,6 @@ import { browserScenarios } from "./scenarios/browser.ts";
 
 const browserPlatform: Platform = {
   wires: ["grpc-web", "connect", "jsonrpc", "http-json"],
-  scenarios: browserScenarios,
   connect: ({ fetch }) => ({
     open(wire, { maxBytes, ...options }) {
       const create = wire === "grpc-web" ? createGrpcWebTransport : createConnectTransport;
@@ -19,7 +18,7 @@ const browserPlatform: Platform = {
   postFields: () => Promise.reject(new NotApplicable("a browser joins fields that come several times")),
 };
 
-const kit: Kit = createKit(browserPlatform);
+const kit: Kit = createKit(browserPlatform, browserScenarios);
 
 /** See the entry for Node: the same run, of the scenarios and wires that a page can do. */
 export const runConformance: Kit["runConformance"] = kit.runConformance;

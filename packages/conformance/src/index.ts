@@ -1,11 +1,13 @@
 import { nodePlatform } from "./node-platform.ts";
 import { createKit, type Kit } from "./run/run-conformance.ts";
+import { allScenarios } from "./scenarios/index.ts";
 
 export { type CardFact, type CardJson, findCardFacts } from "./card-facts.ts";
 export { type Defect, findDefects, isOlderMember } from "./closed-schema.ts";
 
 export { type Exchange, formatExchanges } from "./exchange.ts";
 export { NotApplicable } from "./not-applicable.ts";
+export { type TlsSettings, type Wire, wires } from "./platform.ts";
 export {
   accept,
   answer,
@@ -60,19 +62,16 @@ export {
   type Stage,
   scenarios,
 } from "./scenario.ts";
-export { allScenarios } from "./scenarios/index.ts";
 export type { ServerName } from "./server-name.ts";
 export {
   CannotExamine,
   type FindOptions,
   type FoundServer,
   type Target,
-  type TlsSettings,
-  type Wire,
-  wires,
 } from "./target.ts";
+export { allScenarios };
 
-const kit: Kit = createKit(nodePlatform);
+const kit: Kit = createKit(nodePlatform, allScenarios);
 
 /** See `Kit`. */
 export const findServer: Kit["findServer"] = kit.findServer;

@@ -3,6 +3,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { nodePlatform } from "./node-platform.ts";
+import { postGrpc } from "./raw-grpc.ts";
 import { findServer } from "./target.ts";
 
 describe("a raw call of gRPC", () => {
@@ -14,7 +15,7 @@ describe("a raw call of gRPC", () => {
     const card = { supportedInterfaces: [{ url, protocolBinding: "GRPC", protocolVersion: "1.0" }] };
     using found = await findServer(nodePlatform, url, { card });
     const controller = new AbortController();
-    const call = nodePlatform.postGrpc(found.target({ signal: controller.signal }), "/a/B", new Uint8Array());
+    const call = postGrpc(found.target({ signal: controller.signal }), "/a/B", new Uint8Array());
     controller.abort(new Error("given up"));
     await expect(call).rejects.toThrow();
     await setImmediate(); // an error that nothing handles is told by now, and fails the run of the tests

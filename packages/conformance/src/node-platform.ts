@@ -1,9 +1,7 @@
 import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { connect, type IncomingHttpHeaders } from "node:http2";
-import { encodeMessage, readAtMost } from "@a2a-connect/core/internal";
-import { GetTaskRequestSchema } from "@a2a-connect/proto";
-import { create } from "@bufbuild/protobuf";
+import { readAtMost } from "@a2a-connect/core/internal";
 import {
   createConnectTransport,
   createGrpcTransport,
@@ -12,14 +10,11 @@ import {
 } from "@connectrpc/connect-node";
 import { showCode } from "./calls.ts";
 import { type Exchange, maxAnswerBytes } from "./exchange.ts";
-import type { GrpcAnswer, Platform } from "./platform.ts";
-import { allScenarios } from "./scenarios/index.ts";
-import { wires } from "./target.ts";
+import { type GrpcAnswer, type Platform, type RawGrpcCall, wires } from "./platform.ts";
 
 /** Node, with Connect's own clients: another implementation than the one that is examined. */
 export const nodePlatform: Platform = {
   wires,
-  scenarios: allScenarios,
   connect({ tls }) {
     let session: Http2SessionManager | undefined;
     return {
@@ -61,24 +56,24 @@ class CalmSessionManager extends Http2SessionManager {
 
 function ignore(): void {}
 
-async function postGrpc(
-  ...[
-    target,
-    path,
-    message,
-    metadata = { "a2a-version": "1.0" },
-    address = target.address("grpc"),
-  ]: Parameters<Platform["postGrpc"]>
-): Promise<GrpcAnswer> {
+async function postGrpc({
+  address,
+  path,
+  message,
+  fields,
+  tls,
+  signal,
+  record,
+}: RawGrpcCall): Promise<GrpcAnswer> {
   const exchange: Exchange = {
     call: `${path} over grpc`,
-    request: `${JSON.stringify(metadata)}\n(${message.length} bytes)`,
+    request: `${JSON.stringify(fields)}\n(${message.length} bytes)`,
     answer: "",
   };
-  target.record(exchange);
-  const session = connect(address, target.tls);
+  record(exchange);
+  const session = connect(address, tls);
   const stop = (): void => session.destroy();
-  target.signal?.addEventListener("abort", stop);
+  signal?.addEventListener("abort", stop);
   try {
     // A session that cannot connect tells its streams, too.
     session.on("error", () => {});
@@ -87,8 +82,7 @@ async function postGrpc(
       ":path": path,
       "content-type": "application/grpc",
       te: "trailers",
-      ...target.headers,
-      ...metadata,
+      ...fields,
     });
     // What waits for the stream gets its error. When the call is given up, nothing waits any more.
     stream.on("error", () => {});
@@ -96,8 +90,8 @@ async function postGrpc(
     stream.on("trailers", (fields) => {
       trailers = fields;
     });
-    const response = once(stream, "response", target.signal === undefined ? {} : { signal: target.signal });
-    stream.end(frame(Buffer.concat([message, tenantField(target.tenant("grpc"))])));
+    const response = once(stream, "response", signal === undefined ? {} : { signal: signal });
+    stream.end(frame(message));
     const [headers] = await response;
     const body = await readAtMost(stream, maxAnswerBytes);
     if (body === undefined) throw new Error("the server has sent too much to one request");
@@ -107,14 +101,9 @@ async function postGrpc(
     exchange.answer = `${status}\n${JSON.stringify(headers)}\n(${messages.length} messages)\n${JSON.stringify(trailers ?? {})}`;
     return { status, headers, messages, trailers: found };
   } finally {
-    target.signal?.removeEventListener("abort", stop);
+    signal?.removeEventListener("abort", stop);
     session.destroy();
   }
-}
-
-/** The field of a request that names its tenant: what is joined to a message of protobuf is part of it. */
-function tenantField(tenant: string): Uint8Array {
-  return encodeMessage(GetTaskRequestSchema, create(GetTaskRequestSchema, { tenant }));
 }
 
 /** A message without compression: one byte of flags, four of length. */

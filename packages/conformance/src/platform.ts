@@ -1,29 +1,31 @@
 import type { Interceptor, Transport } from "@connectrpc/connect";
-import type { ScenarioGroup } from "./scenario.ts";
-import type { Target, TlsSettings, Wire } from "./target.ts";
+import type { Exchange } from "./exchange.ts";
+
+/** The wires that scenarios can speak. */
+export const wires = ["grpc", "grpc-web", "connect", "jsonrpc", "http-json"] as const;
+
+/** The name of a wire. */
+export type Wire = (typeof wires)[number];
+
+/** How the certificates of servers are verified. */
+export interface TlsSettings {
+  /** Default true. */
+  readonly rejectUnauthorized?: boolean;
+}
 
 /** What scenarios need beside `fetch`: Node has all of it, a browser some. */
 export interface Platform {
   /** The wires that it can speak. */
   readonly wires: readonly Wire[];
-  /** The scenarios that it can run, by file and in the order of the requirements. */
-  readonly scenarios: Readonly<Record<string, ScenarioGroup>>;
   /** Gets ready to open wires for the scenarios of one server. */
   connect(how: { readonly tls: TlsSettings; readonly fetch: typeof globalThis.fetch }): RpcConnections;
   /**
    * A gRPC call with bytes of our own over HTTP/2 with prior knowledge.
    *
-   * @param address default: that of the target's gRPC interface
    * @throws Error when the server breaks it off, or sends too much
    * @throws NotApplicable where the platform has no HTTP/2 of its own
    */
-  postGrpc(
-    target: Target,
-    path: string,
-    message: Uint8Array,
-    metadata?: Readonly<Record<string, string>>,
-    address?: string,
-  ): Promise<GrpcAnswer>;
+  postGrpc(call: RawGrpcCall): Promise<GrpcAnswer>;
   /**
    * Sends JSON with fields that may come several times, and returns the fields of the answer.
    *
@@ -43,6 +45,20 @@ export interface RpcConnectionOptions {
   readonly interceptors: Interceptor[];
   /** Longest answer, or message of a stream. */
   readonly maxBytes: number;
+}
+
+/** A gRPC call with bytes of our own. */
+export interface RawGrpcCall {
+  /** The server, as a URL. */
+  readonly address: string;
+  readonly path: string;
+  /** The request, without its frame. */
+  readonly message: Uint8Array;
+  readonly fields: Readonly<Record<string, string>>;
+  readonly tls: TlsSettings;
+  readonly signal: AbortSignal | undefined;
+  /** Gets what is said, before it is. */
+  record(exchange: Exchange): void;
 }
 
 /** Fields of HTTP by their names in small letters. */

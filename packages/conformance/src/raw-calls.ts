@@ -4,8 +4,9 @@ import { isObject } from "@a2a-connect/core/internal";
 import { A2AService } from "@a2a-connect/proto";
 import { createClient } from "@connectrpc/connect";
 import { expect } from "./expect.ts";
+import type { Wire } from "./platform.ts";
 import type { Stage } from "./scenario.ts";
-import type { A2AClient, CallOptions, Target, Wire } from "./target.ts";
+import type { A2AClient, CallOptions, Target } from "./target.ts";
 
 /** JSON as it is parsed: whether it has these members is what the tests look at. */
 export interface RawObject {

@@ -1,5 +1,5 @@
+import { type Wire, wires } from "./platform.ts";
 import rows from "./requirements.json" with { type: "json" };
-import { type Wire, wires } from "./target.ts";
 
 /** The two published texts of A2A 1.0. They have the same messages, and differ in a few error numbers and in a media type. */
 export const specVersions = ["1.0.0", "1.0.1"] as const;

@@ -1,7 +1,8 @@
 import type { CardFact } from "./card-facts.ts";
+import type { Wire } from "./platform.ts";
 import { getRequirement, type Place, type SpecVersion } from "./requirements.ts";
 import type { ServerName } from "./server-name.ts";
-import type { A2AClient, Target, Wire } from "./target.ts";
+import type { A2AClient, Target } from "./target.ts";
 
 /** What a scenario works with. */
 export interface Stage {

@@ -16,13 +16,7 @@ import { type Client, createClient, type Interceptor, type Transport } from "@co
 import { type CardJson, listOf, requiredExtensions } from "./card-facts.ts";
 import { createTrace, type Exchange, maxAnswerBytes, type Trace } from "./exchange.ts";
 import { explainFailure } from "./explain.ts";
-import type { Platform, RpcConnections } from "./platform.ts";
-
-/** The wires that scenarios can speak. */
-export const wires = ["grpc", "grpc-web", "connect", "jsonrpc", "http-json"] as const;
-
-/** The name of a wire. */
-export type Wire = (typeof wires)[number];
+import type { Platform, RpcConnections, TlsSettings, Wire } from "./platform.ts";
 
 /** A generated client of A2AService; the same over every wire. */
 export type A2AClient = Client<typeof A2AService>;
@@ -73,12 +67,6 @@ export interface Target {
   readonly signal: AbortSignal | undefined;
   /** The same server, called without credentials. */
   asStranger(): Target;
-}
-
-/** How the certificates of servers are verified. */
-export interface TlsSettings {
-  /** Default true. */
-  readonly rejectUnauthorized?: boolean;
 }
 
 /** How a scenario is connected to its server. */

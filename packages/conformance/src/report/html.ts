@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import type { CardFact } from "../card-facts.ts";
 import type { Exchange } from "../exchange.ts";
+import type { Wire } from "../platform.ts";
 import { type Place, type Requirement, requirementGroups } from "../requirements.ts";
 import type { DialectSign } from "../run/dialect.ts";
 import { type Outcome, type Result, requirementsOf, type Weight, weightOf } from "../run/result.ts";
-import type { Wire } from "../target.ts";
 import type { Cause } from "./causes.ts";
 import { Markup, markup } from "./markup.ts";
 import { pageScript, pageStyle } from "./page-style.ts";

@@ -1,11 +1,12 @@
 import { type CardFact, findCardFacts } from "../card-facts.ts";
+import { type Wire, wires } from "../platform.ts";
 import { type Place, type Requirement, requirements } from "../requirements.ts";
 import type { KnownAgent } from "../run/applies.ts";
 import type { Dialect } from "../run/dialect.ts";
 import { type Outcome, type Result, type Weight, weightOfScenario, weights } from "../run/result.ts";
 import type { ConformanceRun } from "../run/run-conformance.ts";
 import type { Scenario } from "../scenario.ts";
-import { type FoundServer, type Wire, wires } from "../target.ts";
+import type { FoundServer } from "../target.ts";
 import { type Cause, findCauses } from "./causes.ts";
 
 /** How many scenarios ended how; a scenario counts once for each wire. */

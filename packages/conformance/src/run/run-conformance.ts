@@ -5,6 +5,7 @@ import { NotApplicable, refuseMessage } from "../not-applicable.ts";
 import type { Platform } from "../platform.ts";
 import type { Place, SpecVersion } from "../requirements.ts";
 import { runScenario } from "../run-scenario.ts";
+import type { ScenarioGroup } from "../scenario.ts";
 import { CannotExamine, type FindOptions, type FoundServer, findServer } from "../target.ts";
 import { type KnownAgent, whyNotApplicable } from "./applies.ts";
 import { chooseScenarios } from "./choose.ts";
@@ -71,15 +72,16 @@ export interface Kit {
   runConformance(url: string, options?: ConformanceOptions): Promise<ConformanceRun>;
 }
 
-export function createKit(platform: Platform): Kit {
+/** @param scenarios those that the platform can run, by file and in the order of the requirements */
+export function createKit(platform: Platform, scenarios: Readonly<Record<string, ScenarioGroup>>): Kit {
   return {
     findServer: (url, options) => findServer(platform, url, options),
-    runConformance: (url, options) => prepare(platform, url, options),
+    runConformance: (url, options) => prepare({ platform, groups: Object.values(scenarios) }, url, options),
   };
 }
 
 async function prepare(
-  platform: Platform,
+  { platform, groups }: { readonly platform: Platform; readonly groups: readonly ScenarioGroup[] },
   url: string,
   options: ConformanceOptions = {},
 ): Promise<ConformanceRun> {
@@ -93,7 +95,7 @@ async function prepare(
     const target = server.target({ signal: within(signal, limit.signal), beforeMessage });
     const dialect = await findDialect(target, places, options.spec);
     signal?.throwIfAborted();
-    const plan = Object.values(platform.scenarios).flatMap(({ title, scenarios }) =>
+    const plan = groups.flatMap(({ title, scenarios }) =>
       scenarios
         .filter(isChosen)
         .flatMap((scenario) =>

@@ -6,10 +6,11 @@ import type { CardFact } from "../card-facts.ts";
 import { expect } from "../expect.ts";
 import { endedTask, hello, helloPart, requireForeignType } from "../hello.ts";
 import { NotApplicable } from "../not-applicable.ts";
+import { type Wire, wires } from "../platform.ts";
 import { capture, type RawAnswer, type RawDetail } from "../raw-calls.ts";
 import { jsonWires, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
 import { anotherExtension, type ServerName } from "../server-name.ts";
-import { type A2AClient, type Wire, wires } from "../target.ts";
+import type { A2AClient } from "../target.ts";
 
 /** The name of an error on each kind of wire. */
 export interface Names {

@@ -6,10 +6,11 @@ import { Code } from "@connectrpc/connect";
 import { expectCode, expectFields, failureOf, newId, showCode, toRequest } from "../calls.ts";
 import { expect } from "../expect.ts";
 import { helloPart } from "../hello.ts";
+import { wires } from "../platform.ts";
 import { callRest, callRpc, capture, clientOfPeer } from "../raw-calls.ts";
 import { jsonWires, type ScenarioGroup, scenarios } from "../scenario.ts";
 import type { ServerName } from "../server-name.ts";
-import { type A2AClient, wires } from "../target.ts";
+import type { A2AClient } from "../target.ts";
 import type { Names } from "./error-table.ts";
 
 /** One condition, and what it is called on each wire: the table of the specification, by hand (spec §5.4). */

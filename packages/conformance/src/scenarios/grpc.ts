@@ -10,7 +10,7 @@ import { expect } from "../expect.ts";
 import { hello } from "../hello.ts";
 import { NotApplicable } from "../not-applicable.ts";
 import type { GrpcAnswer } from "../platform.ts";
-import { callGrpc } from "../raw-grpc.ts";
+import { callGrpc, postGrpc } from "../raw-grpc.ts";
 import { type ScenarioGroup, scenarios } from "../scenario.ts";
 import { anotherExtension, requiredExtension } from "../server-name.ts";
 import type { Target } from "../target.ts";
@@ -39,7 +39,7 @@ export const grpc: ScenarioGroup = scenarios("J gRPC", ({ verifies, anyAgent }) 
 
   anyAgent.where({ places: ["grpc"] })("J-1 E-7", "does not know other methods", async ({ target }) => {
     const path = `/${A2AService.typeName}/NoSuchMethod`;
-    const { messages, status } = await target.platform.postGrpc(target, path, new Uint8Array());
+    const { messages, status } = await postGrpc(target, path, new Uint8Array());
     expect([messages, status]).toStrictEqual([[], showCode(Code.Unimplemented)]);
   });
 

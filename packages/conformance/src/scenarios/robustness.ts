@@ -7,6 +7,7 @@ import { expectReason, newId, showCode } from "../calls.ts";
 import { expect } from "../expect.ts";
 import { hello } from "../hello.ts";
 import { callRest, postRpc } from "../raw-calls.ts";
+import { postGrpc } from "../raw-grpc.ts";
 import { jsonWires, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
 
 const utf8 = new TextEncoder();
@@ -83,11 +84,7 @@ export const robustness: ScenarioGroup = scenarios("Malformed input", ({ anyAgen
   anyAgent.where({ places: ["grpc"] })("E-1 J-1", "refuses protobuf that breaks off", async (stage) => {
     const whole = encodeMessage(SendMessageRequestSchema, hello(stage));
     for (const bytes of [whole.subarray(0, -3), new Uint8Array([0xff, 0xff, 0xff]), utf8.encode("{}")]) {
-      const { status } = await stage.target.platform.postGrpc(
-        stage.target,
-        methods.sendMessage.grpcPath,
-        bytes,
-      );
+      const { status } = await postGrpc(stage.target, methods.sendMessage.grpcPath, bytes);
       expect(status, "a code that is not OK").toMatch(/\([1-9]\d*\)$/);
     }
     await expectAlive(stage);
@@ -100,7 +97,7 @@ export const robustness: ScenarioGroup = scenarios("Malformed input", ({ anyAgen
       const known = encodeMessage(GetTaskRequestSchema, create(GetTaskRequestSchema, { id: newId() }));
       const unknown = new Uint8Array([0xba, 0x3e, 0x02, 0x68, 0x69]); // field 999: "hi"
       const bytes = Uint8Array.of(...unknown, ...known, ...unknown);
-      const { status } = await stage.target.platform.postGrpc(stage.target, methods.getTask.grpcPath, bytes);
+      const { status } = await postGrpc(stage.target, methods.getTask.grpcPath, bytes);
       expect(status).toBe(showCode(Code.NotFound));
     },
   );

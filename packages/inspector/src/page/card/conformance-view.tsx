@@ -103,7 +103,13 @@ async function* examine(quiet: boolean, signal: AbortSignal): AsyncGenerator<Pro
     yield count();
   }
   const report = kit.createReport(run, results);
-  yield { ...count(), report, json: JSON.stringify(kit.reportToJson(report), null, 2) };
+  yield { ...count(), report, json: masked(JSON.stringify(kit.reportToJson(report), null, 2)) };
+}
+
+/** Without the credentials, which requests have, and servers may repeat. */
+function masked(text: string): string {
+  const secrets = [...credentialHeaders()].map(([, value]) => value.replace(/^\S+ /, ""));
+  return secrets.reduce((rest, secret) => rest.replaceAll(secret, "(hidden)"), text);
 }
 
 const outcomes = ["passed", "failed", "not-applicable", "not-run"] as const;
@@ -147,7 +153,7 @@ function Report({
         <details key={sentence} class="wire-exchange">
           <summary>
             <span class={`badge ${weight === "must" ? "is-failed" : ""}`}>{weight.toUpperCase()}</span>{" "}
-            {shownLine(sentence, 400)}
+            {shownLine(masked(sentence), 400)}
             <span class="muted">
               {" "}
               · {results.length} over {[...places].join(", ")}
@@ -161,7 +167,7 @@ function Report({
           {results[0]?.exchanges.map(({ call, request, answer }, index) => (
             // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard
             <pre key={index} class="code" tabIndex={0}>
-              {shown(`${call}\n${request}\n\n${answer}`)}
+              {shown(masked(`${call}\n${request}\n\n${answer}`))}
             </pre>
           ))}
         </details>
