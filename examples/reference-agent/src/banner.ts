@@ -22,6 +22,6 @@ ${auth === undefined ? "" : needs}  Try it over HTTP+JSON
       -d '{"jsonrpc":"2.0","id":1,"method":"SendStreamingMessage","params":{"message":{"messageId":"2","role":"ROLE_USER","parts":[{"text":"stream 5 500"}]}}}'
 
   … over gRPC, without a schema
-    npx buf curl --http2-prior-knowledge --protocol grpc -H 'a2a-version: 1.0'${credential} ${url}/lf.a2a.v1.A2AService/ListTasks
+    npx @bufbuild/buf curl --http2-prior-knowledge --protocol grpc -H 'a2a-version: 1.0'${credential} ${url}/lf.a2a.v1.A2AService/ListTasks
 `;
 }

@@ -50,7 +50,7 @@ export function ConformanceView(): JSX.Element {
       <h2>Does it keep to the protocol?</h2>
       <p class="muted">
         Runs what a page can run of the conformance kit, over every wire that a page can speak. For gRPC and
-        webhooks: <code>npx a2a conformance</code>.
+        webhooks: <code>npx a2a-connect conformance</code>.
       </p>
       <div class="choices">
         <button type="button" class="button is-primary" disabled={isRunning} onClick={() => void run()}>

@@ -35,7 +35,7 @@ export function shellCommands(
   const binding = bindingName(protocolBinding);
   const buf = (protocol: string, flags = ""): ShellCommand => ({
     tool: "buf curl",
-    line: `npx buf curl --protocol ${protocol}${flags} ${headers} \\\n  -d ${json} \\\n  ${quote(base(url) + method.grpcPath)}`,
+    line: `npx @bufbuild/buf curl --protocol ${protocol}${flags} ${headers} \\\n  -d ${json} \\\n  ${quote(base(url) + method.grpcPath)}`,
   });
   switch (binding) {
     case "Connect": {
@@ -56,7 +56,7 @@ export function shellCommands(
         { tool: "grpcurl", line: grpcurl },
         {
           tool: "buf curl",
-          line: `npx buf curl --protocol grpc${isTls ? "" : " --http2-prior-knowledge"} ${headers} \\\n  -d ${json} \\\n  ${quote(`${scheme}://${base(address)}${method.grpcPath}`)}`,
+          line: `npx @bufbuild/buf curl --protocol grpc${isTls ? "" : " --http2-prior-knowledge"} ${headers} \\\n  -d ${json} \\\n  ${quote(`${scheme}://${base(address)}${method.grpcPath}`)}`,
         },
       ];
     }
