@@ -26,12 +26,17 @@ export function postGrpc(
   message: Uint8Array,
   ...[metadata = { "a2a-version": "1.0" }, address = target.address("grpc")]: RestOfCall
 ): Promise<GrpcAnswer> {
-  // What is joined to a message of protobuf is part of it.
-  const tenant = create(GetTaskRequestSchema, { tenant: target.tenant("grpc") });
+  const tenant = encodeMessage(
+    GetTaskRequestSchema,
+    create(GetTaskRequestSchema, { tenant: target.tenant("grpc") }),
+  );
+  const joined = new Uint8Array(message.length + tenant.length); // what is joined to a message of protobuf is part of it
+  joined.set(message);
+  joined.set(tenant, message.length);
   return target.platform.postGrpc({
     address,
     path,
-    message: Uint8Array.of(...message, ...encodeMessage(GetTaskRequestSchema, tenant)),
+    message: joined,
     fields: { ...target.headers, ...metadata },
     tls: target.tls,
     signal: target.signal,

@@ -104,17 +104,16 @@ export const robustness: ScenarioGroup = scenarios("Malformed input", ({ anyAgen
 });
 
 /** A send whose message is this text. */
-function post({ wire, target }: Stage, message: string | Uint8Array, type = "application/json") {
-  const put = (before: string, after: string) =>
-    new Blob([before, typeof message === "string" ? message : new Uint8Array(message), after]);
+async function post({ wire, target }: Stage, message: string | Uint8Array, type = "application/json") {
+  const content = typeof message === "string" ? message : new Uint8Array(message);
+  const put = async (before: string, after: string) =>
+    new Uint8Array(await new Blob([before, content, after]).arrayBuffer());
   const headers = { "content-type": type };
-  return wire === "jsonrpc"
-    ? postRpc(
-        target,
-        put('{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":', "}}"),
-        headers,
-      )
-    : callRest(target, "POST", "/message:send", put('{"message":', "}"), headers);
+  if (wire !== "jsonrpc") {
+    return callRest(target, "POST", "/message:send", await put('{"message":', "}"), headers);
+  }
+  const body = await put('{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":', "}}");
+  return postRpc(target, body, headers);
 }
 
 async function expectCallersFault(stage: Stage, message: string | Uint8Array): Promise<void> {
