@@ -29,4 +29,4 @@ export {
   type Resource,
   scopePolicy,
 } from "./policy.ts";
-export { createScope, defaultScopes, readScope } from "./scopes.ts";
+export { createScope, defaultScopes, notesScope, readScope } from "./scopes.ts";

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { apiKey, defaultScopes, hashApiKey } from "@a2a-connect/auth";
+import { apiKey, defaultScopes, hashApiKey, notesScope } from "@a2a-connect/auth";
 import { A2AService, Role } from "@a2a-connect/proto";
 import { TaskNoteKind, TaskNotesService } from "@a2a-connect/proto/a2aconnect/notes/v1";
 import { createMemoryTaskStore, defineAgent } from "@a2a-connect/server";
@@ -132,7 +132,7 @@ describe("the notes of a task", () => {
     const keys = {
       alice: { hash: await hashApiKey("alice") },
       bob: { hash: await hashApiKey("bob") },
-      operator: { hash: await hashApiKey("operator"), scopes: [...defaultScopes, "a2a:tasks:notes"] },
+      operator: { hash: await hashApiKey("operator"), scopes: [...defaultScopes, notesScope] },
     };
     const served = await start({ auth: { gates: { key: apiKey({ header: "X-Key", keys }) } } });
     const alice = callerOf(served, { "x-key": "alice" });

@@ -1,3 +1,4 @@
+import { notesScope } from "@a2a-connect/auth";
 import type { HttpHandler, HttpRequest } from "@a2a-connect/bindings";
 import { type BindingOptions, createRpcHandlers } from "@a2a-connect/bindings/server";
 import { invalidParams, methods, principalKey } from "@a2a-connect/core";
@@ -33,9 +34,6 @@ const pageSizes = { default: 100, max: 1_000 };
 
 /** Longest payload that is shown, in characters. */
 const maxPayload = 64 * 1024;
-
-/** The scope that callers from other machines need to read notes. */
-export const notesScope = "a2a:tasks:notes";
 
 /**
  * The service by its paths. Callers read notes where GetTask would show them the task; from other machines, or through a proxy,
