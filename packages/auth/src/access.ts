@@ -7,14 +7,15 @@ import type { Caller } from "./gate.ts";
 import {
   type Action,
   actionOf,
+  createScope,
   type Decision,
   defaultOperationScopes,
   type OperationScopes,
   type Policy,
   type Resource,
+  readScope,
   scopePolicy,
 } from "./policy.ts";
-import { createScope, readScope } from "./scopes.ts";
 
 /** Who may call, and what for. */
 export interface AuthOptions extends Gates {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { Authenticator } from "./authenticator.ts";
 import type { AuthGate, Caller, Credentials } from "./gate.ts";
-import { createScope, defaultScopes, readScope } from "./scopes.ts";
+import { createScope, defaultScopes, readScope } from "./policy.ts";
 
 const credentials: Credentials = {
   header: new Headers(),

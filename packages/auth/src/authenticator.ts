@@ -9,7 +9,7 @@ import {
   isRefusal,
   type Verdict,
 } from "./gate.ts";
-import { defaultScopes } from "./scopes.ts";
+import { defaultScopes } from "./policy.ts";
 
 /** Which credentials callers need. */
 export interface Gates {

@@ -23,10 +23,13 @@ export {
 } from "./gates/task-token.ts";
 export {
   type Action,
+  createScope,
   type Decision,
+  defaultScopes,
+  notesScope,
   type OperationScopes,
   type Policy,
   type Resource,
+  readScope,
   scopePolicy,
 } from "./policy.ts";
-export { createScope, defaultScopes, notesScope, readScope } from "./scopes.ts";

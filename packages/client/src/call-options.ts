@@ -1,6 +1,7 @@
 import type { Priority } from "@a2a-connect/core";
 import type { Part, TaskState } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
+import { type ContextKey, createContextKey } from "@connectrpc/connect";
 
 /** What a caller sends: a text, parts, or a message's parts and metadata. */
 export type Input = string | readonly Part[] | InputMessage;
@@ -86,3 +87,8 @@ export interface ListTasksOptions extends CallOptions {
   readonly historyLength?: number;
   readonly includeArtifacts?: boolean;
 }
+
+/** Set for a call whose caller judges the response itself: verifies it first, then shows it to `inspect`. */
+export const judgedLaterKey: ContextKey<boolean> = createContextKey<boolean>(false, {
+  description: "the caller verifies and inspects the response",
+});

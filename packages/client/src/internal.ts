@@ -21,6 +21,5 @@ export {
   type WireExchange,
 } from "./platform.ts";
 export { readQuestion } from "./run/question.ts";
-export { jsonTransports } from "./transports/json-transports.ts";
-export { loadedTransport } from "./transports/loaded-transport.ts";
+export { jsonTransports, loadedTransport } from "./transports/json-transports.ts";
 export { webTransports } from "./transports/web-transports.ts";

@@ -1,8 +1,8 @@
 // The kit in a page: what a browser can do of it, without anything of Node.
 import { createConnectTransport, createGrpcWebTransport } from "@a2a-connect/bindings/client";
-import { NotApplicable } from "./not-applicable.ts";
 import type { Platform } from "./platform.ts";
 import { createKit, type Kit } from "./run/run-conformance.ts";
+import { NotApplicable } from "./scenario.ts";
 import { browserScenarios } from "./scenarios/browser.ts";
 
 const browserPlatform: Platform = {

@@ -12,9 +12,9 @@ import { create } from "@bufbuild/protobuf";
 import { type MessageInit, toRequest, untilSeen } from "./calls.ts";
 import { listOf } from "./card-facts.ts";
 import { expect } from "./expect.ts";
-import { NotApplicable } from "./not-applicable.ts";
 import { type RawRequest, type RawTask, sendRaw } from "./raw-calls.ts";
 import type { Stage } from "./scenario.ts";
+import { NotApplicable } from "./scenario.ts";
 
 /** What it takes to say hello. */
 type Hailed = Pick<Stage, "client" | "target">;

@@ -9,7 +9,6 @@ export { type CardFact, type CardJson, findCardFacts } from "./card-facts.ts";
 export { type Defect, findDefects, isOlderMember } from "./closed-schema.ts";
 
 export { type Exchange, formatExchanges } from "./exchange.ts";
-export { NotApplicable } from "./not-applicable.ts";
 export { type TlsSettings, type Wire, wires } from "./platform.ts";
 export {
   accept,
@@ -59,6 +58,7 @@ export type { ConformanceOptions, ConformanceRun } from "./run/run-conformance.t
 export { type RunOptions, runScenario } from "./run-scenario.ts";
 export {
   type NeededAgent,
+  NotApplicable,
   type Scenario,
   type ScenarioGroup,
   type ScenarioOptions,

@@ -1,7 +1,7 @@
 import type { Exchange } from "./exchange.ts";
-import { refuseMessage } from "./not-applicable.ts";
 import type { Place, SpecVersion } from "./requirements.ts";
 import type { Scenario } from "./scenario.ts";
+import { refuseMessage } from "./scenario.ts";
 import type { FoundServer } from "./target.ts";
 
 /** What a run of a scenario may have beside its server. */

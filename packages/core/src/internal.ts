@@ -8,8 +8,7 @@ export { ByteBuffer, type ChunkedBody, chunksOf, joinBytes, readAtMost } from ".
 export { LinkedAbort } from "./async/linked-abort.ts";
 export { type Reader, ReadTurns } from "./async/read-turns.ts";
 export { SharedRequest } from "./async/shared-request.ts";
-export { longestTimerMs, startTimer, type Timer } from "./async/timer.ts";
-export { pause, settleAll, untilAborted } from "./async/waiting.ts";
+export { longestTimerMs, pause, settleAll, startTimer, type Timer, untilAborted } from "./async/waiting.ts";
 export { formatBase64, parseBase64 } from "./base64.ts";
 export { decodeInSteps, decodeMessage } from "./binary/decode.ts";
 export { encodeDeterministically, encodeInSteps, encodeMessage } from "./binary/encode.ts";
@@ -102,5 +101,13 @@ export { type Holding, SharedBudget, type SharedBudgetOptions } from "./shared-b
 export { applyStep, copyTask, findArtifact, type TaskStep } from "./task-reducer.ts";
 export { findTaskPhase } from "./task-state.ts";
 export { formatJsonInPieces, type LazyJson, LazyList, type LazyObject } from "./value-text.ts";
-export { escapeInvisible, isShowable, shownText, shownUrl, visibleText } from "./visible-text.ts";
+export {
+  escapeInvisible,
+  isShowable,
+  shownItems,
+  shownList,
+  shownText,
+  shownUrl,
+  visibleText,
+} from "./visible-text.ts";
 export { isLoopbackHost, maxAuthorityLength, parseForeignUrl, parseHttpUrl } from "./web-url.ts";

@@ -11,16 +11,7 @@ const controlString = `(?:${esc}[PX\\]^_]|[\\x90\\x98\\x9d\\x9e\\x9f])[^\\x07\\n
 /** Colours, cursor movements, modes: parameters, intermediates, a final byte. */
 const controlSequence = `(?:${esc}\\[|\\x9b)[0-?]*[ -/]*[@-~]?`;
 
-/**
- * Characters that show nothing, and may hide words from a reader or change their order:
- *
- * - controls (C0 but tab and line feed, DEL, C1), lone surrogates, line and paragraph separators;
- * - format characters (zero width, direction, tags);
- * - characters to ignore when unknown (variation selectors, fillers).
- *
- * Characters that join several into one picture stay where they do so: a joiner between two emoji and a selector after
- * one. Joiners within words of other scripts are removed: those words can be read without.
- */
+/** Other escape sequences: intermediates, a final byte. */
 const escapeSequence = `${esc}[ -/]*[0-~]?`;
 
 /**
@@ -85,6 +76,21 @@ export function shownText(text: string): string {
     .trim();
   const isWhole = text.length <= 2 * maxShownLength && line.length <= maxShownLength;
   return isWhole ? line : `${line.slice(0, maxShownLength).toWellFormed()}…`;
+}
+
+/** Items of another party in one of our sentences, the first of many: `a, b and 3 more`. */
+export function shownItems(
+  items: readonly string[],
+  maxItems: number,
+  show: (item: string) => string = shownText,
+): string {
+  const shown = items.slice(0, maxItems).map(show).join(", ");
+  return items.length > maxItems ? `${shown} and ${items.length - maxItems} more` : shown;
+}
+
+/** The same, each once and ten at most; `none` when there are none. */
+export function shownList(texts: Iterable<string>, none = "none"): string {
+  return shownItems([...new Set(texts)], 10) || none;
 }
 
 /**

@@ -26,7 +26,6 @@ export {
 export { findLegacyWarnings, signOlderCard } from "./sign/sign-card.ts";
 export type { CardSignerOptions, SignatureOptions, SignCardOptions } from "./sign/sign-options.ts";
 export { cardMemoryKey, createTrim } from "./trust/card-memory.ts";
-export { quote, quoteList } from "./trust/finding.ts";
 export { addressesOf, readOutline } from "./trust/outline.ts";
 export type { Scheme } from "./trust/scheme.ts";
 export type { CardToTrust } from "./trust/trust-cards.ts";
@@ -37,5 +36,6 @@ export type {
   TrustCardsOptions,
 } from "./trust/trust-policy.ts";
 export type { CardAlarm, CardFault, SignatureCheck, SignatureFault } from "./verify/verdict.ts";
+export { quote, quoteList } from "./verify/verdict.ts";
 export type { CardVerifier } from "./verify/verify-card.ts";
 export type { VerificationContext, VerifyCardOptions } from "./verify/verify-options.ts";

@@ -4,8 +4,8 @@ import type {
   PublicKeyOptions,
   ReadVerificationKeysOptions,
 } from "./keys/key-types.ts";
+import { SigningError } from "./keys/key-types.ts";
 import type { CardSignerOptions, SignatureOptions, SignCardOptions } from "./sign/sign-options.ts";
-import { SigningError } from "./signing-error.ts";
 import type {
   CardMemoryLimits,
   JkuPolicy,

@@ -1,5 +1,5 @@
 import type { AuthGate, Caller, Credentials, Verdict } from "../gate.ts";
-import { defaultScopes } from "../scopes.ts";
+import { defaultScopes } from "../policy.ts";
 import { constantTimeEqual, formatHex, parseHex, sha256 } from "./digest.ts";
 
 /** One API key: what is kept of it, and for whom it is. */

@@ -1,7 +1,7 @@
 import { parseBase64, RecentMap, SharedBudget } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { AuthGate, Caller, Credentials, Verdict } from "../gate.ts";
-import { defaultScopes } from "../scopes.ts";
+import { defaultScopes } from "../policy.ts";
 import { readAuthorization } from "./bearer-token.ts";
 import { constantTimeEqual, formatHex, parseHex, sha256 } from "./digest.ts";
 

@@ -1,6 +1,6 @@
 import type { ClientCertificate } from "@a2a-connect/core/internal";
 import type { AuthGate, Caller, Verdict } from "../gate.ts";
-import { defaultScopes } from "../scopes.ts";
+import { defaultScopes } from "../policy.ts";
 
 /** Which client certificates count, of those that the listener's authorities (`tls.clientCa`) have signed. */
 export interface MutualTlsOptions {

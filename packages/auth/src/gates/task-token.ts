@@ -1,6 +1,6 @@
 import { decodeProtectedHeader, errors, jwtVerify, SignJWT } from "jose";
 import type { AuthGate, Verdict } from "../gate.ts";
-import { defaultScopes } from "../scopes.ts";
+import { defaultScopes } from "../policy.ts";
 import { readBearerToken } from "./bearer-token.ts";
 
 /** How task tokens are made and verified. */

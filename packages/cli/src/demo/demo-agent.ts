@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { bytes, partText, text } from "@a2a-connect/core";
 import type { Message } from "@a2a-connect/proto";
 import { type AgentDefinition, defineAgent, type SkillDefinition } from "@a2a-connect/server";
-import { expectedFailureTag } from "../smoke/expected-failure.ts";
+import { expectedFailureTag } from "../smoke/run-example.ts";
 
 const tags = ["demo"];
 

@@ -8,8 +8,7 @@ import {
 } from "@a2a-connect/core";
 import { type AgentCard, type Task, TaskState } from "@a2a-connect/proto";
 import type { CommandContext } from "../context.ts";
-import { expectedFailureTag } from "../smoke/expected-failure.ts";
-import { type ExampleRun, isAlive, runExample } from "../smoke/run-example.ts";
+import { type ExampleRun, expectedFailureTag, isAlive, runExample } from "../smoke/run-example.ts";
 import { isPinnable } from "./card.ts";
 import type { Diagnosis } from "./examine.ts";
 import { runShell, untilAnswered } from "./restart.ts";

@@ -13,6 +13,9 @@ import { partText } from "@a2a-connect/core";
 import type { AgentSkill, Task } from "@a2a-connect/proto";
 import { describeFailure } from "../failures.ts";
 
+/** The tag of a skill whose first example is there to fail, or to be refused: `smoke` wants exactly that of it. */
+export const expectedFailureTag = "expected-failure";
+
 /**
  * How a skill took its example: `completed` with a result, `answered` with a message alone, `asks` and `wants-auth` are
  * alive as well. `skipped`: there was nothing that could be sent.

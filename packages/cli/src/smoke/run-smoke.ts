@@ -4,9 +4,8 @@ import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { describeFailure } from "../failures.ts";
 import type { Output } from "../output.ts";
-import { expectedFailureTag } from "./expected-failure.ts";
 import { readTargets } from "./read-targets.ts";
-import { type ExampleRun, isAlive, isRefusal, runExample } from "./run-example.ts";
+import { type ExampleRun, expectedFailureTag, isAlive, isRefusal, runExample } from "./run-example.ts";
 import { findBrokenOperation } from "./try-operations.ts";
 
 /** The options that `smoke` has beside those of every command that talks to an agent. */

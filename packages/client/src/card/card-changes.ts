@@ -1,4 +1,4 @@
-import { formatMessage, isSame, shownText } from "@a2a-connect/core/internal";
+import { formatMessage, isSame, shownList, shownText } from "@a2a-connect/core/internal";
 import {
   type AgentCard,
   type AgentExtension,
@@ -7,7 +7,7 @@ import {
   SecuritySchemeSchema,
 } from "@a2a-connect/proto";
 import { CardDriftError } from "../errors.ts";
-import { shownInterface, shownList } from "../interface/shown-list.ts";
+import { shownInterface } from "../interface/choose-interfaces.ts";
 
 /**
  * The differences between two cards of an agent that matter to its callers, a sentence each: version, provider, skills,

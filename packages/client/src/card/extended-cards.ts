@@ -1,8 +1,8 @@
 import { ReceivedText, receivedTextKey } from "@a2a-connect/bindings/client";
 import type { A2AService, AgentCard } from "@a2a-connect/proto";
 import { type Client, createContextValues } from "@connectrpc/connect";
+import { judgedLaterKey } from "../call-options.ts";
 import { repeatCall } from "../calls/repeat-call.ts";
-import { judgedLaterKey } from "../content/judged-later.ts";
 import { CardRefusedError, RequirementError } from "../errors.ts";
 import type { UsedCard } from "../interface/used-card.ts";
 import type { ConnectOptions } from "../options.ts";

@@ -1,7 +1,6 @@
-import { effectiveMediaType, matchesMediaType, shownText } from "@a2a-connect/core/internal";
+import { effectiveMediaType, matchesMediaType, shownList, shownText } from "@a2a-connect/core/internal";
 import type { AgentCard, Part } from "@a2a-connect/proto";
 import { InputModeError, RequirementError } from "../errors.ts";
-import { shownList } from "../interface/shown-list.ts";
 
 /**
  * Tests whether an agent accepts these parts: by the modes of the skill, which override the card's (requirement L-8).

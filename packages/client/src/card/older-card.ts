@@ -1,5 +1,4 @@
-import { isObject, parseProtocolVersion, shownText } from "@a2a-connect/core/internal";
-import { shownList } from "../interface/shown-list.ts";
+import { isObject, parseProtocolVersion, shownList, shownText } from "@a2a-connect/core/internal";
 import { isOlderCard, isUnset, olderInterfaces, olderSecurityMembers } from "./older-members.ts";
 import {
   type Members,

@@ -1,5 +1,4 @@
-import { isObject, shownText } from "@a2a-connect/core/internal";
-import { shownList } from "../interface/shown-list.ts";
+import { isObject, shownList, shownText } from "@a2a-connect/core/internal";
 import { isOlderScheme, isUnset } from "./older-members.ts";
 
 /** JSON of an object, with unknown members. */

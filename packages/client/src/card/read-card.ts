@@ -5,12 +5,12 @@ import {
   isRequiredField,
   parseMessage,
   scanJson,
+  shownList,
   shownText,
 } from "@a2a-connect/core/internal";
 import { type AgentCard, AgentCardSchema, AgentExtensionSchema } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import { CardInvalidError } from "../errors.ts";
-import { shownList } from "../interface/shown-list.ts";
 import { inputRequiredCapability } from "./lifecycle-params.ts";
 import type { NormalizedCard } from "./older-card.ts";
 import { isOlderCard, olderSecurityMembers, withOlderInterfaces } from "./older-members.ts";

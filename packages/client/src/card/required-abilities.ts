@@ -1,7 +1,6 @@
-import { matchesMediaType, shownText } from "@a2a-connect/core/internal";
+import { matchesMediaType, shownList, shownText } from "@a2a-connect/core/internal";
 import type { AgentCard } from "@a2a-connect/proto";
 import { RequirementError } from "../errors.ts";
-import { shownList } from "../interface/shown-list.ts";
 import type { AgentRequirements } from "../options.ts";
 import { inputRequiredCapability, readLifecycleParams } from "./lifecycle-params.ts";
 

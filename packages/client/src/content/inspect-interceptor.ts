@@ -13,9 +13,9 @@ import {
 } from "@a2a-connect/proto";
 import { isMessage, type Message as ProtobufMessage } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { judgedLaterKey } from "../call-options.ts";
 import { UntrustedOutputError } from "../errors.ts";
 import type { Inspect, Inspected } from "../options.ts";
-import { judgedLaterKey } from "./judged-later.ts";
 
 /**
  * Shows everything in a response to `inspect`, one thing after the other, before the caller gets the response; for a

@@ -1,8 +1,8 @@
 import { shownText } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Candidate } from "./choose-interfaces.ts";
+import { shownInterface } from "./choose-interfaces.ts";
 import { findNetworkFailure } from "./network-failure.ts";
-import { shownInterface } from "./shown-list.ts";
 
 /** An interface that did not answer. */
 export interface Attempt {

@@ -7,10 +7,10 @@ import { agentFetch } from "./agent-fetch.ts";
 import { type Attempt, failureOf, isOutOfReach, NotCallable, shownReason } from "./attempts.ts";
 import { callAuthenticated, queryFetch } from "./authenticated-call.ts";
 import type { Candidate } from "./choose-interfaces.ts";
+import { shownInterface } from "./choose-interfaces.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
 import { wasNeverSent } from "./never-sent.ts";
 import { callHeaders, isRepeatable, withTenant } from "./outgoing-call.ts";
-import { shownInterface } from "./shown-list.ts";
 import type { UsedCard } from "./used-card.ts";
 
 /**

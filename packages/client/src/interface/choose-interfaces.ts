@@ -2,13 +2,14 @@ import {
   draftProtocolVersion,
   parseProtocolVersion,
   protocolVersion,
+  shownList,
   shownText,
+  shownUrl,
 } from "@a2a-connect/core/internal";
 import type { AgentCard, AgentInterface } from "@a2a-connect/proto";
 import { NoInterfaceError } from "../errors.ts";
 import type { ConnectOptions } from "../options.ts";
 import type { BindingTransport } from "../platform.ts";
-import { shownList } from "./shown-list.ts";
 
 /** An interface that both sides know. */
 export interface Candidate {
@@ -222,3 +223,8 @@ function offeredVersions(offered: readonly AgentInterface[]): string {
 
 /** How many versions a sentence names: a card may invent any number. */
 const maxVersions = 4;
+
+/** An interface in a sentence: `JSONRPC at https://agent.example/rpc`. */
+export function shownInterface({ protocolBinding, url }: AgentInterface): string {
+  return `${shownText(protocolBinding)} at ${shownUrl(url)}`;
+}

@@ -4,9 +4,8 @@ import {
   type WireFetch,
 } from "@a2a-connect/bindings/client";
 import { parseHttpUrl } from "@a2a-connect/core/internal";
-import type { Transport } from "@connectrpc/connect";
+import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import type { BindingTransport, BindingTransportSettings } from "../platform.ts";
-import { loadedTransport } from "./loaded-transport.ts";
 import { createTransportFetch, withRules } from "./transport-fetch.ts";
 
 /**
@@ -76,4 +75,26 @@ function requireHttpUrl(text: string): string {
     throw new Error(`${JSON.stringify(text)} is not an absolute http or https URL`);
   }
   return text;
+}
+
+/** A transport that is loaded for its first call, and again for the next one when that failed. */
+export function loadedTransport(load: () => Promise<Transport>): Transport {
+  let loading: Promise<Transport> | undefined;
+  const transport = () => {
+    loading ??= load().catch((cause: unknown) => {
+      loading = undefined;
+      throw new ConnectError(
+        "the code for this wire cannot be loaded",
+        Code.Unavailable,
+        undefined,
+        undefined,
+        cause,
+      );
+    });
+    return loading;
+  };
+  return {
+    unary: async (...call) => (await transport()).unary(...call),
+    stream: async (...call) => (await transport()).stream(...call),
+  };
 }

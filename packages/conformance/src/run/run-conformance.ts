@@ -1,11 +1,11 @@
 import { untilAborted } from "@a2a-connect/core/internal";
 import type { Exchange } from "../exchange.ts";
 import { explainFailure } from "../explain.ts";
-import { NotApplicable, refuseMessage } from "../not-applicable.ts";
 import type { Platform } from "../platform.ts";
 import type { Place, SpecVersion } from "../requirements.ts";
 import { runScenario } from "../run-scenario.ts";
 import type { ScenarioGroup } from "../scenario.ts";
+import { NotApplicable, refuseMessage } from "../scenario.ts";
 import { CannotExamine, type FindOptions, type FoundServer, findServer } from "../target.ts";
 import { type KnownAgent, whyNotApplicable } from "./applies.ts";
 import { chooseScenarios } from "./choose.ts";

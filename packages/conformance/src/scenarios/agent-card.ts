@@ -7,11 +7,10 @@ import { expectReason, failureOf, newId, sendTask, showCode, toRequest } from ".
 import { listOf } from "../card-facts.ts";
 import { findDefects, isOlderMember } from "../closed-schema.ts";
 import { expect } from "../expect.ts";
-import { NotApplicable } from "../not-applicable.ts";
 import type { Wire } from "../platform.ts";
 import { readAnswer, writeCall } from "../raw-calls.ts";
 import { callGrpc } from "../raw-grpc.ts";
-import { type ScenarioGroup, scenarios } from "../scenario.ts";
+import { NotApplicable, type ScenarioGroup, scenarios } from "../scenario.ts";
 import { type Target, wiresByBinding } from "../target.ts";
 
 const path = "/.well-known/agent-card.json";

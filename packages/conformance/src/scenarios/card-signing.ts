@@ -4,8 +4,7 @@ import canonicalize from "canonicalize";
 import { base64url, createLocalJWKSet, flattenedVerify, type JSONWebKeySet } from "jose";
 import { listOf } from "../card-facts.ts";
 import { expect } from "../expect.ts";
-import { NotApplicable } from "../not-applicable.ts";
-import { type ScenarioGroup, scenarios } from "../scenario.ts";
+import { NotApplicable, type ScenarioGroup, scenarios } from "../scenario.ts";
 import type { Target } from "../target.ts";
 
 /** M, the side of the server. */

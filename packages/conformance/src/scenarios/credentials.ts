@@ -3,11 +3,10 @@ import { Code } from "@connectrpc/connect";
 import { newId, showCode } from "../calls.ts";
 import { listOf } from "../card-facts.ts";
 import { expect } from "../expect.ts";
-import { NotApplicable } from "../not-applicable.ts";
 import { wires } from "../platform.ts";
 import { type RawHeaders, readAnswer, writeCall } from "../raw-calls.ts";
 import { callGrpc } from "../raw-grpc.ts";
-import { jsonWires, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
+import { jsonWires, NotApplicable, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
 
 /** Headers of callers whom no server knows. */
 const strangers: readonly (readonly [name: string, headers: Readonly<Record<string, string>>])[] = [

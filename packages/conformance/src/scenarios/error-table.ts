@@ -5,10 +5,9 @@ import { failureOf, newId, readAll, showCode, toRequest } from "../calls.ts";
 import type { CardFact } from "../card-facts.ts";
 import { expect } from "../expect.ts";
 import { endedTask, hello, helloPart, requireForeignType } from "../hello.ts";
-import { NotApplicable } from "../not-applicable.ts";
 import { type Wire, wires } from "../platform.ts";
 import { capture, type RawAnswer, type RawDetail } from "../raw-calls.ts";
-import { jsonWires, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
+import { jsonWires, NotApplicable, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
 import { anotherExtension, type ServerName } from "../server-name.ts";
 import type { A2AClient } from "../target.ts";
 

@@ -8,10 +8,9 @@ import { Code } from "@connectrpc/connect";
 import { casesOf, casesOfWork, newId, showCode, statesOf, toRequest } from "../calls.ts";
 import { expect } from "../expect.ts";
 import { hello } from "../hello.ts";
-import { NotApplicable } from "../not-applicable.ts";
 import type { GrpcAnswer } from "../platform.ts";
 import { callGrpc, postGrpc } from "../raw-grpc.ts";
-import { type ScenarioGroup, scenarios } from "../scenario.ts";
+import { NotApplicable, type ScenarioGroup, scenarios } from "../scenario.ts";
 import { anotherExtension, requiredExtension } from "../server-name.ts";
 import type { Target } from "../target.ts";
 

@@ -2,9 +2,8 @@ import { TaskState, TaskStateSchema } from "@a2a-connect/proto";
 import { casesOfWork, newId, sendTask } from "../calls.ts";
 import { expect } from "../expect.ts";
 import { endedTask, helloJson, rawHelloTask, settledTask } from "../hello.ts";
-import { NotApplicable } from "../not-applicable.ts";
 import { callRaw, callRest, type RawAnswer, type RawRequest, readAnySse, readSse } from "../raw-calls.ts";
-import { type ScenarioGroup, scenarios } from "../scenario.ts";
+import { NotApplicable, type ScenarioGroup, scenarios } from "../scenario.ts";
 import { anotherExtension, requiredExtension } from "../server-name.ts";
 import type { Target } from "../target.ts";
 

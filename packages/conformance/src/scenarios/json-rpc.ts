@@ -2,9 +2,8 @@ import { methods } from "@a2a-connect/core";
 import { casesOfWork, newId, sendTask } from "../calls.ts";
 import { expect } from "../expect.ts";
 import { endedTask, helloJson, settledTask } from "../hello.ts";
-import { NotApplicable } from "../not-applicable.ts";
 import { callRpc, postRpc, type RawRequest, readAnySse, readSse } from "../raw-calls.ts";
-import { type ScenarioGroup, scenarios } from "../scenario.ts";
+import { NotApplicable, type ScenarioGroup, scenarios } from "../scenario.ts";
 import { anotherExtension, requiredExtension } from "../server-name.ts";
 
 const params = (words: string): RawRequest => ({

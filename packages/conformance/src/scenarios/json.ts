@@ -13,9 +13,8 @@ import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { newId, readAll, sendTask, toRequest } from "../calls.ts";
 import { expect } from "../expect.ts";
 import { hello, helloJson, helloPart, rawHelloTask, settledTask } from "../hello.ts";
-import { NotApplicable } from "../not-applicable.ts";
 import { callRaw, capture, memberNames, type RawAnswer, type RawRequest, sendRaw } from "../raw-calls.ts";
-import { jsonWires, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
+import { jsonWires, NotApplicable, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
 
 const user = (rest: RawRequest = {}): RawRequest => ({
   messageId: newId(),

@@ -11,9 +11,8 @@ import { Code } from "@connectrpc/connect";
 import { artifactTexts, expectCode, expectFields, failureOf, listedIds, newId, sendTask } from "../calls.ts";
 import { expect } from "../expect.ts";
 import { settledTask } from "../hello.ts";
-import { NotApplicable } from "../not-applicable.ts";
 import { callRaw } from "../raw-calls.ts";
-import { jsonWires, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
+import { jsonWires, NotApplicable, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
 import { asCaller } from "../server-name.ts";
 import type { A2AClient } from "../target.ts";
 

@@ -3,8 +3,7 @@ import { toJson } from "@bufbuild/protobuf";
 import { newId, openReader, sendTask, taskOf, toRequest, untilSeen } from "../calls.ts";
 import { expect } from "../expect.ts";
 import { endedTask } from "../hello.ts";
-import { NotApplicable } from "../not-applicable.ts";
-import { type ScenarioGroup, scenarios } from "../scenario.ts";
+import { NotApplicable, type ScenarioGroup, scenarios } from "../scenario.ts";
 
 /** What is the same whichever wire it is done over (spec §5.1). */
 export const oneTask: ScenarioGroup = scenarios("One task over all wires", ({ verifies, anyAgent }) => {

@@ -10,9 +10,8 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { readAll, sendTask, statesOf, toRequest, withinPatience } from "../calls.ts";
 import { expect } from "../expect.ts";
 import { settledTask } from "../hello.ts";
-import { NotApplicable } from "../not-applicable.ts";
 import { answer, cut, type RawRequest, startReceiver } from "../receiver.ts";
-import { type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
+import { NotApplicable, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
 
 const secret = { token: "the token", authentication: { scheme: "bEARER", credentials: "the credentials" } };
 

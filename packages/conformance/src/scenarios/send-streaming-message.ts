@@ -19,9 +19,8 @@ import {
 } from "../calls.ts";
 import { expect } from "../expect.ts";
 import { endedTask, hello, helloJson, isEnded } from "../hello.ts";
-import { NotApplicable } from "../not-applicable.ts";
 import { callRaw, capture } from "../raw-calls.ts";
-import { jsonWires, type ScenarioGroup, scenarios } from "../scenario.ts";
+import { jsonWires, NotApplicable, type ScenarioGroup, scenarios } from "../scenario.ts";
 
 const { SUBMITTED, WORKING, INPUT_REQUIRED, AUTH_REQUIRED, COMPLETED } = TaskState;
 

@@ -27,9 +27,8 @@ import {
 } from "../calls.ts";
 import { expect } from "../expect.ts";
 import { endedTask, hello, settledTask } from "../hello.ts";
-import { NotApplicable } from "../not-applicable.ts";
 import { callRaw, capture } from "../raw-calls.ts";
-import { jsonWires, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
+import { jsonWires, NotApplicable, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
 import { asCaller } from "../server-name.ts";
 
 /** The numbers and names of the wire, written out once by hand. */

@@ -4,10 +4,9 @@ import { callAny, expectReason, newId, readAll, sendTask, toRequest } from "../c
 import { listOf } from "../card-facts.ts";
 import { expect } from "../expect.ts";
 import { helloJson } from "../hello.ts";
-import { NotApplicable } from "../not-applicable.ts";
 import type { Wire } from "../platform.ts";
 import { capture, clientOfPeer, memberNames, readAnswer, readSse, sendRaw, writeCall } from "../raw-calls.ts";
-import { jsonWires, type ScenarioGroup, scenarios } from "../scenario.ts";
+import { jsonWires, NotApplicable, type ScenarioGroup, scenarios } from "../scenario.ts";
 import { type Target, wiresByBinding } from "../target.ts";
 
 /** F */

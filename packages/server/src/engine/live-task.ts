@@ -21,10 +21,9 @@ import { grantAnswer, type QueuedMessage } from "./durable/journal.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { type StatusInit, statusEvent, type TaskName } from "./events.ts";
 import { type EncodedStep, encodeEvent, encodeInput } from "./log-codec.ts";
-import { type LoadedTask, readTask } from "./read-task.ts";
-import type { SeenTask } from "./seen-task.ts";
+import { type LoadedTask, readTask, taskNotFound } from "./read-task.ts";
 import { SnapshotPolicy } from "./snapshot-policy.ts";
-import { taskNotFound } from "./task-not-found.ts";
+import type { SeenTask } from "./task-handle.ts";
 import { TaskReaders } from "./task-readers.ts";
 import { type QuestionTimeout, TaskTimers } from "./task-timers.ts";
 

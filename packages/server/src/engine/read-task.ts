@@ -1,11 +1,12 @@
+import { a2aError } from "@a2a-connect/core";
 import { applyStep, type DecodeOptions, decodeInSteps, type TaskStep } from "@a2a-connect/core/internal";
 import { MessageSchema, StreamResponseSchema, type Task, TaskSchema, TaskState } from "@a2a-connect/proto";
 import { BinaryReader } from "@bufbuild/protobuf/wire";
+import type { ConnectError } from "@connectrpc/connect";
 import { taskPageLimit } from "../store/log-page.ts";
 import type { LogEntry, Snapshot, StoredTask, TaskStore, TaskView } from "../store/task-store.ts";
 import { storedBytes } from "../store/task-view.ts";
 import type { Clock } from "./clock.ts";
-import { taskNotFound } from "./task-not-found.ts";
 import { valueBytes, weighStep, weighValues } from "./weight.ts";
 
 /** Bytes that are decoded before other calls run. */
@@ -156,4 +157,9 @@ function lengthsOf(field: number, bytes: Uint8Array): readonly number[] {
     if (number === field) lengths.push(reader.pos - start);
   }
   return lengths;
+}
+
+/** The same error for a missing task and for a task of another owner (requirement O-4). */
+export function taskNotFound(taskId: string): ConnectError {
+  return a2aError("TASK_NOT_FOUND", "there is no such task", { taskId });
 }

@@ -1,8 +1,15 @@
 import { isTerminal } from "@a2a-connect/core";
-import type { Message } from "@a2a-connect/proto";
+import type { Message, Task } from "@a2a-connect/proto";
 import type { CommittedEvent } from "./committed-event.ts";
 import { findState } from "./events.ts";
-import type { SeenTask } from "./seen-task.ts";
+
+/** A task as its callers may see it at one moment. */
+export interface SeenTask {
+  /** Does not change when the task goes on. */
+  readonly task: Task;
+  /** Generation of the last event that is folded into it. */
+  readonly generation: number;
+}
 
 /** The result of a send. */
 export type Sent = { readonly kind: "message"; readonly message: Message } | TaskHandle;

@@ -9,7 +9,7 @@ import type { EngineContext } from "./engine-context.ts";
 import { findState, type TaskName } from "./events.ts";
 import { LiveTail } from "./live-tail.ts";
 import { decodeEvent } from "./log-codec.ts";
-import { taskNotFound } from "./task-not-found.ts";
+import { taskNotFound } from "./read-task.ts";
 
 /** Events in one page read back from the store. */
 const pageSize = 100;

@@ -3,7 +3,7 @@ import { a2aError, invalidParams } from "@a2a-connect/core";
 import { parseHttpUrl } from "@a2a-connect/core/internal";
 import { type TaskPushNotificationConfig, TaskPushNotificationConfigSchema } from "@a2a-connect/proto";
 import { toBinary } from "@bufbuild/protobuf";
-import { taskNotFound } from "../engine/task-not-found.ts";
+import { taskNotFound } from "../engine/read-task.ts";
 import { findUnsendableField } from "../push/notification.ts";
 import type { PushSender } from "../push/push-sender.ts";
 import type { TaskStore } from "../store/task-store.ts";

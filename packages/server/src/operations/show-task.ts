@@ -3,7 +3,7 @@ import type { StreamResponse, Task } from "@a2a-connect/proto";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { CommittedEvent } from "../engine/committed-event.ts";
 import { taskEvent } from "../engine/events.ts";
-import type { SeenTask } from "../engine/seen-task.ts";
+import type { SeenTask } from "../engine/task-handle.ts";
 import { speaksDraft } from "./operation.ts";
 
 /** A task in the caller's protocol version: only A2A 1.1 has generations (requirement R-7). */

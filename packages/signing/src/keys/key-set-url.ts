@@ -5,8 +5,8 @@ import {
   shownText,
   shownUrl,
 } from "@a2a-connect/core/internal";
-import { SigningError } from "../signing-error.ts";
 import type { JkuPolicy } from "../trust/trust-policy.ts";
+import { SigningError } from "./key-types.ts";
 
 /** Hosts with their ports, as `URL.host` has them; undefined: none is named, so the card's own origin it is. */
 export type KeySetHosts = ReadonlySet<string> | undefined;

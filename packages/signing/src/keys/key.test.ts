@@ -1,9 +1,9 @@
 import { base64url, exportJWK, generateKeyPair, type JWK } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
-import { SigningError } from "../signing-error.ts";
 import { algorithms, isSameAlgorithm, isSignatureAlgorithm } from "./algorithms.ts";
 import { importVerificationKey, thumbprintOf } from "./key.ts";
 import type { SignatureAlgorithm, VerificationKey } from "./key-types.ts";
+import { SigningError } from "./key-types.ts";
 
 const names: readonly SignatureAlgorithm[] = ["ES256", "ES384", "EdDSA", "Ed25519", "RS256", "PS256"];
 const keys = new Map<SignatureAlgorithm, VerificationKey>();

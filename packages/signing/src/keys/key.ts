@@ -1,7 +1,6 @@
 import { isShowable } from "@a2a-connect/core/internal";
 import { type CryptoKey, calculateJwkThumbprint, importJWK, type JWK } from "jose";
 import { decodeBase64url } from "../jws/base64url.ts";
-import { SigningError } from "../signing-error.ts";
 import type { Refusal } from "../verify/verdict.ts";
 import {
   algorithms,
@@ -11,6 +10,7 @@ import {
   minimumRsaBits,
 } from "./algorithms.ts";
 import type { SignatureAlgorithm, VerificationKey } from "./key-types.ts";
+import { SigningError } from "./key-types.ts";
 
 /** What to do about a key that is of none of the kinds that sign cards. */
 export const keyHint =

@@ -1,9 +1,9 @@
 import { type CryptoKey, exportJWK, importJWK, type JWK } from "jose";
-import { SigningError } from "../signing-error.ts";
 import { type AlgorithmEntry, algorithms, isSignatureAlgorithm, minimumRsaBits } from "./algorithms.ts";
 import { algorithmOf, checkPurpose, ownIdOf, publicMembers, unfit } from "./key.ts";
 import { parseKeyText } from "./key-text.ts";
 import type { SignatureAlgorithm } from "./key-types.ts";
+import { SigningError } from "./key-types.ts";
 
 /** A private key that is ready to sign. */
 export interface PrivateKey {

@@ -1,6 +1,5 @@
 import { exportJWK, generateKeyPair, type JWK } from "jose";
 import { checkSigningMembers } from "../option-members.ts";
-import { SigningError } from "../signing-error.ts";
 import {
   algorithmOf,
   checkKeyId,
@@ -22,6 +21,7 @@ import type {
   SigningKeyPair,
   VerificationKey,
 } from "./key-types.ts";
+import { SigningError } from "./key-types.ts";
 
 /** Enough for longer than a key should be used (NIST SP 800-57, part 1, table 2). */
 const rsaBits = 3072;

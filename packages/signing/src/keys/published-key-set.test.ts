@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { SigningError } from "../signing-error.ts";
 import type { VerificationKey } from "./key-types.ts";
+import { SigningError } from "./key-types.ts";
 import { createKeySet, generateSigningKey } from "./public-keys.ts";
 
 const one = await generateSigningKey({ kid: "one" });

@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { SigningError } from "../signing-error.ts";
 import { thumbprintOf } from "./key.ts";
+import { SigningError } from "./key-types.ts";
 import { generateSigningKey, publicKeyOf, readVerificationKeys } from "./public-keys.ts";
 
 const { privateJwk, publicJwk } = await generateSigningKey({ kid: "one" });

@@ -4,10 +4,10 @@ import { algorithms, isSignatureAlgorithm, maximumRsaBits, minimumRsaBits } from
 import { ecdsaFromDer } from "../keys/der.ts";
 import { checkKeyId, importVerificationKey } from "../keys/key.ts";
 import type { RemoteSign, SignatureAlgorithm, VerificationKey } from "../keys/key-types.ts";
+import { SigningError } from "../keys/key-types.ts";
 import { importPrivateKey } from "../keys/private-key.ts";
 import { publicKeyOf } from "../keys/public-keys.ts";
 import { checkSigningMembers } from "../option-members.ts";
-import { SigningError } from "../signing-error.ts";
 import type { CardSigner, CardSignerOptions } from "./sign-options.ts";
 
 /**

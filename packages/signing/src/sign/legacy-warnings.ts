@@ -3,8 +3,8 @@ import { writeCanonical } from "../canonical/write-canonical.ts";
 import { type FieldPath, formatWholePath } from "../profiles/field-path.ts";
 import { type LegacyProfile, legacyProfiles, profileCard } from "../profiles/profile-card.ts";
 import { writePythonJson } from "../profiles/python-json.ts";
-import { listPaths } from "../trust/finding.ts";
 import type { SignedCard } from "../verify/signed-card.ts";
+import { listPaths } from "../verify/verdict.ts";
 
 /** Who verifies by a profile, for people. */
 const verifiers: Readonly<Record<LegacyProfile, string>> = {

@@ -1,5 +1,5 @@
 import { formatFieldPath, isLoopbackHost, parseForeignUrl } from "@a2a-connect/core/internal";
-import { quote, type SecurityFinding } from "./finding.ts";
+import { quote, type SecurityFinding } from "../verify/verdict.ts";
 
 /** An address in a card, of an interface or of an authorization server: where it leads, and how. */
 export interface Address {

@@ -1,6 +1,6 @@
 import { formatFieldPath } from "@a2a-connect/core/internal";
+import { quote, quoteList, type SecurityFinding } from "../verify/verdict.ts";
 import { type Address, onOtherHost, withoutTls } from "./address.ts";
-import { quote, quoteList, type SecurityFinding } from "./finding.ts";
 import {
   addressesOf,
   allRequirements,

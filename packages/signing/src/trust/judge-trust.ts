@@ -1,9 +1,8 @@
 import { advice } from "../verify/sentences.ts";
-import type { CardAlarm, CardFault } from "../verify/verdict.ts";
+import type { CardAlarm, CardFault, SecurityFinding } from "../verify/verdict.ts";
 import { takeTurn } from "./agent-turns.ts";
 import { cardMemoryKey } from "./card-memory.ts";
 import { findDowngrades, findMoves } from "./compare-cards.ts";
-import type { SecurityFinding } from "./finding.ts";
 import { type KnownAgent, readCanonical, recall, remember, type TrustQuestion } from "./known-agent.ts";
 import { findMissingSecurity } from "./minimum-security.ts";
 import { type Outline, readOutline } from "./outline.ts";

@@ -1,6 +1,6 @@
 import { formatFieldPath } from "@a2a-connect/core/internal";
+import { quote, quoteList, type SecurityFinding } from "../verify/verdict.ts";
 import { type Address, withoutTls } from "./address.ts";
-import { quote, quoteList, type SecurityFinding } from "./finding.ts";
 import { addressesOf, type Outline, type Requirement } from "./outline.ts";
 import type { MinimumSecurity } from "./trust-policy.ts";
 

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { listOf, objectOf, textOf } from "../canonical/json.ts";
+import { quote } from "../verify/verdict.ts";
 import { type Address, readAddress } from "./address.ts";
-import { quote } from "./finding.ts";
 import { readScheme, type Scheme, type SchemeAddress } from "./scheme.ts";
 
 /** What a card declares about security, as data: this is what a card is judged by, and compared with the next one by. */

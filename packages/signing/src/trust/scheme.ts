@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { objectOf, textOf } from "../canonical/json.ts";
+import { quote } from "../verify/verdict.ts";
 import { type Address, readAddress } from "./address.ts";
-import { quote } from "./finding.ts";
 
 /** A SecurityScheme of a card. */
 export interface Scheme {

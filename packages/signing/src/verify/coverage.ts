@@ -1,9 +1,9 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { listOf, objectOf } from "../canonical/json.ts";
 import type { Profile } from "../profiles/profile-card.ts";
-import { listPaths, quoteList } from "../trust/finding.ts";
 import { allRequirements, namesIn, readOutline } from "../trust/outline.ts";
 import type { CardAlarm } from "./verdict.ts";
+import { listPaths, quoteList } from "./verdict.ts";
 
 /** What a signature leaves open that matters to security: in a sentence without a full stop, and where. */
 export interface CoverageGap {

@@ -1,8 +1,8 @@
 import { shownText } from "@a2a-connect/core/internal";
-import { listPaths } from "../trust/finding.ts";
 import { losesEmpties } from "./coverage.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
 import type { CardFault, SignatureCheck } from "./verdict.ts";
+import { listPaths } from "./verdict.ts";
 import type { WeighedChecks } from "./weigh-checks.ts";
 
 /** What to do about the texts that have no one meaning: they may have been cut short on the way. */

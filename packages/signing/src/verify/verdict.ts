@@ -1,3 +1,4 @@
+import { shownItems, shownText } from "@a2a-connect/core/internal";
 import type { CardTextFault } from "../canonical/read-card-text.ts";
 import type { Profile } from "../profiles/profile-card.ts";
 
@@ -123,4 +124,27 @@ export interface CardVerdict {
   readonly message: string;
   readonly signatures: readonly SignatureCheck[];
   readonly alarms: readonly CardAlarm[];
+}
+
+/** Something about a card that matters to security. */
+export interface SecurityFinding {
+  /** In a sentence. What it quotes of the card is short and has no control characters in it. */
+  readonly text: string;
+  /** Where, such as `securityRequirements[0]`; of what is gone, where it was. */
+  readonly path: string;
+}
+
+/** A name or an address of a card as it may stand in a sentence: quoted, short, and nothing that a terminal obeys. */
+export function quote(text: string): string {
+  return JSON.stringify(shownText(text));
+}
+
+/** Names of a card in a sentence: `"a", "b" and 3 more`. */
+export function quoteList(texts: readonly string[]): string {
+  return shownItems(texts, 5, quote);
+}
+
+/** Paths in a sentence: `a, b and 3 more`. */
+export function listPaths(paths: readonly string[], maxItems = 5): string {
+  return shownItems(paths, maxItems);
 }

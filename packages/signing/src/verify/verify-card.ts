@@ -1,6 +1,5 @@
 import { CardTextError, readCardText } from "../canonical/read-card-text.ts";
 import { checkMembers } from "../option-members.ts";
-import { listPaths } from "../trust/finding.ts";
 import { judgeTrust } from "../trust/judge-trust.ts";
 import type { TrustPolicy } from "../trust/trust-policy.ts";
 import { type CheckContext, checkSignature } from "./check-signature.ts";
@@ -9,6 +8,7 @@ import { type PreparedPolicy, preparePolicy } from "./prepared-policy.ts";
 import { advice, describeDistrusted, describeRefused, describeVerified } from "./sentences.ts";
 import { maxSignatures, SignedCard } from "./signed-card.ts";
 import type { CardAlarm, CardFault, CardVerdict } from "./verdict.ts";
+import { listPaths } from "./verdict.ts";
 import type { VerificationContext, VerifyCardOptions } from "./verify-options.ts";
 import { type WeighedChecks, weighChecks } from "./weigh-checks.ts";
 

@@ -3,7 +3,7 @@ import { TaskState } from "@a2a-connect/proto";
 import type { DurableEvent } from "../../agent/task-event.ts";
 import type { LogEvent, Owner, TaskStore } from "../../store/task-store.ts";
 import { decodeEvent } from "../log-codec.ts";
-import { taskNotFound } from "../task-not-found.ts";
+import { taskNotFound } from "../read-task.ts";
 import type { Journal } from "./journal.ts";
 
 const pageSize = 1_000;
