@@ -8,7 +8,15 @@ export { ByteBuffer, type ChunkedBody, chunksOf, joinBytes, readAtMost } from ".
 export { LinkedAbort } from "./async/linked-abort.ts";
 export { type Reader, ReadTurns } from "./async/read-turns.ts";
 export { SharedRequest } from "./async/shared-request.ts";
-export { longestTimerMs, pause, settleAll, startTimer, type Timer, untilAborted } from "./async/waiting.ts";
+export {
+  longestTimerMs,
+  pause,
+  settleAll,
+  startTimer,
+  type Timer,
+  untilAborted,
+  withinTime,
+} from "./async/waiting.ts";
 export { formatBase64, parseBase64 } from "./base64.ts";
 export { decodeInSteps, decodeMessage } from "./binary/decode.ts";
 export { encodeDeterministically, encodeInSteps, encodeMessage } from "./binary/encode.ts";
@@ -97,6 +105,7 @@ export {
   setServiceParameters,
   versionHeader,
 } from "./service-parameters.ts";
+export { formatHex, sha256, sha256Hex } from "./sha256.ts";
 export { type Holding, SharedBudget, type SharedBudgetOptions } from "./shared-budget.ts";
 export { applyStep, copyTask, findArtifact, type TaskStep } from "./task-reducer.ts";
 export { findTaskPhase } from "./task-state.ts";

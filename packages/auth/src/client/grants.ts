@@ -1,6 +1,5 @@
-import { pause, type Timer } from "@a2a-connect/core/internal";
+import { pause, sha256Hex, type Timer } from "@a2a-connect/core/internal";
 import * as oauth from "oauth4webapi";
-import { formatHex, sha256 } from "../gates/digest.ts";
 import type { Fetch } from "../gates/server-fetch.ts";
 import { refuseMixUp, requestOptions } from "./authorization-server.ts";
 
@@ -236,5 +235,5 @@ async function read(secret: Secret): Promise<string> {
 }
 
 async function digestOf(secret: Secret): Promise<string> {
-  return formatHex(await sha256(await read(secret)));
+  return await sha256Hex(await read(secret));
 }

@@ -1,6 +1,7 @@
+import { sha256, sha256Hex } from "@a2a-connect/core/internal";
 import type { AuthGate, Caller, Credentials, Verdict } from "../gate.ts";
 import { defaultScopes } from "../policy.ts";
-import { constantTimeEqual, formatHex, parseHex, sha256 } from "./digest.ts";
+import { constantTimeEqual, parseHex } from "./digest.ts";
 
 /** One API key: what is kept of it, and for whom it is. */
 export interface ApiKey {
@@ -27,7 +28,7 @@ const maxKeyLength = 1024;
 
 /** A key as it is kept. Keys must be random, with at least 128 bits: a hash does not protect words. */
 export async function hashApiKey(key: string): Promise<string> {
-  return `sha256:${formatHex(await sha256(key))}`;
+  return `sha256:${await sha256Hex(key)}`;
 }
 
 /**

@@ -1,9 +1,9 @@
-import { parseBase64, RecentMap, SharedBudget } from "@a2a-connect/core/internal";
+import { formatHex, parseBase64, RecentMap, SharedBudget, sha256Hex } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { AuthGate, Caller, Credentials, Verdict } from "../gate.ts";
 import { defaultScopes } from "../policy.ts";
 import { readAuthorization } from "./bearer-token.ts";
-import { constantTimeEqual, formatHex, parseHex, sha256 } from "./digest.ts";
+import { constantTimeEqual, parseHex } from "./digest.ts";
 
 /** One user: what is kept of the password, and what for. */
 export interface BasicUser {
@@ -55,7 +55,7 @@ export function basic({ users, realm = "agents" }: BasicOptions): AuthGate {
   });
 
   async function check(field: string, share: string | undefined): Promise<Verdict> {
-    const digest = formatHex(await sha256(field));
+    const digest = await sha256Hex(field);
     const known = remembered.get(digest);
     if (known !== undefined && known.until > Date.now()) return known.caller;
     const [name, password] = parsePair(field) ?? [];

@@ -3,11 +3,11 @@ import {
   formatMessage,
   SharedRequest,
   shownUrl,
-  untilAborted,
+  type Timer,
+  withinTime,
 } from "@a2a-connect/core/internal";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import { isMessage, type JsonObject } from "@bufbuild/protobuf";
-import type { ClientClock } from "../clock.ts";
 import { CardInvalidError, CardNotFoundError } from "../errors.ts";
 import { agentFetch } from "../interface/agent-fetch.ts";
 import { wasNeverSent } from "../interface/never-sent.ts";
@@ -214,13 +214,18 @@ class FetchingResolver implements CardResolver {
     const { connectTimeoutMs = 10_000 } = this.#options;
     const { clock } = this.#settings;
     const deadlineMs = clock.now() + connectTimeoutMs;
+    const late = new Error(`not done within ${connectTimeoutMs} ms`);
+    const timer: Timer = (ms, tick) => {
+      const done = new AbortController();
+      clock.sleep(ms, done.signal).then(tick, () => {}); // it ended in time
+      return () => done.abort();
+    };
+    const search = (limited: AbortSignal) => this.#search(deadlineMs, limited);
     try {
-      return await withinTime(connectTimeoutMs, clock, signal, (limited) =>
-        this.#search(deadlineMs, limited),
-      );
+      return await withinTime(connectTimeoutMs, late, search, { signal, timer });
     } catch (error) {
       const [url] = this.#urls;
-      if (!(error instanceof TimeIsUp) || url === undefined) {
+      if (error !== late || url === undefined) {
         throw error;
       }
       const message = `${shownUrl(url)} gave no card in time (${connectTimeoutMs} ms).`;
@@ -324,37 +329,5 @@ function toReceived({ url, asked, text, card }: ResolvedCard): ReceivedCard {
 function assert(condition: boolean, what: string): asserts condition {
   if (!condition) {
     throw new Error(`this cannot be: not that ${what}`);
-  }
-}
-
-/** Thrown when the time is up. */
-class TimeIsUp extends Error {
-  override readonly name = "TimeIsUp";
-}
-
-/**
- * Runs a function for at most `ms`. When the time is up or the caller's signal aborts, the function's signal aborts,
- * and the call does not wait for it any longer.
- *
- * @throws TimeIsUp, or the reason of the caller's signal
- */
-async function withinTime<T>(
-  ms: number,
-  clock: ClientClock,
-  signal: AbortSignal,
-  run: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  signal.throwIfAborted();
-  const done = new AbortController();
-  const limit = new AbortController();
-  const stop = AbortSignal.any([signal, limit.signal]);
-  clock.sleep(ms, done.signal).then(
-    () => limit.abort(new TimeIsUp(`not done within ${ms} ms`)),
-    () => {}, // it ended in time
-  );
-  try {
-    return await untilAborted(run(stop), stop);
-  } finally {
-    done.abort();
   }
 }

@@ -1,4 +1,4 @@
-import { formatBase64 } from "@a2a-connect/core/internal";
+import { formatBase64, sha256Hex } from "@a2a-connect/core/internal";
 import type { Inspect, Inspected } from "../options.ts";
 
 /** How many accepted values are remembered; the oldest is forgotten first. */
@@ -44,8 +44,7 @@ export function inspectOnce(inspect: Inspect): Inspect {
 
 /** The hash of the content and its kind: the same part in a message and in an artifact is two values. */
 async function digestOf(inspected: Inspected): Promise<string> {
-  const text = new TextEncoder().encode(JSON.stringify(inOrder(inspected)));
-  return formatBase64(new Uint8Array(await crypto.subtle.digest("SHA-256", text)));
+  return await sha256Hex(JSON.stringify(inOrder(inspected)));
 }
 
 /**

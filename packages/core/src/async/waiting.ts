@@ -6,17 +6,9 @@ export type Timer = (delayMs: number, tick: () => void) => () => void;
 
 /** The platform's timer. It does not keep a process alive. */
 export const startTimer: Timer = (delayMs, tick) => {
-  const handle: unknown = setTimeout(tick, delayMs);
-  // Node gives an object that can be unref'ed, browsers and workers a number.
-  if (
-    typeof handle === "object" &&
-    handle !== null &&
-    "unref" in handle &&
-    typeof handle.unref === "function"
-  ) {
-    handle.unref();
-  }
-  return () => clearTimeout(handle as ReturnType<typeof setTimeout>); // what setTimeout gave us
+  const handle = setTimeout(tick, delayMs);
+  (handle as { readonly unref?: () => void }).unref?.(); // Node, Bun and Deno have it, and browsers need none
+  return () => clearTimeout(handle);
 };
 
 /**
@@ -40,6 +32,42 @@ export async function untilAborted<T>(
     signal.removeEventListener("abort", onAbort);
   }
 }
+
+/**
+ * Runs a function for at most `ms`. When the time is over, or the caller's signal aborts, the function's signal aborts,
+ * and the call waits for the function no longer.
+ *
+ * @param late what is thrown when the time is over
+ * @param timer Default: the platform's, which keeps a process alive
+ * @throws `late`, the reason of the caller's signal, or what the function throws before that
+ */
+export async function withinTime<T>(
+  ms: number,
+  late: Error,
+  run: (signal: AbortSignal) => Promise<T>,
+  {
+    signal,
+    timer = platformTimer,
+  }: { readonly signal?: AbortSignal | undefined; readonly timer?: Timer } = {},
+): Promise<T> {
+  signal?.throwIfAborted();
+  const limit = new AbortController();
+  const stopTimer = timer(ms, () => limit.abort(late));
+  const stop = signal === undefined ? limit.signal : AbortSignal.any([signal, limit.signal]);
+  try {
+    return await untilAborted(run(stop), stop);
+  } catch (error) {
+    stop.throwIfAborted(); // the function may have thrown something else because of it
+    throw error;
+  } finally {
+    stopTimer();
+  }
+}
+
+const platformTimer: Timer = (delayMs, tick) => {
+  const handle = setTimeout(tick, delayMs);
+  return () => clearTimeout(handle);
+};
 
 /** Resolves after a while, or when the signal aborts. */
 export function pause(delayMs: number, timer: Timer, signal: AbortSignal): Promise<void> {

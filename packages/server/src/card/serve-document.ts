@@ -1,5 +1,6 @@
 import type { HttpRequest, HttpResponse } from "@a2a-connect/bindings";
 import { negotiateCoding } from "@a2a-connect/bindings/server";
+import { sha256Hex } from "@a2a-connect/core/internal";
 import { evaluatePreconditions } from "./preconditions.ts";
 
 /** Something that is served as it stands and may be kept for a while, such as the card: its bytes, and what names them. */
@@ -24,8 +25,7 @@ export async function createDocument(
   before: Document | undefined,
 ): Promise<Document> {
   const body = new TextEncoder().encode(text);
-  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", body));
-  const digest = Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const digest = await sha256Hex(body);
   if (before?.digest === digest) {
     return before;
   }

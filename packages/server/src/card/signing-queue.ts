@@ -1,4 +1,4 @@
-import { RecentMap, untilAborted } from "@a2a-connect/core/internal";
+import { RecentMap, type Timer, untilAborted, withinTime } from "@a2a-connect/core/internal";
 import type { AgentCard } from "@a2a-connect/proto";
 import { canonicalCard } from "@a2a-connect/signing";
 import type { JsonObject } from "@bufbuild/protobuf";
@@ -157,17 +157,12 @@ function once<Card>(
 }
 
 /** What the work gives. @throws `late` (as a rejection) when it takes longer than that; it goes on */
-export async function within<T>(
+export function within<T>(
   clock: Pick<Clock, "schedule">,
   limitMs: number,
   work: Promise<T>,
   late: Error,
 ): Promise<T> {
-  const over = Promise.withResolvers<never>();
-  const cancel = clock.schedule(limitMs, () => over.reject(late), { background: true });
-  try {
-    return await Promise.race([work, over.promise]);
-  } finally {
-    cancel();
-  }
+  const timer: Timer = (ms, tick) => clock.schedule(ms, tick, { background: true });
+  return withinTime(limitMs, late, () => work, { timer });
 }

@@ -1,4 +1,5 @@
 import { lifecycleExtension } from "@a2a-connect/core";
+import { joinBytes, sha256Hex } from "@a2a-connect/core/internal";
 import type { Artifact, Part } from "@a2a-connect/proto";
 import { type JsonObject, toJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
@@ -9,9 +10,8 @@ import canonicalize from "canonicalize";
  * bytes one after the other: text and url as UTF-8, raw as it is, data as RFC 8785 JSON (docs/extensions/lifecycle.md).
  */
 export async function sealArtifact(parts: readonly Part[], replaceable: boolean): Promise<JsonObject> {
-  const content = joinBytes(parts.map(partBytes));
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", content));
-  const sha256 = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const content = joinBytes(parts.map(partBytes)) as Uint8Array<ArrayBuffer>; // we make no shared memory
+  const sha256 = await sha256Hex(content);
   return { [lifecycleExtension]: { size: content.length, sha256, ...(replaceable ? { replaceable } : {}) } };
 }
 
@@ -32,16 +32,6 @@ function partBytes({ content }: Part): Uint8Array {
     case undefined:
       return new Uint8Array();
   }
-}
-
-function joinBytes(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const joined = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
-  let offset = 0;
-  for (const chunk of chunks) {
-    joined.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return joined;
 }
 
 const utf8 = new TextEncoder();

@@ -1,3 +1,5 @@
+import { longestTimerMs } from "@a2a-connect/core/internal";
+
 /** The engine's clock, which tests can replace. */
 export interface Clock {
   /** Milliseconds since 1970. */
@@ -16,9 +18,6 @@ export interface Clock {
   nextTurn(): Promise<void>;
 }
 
-/** The longest delay that a timer takes. */
-const maxDelayMs = 2 ** 31 - 1;
-
 /**
  * The machine's clock. A timer keeps the process alive until it has fired or was cancelled, unless it is in the
  * background.
@@ -28,7 +27,7 @@ export const systemClock: Clock = {
   ticks: () => performance.now(),
   schedule(delayMs, callback, { background = false } = {}) {
     // A longer delay would overflow to 1 ms. Code that wakes early reads the clock and sleeps again.
-    const timer = setTimeout(callback, Math.min(delayMs, maxDelayMs));
+    const timer = setTimeout(callback, Math.min(delayMs, longestTimerMs));
     if (background) {
       (timer as { readonly unref?: () => void }).unref?.(); // Node, Bun and Deno have it, and browsers need none
     }

@@ -1,6 +1,11 @@
 import { isGeneratedId } from "@a2a-connect/bindings/server";
 import { invalidParams, principalKey } from "@a2a-connect/core";
-import { draftFields, encodeDeterministically, idempotencyKeyHeader } from "@a2a-connect/core/internal";
+import {
+  draftFields,
+  encodeDeterministically,
+  idempotencyKeyHeader,
+  sha256,
+} from "@a2a-connect/core/internal";
 import {
   AuthenticationInfoSchema,
   MessageSchema,
@@ -101,5 +106,5 @@ async function fingerprint(request: SendMessageRequest, context: HandlerContext)
     omit.add(MessageSchema.field.messageId); // the caller has not chosen it, and a repeat has another
   }
   const encoded = encodeDeterministically(SendMessageRequestSchema, request, omit);
-  return new Uint8Array(await crypto.subtle.digest("SHA-256", encoded));
+  return await sha256(encoded);
 }

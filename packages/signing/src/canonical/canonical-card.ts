@@ -1,4 +1,4 @@
-import { formatMessage } from "@a2a-connect/core/internal";
+import { formatMessage, sha256Hex } from "@a2a-connect/core/internal";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { type PruneOptions, pruneMessage } from "./prune-message.ts";
@@ -45,9 +45,7 @@ export function pruneUnsigned(json: JsonObject, options?: PruneOptions): JsonObj
 
 /** SHA-256 of a card, lowercase hex, over the UTF-8 of `canonicalCard`. @throws CardTextError */
 export async function cardDigest(card: AgentCard | string): Promise<string> {
-  const bytes = new TextEncoder().encode(canonicalCard(card));
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return await sha256Hex(canonicalCard(card));
 }
 
 /** A card as JSON: that of a text, or what the wire would have of a message. @throws CardTextError */

@@ -1,4 +1,4 @@
-import { chunksOf, readAtMost, untilAborted } from "@a2a-connect/core/internal";
+import { chunksOf, readAtMost, withinTime } from "@a2a-connect/core/internal";
 import { objectOf, readStrictJson } from "../canonical/json.ts";
 import type { JkuPolicy } from "../trust/trust-policy.ts";
 
@@ -23,18 +23,12 @@ export interface FetchedKeySet {
  */
 export async function fetchKeySet(request: KeySetRequest): Promise<FetchedKeySet | string> {
   const { timeoutMs, signal } = request;
-  signal.throwIfAborted();
-  const silence = new AbortController();
-  const timer = setTimeout(() => silence.abort(), timeoutMs);
-  const stop = AbortSignal.any([signal, silence.signal]);
+  const late = new Error(`did not answer within ${timeoutMs} ms`);
   try {
-    // A `fetch` that was given need not look at its signal.
-    return await untilAborted(ask(request, stop), stop);
-  } catch {
-    signal.throwIfAborted(); // the fetch may have thrown something else
-    return silence.signal.aborted ? `did not answer within ${timeoutMs} ms` : "could not be reached";
-  } finally {
-    clearTimeout(timer);
+    return await withinTime(timeoutMs, late, (stop) => ask(request, stop), { signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    return error === late ? late.message : "could not be reached";
   }
 }
 

@@ -1,4 +1,4 @@
-import { untilAborted } from "@a2a-connect/core/internal";
+import { untilAborted, withinTime } from "@a2a-connect/core/internal";
 import type { CardMemory } from "./trust-policy.ts";
 
 /** When a turn ends before it is done. */
@@ -29,27 +29,11 @@ export function takeTurn<Result>(
   const row = rows.get(memory) ?? new Map<string, Promise<void>>();
   rows.set(memory, row);
   const before = row.get(key) ?? Promise.resolve();
-  const result = untilAborted(before, signal).then(() => workUntil(key, work, signal, timeoutMs));
+  const late = new Error(`what is remembered of ${key} cannot be had: the memory does not answer`);
+  const result = untilAborted(before, signal).then(() => withinTime(timeoutMs, late, work, { signal }));
   const left = Promise.allSettled([before, result]).then(() => {
     if (row.get(key) === left) row.delete(key);
   });
   row.set(key, left);
   return result;
-}
-
-async function workUntil<Result>(
-  key: string,
-  work: (turn: AbortSignal) => Promise<Result>,
-  signal: AbortSignal | undefined,
-  timeoutMs: number,
-): Promise<Result> {
-  const silence = new AbortController();
-  const error = new Error(`what is remembered of ${key} cannot be had: the memory does not answer`);
-  const timer = setTimeout(() => silence.abort(error), timeoutMs);
-  const turn = AbortSignal.any([silence.signal, ...(signal === undefined ? [] : [signal])]);
-  try {
-    return await untilAborted(work(turn), turn);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,4 +1,4 @@
-import { parseHttpUrl } from "@a2a-connect/core/internal";
+import { parseHttpUrl, sha256 } from "@a2a-connect/core/internal";
 import { base64url } from "jose";
 import { checkMembers } from "../option-members.ts";
 import type { CardMemory, CardMemoryLimits, RememberedCard } from "./trust-policy.ts";
@@ -91,6 +91,5 @@ export async function cardMemoryKey(url: string | URL): Promise<string | undefin
 
 /** SHA-256 of the UTF-8 of a text, base64url. */
 export async function digestOf(text: string): Promise<string> {
-  const bytes = new TextEncoder().encode(text);
-  return base64url.encode(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
+  return base64url.encode(await sha256(text));
 }

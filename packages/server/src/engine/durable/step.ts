@@ -1,3 +1,4 @@
+import { withinTime } from "@a2a-connect/core/internal";
 import type { Backoff, StepContext, StepOptions } from "../../agent/durable-task.ts";
 import type { Clock } from "../clock.ts";
 
@@ -24,17 +25,7 @@ export async function attemptStep<Result>(
   if (timeoutMs === undefined) {
     return run({ signal, attempt });
   }
-  const expiry = new AbortController();
-  const expired = Promise.withResolvers<never>();
-  const stopTimer = clock.schedule(timeoutMs, () => {
-    const reason = new DOMException(`the step took longer than ${timeoutMs} ms`, "TimeoutError");
-    expiry.abort(reason);
-    expired.reject(reason);
-  });
-  try {
-    const work = run({ signal: AbortSignal.any([signal, expiry.signal]), attempt });
-    return await Promise.race([work, expired.promise]);
-  } finally {
-    stopTimer();
-  }
+  const late = new DOMException(`the step took longer than ${timeoutMs} ms`, "TimeoutError");
+  const work = async (limit: AbortSignal) => run({ signal: AbortSignal.any([signal, limit]), attempt });
+  return withinTime(timeoutMs, late, work, { timer: clock.schedule });
 }
