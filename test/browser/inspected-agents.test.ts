@@ -177,6 +177,19 @@ describe("the inspector", inChromium, () => {
     await look(page, agent, "conformance");
     expect(complaints).toEqual([]);
   });
+
+  it("asks for tasks once where the agent wants credentials", async () => {
+    await using page = await browser.newPage({ ignoreHTTPSErrors: true });
+    let calls = 0;
+    page.on("request", (request) => {
+      if (request.postData()?.includes('"ListTasks"')) calls += 1;
+    });
+    await page.clock.install();
+    await page.goto(`${guarded}#/tasks`);
+    await page.getByText("the call needs credentials").waitFor();
+    await page.clock.runFor(20_000);
+    expect(calls).toBe(1);
+  });
 });
 
 async function goTo(page: Page, view: string): Promise<void> {

@@ -44,12 +44,12 @@ export function App(): JSX.Element {
         </nav>
         <AgentSwitcher />
         <span class="grow" />
+        <Toast />
         <ThemeButton />
       </aside>
       <main>
         <CurrentView state={state} />
       </main>
-      <Toast />
     </div>
   );
 }

@@ -84,6 +84,7 @@ function RawCard({ text }: { readonly text: string }): JSX.Element {
 
 function RenderedCard({ card, text }: { readonly card: AgentCard; readonly text: string }): JSX.Element {
   const { capabilities, provider } = card;
+  const hasTenant = card.supportedInterfaces.some(({ tenant }) => tenant !== "");
   return (
     <>
       <section class="panel">
@@ -96,7 +97,7 @@ function RenderedCard({ card, text }: { readonly card: AgentCard; readonly text:
               <LinkText url={provider.url} label={provider.organization} />
             </Pair>
           )}
-          {card.documentationUrl === undefined ? null : (
+          {card.documentationUrl === undefined || card.documentationUrl === "" ? null : (
             <Pair name="Documentation">
               <LinkText url={card.documentationUrl} />
             </Pair>
@@ -117,7 +118,7 @@ function RenderedCard({ card, text }: { readonly card: AgentCard; readonly text:
                 <th>Binding</th>
                 <th>Version</th>
                 <th>URL</th>
-                <th>Tenant</th>
+                {hasTenant ? <th>Tenant</th> : null}
               </tr>
             </thead>
             <tbody>
@@ -128,7 +129,7 @@ function RenderedCard({ card, text }: { readonly card: AgentCard; readonly text:
                   <td>
                     <code class="address">{shown(url)}</code>
                   </td>
-                  <td>{shownLine(tenant, 60)}</td>
+                  {hasTenant ? <td>{shownLine(tenant, 60)}</td> : null}
                 </tr>
               ))}
             </tbody>

@@ -126,7 +126,13 @@ function Bytes({
   return (
     <figure class="file">
       {url === undefined ? null : images.includes(type) ? (
-        <img src={url} alt={shownLine(name, 100)} />
+        <img
+          src={url}
+          alt={shownLine(name, 100)}
+          onError={({ currentTarget }) => {
+            currentTarget.style.display = "none"; // these bytes are no image
+          }}
+        />
       ) : (
         // biome-ignore lint/a11y/useMediaCaption: an agent's audio comes without one
         <audio controls src={url} />

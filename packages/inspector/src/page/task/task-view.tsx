@@ -63,7 +63,7 @@ export function TaskView({
           Tasks
         </a>
         <h1 class="is-mono task-id">{shownLine(log.taskId, 80)}</h1>
-        <StateBadge state={state} />
+        {count === 0 ? null : <StateBadge state={state} />}
         <span class="grow" />
         {agent === undefined || isTerminal(state) || state === TaskState.UNSPECIFIED ? null : (
           <button

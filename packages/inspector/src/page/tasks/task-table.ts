@@ -90,12 +90,12 @@ export class TaskTable {
     this.#wake();
   }
 
-  /** Keeps the table current until `close`, or the agent says that it has no lists. */
+  /** Keeps the table current until `close`, or the agent gives no list and would give none if it were asked again. */
   open(): void {
     this.#closed = new AbortController();
     const { signal: closed } = this.#closed;
     const loop = async (): Promise<void> => {
-      while (!closed.aborted && this.#failure.value?.reason !== "UNSUPPORTED_OPERATION") {
+      while (!closed.aborted && !isFinal(this.#failure.value)) {
         if (!document.hidden) await this.#refresh(closed);
         await this.#pause(refreshMs, closed);
       }
@@ -159,4 +159,12 @@ export class TaskTable {
       };
     });
   }
+}
+
+/** Whether the same call would fail again: the agent has no lists, or wants other credentials. */
+function isFinal(failure: Failure | undefined): boolean {
+  return (
+    failure !== undefined &&
+    (failure.needsCredentials || /^(?:UNSUPPORTED_OPERATION|Unimplemented)$/.test(failure.reason ?? ""))
+  );
 }

@@ -63,7 +63,7 @@ export function CallPanel({
           <strong>{count.toLocaleString("en")}</strong> {count === 1 ? "event" : "events"} over{" "}
           {exchanges.length} {exchanges.length === 1 ? "connection" : "connections"}
           {last?.id === undefined ? "" : `; the last one is number ${last.id}`}.{" "}
-          {exchanges.length > 1 && gaps === 0 ? "None is missing, none came twice." : ""}
+          {exchanges.length > 1 && count > 0 && gaps === 0 ? "None is missing, none came twice." : ""}
           {gaps > 0 ? `The numbers jump ${gaps} times.` : ""}
         </p>
       ) : null}
