@@ -105,7 +105,7 @@ export {
   setServiceParameters,
   versionHeader,
 } from "./service-parameters.ts";
-export { formatHex, sha256, sha256Hex } from "./sha256.ts";
+export { constantTimeEqual, formatHex, parseHex, sha256, sha256Hex } from "./sha256.ts";
 export { type Holding, SharedBudget, type SharedBudgetOptions } from "./shared-budget.ts";
 export { applyStep, copyTask, findArtifact, type TaskStep } from "./task-reducer.ts";
 export { findTaskPhase } from "./task-state.ts";

@@ -1,7 +1,6 @@
-import { sha256, sha256Hex } from "@a2a-connect/core/internal";
+import { constantTimeEqual, parseHex, sha256, sha256Hex } from "@a2a-connect/core/internal";
 import type { AuthGate, Caller, Credentials, Verdict } from "../gate.ts";
 import { defaultScopes } from "../policy.ts";
-import { constantTimeEqual, parseHex } from "./digest.ts";
 
 /** One API key: what is kept of it, and for whom it is. */
 export interface ApiKey {

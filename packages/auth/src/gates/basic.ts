@@ -1,9 +1,16 @@
-import { formatHex, parseBase64, RecentMap, SharedBudget, sha256Hex } from "@a2a-connect/core/internal";
+import {
+  constantTimeEqual,
+  formatHex,
+  parseBase64,
+  parseHex,
+  RecentMap,
+  SharedBudget,
+  sha256Hex,
+} from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { AuthGate, Caller, Credentials, Verdict } from "../gate.ts";
 import { defaultScopes } from "../policy.ts";
 import { readAuthorization } from "./bearer-token.ts";
-import { constantTimeEqual, parseHex } from "./digest.ts";
 
 /** One user: what is kept of the password, and what for. */
 export interface BasicUser {

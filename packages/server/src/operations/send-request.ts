@@ -1,7 +1,7 @@
 import { invalidParams } from "@a2a-connect/core";
 import type { SendMessageRequest, TaskPushNotificationConfig } from "@a2a-connect/proto";
 import type { HandlerContext } from "@connectrpc/connect";
-import type { SendInput } from "../engine/task-engine.ts";
+import type { SendInput } from "../engine/sends.ts";
 import { skillGuardKey } from "../gates/auth-gate.ts";
 import type { PushSender } from "../push/push-sender.ts";
 import { callerOf, credentialsOf, extensionsOf, speaksDraft } from "./operation.ts";

@@ -1,0 +1,366 @@
+import { nextSlice } from "@a2a-connect/bindings/server";
+import { invalidParams, isInterrupted, isTerminal } from "@a2a-connect/core";
+import { isLarge, lastEventIdHeader, type SharedBudget } from "@a2a-connect/core/internal";
+import { type Message, MessageSchema, TaskSchema } from "@a2a-connect/proto";
+import { create, equals, type JsonObject } from "@bufbuild/protobuf";
+import {
+  assertInputModes,
+  type DurableSelection,
+  isDurable,
+  isRemoved,
+  readLifecycleRequest,
+  type SkillSelection,
+  selectSkill,
+  selectSkillById,
+  skillMetadata,
+  type TurnSelection,
+} from "../agent/skill-selection.ts";
+import type { KeyedTask } from "../store/task-store.ts";
+import type { CallDetails } from "./command.ts";
+import { type QueuedMessage, readJournal } from "./durable/journal.ts";
+import type { EngineContext } from "./engine-context.ts";
+import { submittedStatus, taskEvent } from "./events.ts";
+import { callInput, type Executions } from "./executions.ts";
+import type { Caller, Held, HeldTasks } from "./held-tasks.ts";
+import { KeyedSends } from "./keyed-sends.ts";
+import { type Intake, LiveTask } from "./live-task.ts";
+import type { LiveTasks } from "./live-tasks.ts";
+import { QueuedHandle, type SeenTask, type Sent, type TaskHandle } from "./task-handle.ts";
+import { readDeadline } from "./task-timers.ts";
+import { TurnExecution } from "./turn-execution.ts";
+import { weighMessage } from "./weight.ts";
+
+/** A skill, and the scopes that it asks its callers for. */
+interface SkillScopes {
+  readonly id: string;
+  readonly scopes: readonly string[];
+}
+
+/** A caller's message and its options. */
+export interface SendInput extends Caller, Intake {
+  readonly message: Message;
+  readonly metadata: JsonObject | undefined;
+  readonly acceptedOutputModes: readonly string[];
+  readonly extensions: readonly string[];
+  /** What the caller's credentials say beyond its identity. */
+  readonly caller?: CallDetails["caller"];
+  /** Throws when the caller may not send messages to the skill. */
+  readonly assertSkill?: ((skill: SkillScopes) => void) | undefined;
+  /** The generation of the named task that the caller knows; undefined accepts any (requirement R-4). */
+  readonly ifGenerationMatch?: bigint | undefined;
+  /** The last event that the caller has of the stream which this request opened before (requirement A-36). */
+  readonly lastEventId?: number | undefined;
+  /**
+   * Reserves room for the push configs at the task that the message names, until the returned function is called;
+   * throws when there is none.
+   */
+  readonly reserveConfigs?: (() => Promise<() => void>) | undefined;
+}
+
+/** Takes messages: each starts a task, or continues the one that it names. */
+export class Sends {
+  readonly #context: EngineContext;
+  readonly #tasks: LiveTasks;
+  readonly #held: HeldTasks;
+  readonly #executions: Executions;
+  readonly #keyed: KeyedSends;
+  readonly #active: SharedBudget;
+
+  /** @param active counts the bytes of the tasks that are at work, by caller */
+  constructor(
+    context: EngineContext,
+    tasks: LiveTasks,
+    held: HeldTasks,
+    executions: Executions,
+    active: SharedBudget,
+  ) {
+    this.#context = context;
+    this.#tasks = tasks;
+    this.#held = held;
+    this.#executions = executions;
+    this.#keyed = new KeyedSends(context);
+    this.#active = active;
+  }
+
+  /** As `TaskEngine.send` says. */
+  send(input: SendInput): Promise<Sent> {
+    const { owner, key } = input;
+    return key === undefined
+      ? this.#take(input)
+      : this.#keyed.send(
+          { owner, key },
+          () => this.#take(input),
+          (result) => this.#repeat(input, result),
+        );
+  }
+
+  async #take(input: SendInput): Promise<Sent> {
+    const { key, lastEventId } = input;
+    if (lastEventId !== undefined && (key === undefined || lastEventId > 0)) {
+      throw invalidParams({
+        field: lastEventIdHeader,
+        description: "resumes a stream that was opened with the same idempotency key, and there is none",
+      });
+    }
+    if (isLarge(input.message)) {
+      await nextSlice(); // testing it took long, and so do weighing and encoding it
+      weighMessage(input.message); // what it finds is kept for the weighing below
+      await nextSlice();
+    }
+    if (input.message.taskId === "") {
+      return this.#begin(input);
+    }
+    const release = await input.reserveConfigs?.();
+    try {
+      return await this.#continue(input);
+    } finally {
+      release?.();
+    }
+  }
+
+  /** What a repeated request is given. One that created its task begins with its creation, as the first did. */
+  async #repeat(input: SendInput, result: KeyedTask): Promise<Sent> {
+    const { taskId, generation } = result;
+    const lastEventId = input.lastEventId ?? (generation === 0 ? 0 : undefined);
+    const held = await this.#held.acquire(input, taskId);
+    const { live } = held;
+    const handle = this.#held.attach(held, generation, lastEventId);
+    const message = { ...input.message, contextId: live.name.contextId };
+    return message.taskId === "" ? handle : new QueuedHandle(handle, () => this.#assertTaken(live, message));
+  }
+
+  /**
+   * Whether the turn for a message that was taken before, maybe by another process, has begun. The log knows: a task
+   * that is read anew has no queue in memory.
+   *
+   * @throws ConnectError UNSUPPORTED_OPERATION when it was queued, and the task has ended without it
+   */
+  async #assertTaken(live: LiveTask, message: Message): Promise<void> {
+    if (!live.ended) {
+      return;
+    }
+    const { store, journalCodec } = this.#context;
+    const { untaken } = await readJournal(store, journalCodec, live.owner, live.name.taskId);
+    const queued = untaken.find((each) => equals(MessageSchema, each.message, message));
+    if (queued !== undefined) {
+      live.requeue([queued]);
+      live.assertTaken(queued.sequence);
+    }
+  }
+
+  async #begin(input: SendInput): Promise<Sent> {
+    const { owner, message } = input;
+    const { randomId, clock, served } = this.#context;
+    const agent = served.current;
+    const selection = selectSkill(agent, message);
+    assertSkill(input, selection);
+    assertInputModes(message, selection.inputModes);
+    const name = { taskId: randomId(), contextId: message.contextId || randomId() };
+    const named = { ...message, ...name };
+    const active = this.#active.open(input.share);
+    let isCreated = false;
+    const end = () => {
+      if (!isCreated) active.end();
+    };
+    const createTask = () => {
+      const metadata = skillMetadata(selection.skill);
+      const task = create(TaskSchema, {
+        id: name.taskId,
+        contextId: name.contextId,
+        status: submittedStatus(clock.now()),
+        history: [named],
+        ...(metadata === undefined ? {} : { metadata }),
+      });
+      const live = LiveTask.create(this.#context, agent, owner, taskEvent(task), input);
+      this.#tasks.adopt(live, active);
+      isCreated = true;
+      if (runsAgain(selection) && hasDetails(input)) {
+        live.note({ type: "call", ...detailsOf(input) });
+      }
+      return live;
+    };
+    active.add(weighMessage(message));
+    try {
+      if (isDurable(selection)) {
+        this.#executions.assertRoom({ skill: selection.skill, share: input.share }); // a task that exists cannot be refused with an error any more
+        return await this.#beginDurable(createTask(), selection, named, input);
+      }
+      return await this.#beginTurn({ owner, name }, selection, named, input, createTask);
+    } finally {
+      end();
+    }
+  }
+
+  /** A durable task exists before its executor runs. */
+  async #beginDurable(
+    live: LiveTask,
+    selection: DurableSelection,
+    message: Message,
+    input: SendInput,
+  ): Promise<Sent> {
+    const execution = this.#executions.createDurable(live, selection, message, detailsOf(input), input.share);
+    this.#executions.track(live, execution);
+    if (this.#isLate(message)) {
+      execution.abort("deadline"); // its code is never called
+    }
+    const place = this.#executions.start(execution);
+    if (typeof place === "object" && !isTerminal(live.acceptedState)) {
+      live.emitStatus(place.refused);
+      execution.giveUp();
+    }
+    await live.flushed();
+    return this.#held.handle(this.#held.created(live, input), 0, undefined);
+  }
+
+  /** A turn becomes a task when it says something that is none of a direct Message. */
+  async #beginTurn(
+    place: Pick<LiveTask, "owner" | "name">,
+    selection: TurnSelection,
+    message: Message,
+    input: SendInput,
+    createTask: () => LiveTask,
+  ): Promise<Sent> {
+    const execution: TurnExecution = new TurnExecution(this.#context, {
+      input: {
+        ...callInput(place, selection, message, detailsOf(input)),
+        task: undefined,
+        attempt: 1,
+        grant: undefined,
+      },
+      code: selection.code,
+      outputModes: selection.outputModes,
+      priority: readLifecycleRequest(message).priority,
+      share: input.share,
+      live: undefined,
+      createTask: () => {
+        const live = createTask();
+        this.#executions.track(live, execution);
+        return live;
+      },
+    });
+    if (this.#isLate(message)) {
+      execution.abort("deadline"); // its code is never called
+    }
+    const started = this.#executions.start(execution);
+    if (typeof started === "object") {
+      execution.createTask().emitStatus(started.refused);
+      execution.giveUp();
+    } else if (started === "queued") {
+      const live = execution.createTask();
+      if (!runsAgain(selection) && hasDetails(input)) {
+        live.note({ type: "call", ...detailsOf(input) }); // it may begin in another process
+      }
+      execution.wait();
+    }
+    const outcome = await execution.outcome();
+    return outcome.kind === "message"
+      ? outcome
+      : this.#held.handle(this.#held.created(outcome.live, input), 0, undefined);
+  }
+
+  /** Whether the message's deadline is over before any work. */
+  #isLate(message: Message): boolean {
+    const deadline = readDeadline({ history: [message] });
+    return deadline !== undefined && deadline <= this.#context.clock.now();
+  }
+
+  async #continue(input: SendInput): Promise<Sent> {
+    const { message } = input;
+    const held = await this.#held.acquire(input, message.taskId);
+    const { live, release } = held;
+    try {
+      const { contextId } = live.name;
+      if (message.contextId !== "" && message.contextId !== contextId) {
+        throw invalidParams({
+          field: "message.contextId",
+          description: "is not the context of message.taskId",
+        });
+      }
+      await live.claim();
+      live.assertGeneration(input.ifGenerationMatch);
+      live.assertGoing();
+      const selection = selectSkillById(live.agent, live.skill);
+      const { code, inputModes } = selection;
+      assertSkill(input, selection);
+      const isQueued = code.whileWorking === "queue" && !isInterrupted(live.acceptedState);
+      if (!isQueued) {
+        live.assertInterrupted();
+      }
+      readLifecycleRequest(message);
+      if (!isRemoved(live.agent, live.skill)) {
+        assertInputModes(message, inputModes); // a missing skill has no list of modes
+      }
+      this.#tasks.grow(live, weighMessage(message));
+      const named = { ...message, contextId };
+      return isQueued ? await this.#queue(held, named, input) : await this.#answer(held, named, input);
+    } catch (error) {
+      // The refusal depends on accepted entries: the caller must not learn of them before they are durable.
+      await live.flushed().finally(release);
+      throw error;
+    }
+  }
+
+  /** The task waits for this message. */
+  async #answer(held: Held, message: Message, input: SendInput): Promise<TaskHandle> {
+    const { live } = held;
+    const { answer, generation } = live.answer(message, input, input.ifGenerationMatch);
+    if (runsAgain(selectSkillById(live.agent, live.skill)) && hasDetails(input)) {
+      live.note({ type: "call", ...detailsOf(input) });
+    }
+    const seen = await this.goOn(live, { ...answer, details: detailsOf(input) }, input.share);
+    return this.#held.handle(held, generation, seen);
+  }
+
+  /** The executor goes on with an accepted answer, when that is durable. @returns the task as of the answer */
+  async goOn(live: LiveTask, answer: QueuedMessage, share: string | undefined): Promise<SeenTask> {
+    const free = this.#executions.reserve(live);
+    try {
+      await live.flushed();
+      const seen = live.seen();
+      // A cancel or a deadline may have come first.
+      if (!isTerminal(live.acceptedState)) {
+        this.#executions.answer(live, answer, share);
+      }
+      return seen;
+    } finally {
+      free();
+    }
+  }
+
+  /** The task is at work, and its code takes messages meanwhile. */
+  async #queue(held: Held, message: Message, input: SendInput): Promise<TaskHandle> {
+    const { live } = held;
+    const details = detailsOf(input);
+    const { queued, generation } = live.enqueue(message, input, details, input.ifGenerationMatch);
+    await live.flushed();
+    const seen = live.seen();
+    if (!isTerminal(live.acceptedState)) {
+      this.#executions.deliver(live, queued);
+    }
+    return new QueuedHandle(this.#held.handle(held, generation, seen), () =>
+      live.assertTaken(queued.sequence),
+    );
+  }
+}
+
+/** Whether the code of a skill may run a second time over one message. */
+function runsAgain({ code }: SkillSelection): boolean {
+  return code.kind === "durable" || code.recovery === "restart";
+}
+
+/** @throws ConnectError PermissionDenied */
+function assertSkill(input: SendInput, { skill: id, scopes }: SkillSelection): void {
+  if (id !== undefined) {
+    input.assertSkill?.({ id, scopes });
+  }
+}
+
+function detailsOf({ metadata, acceptedOutputModes, extensions, caller }: SendInput): CallDetails {
+  return { metadata, acceptedOutputModes, extensions, caller };
+}
+
+function hasDetails({ metadata, acceptedOutputModes, extensions, caller }: SendInput): boolean {
+  return (
+    metadata !== undefined || acceptedOutputModes.length > 0 || extensions.length > 0 || caller !== undefined
+  );
+}
