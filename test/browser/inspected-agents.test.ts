@@ -114,6 +114,8 @@ describe("the inspector", inChromium, () => {
     page.on("pageerror", ({ message }) => complaints.push(message));
     await page.goto(agent.url());
     await page.getByRole("heading", { name: agent.name }).waitFor();
+    const names = await page.locator(".switcher option").allTextContents();
+    expect(names).toEqual([...new Set(names)]);
     await look(page, agent, "start");
 
     const [words, made] = agent.work;
@@ -178,7 +180,7 @@ describe("the inspector", inChromium, () => {
     expect(complaints).toEqual([]);
   });
 
-  it("asks for tasks once where the agent wants credentials", async () => {
+  it("asks for credentials in place of tasks, and calls no more until it has some", async () => {
     await using page = await browser.newPage({ ignoreHTTPSErrors: true });
     let calls = 0;
     page.on("request", (request) => {
@@ -189,6 +191,9 @@ describe("the inspector", inChromium, () => {
     await page.getByText("the call needs credentials").waitFor();
     await page.clock.runFor(20_000);
     expect(calls).toBe(1);
+    await page.goto(`${guarded}#/task/any`);
+    await page.getByText("the call needs credentials").waitFor();
+    expect(await page.getByRole("listbox").count()).toBe(0);
   });
 });
 

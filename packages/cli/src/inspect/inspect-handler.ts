@@ -120,12 +120,20 @@ function withFacts(
   const facts = {
     forward: "forward/",
     card: cardUrl?.href ?? "",
-    agents: JSON.stringify(agents.map(({ name }, at) => ({ name, href: `../${at}/`, isThis: at === index }))),
+    agents: JSON.stringify(
+      agents.map((each, at) => ({ name: labelOf(each, agents), href: `../${at}/`, isThis: at === index })),
+    ),
   };
   const elements = Object.entries(facts).map(
     ([name, content]) => `<meta name="a2a-${name}" content="${escapeAttribute(content)}">\n`,
   );
   return html.replace("<title>", () => `${elements.join("")}<title>`);
+}
+
+/** An agent's name; of agents with the same one also where they are. */
+function labelOf({ name, cardUrl }: InspectedAgent, agents: readonly InspectedAgent[]): string {
+  const isShared = agents.filter((each) => each.name === name).length > 1;
+  return isShared && cardUrl !== undefined ? `${cardUrl.host} · ${name}` : name;
 }
 
 function escapeAttribute(value: string): string {

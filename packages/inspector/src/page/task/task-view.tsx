@@ -190,5 +190,12 @@ export function FollowedTaskView({
     void log.follow(agent, left.signal);
     return () => left.abort(new Error("the task is no longer shown"));
   }, [log, agent]);
-  return <TaskView log={log} agent={agent} />;
+  const failure = log.failure.value;
+  return failure === undefined || log.events.length > 0 ? (
+    <TaskView log={log} agent={agent} />
+  ) : (
+    <div class="column">
+      <FailureNotice failure={failure} />
+    </div>
+  );
 }
