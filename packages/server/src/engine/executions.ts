@@ -425,7 +425,7 @@ export class Executions {
       live.note({ type: "restart" });
       live.unsealArtifacts();
     }
-    live.requeue(journal.untaken);
+    live.queue.requeue(journal.untaken);
     const message = current?.message ?? firstMessage(live);
     const details = current === undefined ? (journal.call ?? {}) : (current.details ?? {});
     this.#startTurn(live, selection, message, details, restarts + (isWaiting ? 1 : 2), current === undefined);
@@ -478,7 +478,7 @@ export class Executions {
       return;
     }
     live.beginNext();
-    const next = live.takeNextTurn();
+    const next = live.queue.takeChosen();
     if (next === undefined) {
       return;
     }
@@ -503,7 +503,7 @@ export class Executions {
 
   /** A message waits for its turn. If the turn before it was lost, the task is taken up at once. */
   #ensureTurn(live: LiveTask): void {
-    if (live.hasQueued && this.#isFree(live)) {
+    if (!live.queue.isEmpty && this.#isFree(live)) {
       void this.recover({ owner: live.owner, taskId: live.name.taskId });
     }
   }

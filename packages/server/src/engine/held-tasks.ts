@@ -72,7 +72,7 @@ export class HeldTasks {
       seen: () => live.seen(),
       weigh: () => live.bytes,
       settled: (signal) => live.settledAfter(accepted, signal),
-      eventsAfter: (generation, signal) => live.eventsAfter(generation, signal, reader.share),
+      eventsAfter: (generation, signal) => live.readers.eventsAfter(generation, signal, reader.share),
       release,
     };
   }

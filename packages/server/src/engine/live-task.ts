@@ -12,7 +12,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
 import type { Grant } from "../agent/grant.ts";
 import { readSkill } from "../agent/skill-selection.ts";
-import type { LogEntry, LogTail, Owner, RequestKey, TaskIndex, TaskKey } from "../store/task-store.ts";
+import type { Owner, RequestKey, TaskIndex } from "../store/task-store.ts";
 import { AgentMistake } from "./agent-mistake.ts";
 import { ArtifactLedger } from "./artifact-ledger.ts";
 import { type CallDetails, type Command, encodeCommand } from "./command.ts";
@@ -21,9 +21,11 @@ import { grantAnswer, type QueuedMessage } from "./durable/journal.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { type StatusInit, statusEvent, type TaskName } from "./events.ts";
 import { type EncodedStep, encodeEvent, encodeInput } from "./log-codec.ts";
+import { MessageQueue } from "./message-queue.ts";
 import { type LoadedTask, readTask, taskNotFound } from "./read-task.ts";
 import { SnapshotPolicy } from "./snapshot-policy.ts";
 import type { SeenTask } from "./task-handle.ts";
+import { type PendingEntry, TaskLog } from "./task-log.ts";
 import { TaskReaders } from "./task-readers.ts";
 import { type QuestionTimeout, TaskTimers } from "./task-timers.ts";
 
@@ -35,11 +37,6 @@ export interface Intake {
   readonly onRegister?: ((taskId: string) => void) | undefined;
   /** The idempotency key of the request, if it came with one. */
   readonly key?: RequestKey | undefined;
-}
-
-interface Pending extends EncodedStep {
-  readonly entry: LogEntry;
-  readonly response: StreamResponse | undefined;
 }
 
 /**
@@ -54,36 +51,25 @@ export class LiveTask {
   readonly name: TaskName;
   /** The definition under which the task was created, which runs it. */
   readonly agent: AgentDefinition;
+  /** Gives callers its committed events. */
+  readonly readers: TaskReaders;
+  /** What waits for a turn of its own. */
+  readonly queue: MessageQueue = new MessageQueue();
   readonly #context: EngineContext;
-  readonly #readers: TaskReaders;
   readonly #snapshots = new SnapshotPolicy();
 
   /** The fold of everything committed; undefined until the creation is. */
   #task: Task | undefined;
   /** The copy of it that callers have, as long as one of them does. */
   #seen: WeakRef<SeenTask> | undefined;
-  #committed: LogTail;
-
-  #accepted: LogTail;
   /** The generation under whose condition a message was queued: until the task goes on, no other message gets it. */
   #matched: number | undefined;
+  readonly #log: TaskLog;
   #acceptedState: TaskState;
   readonly #timers: TaskTimers;
-  readonly #queued = new Map<number, QueuedMessage>();
-  #nextTurn: QueuedMessage | undefined;
   readonly #artifacts: ArtifactLedger;
-  #pending: Pending[] = [];
-  #pendingConfigs: readonly TaskPushNotificationConfig[] = [];
-  #pendingKeys: readonly TaskKey[] = [];
-  #committing = false;
-  #committedAt = 0;
-  /** Ends the wait for more chunks. */
-  #hurry: (() => void) | undefined;
-  /** 0: not claimed by this process yet. */
-  #fence: number;
   #claiming: Promise<void> | undefined;
   #lost: ConnectError | undefined;
-  #takenOver = false;
 
   readonly #lostController = new AbortController();
 
@@ -98,11 +84,14 @@ export class LiveTask {
     this.agent = agent;
     this.owner = owner;
     this.name = name;
-    this.#readers = new TaskReaders(context, owner, name);
+    this.readers = new TaskReaders(context, owner, name);
     this.#artifacts = new ArtifactLedger(context.limits.maxTaskBytes);
-    this.#fence = loaded === undefined ? 1 : 0;
-    this.#committed = { sequence: 0, generation: 0 };
-    this.#accepted = this.#committed;
+    this.#log = new TaskLog(context, { owner, name }, loaded === undefined, {
+      index: () => this.#index(),
+      snapshot: (batch, sequence) => this.#snapshots.due(this.#task, this.#artifacts.bytes, batch, sequence),
+      publish: (batch, withSnapshot) => this.#publish(batch, withSnapshot),
+      lose: (error) => this.#lose(error),
+    });
     this.#acceptedState = TaskState.UNSPECIFIED;
     this.#timers = new TaskTimers(context.agent);
     if (loaded !== undefined) {
@@ -133,11 +122,6 @@ export class LiveTask {
   static load(context: EngineContext, agent: AgentDefinition, loaded: LoadedTask): LiveTask {
     const { owner, taskId, index } = loaded.stored;
     return new LiveTask(context, agent, owner, { taskId, contextId: index.contextId }, loaded);
-  }
-
-  /** Drops the newest events; current readers get them from the store. */
-  dispose(): void {
-    this.#readers.dispose();
   }
 
   /** The task as callers may see it. The copy does not change when the task goes on. */
@@ -171,7 +155,7 @@ export class LiveTask {
 
   /** Whether another process has claimed the task and continues it. */
   get takenOver(): boolean {
-    return this.#takenOver;
+    return this.#log.takenOver;
   }
 
   /** About its size in memory. */
@@ -181,7 +165,7 @@ export class LiveTask {
 
   /** Generation of the newest event that callers may see. */
   get generation(): number {
-    return this.#committed.generation;
+    return this.#log.committed.generation;
   }
 
   /** State after everything that was accepted, committed or not. Decisions use it. */
@@ -196,7 +180,7 @@ export class LiveTask {
 
   /** Claims the task. After that, decisions hold, because no commit of another process can come between. */
   claim(): Promise<void> {
-    if (this.#fence !== 0) {
+    if (this.#log.isClaimed) {
       return Promise.resolve();
     }
     this.#claiming ??= this.#claim().finally(() => {
@@ -257,7 +241,7 @@ export class LiveTask {
    * @throws ConnectError TASK_GENERATION_MISMATCH
    */
   assertGeneration(expected: bigint | undefined): void {
-    const { generation } = this.#accepted;
+    const { generation } = this.#log.accepted;
     const isOld = expected !== undefined && expected !== BigInt(generation);
     if (isOld || (expected !== undefined && this.#matched === generation)) {
       throw a2aError(
@@ -290,9 +274,9 @@ export class LiveTask {
     this.assertGeneration(ifGenerationMatch);
     this.assertInterrupted();
     this.#admitMessage(message);
-    const { sequence } = this.#accepted;
+    const { sequence } = this.#log.accepted;
     this.emitStatus({ state: TaskState.WORKING });
-    const { generation } = this.#accepted;
+    const { generation } = this.#log.accepted;
     this.#register(intake, generation);
     return { answer: { sequence, message }, generation };
   }
@@ -308,7 +292,7 @@ export class LiveTask {
       throw this.#unsupported("the task does not wait for credentials");
     }
     this.note({ type: "grant", grant });
-    const answer = grantAnswer(this.#accepted.sequence, grant);
+    const answer = grantAnswer(this.#log.accepted.sequence, grant);
     this.emitStatus({ state: TaskState.WORKING });
     return answer;
   }
@@ -328,23 +312,13 @@ export class LiveTask {
     this.assertGeneration(ifGenerationMatch);
     this.assertGoing();
     this.#admitMessage(message);
-    const { sequence, generation } = this.#accepted;
+    const { sequence, generation } = this.#log.accepted;
     this.note({ type: "queued", input: sequence, ...details });
     if (ifGenerationMatch !== undefined) this.#matched = generation;
     this.#register(intake, generation);
     const queued = { sequence, message, details };
-    this.#queued.set(sequence, queued);
+    this.queue.add(queued);
     return { queued, generation };
-  }
-
-  /** Whether a message waits for its turn. */
-  get hasQueued(): boolean {
-    return this.#queued.size > 0;
-  }
-
-  /** The turn for a queued message begins. */
-  take(sequence: number): void {
-    this.#queued.delete(sequence);
   }
 
   /**
@@ -352,38 +326,20 @@ export class LiveTask {
    * no crash can come between a question and the turn that follows it.
    */
   beginNext(): void {
-    const [next] = this.#queued.values();
-    if (next === undefined || this.#nextTurn !== undefined) {
+    const next = this.queue.choose();
+    if (next === undefined) {
       return;
     }
-    this.#nextTurn = next;
-    this.#queued.delete(next.sequence);
     this.note({ type: "turn", input: next.sequence });
     if (isInterrupted(this.#acceptedState)) {
       this.emitStatus({ state: TaskState.WORKING });
     }
   }
 
-  /** The message that `beginNext` chose, for the code that starts its turn. */
-  takeNextTurn(): QueuedMessage | undefined {
-    const next = this.#nextTurn;
-    this.#nextTurn = undefined;
-    return next;
-  }
-
   /** Whether the turn for a queued message has begun. @throws ConnectError UNSUPPORTED_OPERATION when it never will */
   assertTaken(sequence: number): void {
-    if (this.ended && this.#queued.has(sequence)) {
+    if (this.ended && this.queue.has(sequence)) {
       throw this.#unsupported("the task ended before it read this message; send it in a new task");
-    }
-  }
-
-  /** Sets the messages that an earlier process queued and no turn took. */
-  requeue(queued: readonly QueuedMessage[]): void {
-    const all = [...this.#queued.values(), ...queued].toSorted((one, other) => one.sequence - other.sequence);
-    this.#queued.clear();
-    for (const one of all) {
-      this.#queued.set(one.sequence, one);
     }
   }
 
@@ -395,12 +351,12 @@ export class LiveTask {
   /** Adds a record of a durable executor's journal to the log; callers never see it. @returns its sequence */
   record(payload: Uint8Array): number {
     this.#acceptNote("journal", payload);
-    return this.#accepted.sequence;
+    return this.#log.accepted.sequence;
   }
 
   /** Sequence of the newest accepted entry, committed or not. */
   get lastSequence(): number {
-    return this.#accepted.sequence;
+    return this.#log.accepted.sequence;
   }
 
   /** Sets when to wake the executor; stored with the next commit. @returns whether that is a change */
@@ -415,43 +371,25 @@ export class LiveTask {
 
   /** Resolves when everything accepted so far is durable and visible. @throws ConnectError when it cannot be */
   flushed(): Promise<void> {
-    const { sequence } = this.#accepted;
     if (this.#lost !== undefined) {
       return Promise.reject(this.#lost);
     }
-    if (this.#committed.sequence >= sequence) {
+    if (this.#log.isDurable) {
       return Promise.resolve();
     }
-    this.#hurry?.();
-    return this.#readers.durable(sequence);
+    this.#log.hurry();
+    return this.readers.durable(this.#log.accepted.sequence);
   }
 
   /** What an executor waits for before it may yield more; undefined when there is room. */
   room(): Promise<void> | undefined {
-    return this.#pending.length < this.#context.limits.maxUncommitted ? undefined : this.flushed();
+    return this.#log.isFull ? this.flushed() : undefined;
   }
 
   /** Resolves at the first interrupted or terminal event after `generation`. */
   async settledAfter(generation: number, signal: AbortSignal): Promise<SeenTask> {
-    await this.#readers.settledAfter(generation, signal);
+    await this.readers.settledAfter(generation, signal);
     return this.seen();
-  }
-
-  /** Resolves when callers may see a generation above `generation`, or the task has ended. */
-  newerThan(generation: bigint, signal: AbortSignal): Promise<void> {
-    return this.#readers.newerThan(generation, signal);
-  }
-
-  /**
-   * Every event after `generation`, in order, each once, until the task has ended or `signal` aborts. A slow reader
-   * costs this cursor and nothing else.
-   */
-  eventsAfter(
-    generation: number,
-    signal: AbortSignal,
-    share: string | undefined,
-  ): AsyncGenerator<CommittedEvent> {
-    return this.#readers.eventsAfter(generation, signal, share);
   }
 
   /** When the task ended (milliseconds since 1970), as committed; undefined while it has not. */
@@ -498,15 +436,13 @@ export class LiveTask {
     return this.#task === undefined ? undefined : readSkill(this.#task);
   }
 
-  /** Goes into the same commit as what was accepted just before, because no code awaits in between. */
   #register({ pushConfigs, onRegister, key }: Intake, generation: number): void {
     const { taskId } = this.name;
     onRegister?.(taskId);
-    const named = pushConfigs.map((config) => ({ ...config, taskId, id: config.id || taskId }));
-    this.#pendingConfigs = [...this.#pendingConfigs, ...named];
-    if (key !== undefined) {
-      this.#pendingKeys = [...this.#pendingKeys, { ...key, generation }];
-    }
+    this.#log.register(
+      pushConfigs.map((config) => ({ ...config, taskId, id: config.id || taskId })),
+      key === undefined ? [] : [{ ...key, generation }],
+    );
   }
 
   /** @throws ConnectError TASK_TOO_LARGE */
@@ -540,9 +476,7 @@ export class LiveTask {
     if (isTerminal(this.#acceptedState)) {
       throw new AgentMistake("the task has ended and accepts no more events");
     }
-    const { step, kind, payload } = encoded;
-    const sequence = this.#accepted.sequence + 1;
-    const generation = response === undefined ? undefined : this.#accepted.generation + 1;
+    const { step } = encoded;
     const status = step.case === "task" || step.case === "statusUpdate" ? step.value.status : undefined;
     if (status !== undefined && step.case !== "task" && !canTransition(this.#acceptedState, status.state)) {
       throw new AgentMistake("the agent yielded a state to which the task cannot change");
@@ -552,84 +486,7 @@ export class LiveTask {
       this.#timers.setStatus(status);
     }
     this.#snapshots.accept(encoded, this.#acceptedState);
-    this.#accepted = { sequence, generation: generation ?? this.#accepted.generation };
-    this.#pending.push({ ...encoded, response, entry: { sequence, generation, kind, payload } });
-    if (kind !== "artifact" || this.#pending.length >= this.#context.limits.maxUncommitted) {
-      this.#hurry?.();
-    }
-    this.#commitSoon();
-  }
-
-  #commitSoon(): void {
-    if (!this.#committing) {
-      this.#committing = true;
-      void this.#commitAll();
-    }
-  }
-
-  async #commitAll(): Promise<void> {
-    const { clock } = this.#context;
-    try {
-      // In this way a short turn of an agent (created, working, an artifact, completed) is one commit.
-      await clock.nextTurn();
-      while (this.#pending.length > 0) {
-        await this.#gatherChunks();
-        const batch = this.#pending;
-        this.#pending = [];
-        this.#committedAt = clock.now();
-        await this.#commit(batch);
-        this.#publish(batch);
-      }
-    } catch (error) {
-      this.#lose(error);
-    } finally {
-      this.#committing = false;
-    }
-  }
-
-  /**
-   * Lets chunks that follow each other closely share a commit: the next commit waits for `chunkIntervalMs`, unless
-   * there is something else to commit or the executor waits for room.
-   */
-  async #gatherChunks(): Promise<void> {
-    const { clock, limits } = this.#context;
-    const onlyChunks = this.#pending.length < limits.maxUncommitted && this.#pending.every(isChunk);
-    if (onlyChunks && clock.now() - this.#committedAt < limits.chunkIntervalMs) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const cancel = clock.schedule(limits.chunkIntervalMs, resolve);
-      this.#hurry = resolve;
-      await promise;
-      this.#hurry = undefined;
-      cancel();
-    }
-  }
-
-  async #commit(batch: readonly Pending[]): Promise<void> {
-    const configs = this.#pendingConfigs;
-    const keys = this.#pendingKeys;
-    this.#pendingConfigs = [];
-    this.#pendingKeys = [];
-    const last = batch.at(-1)?.entry.sequence ?? this.#committed.sequence;
-    const snapshot = this.#snapshots.due(this.#task, this.#artifacts.bytes, batch, last);
-    const result = await this.#context.store.commit({
-      owner: this.owner,
-      taskId: this.name.taskId,
-      expectedSequence: this.#committed.sequence,
-      fence: this.#fence,
-      entries: batch.map(({ entry }) => entry),
-      index: this.#index(),
-      snapshot,
-      pushConfigs: configs,
-      keys,
-    });
-    if ("refused" in result) {
-      this.#takenOver = true;
-      throw new ConnectError("another server has taken over this task; try again", Code.Unavailable);
-    }
-    this.#snapshots.stored(batch, snapshot !== undefined);
-    if (result.deliveryDue) {
-      this.#context.onDeliveryDue();
-    }
+    this.#log.append(encoded, response);
   }
 
   #index(): TaskIndex {
@@ -641,7 +498,8 @@ export class LiveTask {
     };
   }
 
-  #publish(batch: readonly Pending[]): void {
+  #publish(batch: readonly PendingEntry[], withSnapshot: boolean): void {
+    this.#snapshots.stored(batch, withSnapshot);
     this.#seen = undefined;
     for (const { step, payload, response, entry } of batch) {
       const before = this.#task?.status?.state;
@@ -652,17 +510,13 @@ export class LiveTask {
         this.#noteState(before);
       }
       if (response !== undefined && entry.generation !== undefined) {
-        this.#readers.publish(new CommittedEvent(entry.generation, response, payload.length));
+        this.readers.publish(new CommittedEvent(entry.generation, response, payload.length));
       }
-      this.#committed = {
-        sequence: entry.sequence,
-        generation: entry.generation ?? this.#committed.generation,
-      };
     }
     if (this.wakeAt !== undefined) {
       this.#context.onWakeTime(this.wakeAt);
     }
-    this.#readers.committed(this.#committed.sequence);
+    this.readers.committed(this.#log.committed.sequence);
   }
 
   #noteState(before: TaskState | undefined): void {
@@ -688,7 +542,7 @@ export class LiveTask {
 
   #abandon(why: ConnectError): void {
     this.#lost = why;
-    this.#readers.fail(why);
+    this.readers.fail(why);
     this.#lostController.abort(why);
   }
 
@@ -697,10 +551,10 @@ export class LiveTask {
     if (stored === undefined) {
       throw taskNotFound(this.name.taskId);
     }
-    if (stored.tail.sequence !== this.#committed.sequence) {
+    if (stored.tail.sequence !== this.#log.committed.sequence) {
       this.#load(await readTask(this.#context, stored, "full"));
     }
-    this.#fence = stored.fence;
+    this.#log.claim(stored.fence);
   }
 
   #load(loaded: LoadedTask): void {
@@ -708,8 +562,7 @@ export class LiveTask {
     const { index } = stored;
     this.#task = task;
     this.#seen = undefined;
-    this.#committed = stored.tail;
-    this.#accepted = stored.tail;
+    this.#log.load(stored.tail);
     this.#acceptedState = index.state;
     if (task.status !== undefined) {
       this.#timers.setStatus(task.status);
@@ -721,10 +574,6 @@ export class LiveTask {
     }
     this.#snapshots.load(loaded);
     this.#artifacts.load(loaded);
-    this.#readers.load(stored.tail.generation, index.state);
+    this.readers.load(stored.tail.generation, index.state);
   }
-}
-
-function isChunk({ kind }: Pending): boolean {
-  return kind === "artifact";
 }

@@ -124,7 +124,7 @@ export class LiveTasks {
   #drop(holding: HeldTask): void {
     const { live, active } = holding;
     const { taskId } = live.name;
-    live.dispose();
+    live.readers.dispose();
     active.end();
     if (this.#holdings.get(taskId) === holding) {
       this.#holdings.delete(taskId);

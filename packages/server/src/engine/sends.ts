@@ -143,7 +143,7 @@ export class Sends {
     const { untaken } = await readJournal(store, journalCodec, live.owner, live.name.taskId);
     const queued = untaken.find((each) => equals(MessageSchema, each.message, message));
     if (queued !== undefined) {
-      live.requeue([queued]);
+      live.queue.requeue([queued]);
       live.assertTaken(queued.sequence);
     }
   }

@@ -145,7 +145,7 @@ export class TaskEngine {
     const expiry = new AbortController();
     const stopTimer = this.#context.clock.schedule(timeoutMs, () => expiry.abort());
     try {
-      await live.newerThan(generation, AbortSignal.any([signal, expiry.signal]));
+      await live.readers.newerThan(generation, AbortSignal.any([signal, expiry.signal]));
     } catch (error) {
       if (!expiry.signal.aborted || signal.aborted) {
         throw error;

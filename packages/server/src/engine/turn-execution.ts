@@ -333,7 +333,7 @@ export class TurnExecution implements Execution {
     } else if (this.#mistake !== undefined) {
       this.createTask();
       this.#fail(this.#mistake);
-    } else if (this.#live?.hasQueued !== true) {
+    } else if (this.#live?.queue.isEmpty !== false) {
       this.createTask().emitStatus({ state: TaskState.COMPLETED });
     } // otherwise the next turn follows, and the task is not complete
   }

@@ -1,0 +1,194 @@
+import type { StreamResponse, TaskPushNotificationConfig } from "@a2a-connect/proto";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { LogEntry, LogTail, Owner, Snapshot, TaskIndex, TaskKey } from "../store/task-store.ts";
+import type { EngineContext } from "./engine-context.ts";
+import type { TaskName } from "./events.ts";
+import type { EncodedStep } from "./log-codec.ts";
+
+/** An entry that was accepted, on its way to the store. */
+export interface PendingEntry extends EncodedStep {
+  readonly entry: LogEntry;
+  /** What callers see of it; undefined for what they never see. */
+  readonly response: StreamResponse | undefined;
+}
+
+/** What a log needs of its task. */
+interface LoggedTask {
+  /** The row of the task, after everything accepted. */
+  index(): TaskIndex;
+  /** What is to be stored with a batch; undefined when no snapshot is due. @param sequence of its last entry */
+  snapshot(batch: readonly PendingEntry[], sequence: number): Snapshot | undefined;
+  /** A batch is durable. */
+  publish(batch: readonly PendingEntry[], withSnapshot: boolean): void;
+  /** A commit has failed. */
+  lose(error: unknown): void;
+}
+
+/**
+ * The way of a task's entries to the store. One commit runs at a time, and what is accepted meanwhile goes into the
+ * next.
+ */
+export class TaskLog {
+  readonly #context: EngineContext;
+  readonly #place: { readonly owner: Owner; readonly name: TaskName };
+  readonly #task: LoggedTask;
+  #accepted: LogTail = { sequence: 0, generation: 0 };
+  #committed: LogTail = this.#accepted;
+  /** 0: not claimed by this process yet. */
+  #fence: number;
+  #pending: PendingEntry[] = [];
+  #configs: readonly TaskPushNotificationConfig[] = [];
+  #keys: readonly TaskKey[] = [];
+  #committing = false;
+  #committedAt = 0;
+  /** Ends the wait for more chunks. */
+  #hurry: (() => void) | undefined;
+  #takenOver = false;
+
+  /** @param isNew whether this process creates the task; another one is claimed before its first write */
+  constructor(
+    context: EngineContext,
+    place: { readonly owner: Owner; readonly name: TaskName },
+    isNew: boolean,
+    task: LoggedTask,
+  ) {
+    this.#context = context;
+    this.#place = place;
+    this.#task = task;
+    this.#fence = isNew ? 1 : 0;
+  }
+
+  /** The task was read from the store, with everything up to here. */
+  load(tail: LogTail): void {
+    this.#committed = tail;
+    this.#accepted = tail;
+  }
+
+  /** This process may write from now on. */
+  claim(fence: number): void {
+    this.#fence = fence;
+  }
+
+  get isClaimed(): boolean {
+    return this.#fence !== 0;
+  }
+
+  /** Whether a commit was refused, because another process has claimed the task. */
+  get takenOver(): boolean {
+    return this.#takenOver;
+  }
+
+  /** The end of what was accepted, committed or not. */
+  get accepted(): LogTail {
+    return this.#accepted;
+  }
+
+  /** The end of what is durable. */
+  get committed(): LogTail {
+    return this.#committed;
+  }
+
+  /** Whether everything accepted is durable. */
+  get isDurable(): boolean {
+    return this.#committed.sequence >= this.#accepted.sequence;
+  }
+
+  /** Whether an executor should wait before it yields more. */
+  get isFull(): boolean {
+    return this.#pending.length >= this.#context.limits.maxUncommitted;
+  }
+
+  /** Ends a wait for more chunks. */
+  hurry(): void {
+    this.#hurry?.();
+  }
+
+  /** Goes into the same commit as what was appended just before, because no code awaits in between. */
+  register(configs: readonly TaskPushNotificationConfig[], keys: readonly TaskKey[]): void {
+    this.#configs = [...this.#configs, ...configs];
+    this.#keys = [...this.#keys, ...keys];
+  }
+
+  /** Adds an entry, which goes into the next commit. @param response what callers see of it */
+  append(encoded: EncodedStep, response: StreamResponse | undefined): void {
+    const { kind, payload } = encoded;
+    const sequence = this.#accepted.sequence + 1;
+    const generation = response === undefined ? undefined : this.#accepted.generation + 1;
+    this.#accepted = { sequence, generation: generation ?? this.#accepted.generation };
+    this.#pending.push({ ...encoded, response, entry: { sequence, generation, kind, payload } });
+    if (kind !== "artifact" || this.isFull) {
+      this.#hurry?.();
+    }
+    if (!this.#committing) {
+      this.#committing = true;
+      void this.#commitAll();
+    }
+  }
+
+  async #commitAll(): Promise<void> {
+    const { clock } = this.#context;
+    try {
+      // In this way a short turn of an agent (created, working, an artifact, completed) is one commit.
+      await clock.nextTurn();
+      while (this.#pending.length > 0) {
+        await this.#gatherChunks();
+        const batch = this.#pending;
+        this.#pending = [];
+        this.#committedAt = clock.now();
+        const withSnapshot = await this.#commit(batch);
+        this.#task.publish(batch, withSnapshot);
+      }
+    } catch (error) {
+      this.#task.lose(error);
+    } finally {
+      this.#committing = false;
+    }
+  }
+
+  /**
+   * Lets chunks that follow each other closely share a commit: the next commit waits for `chunkIntervalMs`, unless
+   * there is something else to commit or the executor waits for room.
+   */
+  async #gatherChunks(): Promise<void> {
+    const { clock, limits } = this.#context;
+    const onlyChunks = !this.isFull && this.#pending.every(({ kind }) => kind === "artifact");
+    if (onlyChunks && clock.now() - this.#committedAt < limits.chunkIntervalMs) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const cancel = clock.schedule(limits.chunkIntervalMs, resolve);
+      this.#hurry = resolve;
+      await promise;
+      this.#hurry = undefined;
+      cancel();
+    }
+  }
+
+  /** @returns whether a snapshot was written */
+  async #commit(batch: readonly PendingEntry[]): Promise<boolean> {
+    const [pushConfigs, keys] = [this.#configs, this.#keys];
+    this.#configs = [];
+    this.#keys = [];
+    const sequence = batch.at(-1)?.entry.sequence ?? this.#committed.sequence;
+    const generation = batch.findLast(({ entry }) => entry.generation !== undefined)?.entry.generation;
+    const snapshot = this.#task.snapshot(batch, sequence);
+    const result = await this.#context.store.commit({
+      owner: this.#place.owner,
+      taskId: this.#place.name.taskId,
+      expectedSequence: this.#committed.sequence,
+      fence: this.#fence,
+      entries: batch.map(({ entry }) => entry),
+      index: this.#task.index(),
+      snapshot,
+      pushConfigs,
+      keys,
+    });
+    if ("refused" in result) {
+      this.#takenOver = true;
+      throw new ConnectError("another server has taken over this task; try again", Code.Unavailable);
+    }
+    this.#committed = { sequence, generation: generation ?? this.#committed.generation };
+    if (result.deliveryDue) {
+      this.#context.onDeliveryDue();
+    }
+    return snapshot !== undefined;
+  }
+}
