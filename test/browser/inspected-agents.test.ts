@@ -180,6 +180,23 @@ describe("the inspector", inChromium, () => {
     expect(complaints).toEqual([]);
   });
 
+  it("talks with an agent that offers gRPC alone, through `a2a inspect`", async () => {
+    await using page = await browser.newPage();
+    await page.route("**/agent-card.json", async (route) => {
+      const card = await (await route.fetch()).json();
+      const isGrpc = (each: { readonly protocolBinding: string }): boolean => each.protocolBinding === "GRPC";
+      await route.fulfill({
+        json: { ...card, supportedInterfaces: card.supportedInterfaces.filter(isGrpc) },
+      });
+    });
+    await page.goto(`${inspected}agents/0/`);
+    await write(page, ofSdk.work[0]);
+    await page.locator(".artifact").getByText(ofSdk.work[1]).first().waitFor();
+    await page.getByText("completed", { exact: true }).waitFor();
+    await goTo(page, "Tasks");
+    await page.getByRole("row").filter({ hasText: ofSdk.work[0] }).first().waitFor();
+  });
+
   it("asks for credentials in place of tasks, and calls no more until it has some", async () => {
     await using page = await browser.newPage({ ignoreHTTPSErrors: true });
     let calls = 0;

@@ -1,4 +1,5 @@
-import { isLoopbackHost } from "@a2a-connect/core/internal";
+import { type ClientPlatform, webTransports } from "@a2a-connect/client/internal";
+import { grpcWebBinding, isLoopbackHost } from "@a2a-connect/core/internal";
 import { credentialHeaders } from "./credentials.ts";
 import { forwardUrl } from "./page-facts.ts";
 
@@ -41,3 +42,13 @@ function toPageOrigin(text: string): string {
   if (isThisServer) url.hostname = location.hostname;
   return url.href;
 }
+
+/** What `a2a inspect` adds to the page: it answers calls over gRPC-Web by calls over gRPC. */
+export const pagePlatform: ClientPlatform = {
+  transports: webTransports
+    .filter(({ binding }) => forwardUrl !== undefined && binding === grpcWebBinding)
+    .map(({ open }) => ({
+      binding: "GRPC",
+      open: (settings) => open({ ...settings, url: new URL("grpc", document.baseURI).href }),
+    })),
+};

@@ -3,7 +3,7 @@ import type { AgentCard } from "@a2a-connect/proto";
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { explain, type Failure } from "./failure.ts";
 import { cardUrl } from "./page-facts.ts";
-import { pageFetch } from "./page-fetch.ts";
+import { pageFetch, pagePlatform } from "./page-fetch.ts";
 
 /** How the page stands with the agent. */
 export type Connection =
@@ -32,6 +32,7 @@ export async function connect(): Promise<void> {
     let cardText = "";
     const agent = await connectAgent(cardUrl, {
       fetch: pageFetch,
+      platform: pagePlatform,
       verifyCard: ({ text, extended }) => {
         if (!extended) cardText = text; // nothing is refused here: the card's view shows the verdict
       },

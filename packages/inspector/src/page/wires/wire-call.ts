@@ -1,6 +1,6 @@
 import { type AgentClient, connectAgent, type TaskStream } from "@a2a-connect/client";
 import type { MethodLocalName, RpcMethod } from "@a2a-connect/core";
-import { formatMessage, grpcWebBinding, parseMessage } from "@a2a-connect/core/internal";
+import { formatMessage, parseMessage } from "@a2a-connect/core/internal";
 import {
   type AgentInterface,
   SendMessageRequestSchema,
@@ -12,7 +12,7 @@ import { type ReadonlySignal, signal } from "@preact/signals";
 import { bindingName } from "../content/binding-name.ts";
 import { explain, type Failure } from "../session/failure.ts";
 import { cardUrl, forwardUrl } from "../session/page-facts.ts";
-import { pageFetch } from "../session/page-fetch.ts";
+import { pageFetch, pagePlatform } from "../session/page-fetch.ts";
 import { takeStreamSlot } from "../session/stream-slots.ts";
 import { createBreath, createFramed, type Framed } from "../ui/frame.ts";
 import { createRecording, type Recording } from "./recording.ts";
@@ -81,11 +81,12 @@ export class WireCall {
   /** Makes the call with a client that knows this wire alone. */
   async run(): Promise<void> {
     try {
-      const { protocolBinding, protocolVersion } = bridged(this.wire);
+      const { protocolBinding, protocolVersion } = this.wire;
       await using agent = await connectAgent(cardUrl, {
         // The card is no part of the call.
         fetch: (input, init) =>
-          urlOf(input) === cardUrl ? this.#readCard() : this.recording.fetch(input, init),
+          urlOf(input) === cardUrl ? pageFetch(input, init) : this.recording.fetch(input, init),
+        platform: pagePlatform,
         pinBinding: protocolBinding,
         pinVersion: protocolVersion,
         retry: { initialDelayMs: 400 },
@@ -97,18 +98,6 @@ export class WireCall {
       this.#isOpen.value = false;
       this.#framed.changed();
     }
-  }
-
-  /** The card as it is; for a call over gRPC with the bridge in place of its interfaces. */
-  async #readCard(): Promise<Response> {
-    const response = await pageFetch(cardUrl);
-    const wire = bridged(this.wire);
-    if (wire === this.wire) return response;
-    const { url, protocolBinding, protocolVersion } = wire;
-    return Response.json({
-      ...(await response.json()),
-      supportedInterfaces: [{ url, protocolBinding, protocolVersion }],
-    });
   }
 
   async #call(agent: AgentClient): Promise<void> {
@@ -151,13 +140,6 @@ export function canSpeak({ protocolBinding }: AgentInterface): boolean {
 }
 
 const spoken = ["JSON-RPC", "HTTP+JSON", "Connect", "gRPC-Web"];
-
-/** The interface that the page calls for another one: gRPC-Web at `a2a inspect`, which calls the agent over gRPC. */
-function bridged(wire: AgentInterface): AgentInterface {
-  return bindingName(wire.protocolBinding) !== "gRPC"
-    ? wire
-    : { ...wire, url: new URL("grpc", document.baseURI).href, protocolBinding: grpcWebBinding, tenant: "" };
-}
 
 function taskIdOf({ payload }: StreamResponse): string | undefined {
   return payload.case === "task" ? payload.value.id : payload.value?.taskId;
