@@ -45,7 +45,7 @@ it("shows what a hostile agent sends, and does nothing of it", inChromium, async
       .click();
     await page.getByText(/^after event /).waitFor();
     for (const [view, shown] of [
-      ["Tasks", page.getByRole("table")],
+      ["Tasks", page.getByRole("columnheader", { name: "Last word" })],
       ["Wires", page.getByLabel("Request")],
       ["Card", page.getByRole("heading", { name: "Interfaces" })],
     ] as const) {

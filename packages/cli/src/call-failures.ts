@@ -182,5 +182,5 @@ function hasCode(error: unknown, codes: RegExp): boolean {
 
 /** The client's limit for getting a card has passed. */
 function isTimeUp(error: unknown): boolean {
-  return error instanceof Error && error.name === "TimeIsUp";
+  return error instanceof Error && error.name === "TimeoutError";
 }

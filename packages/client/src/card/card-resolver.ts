@@ -214,7 +214,7 @@ class FetchingResolver implements CardResolver {
     const { connectTimeoutMs = 10_000 } = this.#options;
     const { clock } = this.#settings;
     const deadlineMs = clock.now() + connectTimeoutMs;
-    const late = new Error(`not done within ${connectTimeoutMs} ms`);
+    const late = new DOMException(`not done within ${connectTimeoutMs} ms`, "TimeoutError");
     const timer: Timer = (ms, tick) => {
       const done = new AbortController();
       clock.sleep(ms, done.signal).then(tick, () => {}); // it ended in time
