@@ -1,6 +1,7 @@
 import { createEngineHarness, say, wordsOf } from "@a2a-connect/testing";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { expect, it } from "vitest";
+import { startScripted } from "../../test-support/agents.ts";
 import { createHeldStore } from "../../test-support/held-store.ts";
 import { sendTask, subscribe } from "../../test-support/tasks.ts";
 
@@ -43,3 +44,28 @@ it.each(readTimes)(
     }
   },
 );
+
+it("gives a reader that comes just when an event is committed that event once: in the task, or after it", async () => {
+  const seen = new Set<string>();
+  for (let time = 0; time < 60; time++) {
+    const store = createHeldStore();
+    const slow = {
+      ...store,
+      async commit(...args: Parameters<typeof store.commit>) {
+        const result = await store.commit(...args);
+        await pass(time);
+        return result;
+      },
+    };
+    const { client, startTask, clock } = await startScripted({}, { store: slow });
+    const { id, turn, yields } = await startTask();
+    store.hold();
+    await yields(turn.inputRequired("Which?"));
+    await clock.settle();
+    store.release();
+    const stream = subscribe(client, id);
+    await clock.settle();
+    seen.add(wordsOf(stream.events).join(", "));
+  }
+  expect(seen).toEqual(new Set(["task working, input-required", "task input-required"]));
+});

@@ -135,7 +135,8 @@ export class TaskLog {
         const batch = this.#pending;
         this.#pending = [];
         this.#committedAt = clock.now();
-        const withSnapshot = await this.#commit(batch);
+        const { tail, withSnapshot } = await this.#commit(batch);
+        this.#committed = tail; // with no await before it is published: a caller must not see one without the other
         this.#task.publish(batch, withSnapshot);
       }
     } catch (error) {
@@ -162,8 +163,9 @@ export class TaskLog {
     }
   }
 
-  /** @returns whether a snapshot was written */
-  async #commit(batch: readonly PendingEntry[]): Promise<boolean> {
+  async #commit(
+    batch: readonly PendingEntry[],
+  ): Promise<{ readonly tail: LogTail; readonly withSnapshot: boolean }> {
     const [pushConfigs, keys] = [this.#configs, this.#keys];
     this.#configs = [];
     this.#keys = [];
@@ -185,10 +187,10 @@ export class TaskLog {
       this.#takenOver = true;
       throw new ConnectError("another server has taken over this task; try again", Code.Unavailable);
     }
-    this.#committed = { sequence, generation: generation ?? this.#committed.generation };
     if (result.deliveryDue) {
       this.#context.onDeliveryDue();
     }
-    return snapshot !== undefined;
+    const tail = { sequence, generation: generation ?? this.#committed.generation };
+    return { tail, withSnapshot: snapshot !== undefined };
   }
 }
