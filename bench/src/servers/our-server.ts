@@ -1,9 +1,8 @@
 import { join } from "node:path";
-import { type AuthGate, bearerJwt, defaultScopes } from "@a2a-connect/auth";
+import type { AuthGate } from "@a2a-connect/auth";
 import { serve } from "@a2a-connect/node";
 import { createMemoryTaskStore } from "@a2a-connect/server";
 import { createSqliteTaskStore } from "@a2a-connect/store-sqlite";
-import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { ourAgent } from "../agents/our-agent.ts";
 import { answerControl } from "./control.ts";
 import { databaseFile } from "./server-directory.ts";
@@ -37,6 +36,10 @@ answerControl({
 
 /** An access token as a provider would issue it, and the gate that verifies it. */
 async function issueToken(): Promise<{ readonly gate: AuthGate; readonly token: string }> {
+  const [{ bearerJwt, defaultScopes }, { exportJWK, generateKeyPair, SignJWT }] = await Promise.all([
+    import("@a2a-connect/auth"),
+    import("jose"),
+  ]);
   const [issuer, audience] = ["https://id.example", "https://agents.example"];
   const { publicKey, privateKey } = await generateKeyPair("ES256", { extractable: true });
   const keys = { keys: [{ ...(await exportJWK(publicKey)), kid: "k", alg: "ES256" }] };

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import type { ControlReply, ControlRequest, Target, Usage } from "./control.ts";
 import { onServerCore } from "./pin.ts";
 import { createServerDirectory, type ServerDirectory } from "./server-directory.ts";
@@ -26,6 +26,8 @@ export interface StartOptions {
   /** Where it keeps its files, for one that is started again there. Default: a new one that goes with the server. */
   readonly directory?: ServerDirectory;
   readonly settings?: ServerSettings;
+  /** The server's script. Default: that of the side, in this folder. */
+  readonly script?: string;
   /** Directory for CPU profiles of our server; none are taken without it. */
   readonly profileDirectory?: string | undefined;
 }
@@ -44,11 +46,9 @@ process.prependOnceListener("exit", () => {
 
 /** Starts a server and waits until it listens. @throws Error with what it wrote, when it does not */
 export async function startServer(side: Side, options: StartOptions = {}): Promise<BenchServer> {
-  const { settings = {}, profileDirectory } = options;
+  const ownScript = join(import.meta.dirname, side === "ours" ? "our-server.ts" : "peer-server.ts");
+  const { settings = {}, profileDirectory, script = ownScript } = options;
   const directory = options.directory ?? createServerDirectory();
-  const script = fileURLToPath(
-    new URL(side === "ours" ? "our-server.ts" : "peer-server.ts", import.meta.url),
-  );
   const flags = ["--expose-gc"];
   if (side === "ours" && profileDirectory !== undefined) {
     flags.push("--cpu-prof", `--cpu-prof-dir=${profileDirectory}`);

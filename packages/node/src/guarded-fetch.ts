@@ -3,7 +3,7 @@ import { lookup as systemLookup } from "node:dns";
 import type { LookupFunction } from "node:net";
 import type { ConnectionOptions } from "node:tls";
 import { ReadTurns } from "@a2a-connect/core/internal";
-import { Agent, buildConnector, type Dispatcher, Pool, fetch as undiciFetch } from "undici";
+import type { buildConnector, Dispatcher } from "undici";
 import {
   type AddressGuard,
   type AddressGuardOptions,
@@ -69,22 +69,27 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
       .run({ share: callers.getStore(), signal: () => signal }, read)
       .catch((error) => callback(error, ""));
   };
-  // A pool for each origin, because a resolver does not know the port for which a name is resolved. Not an agent that
-  // reads the environment: a proxy would resolve the name itself.
-  const agent = new Agent({
-    factory: (origin, poolOptions) =>
-      new Pool(origin, {
-        ...poolOptions,
-        headersTimeout: responseTimeoutMs,
-        bodyTimeout: responseTimeoutMs,
-        connect: guardedConnector(guard, targetOf(new URL(origin)), { ...options, lookup: lookupInTurn }),
-      }),
+  const connections = openLater(({ Agent, buildConnector, fetch, Pool }) => {
+    const connectTo = (target: Target) =>
+      buildConnector(connectorOptions(guard, target, { ...options, lookup: lookupInTurn }));
+    // A pool for each origin, because a resolver does not know the port for which a name is resolved. Not an agent that
+    // reads the environment: a proxy would resolve the name itself.
+    const agent = new Agent({
+      factory: (origin, poolOptions) =>
+        new Pool(origin, {
+          ...poolOptions,
+          headersTimeout: responseTimeoutMs,
+          bodyTimeout: responseTimeoutMs,
+          connect: connectTo(targetOf(new URL(origin))),
+        }),
+    });
+    return { dispatcher: agent.compose(limitInterimAnswers), fetch, destroy: () => agent.destroy() };
   });
-  const dispatcher = agent.compose(limitInterimAnswers);
   const guardedFetch: GuardedFetch["fetch"] = async (input, init, caller) => {
     const text = input instanceof Request ? input.url : String(input);
     const refusal = guard.refuseUrl(text);
     if (refusal !== undefined) throw addressRefused(`the URL ${refusal}`);
+    const { dispatcher, fetch } = await connections.get();
     const request = {
       ...(input instanceof Request ? partsOf(input) : {}),
       ...init,
@@ -93,7 +98,7 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
     };
     try {
       // undici's types name its own classes in place of the DOM's. At run time they are the same, except for form data.
-      const run = () => undiciFetch(text, request as Parameters<typeof undiciFetch>[1]);
+      const run = () => fetch(text, request as Parameters<typeof fetch>[1]);
       return (await callers.run(caller, run)) as unknown as Response;
     } catch (error) {
       throw isRefusal(error) ? error.cause : error;
@@ -102,8 +107,39 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
   return {
     fetch: guardedFetch,
     refuseUrl: (url) => guard.refuseUrl(url),
-    close: () => agent.destroy(),
-    [Symbol.asyncDispose]: () => agent.destroy(),
+    close: connections.close,
+    [Symbol.asyncDispose]: connections.close,
+  };
+}
+
+type Undici = typeof import("undici");
+
+/** What makes requests. */
+export interface Connections {
+  readonly dispatcher: Dispatcher;
+  readonly fetch: Undici["fetch"];
+  /** Ends all requests, and closes the connections. */
+  destroy(): Promise<void>;
+}
+
+/** Connections that are made when they are first needed: undici takes longer to load than all of our own code. */
+export function openLater(open: (undici: Undici) => Connections): {
+  /** @throws Error when they were closed */
+  get(): Promise<Connections>;
+  close(): Promise<void>;
+} {
+  let opened: Promise<Connections> | undefined;
+  let isClosed = false;
+  return {
+    async get() {
+      if (isClosed) throw new Error("the client was closed");
+      opened ??= import("undici").then(open);
+      return opened;
+    },
+    async close() {
+      isClosed = true;
+      await (await opened)?.destroy();
+    },
   };
 }
 
@@ -130,17 +166,17 @@ const limitInterimAnswers: Dispatcher.DispatcherComposeInterceptor = (dispatch) 
   });
 };
 
-function guardedConnector(
+function connectorOptions(
   guard: AddressGuard,
   target: Target,
   { connectTimeoutMs = 10_000, ca, tls, lookup = systemLookup }: GuardedFetchOptions,
-): buildConnector.connector {
-  return buildConnector({
+): buildConnector.BuildOptions {
+  return {
     timeout: connectTimeoutMs,
     ...tls,
     lookup: guardLookup(guard, target, lookup),
     ...(ca === undefined ? {} : { ca: typeof ca === "string" ? ca : [...ca] }),
-  });
+  };
 }
 
 /**

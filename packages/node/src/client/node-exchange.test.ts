@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { brotliCompressSync, createGzip, deflateSync, gzipSync } from "node:zlib";
 import type { WireResponse } from "@a2a-connect/bindings/client";
-import { Agent } from "undici";
+import { Agent, fetch } from "undici";
 import { expect, it } from "vitest";
 import { createGate } from "../../test-support/handlers.ts";
 import { createNodeExchange } from "./node-exchange.ts";
@@ -17,7 +17,7 @@ async function start(listener: RequestListener) {
   const agent = new Agent();
   const { port } = server.address() as AddressInfo; // of a TCP server that listens
   return {
-    ...createNodeExchange(agent),
+    ...createNodeExchange(async () => ({ dispatcher: agent, fetch })),
     url: `http://127.0.0.1:${port}/a?b=c`,
     sockets,
     async [Symbol.asyncDispose]() {

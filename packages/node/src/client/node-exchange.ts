@@ -1,9 +1,13 @@
 import { pipeline, type Transform } from "node:stream";
 import { constants, createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import type { WireBody, WireFetch, WireReader, WireResponse } from "@a2a-connect/bindings/client";
-import { type Dispatcher, fetch as undiciFetch } from "undici";
+import type { Dispatcher } from "undici";
+import type { Connections } from "../guarded-fetch.ts";
 
-/** How requests are made on the connections of a dispatcher. */
+/** What this needs of connections. */
+type NodeConnections = Pick<Connections, "dispatcher" | "fetch">;
+
+/** How requests are made on the connections of a client. */
 export interface NodeExchange {
   readonly fetch: WireFetch;
   /** Ends all requests that were made by `fetch`. */
@@ -17,9 +21,10 @@ const acceptedCodings = "gzip, deflate, br";
  * Makes requests as `fetch` with `redirect: "manual"` does, for wires that need nothing else of it: no Request and no
  * ReadableStream, which cost more than the request itself. A URL that `fetch` would not call is not called.
  */
-export function createNodeExchange(dispatcher: Dispatcher): NodeExchange {
+export function createNodeExchange(open: () => Promise<NodeConnections>): NodeExchange {
   const running = new Set<RunningRequest>();
   const permitted = new Set<string>();
+  let connections: NodeConnections | undefined;
   let isClosed = false;
   let last = { href: "", origin: "", path: "" };
   return {
@@ -29,8 +34,9 @@ export function createNodeExchange(dispatcher: Dispatcher): NodeExchange {
         last = { href: String(input), origin, path: pathname + search };
       }
       const { href, origin, path } = last;
+      connections ??= await open();
       if (!permitted.has(origin)) {
-        await requireCallable(href);
+        await requireCallable(href, connections);
         permitted.add(origin);
       }
       if (isClosed) {
@@ -47,7 +53,7 @@ export function createNodeExchange(dispatcher: Dispatcher): NodeExchange {
         headers: { "accept-encoding": acceptedCodings, "user-agent": "a2a-connect", ...(headers as object) },
         body: (body ?? null) as Uint8Array | string | null, // the JSON wires send nothing else
       };
-      dispatcher.dispatch(request, sent);
+      connections.dispatcher.dispatch(request, sent);
       return sent.response;
     },
     close() {
@@ -64,7 +70,7 @@ export function createNodeExchange(dispatcher: Dispatcher): NodeExchange {
  *
  * @throws TypeError why not
  */
-async function requireCallable(url: string): Promise<void> {
+async function requireCallable(url: string, { fetch }: NodeConnections): Promise<void> {
   const unsent = new Error("not sent");
   const unconnected = {
     dispatch() {
@@ -72,7 +78,7 @@ async function requireCallable(url: string): Promise<void> {
     },
   };
   try {
-    await undiciFetch(url, { dispatcher: unconnected as unknown as Dispatcher }); // it calls nothing else
+    await fetch(url, { dispatcher: unconnected as unknown as Dispatcher }); // it calls nothing else
   } catch (error) {
     if (!(error instanceof Error && error.cause === unsent)) {
       throw error;

@@ -1,9 +1,8 @@
 import { lookup } from "node:dns";
 import { type BindingTransport, type ClientPlatform, jsonTransports } from "@a2a-connect/client/internal";
 import { longestTimerMs } from "@a2a-connect/core/internal";
-import { Agent, type Dispatcher, EnvHttpProxyAgent, fetch as undiciFetch } from "undici";
 import { createAddressGuard, isLoopbackHost, targetOf } from "../address-guard.ts";
-import { createGuardedFetch, guardLookup } from "../guarded-fetch.ts";
+import { type Connections, createGuardedFetch, guardLookup, openLater } from "../guarded-fetch.ts";
 import { grpcTransport, olderGrpcTransport } from "./grpc-transport.ts";
 import { createNodeExchange } from "./node-exchange.ts";
 import { saveFile } from "./save-file.ts";
@@ -78,15 +77,15 @@ function jsonWires(plain: NodeFetch): BindingTransport[] {
     open: (settings) =>
       open(
         settings.fetch === plain.fetch
-          ? { ...settings, exchange: createNodeExchange(plain.dispatcher) }
+          ? { ...settings, exchange: createNodeExchange(plain.connections) }
           : settings,
       ),
   }));
 }
 
 /** A `fetch` with connections of its own. */
-export interface NodeFetch {
-  readonly dispatcher: Dispatcher;
+interface NodeFetch {
+  readonly connections: () => Promise<Connections>;
   readonly fetch: typeof globalThis.fetch;
   /** Closes all connections; calls that still run reject. */
   close(): Promise<void>;
@@ -98,19 +97,22 @@ export interface NodeFetch {
  * would (`NODE_USE_ENV_PROXY=1`).
  */
 function createNodeFetch(tls: NodeTlsOptions, connectTimeoutMs: number): NodeFetch {
-  const options = { headersTimeout: 0, bodyTimeout: 0, connect: { ...tls, timeout: connectTimeoutMs } };
-  const dispatcher: Dispatcher =
-    process.env["NODE_USE_ENV_PROXY"] === "1"
-      ? new EnvHttpProxyAgent({ ...options, requestTls: options.connect })
-      : new Agent(options);
+  const { get: connections, close } = openLater(({ Agent, EnvHttpProxyAgent, fetch }) => {
+    const options = { headersTimeout: 0, bodyTimeout: 0, connect: { ...tls, timeout: connectTimeoutMs } };
+    const dispatcher =
+      process.env["NODE_USE_ENV_PROXY"] === "1"
+        ? new EnvHttpProxyAgent({ ...options, requestTls: options.connect })
+        : new Agent(options);
+    return { dispatcher, fetch, destroy: () => dispatcher.destroy() };
+  });
   return {
-    dispatcher,
-    // undici's types name its own classes in place of the DOM's. At run time they are the same, except for form data.
-    fetch: async (input, init) =>
-      (await undiciFetch(
-        input as Parameters<typeof undiciFetch>[0],
-        { ...init, dispatcher } as Parameters<typeof undiciFetch>[1],
-      )) as unknown as Response,
-    close: () => dispatcher.destroy(),
+    connections,
+    fetch: async (input, init) => {
+      const { dispatcher, fetch } = await connections();
+      const [to, how] = [input, { ...init, dispatcher }] as unknown as Parameters<typeof fetch>;
+      // undici's types name its own classes in place of the DOM's. At run time they are the same, except for form data.
+      return (await fetch(to, how)) as unknown as Response;
+    },
+    close,
   };
 }
