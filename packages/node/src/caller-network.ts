@@ -25,12 +25,27 @@ const maxFieldLength = 2_048;
  */
 export function createCallerNetworkReader(trustedProxies: readonly string[]): ReadCallerNetwork {
   const isTrusted = parseTrustedProxies(trustedProxies);
+  const peers = new WeakMap<
+    Connection,
+    { readonly network: string | undefined; readonly isProxy: boolean }
+  >();
+  const peerOf = (connection: Connection) => {
+    let peer = peers.get(connection);
+    if (peer === undefined) {
+      const { remoteAddress } = connection;
+      const isProxy = trustedProxies.length > 0 && remoteAddress !== undefined && isTrusted(remoteAddress);
+      peer = { network: toNetwork(remoteAddress), isProxy };
+      peers.set(connection, peer);
+    }
+    return peer;
+  };
   return (connection, fields) => {
-    const peer = connection?.remoteAddress;
-    if (trustedProxies.length === 0 || peer === undefined || !isTrusted(peer)) return toNetwork(peer);
-    return readForwardedFor(fields, isTrusted) ?? toNetwork(peer);
+    const { network, isProxy } = connection === undefined ? noPeer : peerOf(connection);
+    return (isProxy ? readForwardedFor(fields, isTrusted) : undefined) ?? network;
   };
 }
+
+const noPeer = { network: undefined, isProxy: false };
 
 function readForwardedFor(fields: IncomingHttpHeaders, isTrusted: IsTrustedProxy): string | undefined {
   const standard = fields.forwarded;

@@ -336,6 +336,12 @@ export function internalError(error: unknown, { wire, method }: ErrorContext): L
  * each other in a database's indexes, so that a group of new tasks changes few of its pages.
  */
 function createRisingId(now: number): string {
-  const time = Math.max(0, Math.trunc(now)).toString(16).padStart(12, "0").slice(-12);
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${crypto.randomUUID().slice(15)}`;
+  if (now !== prefixed.now) {
+    const time = Math.max(0, Math.trunc(now)).toString(16).padStart(12, "0").slice(-12);
+    prefixed = { now, prefix: `${time.slice(0, 8)}-${time.slice(8)}-7` };
+  }
+  return prefixed.prefix + crypto.randomUUID().slice(15);
 }
+
+/** The beginning of the newest id: many are made in a millisecond. */
+let prefixed = { now: Number.NaN, prefix: "" };
