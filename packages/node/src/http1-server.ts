@@ -187,6 +187,11 @@ class Http1Sink implements ResponseSink {
     return this.writable.writableEnded;
   }
 
+  /** Nearly always at once. Node's `writableFinished` says so a turn of the event loop later. */
+  get taken(): boolean {
+    return this.complete && !this.isQueued && this.writable.writableLength === 0;
+  }
+
   get gone(): boolean {
     return this.writable.destroyed || this.#socket.destroyed;
   }
@@ -213,6 +218,7 @@ class Http1Sink implements ResponseSink {
     if (trailer !== undefined) this.writable.addTrailers(toTrailers(trailer));
     if (last === undefined) this.writable.end();
     else this.writable.end(last);
+    if (this.taken) return;
     // Draining began after this head promised to keep the connection.
     this.writable.once("finish", () => {
       if (this.#context.draining) this.#socket.destroySoon();

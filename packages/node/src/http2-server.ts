@@ -248,6 +248,10 @@ class Http2Sink implements ResponseSink {
     return this.#complete;
   }
 
+  get taken(): boolean {
+    return this.writable.writableFinished;
+  }
+
   get gone(): boolean {
     return this.writable.destroyed || this.writable.closed;
   }

@@ -177,6 +177,9 @@ describe("a streamed response", () => {
       headSent: false,
       isQueued: false,
       complete: false,
+      get taken() {
+        return writable.writableFinished;
+      },
       sendHead() {},
       end: () => writable.end(),
       reset: () => resets.push("reset"),

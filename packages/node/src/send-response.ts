@@ -26,6 +26,8 @@ export interface ResponseSink {
   readonly isQueued: boolean;
   /** `end` was called: later failures do not change the call's result. */
   readonly complete: boolean;
+  /** The system has taken all of a complete response. */
+  readonly taken: boolean;
   sendHead(head: ResponseHead): void;
   /** Completes the response, perhaps with its last bytes. */
   end(last: string | Uint8Array | undefined, trailer: Headers | undefined): void;
@@ -163,7 +165,7 @@ function drained(sink: ResponseSink, patience: Patience): Promise<void> {
 
 /** Resolves when everything was taken, or never will be. */
 function written(sink: ResponseSink, patience: Patience): Promise<void> {
-  return sink.gone || sink.writable.writableFinished ? Promise.resolve() : happened("finish", sink, patience);
+  return sink.gone || sink.taken ? Promise.resolve() : happened("finish", sink, patience);
 }
 
 /**
