@@ -42,12 +42,13 @@ export async function readBody(
   if (Number(request.header.get("content-length")) > maxBodyBytes) {
     return tooLarge(maxBodyBytes);
   }
-  const bytes = await collectBytes(request.body, maxBodyBytes);
-  if (bytes === undefined) {
-    return tooLarge(maxBodyBytes);
-  }
   try {
-    return await unpackBody(request.body, caller, bytes, compression, limits);
+    const bytes = await wholeBody(request.body, maxBodyBytes);
+    if (bytes === undefined) {
+      return tooLarge(maxBodyBytes);
+    }
+    const unpacked = unpackBody(request.body, caller, bytes, compression, limits);
+    return unpacked instanceof Promise ? await unpacked : unpacked;
   } catch (thrown) {
     return toRefusal(thrown);
   }
@@ -92,17 +93,19 @@ function tooLarge(maxBodyBytes: number): BodyRefusal {
 
 /** All bytes, or undefined when there are more than allowed; then the rest is not read. */
 export async function collectBytes(body: HttpBody, maxBytes: number): Promise<Uint8Array | undefined> {
-  if (body.bytes !== undefined) {
-    try {
-      return await body.bytes(maxBytes);
-    } catch (thrown) {
-      if (isTooLarge(thrown)) {
-        return undefined;
-      }
-      throw thrown;
+  try {
+    return await wholeBody(body, maxBytes);
+  } catch (thrown) {
+    if (isTooLarge(thrown)) {
+      return undefined;
     }
+    throw thrown;
   }
-  return readAtMost(body, maxBytes);
+}
+
+/** All bytes; of more than allowed undefined, or a rejection with BODY_TOO_LARGE. */
+function wholeBody(body: HttpBody, maxBytes: number): Promise<Uint8Array | undefined> {
+  return body.bytes?.(maxBytes) ?? readAtMost(body, maxBytes);
 }
 
 /**

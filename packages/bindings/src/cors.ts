@@ -81,11 +81,15 @@ export function withCors(handler: HttpHandler, options: CorsOptions = {}): HttpH
     ];
   }
 
-  return async (request) => {
+  return (request) => {
     const origin = request.header.get("origin");
+    // A request without it is not from a page. A cache must still not give a page the answer to it.
+    return origin === null && anyOrigin ? handler(request) : answerPage(request, origin);
+  };
+
+  async function answerPage(request: HttpRequest, origin: string | null): Promise<HttpResponse> {
     if (origin === null) {
-      // The request is not from a page. A cache must still not give this answer to a page.
-      return anyOrigin ? handler(request) : marked(await handler(request), []);
+      return marked(await handler(request), []);
     }
     const granted = grant(origin);
     if (isPreflight(request)) {
@@ -97,7 +101,7 @@ export function withCors(handler: HttpHandler, options: CorsOptions = {}): HttpH
       response,
       granted.length === 0 ? [] : [...granted, ["access-control-expose-headers", exposed]],
     );
-  };
+  }
 
   function marked(response: HttpResponse, entries: readonly [string, string][]): HttpResponse {
     const header = response.header ?? new Headers();

@@ -73,7 +73,7 @@ export function bindMethod(spec: MethodImplSpec, interceptors: readonly Intercep
       return {
         kind: "unary",
         desc: spec.method,
-        call: answerInTurn(interceptors.length === 0 ? callUnary(spec) : interceptUnary(spec, interceptors)),
+        call: callUnary(spec, interceptors),
       };
     case "server_streaming":
       return {
@@ -91,24 +91,20 @@ type StreamSpec = MethodImplSpec & { kind: "server_streaming" };
 type UnaryCall = UnaryMethod["call"];
 type StreamCall = StreamMethod["call"];
 
-/** Thousands of calls may have waited for the same event: their answers, or errors, are not all made at once. */
-function answerInTurn(call: UnaryCall): UnaryCall {
+function callUnary(spec: UnarySpec, interceptors: readonly Interceptor[]): UnaryCall {
+  const { impl, method } = spec;
+  const list = [...interceptors];
   return async (request, context) => {
     try {
-      return await call(request, context);
+      return list.length === 0
+        ? create(method.output, await impl(request, context))
+        : await invokeUnaryImplementation(spec, withOwnFields(context), request, list);
     } finally {
-      await context.values.get(answerBudgetKey).answerTurn?.();
+      // Thousands of calls may have waited for the same event: their answers, or errors, are not all made at once.
+      const turn = context.values.get(answerBudgetKey).answerTurn?.();
+      if (turn !== undefined) await turn;
     }
   };
-}
-
-function callUnary({ impl, method }: UnarySpec): UnaryCall {
-  return async (request, context) => create(method.output, await impl(request, context));
-}
-
-function interceptUnary(spec: UnarySpec, interceptors: readonly Interceptor[]): UnaryCall {
-  const list = [...interceptors];
-  return (request, context) => invokeUnaryImplementation(spec, withOwnFields(context), request, list);
 }
 
 function callStream({ impl, method }: StreamSpec): StreamCall {

@@ -63,7 +63,7 @@ export {
   type SchemaPartOptions,
   typeSchema,
 } from "./json-schema.ts";
-export { parseJsonText, readJsonText } from "./json-text.ts";
+export { type JsonText, parseJsonText, readJsonText } from "./json-text.ts";
 export { isObject, toJsonValue } from "./json-value.ts";
 export { formatLifecycleReport, type LifecycleRequest, parseLifecycleRequest } from "./lifecycle.ts";
 export {

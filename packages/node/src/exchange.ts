@@ -148,31 +148,22 @@ async function answer(
   patience: Patience,
   cut: () => void,
 ): Promise<void> {
-  const send = (response: HttpResponse): Promise<void> =>
-    sendResponse(response, request.method, sink, patience);
+  let response: HttpResponse;
   try {
-    const response = await respond(context, request, sink);
-    await send(response);
+    response = await context.handler(request);
+  } catch (error) {
+    report(context, error, request, sink);
+    response = plainError(500);
+  } finally {
+    void request.body.release?.(); // for a handler that did not release it itself
+  }
+  try {
+    await sendResponse(response, request.method, sink, patience);
     if (response.endsRequest === true && request.httpVersion === "2.0") cut();
   } catch (error) {
     report(context, error, request, sink);
     if (sink.headSent) sink.reset();
-    else await send(plainError(500));
-  }
-}
-
-async function respond(
-  context: ExchangeContext,
-  request: HttpRequest,
-  sink: ResponseSink,
-): Promise<HttpResponse> {
-  try {
-    return await context.handler(request);
-  } catch (error) {
-    report(context, error, request, sink);
-    return plainError(500);
-  } finally {
-    void request.body.release?.(); // for a handler that did not release it itself
+    else await sendResponse(plainError(500), request.method, sink, patience);
   }
 }
 

@@ -90,11 +90,14 @@ export function createHttp1Server(
     },
     adopt(socket) {
       cutAfterHalfClose(socket, limits.halfCloseTimeoutMs);
-      const pipeline = new Pipeline(socket, async (message, response) => {
-        const { expect = "100-continue" } = message.headers;
-        if (/^\s*100-continue\s*$/i.test(expect)) return serveHttp1(context, message, response);
+      const pipeline = new Pipeline(socket, (message, response) => {
+        const { expect } = message.headers;
+        if (expect === undefined || /^\s*100-continue\s*$/i.test(expect)) {
+          return serveHttp1(context, message, response);
+        }
         response.writeHead(417, { "content-length": 0 }).end(); // RFC 9110 §10.1.1: no other expectation has a meaning
         message.resume();
+        return Promise.resolve();
       });
       pipelines.set(socket, pipeline);
       for (const listener of own) listener.call(server, socket);

@@ -49,7 +49,7 @@ export class Pipeline {
     }
     this.#running += 1;
     await this.#serve(...request);
-    await this.#serveWaiting();
+    if (this.#waiting.length > 0) await this.#serveWaiting();
     this.#running -= 1;
     if (this.#socket.isPaused()) this.#socket.resume();
   }

@@ -73,21 +73,21 @@ export async function sendResponse(
     sink.sendHead({ status, header, contentLength, bodiless: true, atOnce: false, trailer: undefined });
     sink.end(undefined, undefined);
     abandon(body);
-    return written(sink, patience);
+    return await written(sink, patience);
   }
   if (isIterable(body)) {
     const sendHead = (): void =>
       sink.sendHead({ status, header, contentLength: undefined, bodiless: false, atOnce, trailer });
     await writeChunks(body, atOnce, sendHead, sink, patience);
     if (!sink.gone) sink.end(undefined, trailer);
-    return written(sink, patience);
+    return await written(sink, patience);
   }
   const contentLength = trailer === undefined ? lengthOf(body) : undefined;
   sink.sendHead({ status, header, contentLength, bodiless: contentLength === 0, atOnce: false, trailer });
   if (body instanceof Uint8Array && body.length > sliceBytes)
     await writeSlices(body, trailer, sink, patience);
   else sink.end(body, trailer);
-  return written(sink, patience);
+  if (!sink.gone && !sink.taken) await written(sink, patience);
 }
 
 /**

@@ -59,7 +59,7 @@ export function createRouter(options: RouterOptions): HttpHandler {
   }
   const prefix = mounts.httpJson === undefined ? undefined : below + mounts.httpJson;
   const httpJson = prefix === undefined ? undefined : createHttpJsonHandler(service, { ...wires, prefix });
-  return async (request) => {
+  return (request) => {
     const path = pathOf(request);
     const handler = exact.get(path);
     if (handler !== undefined) {
@@ -68,7 +68,9 @@ export function createRouter(options: RouterOptions): HttpHandler {
     if (httpJson !== undefined && path.startsWith(`${prefix}/`)) {
       return httpJson(request);
     }
-    return exact.get(folderOf(path))?.(request) ?? refuseUnknownRpc(request) ?? notFound(signpost);
+    return (
+      exact.get(folderOf(path))?.(request) ?? Promise.resolve(refuseUnknownRpc(request) ?? notFound(signpost))
+    );
   };
 }
 

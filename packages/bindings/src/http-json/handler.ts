@@ -103,7 +103,8 @@ async function answer(
     const message = bindHttpRequest(method, route, variables, query, body.json, {
       maxDepth: settings.maxJsonDepth,
     });
-    await request.body.release?.();
+    const released = request.body.release?.();
+    if (released !== undefined) await released;
     if (bound.kind === "stream") {
       const format: EventFormat = {
         event: (event) => formatOnce(bound.desc.output, event),
@@ -118,7 +119,8 @@ async function answer(
       header.set("cache-control", "no-store"); // caches may store a GET's answer, and a task changes
     }
     const mediaType = negotiateJsonMedia(wishes(request, settings));
-    return await respondJson(request, { status: 200, text, mediaType, header }, settings);
+    const response = respondJson(request, { status: 200, text, mediaType, header }, settings);
+    return response instanceof Promise ? await response : response;
   } catch (thrown) {
     const error = explain(thrown);
     const header = context?.responseHeader ?? new Headers();
@@ -160,7 +162,7 @@ function refuseVerb(
   return form.respondError(request, error, { status: 405, header: { allow } });
 }
 
-function respondError(
+async function respondError(
   request: HttpRequest,
   error: ConnectError,
   { status, header: init }: ErrorInit,

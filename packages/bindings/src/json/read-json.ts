@@ -1,5 +1,5 @@
 import { invalidParams } from "@a2a-connect/core";
-import { formatFieldPath, readJsonText, tooManyValues } from "@a2a-connect/core/internal";
+import { formatFieldPath, type JsonText, readJsonText, tooManyValues } from "@a2a-connect/core/internal";
 import type { ConnectError } from "@connectrpc/connect";
 import { type BodyLimits, type BodyRefusal, readBody } from "../body.ts";
 import type { HttpRequest } from "../http.ts";
@@ -57,11 +57,17 @@ export async function readJson(
  * Parses the bytes of a body as JSON within bounded memory; a large body in slices. Refuses a name that occurs twice in
  * the outermost object.
  */
-export async function parseJsonBytes(
+export function parseJsonBytes(
   bytes: Uint8Array,
   { maxValues }: JsonBodyLimits,
-): Promise<JsonBody | JsonOverflow | BodyRefusal> {
-  const text = await readJsonText(bytes, { maxDepth: maxParsedDepth, maxValues }, nextSlice);
+): ParsedBody | Promise<ParsedBody> {
+  const text = readJsonText(bytes, { maxDepth: maxParsedDepth, maxValues }, nextSlice);
+  return text instanceof Promise ? text.then((read) => toBody(read, maxValues)) : toBody(text, maxValues);
+}
+
+type ParsedBody = JsonBody | JsonOverflow | BodyRefusal;
+
+function toBody(text: JsonText, maxValues: number): ParsedBody {
   if (text.ok) {
     return { json: text.value };
   }

@@ -13,11 +13,11 @@ export interface JsonAnswer {
 }
 
 /** The response with a JSON text, compressed when the request allows it and it is worth it. */
-export async function respondJson(
+export function respondJson(
   request: Pick<HttpRequest, "header">,
   { status, text, mediaType, header }: JsonAnswer,
   { compressions, compressMinBytes }: Pick<BindingSettings, "compressions" | "compressMinBytes">,
-): Promise<HttpResponse> {
+): HttpResponse | Promise<HttpResponse> {
   header.set("content-type", mediaType);
   // A character is at least one byte. A text with too few characters may still have enough bytes; it is not compressed.
   const isSmall = typeof text === "string" && text.length < compressMinBytes;
@@ -29,8 +29,13 @@ export async function respondJson(
   const usable =
     typeof text === "string" ? compressions : compressions.filter(({ name }) => name === streamedCoding);
   const coding = negotiateCoding(accepted, usable);
-  const body = typeof text === "string" ? text : encodeTexts(text);
-  return { status, header, body: await encodeBody(body, coding, "content-encoding", header) };
+  const encoding = encodeBody(
+    typeof text === "string" ? text : encodeTexts(text),
+    coding,
+    "content-encoding",
+    header,
+  );
+  return encoding.then((body) => ({ status, header, body }));
 }
 
 /**

@@ -49,7 +49,7 @@ export function createJsonRpcHandler(spec: ServiceImplSpec, options: BindingOpti
       : [],
   );
 
-  const handle: HttpHandler = async (request) => {
+  const handle = async (request: HttpRequest): Promise<HttpResponse> => {
     if (request.method !== "POST") {
       return methodNotAllowed(request, settings);
     }
@@ -79,15 +79,18 @@ export function createJsonRpcHandler(spec: ServiceImplSpec, options: BindingOpti
     const call = calls.get(envelope.method) ?? findOlder(envelope.method, request);
     return call === undefined
       ? respondFailure(request, envelope, unknownMethod(envelope.method), new Headers(), settings)
-      : answer(call, envelope, request, settings);
+      : await answer(call, envelope, request, settings);
   };
   const findOlder = (method: string, request: HttpRequest) =>
     olderCalls.has(method) && asksForOlder(request) ? olderCalls.get(method) : undefined;
-  // Outside a call only a broken connection can fail.
-  return (request) =>
-    handle(request).catch((thrown: unknown) =>
-      respondFailure(request, outsideCall, thrown, new Headers(), settings),
-    );
+  return async (request) => {
+    try {
+      return await handle(request);
+    } catch (thrown) {
+      // Outside a call only a broken connection can fail.
+      return respondFailure(request, outsideCall, thrown, new Headers(), settings);
+    }
+  };
 }
 
 const outsideCall = { id: null, method: undefined };
@@ -141,7 +144,8 @@ async function answer(
   const failed = (thrown: unknown) => call.error(explain(thrown, envelope, settings));
   try {
     const message = call.read(paramsOf(envelope), settings.maxJsonDepth);
-    await request.body.release?.();
+    const released = request.body.release?.();
+    if (released !== undefined) await released;
     const { before, after } = wrapResult(envelope.id);
     if (bound.kind === "stream") {
       const format: EventFormat = {
@@ -156,7 +160,8 @@ async function answer(
     const text = wrap(before, call.result(message, result), after);
     const header = context.responseHeader;
     call.closeHeader(header);
-    return await respondJson(request, { status: 200, text, mediaType, header }, settings);
+    const response = respondJson(request, { status: 200, text, mediaType, header }, settings);
+    return response instanceof Promise ? await response : response;
   } catch (thrown) {
     return respondFailure(request, envelope, thrown, context.responseHeader, settings, call.error);
   }
@@ -252,7 +257,7 @@ function checkType(header: Headers): BodyRefusal | undefined {
     : unsupportedMediaType([mediaType]);
 }
 
-function respondError(
+async function respondError(
   request: HttpRequest,
   id: JsonRpcId,
   error: JsonRpcError,

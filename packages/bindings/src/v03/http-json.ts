@@ -115,7 +115,7 @@ function formatError(error: ConnectError): string {
   return JSON.stringify(toOlderError(error));
 }
 
-function respondError(
+async function respondError(
   request: HttpRequest,
   error: ConnectError,
   { status, header: init }: ErrorInit,

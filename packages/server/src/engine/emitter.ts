@@ -1,5 +1,5 @@
 import { effectiveMediaType, matchesMediaType } from "@a2a-connect/core/internal";
-import { type Part, TaskState } from "@a2a-connect/proto";
+import { type Artifact, type Part, TaskState } from "@a2a-connect/proto";
 import type { ArtifactEvent, StatusEvent } from "../agent/task-event.ts";
 import { AgentMistake } from "./agent-mistake.ts";
 import { sealArtifact, withMetadata } from "./artifact-seal.ts";
@@ -30,8 +30,11 @@ export class Emitter {
     this.#live().emitStatus({ state, parts, report });
   }
 
-  /** @throws AgentMistake when the event is not allowed */
-  async artifact({ artifact, mode, last, replaceable }: ArtifactEvent): Promise<void> {
+  /**
+   * @returns undefined, or for the last event of an artifact a promise: its digest is computed
+   * @throws AgentMistake when the event is not allowed
+   */
+  artifact({ artifact, mode, last, replaceable }: ArtifactEvent): Promise<void> | undefined {
     const { artifactId, parts } = artifact;
     assertParts(parts, `artifact "${artifactId}"`);
     this.#assertOutputModes(parts);
@@ -40,13 +43,17 @@ export class Emitter {
     const live = this.#live();
     const append = mode === "continued" || (mode === "chunk" && this.#begun.has(artifactId));
     this.begin(artifactId);
+    const emit = (emitted: Artifact) =>
+      live.emitArtifact(artifactEvent(live.name, emitted, append, last), { replaceable });
     if (!last) {
-      live.emitArtifact(artifactEvent(live.name, artifact, append, last), { replaceable });
-      return;
+      emit(artifact);
+      return undefined;
     }
-    const earlier = append ? await live.artifactParts(artifactId) : [];
-    const sealed = withMetadata(artifact, await sealArtifact([...earlier, ...parts], replaceable));
-    live.emitArtifact(artifactEvent(live.name, sealed, append, last), { replaceable });
+    const seal = async (): Promise<void> => {
+      const earlier = append ? await live.artifactParts(artifactId) : [];
+      emit(withMetadata(artifact, await sealArtifact([...earlier, ...parts], replaceable)));
+    };
+    return seal();
   }
 
   /** This execution has begun the artifact: further chunks are added to it. */

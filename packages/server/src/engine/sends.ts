@@ -94,7 +94,13 @@ export class Sends {
         );
   }
 
-  async #take(input: SendInput): Promise<Sent> {
+  #take(input: SendInput): Promise<Sent> {
+    const isNew = input.message.taskId === "";
+    const isPlain = isNew && input.lastEventId === undefined && !isLarge(input.message);
+    return isPlain ? this.#begin(input) : this.#takeInTurn(input);
+  }
+
+  async #takeInTurn(input: SendInput): Promise<Sent> {
     const { key, lastEventId } = input;
     if (lastEventId !== undefined && (key === undefined || lastEventId > 0)) {
       throw invalidParams({

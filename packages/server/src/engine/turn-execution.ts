@@ -54,8 +54,7 @@ export class TurnExecution implements Execution {
   readonly #emitter: Emitter;
   readonly #silence: SilenceWatch;
   readonly #done = Promise.withResolvers<void>();
-  readonly #direct = Promise.withResolvers<Message>();
-  readonly #created = Promise.withResolvers<LiveTask>();
+  readonly #first = Promise.withResolvers<Message | LiveTask>();
   #live: LiveTask | undefined;
   #cancelTaskTimer: () => void = () => {};
   #cancelGraceTimer: () => void = () => {};
@@ -76,9 +75,7 @@ export class TurnExecution implements Execution {
     const { agent, clock } = context;
     this.#emitter = new Emitter(plan.outputModes, () => this.createTask());
     this.#silence = new SilenceWatch(clock, agent.inactivityTimeoutMs, () => this.abort("inactive"));
-    // A caller that asks gets the rejection. Without a caller it is no error.
-    this.#direct.promise.catch(() => {});
-    this.#created.promise.catch(() => {});
+    this.#first.promise.catch(() => {}); // A caller that asks gets the rejection. Without a caller it is no error.
     if (plan.live !== undefined) {
       this.#adopt(plan.live);
     }
@@ -110,7 +107,7 @@ export class TurnExecution implements Execution {
 
   /** The first of: a direct Message, or a task whose creation is durable. @throws ConnectError when there is neither */
   async outcome(): Promise<Accepted> {
-    const first = await Promise.race([this.#direct.promise, this.#created.promise]);
+    const first = await this.#first.promise;
     if ("$typeName" in first) {
       return { kind: "message", message: first };
     }
@@ -145,9 +142,11 @@ export class TurnExecution implements Execution {
     this.#silence.heard();
     void clock.nextTurn().then(() => this.#startTimers());
     try {
-      await this.#leaveQueue();
+      if (this.#isWaiting && this.#abortCause === undefined) {
+        await this.#leaveQueue();
+      }
       if (this.#abortCause === undefined) {
-        await Promise.race([this.#execute(), this.#abandoned()]);
+        await this.#executeOrAbandon();
       }
       this.#finish();
     } catch (error) {
@@ -159,17 +158,17 @@ export class TurnExecution implements Execution {
     this.#cancelGraceTimer();
     this.#silence.stop();
     this.#forgetTask();
-    await this.#live?.flushed().catch(() => {});
+    if (this.#live !== undefined) {
+      await this.#live.flushed().catch(() => {});
+    }
     this.#done.resolve();
   }
 
   /** Before the turn's code runs, the log must say so. */
   async #leaveQueue(): Promise<void> {
-    if (this.#isWaiting && this.#abortCause === undefined) {
-      this.#isWaiting = false;
-      this.createTask().note({ type: "begun" });
-      await this.#live?.flushed();
-    }
+    this.#isWaiting = false;
+    this.createTask().note({ type: "begun" });
+    await this.#live?.flushed();
   }
 
   /** Tells the executor to stop; it has the agent's grace period for that. */
@@ -205,7 +204,7 @@ export class TurnExecution implements Execution {
     const lose = () => this.abort("lost");
     live.lost.addEventListener("abort", lose, { once: true });
     this.#forgetTask = () => live.lost.removeEventListener("abort", lose);
-    this.#created.resolve(live);
+    this.#first.resolve(live);
   }
 
   /** Most turns are over before code reads the signal. */
@@ -220,16 +219,16 @@ export class TurnExecution implements Execution {
     this.#silence.watch();
   }
 
-  /** Resolves when the executor has ignored its signal for longer than the grace period. */
-  #abandoned(): Promise<void> {
+  /** Resolves also when the executor has ignored its signal for longer than the grace period. */
+  #executeOrAbandon(): Promise<void> {
     const { agent, clock } = this.#context;
-    return new Promise((resolve) => {
-      const wait = () => {
+    return new Promise((resolve, reject) => {
+      this.#abortWaiters.push(() => {
         if (!this.#over) {
           this.#cancelGraceTimer = clock.schedule(agent.cancelGraceMs ?? 10_000, resolve);
         }
-      };
-      this.#abortWaiters.push(wait);
+      });
+      this.#execute().then(resolve, reject);
     });
   }
 
@@ -257,7 +256,8 @@ export class TurnExecution implements Execution {
         this.#isComplete = this.#controller === undefined;
         return;
       }
-      const mistake = await this.#take(step.value);
+      const taking = this.#take(step.value);
+      const mistake = taking instanceof Promise ? await taking : taking;
       if (mistake === undefined) {
         resume = () => iterator.next();
       } else {
@@ -267,7 +267,8 @@ export class TurnExecution implements Execution {
         this.#letGo(iterator);
         return;
       }
-      await this.#live?.room();
+      const room = this.#live?.room();
+      if (room !== undefined) await room;
     }
   }
 
@@ -278,7 +279,7 @@ export class TurnExecution implements Execution {
       .catch((error: unknown) => this.#log("an executor failed after its turn had ended", error));
   }
 
-  async #take(event: TurnEvent): Promise<AgentMistake | undefined> {
+  #take(event: TurnEvent): Promise<AgentMistake | undefined> | AgentMistake | undefined {
     try {
       assertEvent(event, eventKinds);
       this.#unused.used(event);
@@ -290,15 +291,11 @@ export class TurnExecution implements Execution {
           this.#emitStatus(event);
           break;
         case "artifact":
-          await this.#emitter.artifact(event);
-          break;
+          return this.#emitter.artifact(event)?.then(() => undefined, requireMistake);
       }
       return undefined;
     } catch (error) {
-      if (error instanceof AgentMistake) {
-        return error;
-      }
-      throw error;
+      return requireMistake(error);
     }
   }
 
@@ -311,7 +308,7 @@ export class TurnExecution implements Execution {
       return;
     }
     const { contextId } = this.#plan.input;
-    this.#direct.resolve(agentReply({ contextId }, parts, this.#context.randomId));
+    this.#first.resolve(agentReply({ contextId }, parts, this.#context.randomId));
   }
 
   #emitStatus(event: StatusEvent): void {
@@ -357,8 +354,7 @@ export class TurnExecution implements Execution {
       const shown =
         mistake === undefined ? maskError(error) : a2aError("INVALID_AGENT_RESPONSE", mistake.message);
       this.#over = true;
-      this.#direct.reject(shown);
-      this.#created.reject(shown);
+      this.#first.reject(shown);
       return;
     }
     const live = this.#live;
@@ -381,6 +377,14 @@ export class TurnExecution implements Execution {
   #log(message: string, error: unknown): void {
     this.#context.log({ level: "error", message, taskId: this.#plan.input.taskId, error });
   }
+}
+
+/** @throws the error, if it is none of those that the agent's code learns of */
+function requireMistake(error: unknown): AgentMistake {
+  if (error instanceof AgentMistake) {
+    return error;
+  }
+  throw error;
 }
 
 /** Any error of an executor before a task exists becomes our InternalError (requirement B-8). */

@@ -48,20 +48,18 @@ const notComparedIn10: ReadonlySet<DescField> = new Set([...notCompared, ...draf
  *
  * @throws ConnectError InvalidArgument for an invalid key
  */
-export async function readRequestKey(
+export function readRequestKey(
   request: SendMessageRequest,
   context: HandlerContext,
   agent: AgentDefinition,
-): Promise<RequestKey | undefined> {
+): Promise<RequestKey> | undefined {
   const name = readKeyName(request, context, agent);
   if (name === undefined) {
     return undefined;
   }
   // Agents may share a store, and both kinds of keys may look alike.
-  return {
-    key: JSON.stringify([agent.card.name, ...name]),
-    fingerprint: await fingerprint(request, context),
-  };
+  const key = JSON.stringify([agent.card.name, ...name]);
+  return fingerprint(request, context).then((digest) => ({ key, fingerprint: digest }));
 }
 
 function readKeyName(

@@ -16,7 +16,8 @@ export function sendMessage(
   push: PushSender | undefined,
 ): Operation<"sendMessage"> {
   return async (request, context) => {
-    const key = await readRequestKey(request, context, agent);
+    const reading = readRequestKey(request, context, agent);
+    const key = reading && (await reading);
     const sent = await engine.send({ ...toSendInput(request, context, push), key });
     if (sent.kind === "message") {
       return { payload: { case: "message", value: sent.message } };

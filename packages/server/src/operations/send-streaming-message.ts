@@ -20,7 +20,8 @@ export function sendStreamingMessage(
   push: PushSender | undefined,
 ): Operation<"sendStreamingMessage"> {
   return async function* (request, context) {
-    const key = await readRequestKey(request, context, agent);
+    const reading = readRequestKey(request, context, agent);
+    const key = reading && (await reading);
     const lastEventId = readLastEventId(context);
     const sent = await engine.send({ ...toSendInput(request, context, push), key, lastEventId });
     if (sent.kind === "message") {

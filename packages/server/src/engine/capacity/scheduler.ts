@@ -173,7 +173,7 @@ export class Scheduler {
     }
     this.#shares.count(work.share, "running", 1);
     this.#shares.serve(work.share);
-    void work.run().finally(() => {
+    void work.run().then(() => {
       for (const each of both) {
         each.running--;
         each.runTime.note(this.#clock.now() - beganAt);
