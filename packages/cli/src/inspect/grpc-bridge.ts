@@ -18,6 +18,10 @@ const ownFields =
 /** Fields of an answer that the handlers write themselves. */
 const answerFields = /^(?:content-|grpc-|date|trailer)/;
 
+/** Fields of an answer that a browser would obey for the page's origin: cookies, for one, count on all ports of this machine. */
+export const originFields: RegExp =
+  /^(?:set-cookie2?$|access-control-|clear-site-data$|strict-transport-security$|refresh$|link$)/;
+
 /**
  * Answers calls over gRPC-Web by calls over gRPC, because a page cannot speak it: the same messages, header fields and
  * errors.
@@ -42,7 +46,8 @@ export function createGrpcBridge(transport: Transport): ReadonlyMap<string, Http
 
 function passOn({ requestHeader, responseHeader, responseTrailer, signal }: HandlerContext): CallOptions {
   const copy = (to: Headers) => (from: Headers) => {
-    for (const [name, value] of from) if (!answerFields.test(name)) to.set(name, value);
+    for (const [name, value] of from)
+      if (!answerFields.test(name) && !originFields.test(name)) to.set(name, value);
   };
   return {
     signal,

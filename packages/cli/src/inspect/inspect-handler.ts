@@ -2,14 +2,15 @@ import type { HttpHandler, HttpRequest, HttpResponse } from "@a2a-connect/bindin
 import { chunksOf, isLoopbackHost, parseForeignUrl, readAtMost } from "@a2a-connect/core/internal";
 import { folderOf, type InspectorPage, withInspector } from "@a2a-connect/server/internal";
 import type { Transport } from "@connectrpc/connect";
+import { maxCardBytes } from "../agent/reference.ts";
 import { isObject, parseJson } from "../json.ts";
-import { createGrpcBridge } from "./grpc-bridge.ts";
+import { createGrpcBridge, originFields } from "./grpc-bridge.ts";
 
 /** An agent that is looked at. */
 export interface InspectedAgent {
   readonly name: string;
-  /** The card as it is now, character for character. */
-  readonly readCard: () => Promise<string>;
+  /** The card as it was when the command began, character for character. */
+  readonly card: string;
   /** Where the card came from; undefined for a file. */
   readonly cardUrl: URL | undefined;
   /** Calls the server that the card came from. */
@@ -22,6 +23,9 @@ export interface InspectedAgent {
 
 /** Longest request that is forwarded. */
 const maxBodyBytes = 32 * 2 ** 20;
+
+/** How long the agent may take to give its card once more. */
+const cardTimeoutMs = 10_000;
 
 /**
  * Serves the inspector's page for each agent below `/agents/<number>/`, with its card, and forwards the page's calls: to the server of
@@ -62,15 +66,21 @@ function createSite(
   agents: readonly InspectedAgent[],
   loadPage: () => Promise<InspectorPage | undefined>,
 ): Site {
-  let card = "";
-  const readCard = async (): Promise<string> => {
-    card = await agent.readCard();
-    return card;
-  };
+  let card = readAddresses(agent.card);
   const pages = withInspector(
     new Map<string, HttpHandler>([
       ["/", async () => answer(404, "the inspector's page is not part of this installation")],
-      ["/.well-known/agent-card.json", async () => json(200, await readCard())],
+      [
+        "/.well-known/agent-card.json",
+        async () => {
+          try {
+            card = readAddresses(await readCard(agent));
+          } catch (error) {
+            return answer(502, `the agent's card cannot be read: ${reasonOf(error)}`);
+          }
+          return json(200, card.text);
+        },
+      ],
     ]),
     {
       load: async () => {
@@ -80,9 +90,8 @@ function createSite(
     },
   );
   const bridges = new Map<string, ReadonlyMap<string, HttpHandler>>();
-  const findBridge = async (): Promise<ReadonlyMap<string, HttpHandler> | undefined> => {
-    if (card === "") await readCard();
-    const url = grpcUrl(card);
+  const findBridge = (): ReadonlyMap<string, HttpHandler> | undefined => {
+    const url = card.grpc;
     if (url === undefined) return undefined;
     const bridge = bridges.get(url) ?? createGrpcBridge(agent.openGrpc(url));
     bridges.set(url, bridge);
@@ -92,7 +101,7 @@ function createSite(
     const page = pages.get(path) ?? pages.get(folderOf(path));
     if (page !== undefined) return page(request);
     if (path.startsWith("/grpc/")) {
-      const call = (await findBridge())?.get(path.slice("/grpc".length));
+      const call = findBridge()?.get(path.slice("/grpc".length));
       return call === undefined ? answer(404, "the card has no such operation over gRPC") : call(request);
     }
     const [, target = "", rest = ""] = /^\/forward\/([^/]+)(\/.*)$/.exec(path) ?? [];
@@ -102,7 +111,6 @@ function createSite(
     const wanted = request.header.get("sec-fetch-dest");
     if (wanted !== null && wanted !== "empty")
       return answer(403, "answers of agents are not opened as pages");
-    if (card === "") await readCard();
     const call = fetchFor(agent, card, origin);
     if (call === undefined) return answer(403, `the card does not name ${origin}`);
     const query = new URL(request.url).search;
@@ -140,19 +148,49 @@ function escapeAttribute(value: string): string {
   return value.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
+/**
+ * The card as it is now, or as it was when its address leads elsewhere or gives an error.
+ *
+ * @throws Error when it is larger than a card may be, or does not come in time
+ */
+async function readCard({ card, cardUrl, fetch }: InspectedAgent): Promise<string> {
+  if (cardUrl === undefined) return card;
+  const signal = AbortSignal.timeout(cardTimeoutMs);
+  const headers = { accept: "application/json" };
+  const { ok, body } = await fetch(cardUrl, { headers, redirect: "manual", signal });
+  if (!ok || body === null) {
+    await body?.cancel();
+    return card;
+  }
+  const bytes = await readAtMost(chunksOf(body), maxCardBytes);
+  if (bytes === undefined) throw new Error(`it has more than ${maxCardBytes} bytes`);
+  return new TextDecoder().decode(bytes);
+}
+
+/** A card, and the servers that it names. */
+interface Addresses {
+  readonly text: string;
+  readonly origins: ReadonlySet<string>;
+  /** Of its first gRPC interface of 1.x. */
+  readonly grpc: string | undefined;
+}
+
+function readAddresses(text: string): Addresses {
+  const card = parseJson(text);
+  return { text, origins: namedOrigins(card), grpc: grpcUrl(card) };
+}
+
 /** How to call a server; undefined for one that is neither the card's own nor named in the card. */
 function fetchFor(
   { cardUrl, fetch, guardedFetch }: InspectedAgent,
-  card: string,
+  { origins }: Addresses,
   origin: string,
 ): typeof globalThis.fetch | undefined {
   if (origin === cardUrl?.origin) return fetch;
-  return namedOrigins(card).has(origin) ? guardedFetch : undefined;
+  return origins.has(origin) ? guardedFetch : undefined;
 }
 
-/** The address of the card's first gRPC interface of 1.x. */
-function grpcUrl(text: string): string | undefined {
-  const card = parseJson(text);
+function grpcUrl(card: unknown): string | undefined {
   const interfaces = isObject(card) ? card["supportedInterfaces"] : undefined;
   const found = (Array.isArray(interfaces) ? interfaces : []).find(
     (each) =>
@@ -164,8 +202,7 @@ function grpcUrl(text: string): string | undefined {
 }
 
 /** The origins of the card's interfaces: of 1.0, and where earlier cards have them. */
-function namedOrigins(text: string): ReadonlySet<string> {
-  const card = parseJson(text);
+function namedOrigins(card: unknown): ReadonlySet<string> {
   if (!isObject(card)) return new Set();
   const lists = [card["supportedInterfaces"], card["additionalInterfaces"]];
   const interfaces = lists.flatMap((list) => (Array.isArray(list) ? list : []));
@@ -187,9 +224,9 @@ function decode(text: string): string {
 const ownFields =
   /^(?::|connection$|keep-alive$|host$|origin$|referer$|cookie$|content-length$|transfer-encoding$|te$|upgrade$|accept-encoding$|sec-)/;
 
-/** Fields of an answer that are about the connection that it came over, or that would have an effect on the page's origin. */
-const dropped =
-  /^(?:connection$|keep-alive$|content-length$|content-encoding$|transfer-encoding$|set-cookie2?$|access-control-|clear-site-data$|strict-transport-security$|refresh$|link$|content-security-policy)/;
+/** Fields of an answer that are about the connection that it came over. */
+const hopFields =
+  /^(?:connection$|keep-alive$|content-length$|content-encoding$|transfer-encoding$|content-security-policy)/;
 
 async function forward(call: typeof fetch, url: string, request: HttpRequest): Promise<HttpResponse> {
   const { method, signal } = request;
@@ -204,7 +241,9 @@ async function forward(call: typeof fetch, url: string, request: HttpRequest): P
       signal,
       ...(body.length === 0 ? {} : { body: new Uint8Array(body) }),
     });
-    const header = new Headers([...response.headers].filter(([name]) => !dropped.test(name)));
+    const header = new Headers(
+      [...response.headers].filter(([name]) => !hopFields.test(name) && !originFields.test(name)),
+    );
     header.set("content-security-policy", "default-src 'none'; sandbox");
     header.set("x-content-type-options", "nosniff");
     header.set("cache-control", "no-store");

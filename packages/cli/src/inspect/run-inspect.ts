@@ -66,10 +66,5 @@ async function findAgent(
     return open.transport;
   };
   const { fetch = globalThis.fetch, guardedFetch = fetch } = platform;
-  const readCard = async (): Promise<string> => {
-    if (cardUrl === undefined) return text;
-    const response = await fetch(cardUrl, { headers: { accept: "application/json" } });
-    return response.ok ? await response.text() : text;
-  };
-  return { name, readCard, cardUrl, fetch, guardedFetch, openGrpc };
+  return { name, card: text, cardUrl, fetch, guardedFetch, openGrpc };
 }
