@@ -2,7 +2,7 @@ import { type LoadResult, runClosedLoop } from "../load/closed-loop.ts";
 import { openClients } from "../load/load-client.ts";
 import type { LoadWire } from "../load/load-wire.ts";
 import { loadWires } from "../load/wires/index.ts";
-import { type AimVerdict, judgeRatio } from "../report/aim.ts";
+import { type AimVerdict, judgeLimit, judgeRatio } from "../report/aim.ts";
 import { median, quantile, sum } from "../report/statistics.ts";
 import { formatNumber, formatRatio, type Table } from "../report/table.ts";
 import type { BenchContext, Scenario, ScenarioResult } from "../scenario.ts";
@@ -19,20 +19,20 @@ const warmUpMs = 2_500;
 interface UnaryFigures {
   readonly command: keyof typeof commands;
   readonly wire: string;
-  readonly concurrency: number;
+  readonly concurrency: (typeof concurrencies)[number];
   readonly side: Side;
   readonly operationsPerSecond: number;
   /** CPU of the server's process per operation, microseconds. */
   readonly cpuUs: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Part of the time that the load itself was busy; near 1 it is the bottleneck. */
-  readonly loadBusy: number;
 }
 
 interface Pair {
   readonly ours: UnaryFigures;
   readonly peer: UnaryFigures | undefined;
+  /** What the call costs at least; only for echoes over JSON-RPC. */
+  readonly bare: UnaryFigures | undefined;
 }
 
 /** Echo (a direct Message) and task (WORKING, artifact, COMPLETED), as blocking sends over every wire. */
@@ -59,11 +59,12 @@ async function comparePair(
   context: BenchContext,
   command: keyof typeof commands,
   wire: LoadWire,
-  concurrency: number,
+  concurrency: (typeof concurrencies)[number],
 ): Promise<Pair> {
   await using ours = await context.start("ours");
   await using peer = wire.shared ? await context.start("peer") : undefined;
-  const servers = peer === undefined ? [ours] : [ours, peer];
+  await using bare = command === "echo" && wire.name === "JSON-RPC" ? await context.start("bare") : undefined;
+  const servers = [ours, peer, bare].filter((server) => server !== undefined);
   const results = new Map<BenchServer, LoadResult[]>(servers.map((server) => [server, []]));
   const durationMs = context.quick ? 300 : 1_500;
   for (const server of servers) {
@@ -81,7 +82,7 @@ async function comparePair(
     side: server.side,
     ...summarize(results.get(server) ?? []),
   });
-  return { ours: figures(ours), peer: peer && figures(peer) };
+  return { ours: figures(ours), peer: peer && figures(peer), bare: bare && figures(bare) };
 }
 
 async function load(
@@ -105,7 +106,6 @@ function summarize(
     cpuUs: sum(results.map((result) => result.cpuUs)) / operations,
     p50Ms: median(results.map(({ latenciesMs }) => quantile(latenciesMs, 0.5))),
     p99Ms: median(results.map(({ latenciesMs }) => quantile(latenciesMs, 0.99))),
-    loadBusy: sum(results.map((result) => result.loadCpuUs)) / (elapsedMs * 1_000),
   };
 }
 
@@ -143,15 +143,35 @@ function report(pairs: readonly Pair[]): ScenarioResult {
   };
   return {
     table,
-    aims: pairs.flatMap(({ ours, peer }) =>
-      peer === undefined || ours.wire === "gRPC" ? [] : [judge(ours, peer)],
+    aims: [
+      ...pairs.flatMap(({ ours, peer }) => (peer === undefined ? [] : [judge(ours, peer)])),
+      ...pairs.flatMap(({ ours, bare }) => (bare === undefined ? [] : [judgeFloor(ours, bare)])),
+    ],
+    measurements: pairs.flatMap(({ ours, peer, bare }) =>
+      [ours, peer, bare].filter((each) => each !== undefined),
     ),
-    measurements: pairs.flatMap(({ ours, peer }) => (peer === undefined ? [ours] : [ours, peer])),
   };
 }
 
+/** The least ratio of each call, at 1, 16 and 64 at a time. */
+const aims = {
+  "echo JSON-RPC": [1.4, 2, 2],
+  "echo HTTP+JSON": [1.4, 2, 2],
+  "echo gRPC": [1.8, 1.8, 1.8],
+  "task JSON-RPC": [1.3, 2, 2],
+  "task HTTP+JSON": [1.3, 2, 2],
+  "task gRPC": [1.6, 1.6, 1.6],
+} as const;
+
 function judge(ours: UnaryFigures, peer: UnaryFigures): AimVerdict {
-  return judgeRatio(`${ours.command}, ${ours.wire}, ${ours.concurrency} at a time`, 2, ratioOf(ours, peer));
+  const { command, wire, concurrency } = ours;
+  const least = aims[`${command} ${wire}` as keyof typeof aims][concurrencies.indexOf(concurrency)] ?? 2;
+  return judgeRatio(`${command}, ${wire}, ${concurrency} at a time`, least, ratioOf(ours, peer));
+}
+
+function judgeFloor({ concurrency, cpuUs }: UnaryFigures, bare: UnaryFigures): AimVerdict {
+  const what = `echo, JSON-RPC, ${concurrency} at a time: CPU against bare node:http`;
+  return judgeLimit(what, 1.8, cpuUs / bare.cpuUs, "x");
 }
 
 function ratioOf(ours: UnaryFigures, peer: UnaryFigures): { readonly time: number; readonly cpu: number } {

@@ -6,8 +6,8 @@ import { onServerCore } from "./pin.ts";
 import { createServerDirectory, type ServerDirectory } from "./server-directory.ts";
 import type { ServerSettings } from "./server-settings.ts";
 
-/** Ours, or the one it is compared with. */
-export type Side = "ours" | "peer";
+/** Ours, the one it is compared with, or a server of Node's HTTP alone. */
+export type Side = "ours" | "peer" | "bare";
 
 /** A server under test, in a process of its own. Disposing it ends the process and removes its files. */
 export interface BenchServer extends AsyncDisposable {
@@ -32,6 +32,8 @@ export interface StartOptions {
   readonly profileDirectory?: string | undefined;
 }
 
+const fileNames = { ours: "our", peer: "peer", bare: "bare" } as const;
+
 const startTimeoutMs = 30_000;
 const controlTimeoutMs = 180_000;
 const stopTimeoutMs = 5_000;
@@ -46,7 +48,7 @@ process.prependOnceListener("exit", () => {
 
 /** Starts a server and waits until it listens. @throws Error with what it wrote, when it does not */
 export async function startServer(side: Side, options: StartOptions = {}): Promise<BenchServer> {
-  const ownScript = join(import.meta.dirname, side === "ours" ? "our-server.ts" : "peer-server.ts");
+  const ownScript = join(import.meta.dirname, `${fileNames[side]}-server.ts`);
   const { settings = {}, profileDirectory, script = ownScript } = options;
   const directory = options.directory ?? createServerDirectory();
   const flags = ["--expose-gc"];

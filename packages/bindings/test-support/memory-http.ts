@@ -55,14 +55,16 @@ export async function responseJson(response: HttpResponse): Promise<unknown> {
 export function handlerFetch(handler: HttpHandler): typeof fetch {
   return async (input, init) => {
     const request = new Request(input, init);
+    // Not the request's own, which only follows the caller's: what waits for it alone is garbage, and would wait for ever.
+    const signal = init?.signal ?? request.signal;
     const bytes = new Uint8Array(await request.arrayBuffer());
     const { status, header, body } = await handler({
       ...memoryRequest({ method: request.method, url: request.url, header: request.headers, body: [bytes] }),
-      signal: request.signal,
+      signal,
     });
-    request.signal.throwIfAborted();
+    signal.throwIfAborted();
     const payload =
-      typeof body !== "object" || body instanceof Uint8Array ? body?.slice() : toStream(body, request.signal);
+      typeof body !== "object" || body instanceof Uint8Array ? body?.slice() : toStream(body, signal);
     return new Response(
       status === 204 ? null : (payload ?? null),
       header === undefined ? { status } : { status, headers: header },

@@ -121,5 +121,7 @@ export async function readEnvelope(
   if (flags !== 0 && compression === null) {
     throw malformedRequest("is compressed, but its header does not say how");
   }
-  return unpackBody(body, caller, message, flags === 0 ? undefined : (compression ?? undefined), limits);
+  const coding = flags === 0 ? undefined : (compression ?? undefined);
+  const unpacked = unpackBody(body, caller, message, coding, limits);
+  return unpacked instanceof Promise ? await unpacked : unpacked;
 }

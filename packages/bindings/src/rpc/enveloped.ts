@@ -45,6 +45,9 @@ export function createEnvelopedProtocol(protocol: EnvelopedProtocol): RpcProtoco
 
 const encoder = new TextEncoder();
 
+/** The envelopes of a response, whole or in pieces. */
+type EncodedResponse = Uint8Array | readonly Uint8Array[];
+
 /** One call, with the way in which its response's messages are written. */
 class EnvelopedCall implements StreamFormat {
   readonly #protocol: EnvelopedProtocol;
@@ -80,7 +83,8 @@ class EnvelopedCall implements StreamFormat {
       if (bound.kind === "stream") {
         return await this.#answerStream(bound.call(request, context));
       }
-      const body = await this.#encodeResponse(request, await bound.call(request, context));
+      const encoding = this.#encodeResponse(request, await bound.call(request, context));
+      const body = encoding instanceof Promise ? await encoding : encoding;
       close();
       const end = this.end();
       if (!(body instanceof Uint8Array)) {
@@ -97,20 +101,24 @@ class EnvelopedCall implements StreamFormat {
     const { body } = this.#request;
     const { context, requestCompression } = this.#call;
     const bytes = await readEnvelope(body, context, requestCompression, this.#settings);
-    const message = await this.#codec.decode(this.#operation.bound.desc.input, bytes, this.#settings);
-    await body.release?.();
+    const decoding = this.#codec.decode(this.#operation.bound.desc.input, bytes, this.#settings);
+    const message = decoding instanceof Promise ? await decoding : decoding;
+    const released = body.release?.();
+    if (released !== undefined) await released;
     return message;
   }
 
-  async #encodeResponse(request: Message, response: Message): Promise<Uint8Array | readonly Uint8Array[]> {
+  #encodeResponse(request: Message, response: Message): EncodedResponse | Promise<EncodedResponse> {
     const { responseCompression: compression } = this.#call;
     const encoded = this.#codec.encodeResponse(this.#operation, request, response);
-    if (encoded instanceof Promise) return envelopPieces(await encoded, compression);
+    if (encoded instanceof Promise) return encoded.then((pieces) => envelopPieces(pieces, compression));
     // The length of an envelope comes first.
-    if (isPieces(encoded)) return envelopPieces(await collectInTurns(encoded), compression);
+    if (isPieces(encoded)) {
+      return collectInTurns(encoded).then((pieces) => envelopPieces(pieces, compression));
+    }
     const envelope = encodeEnvelope(0, typeof encoded === "string" ? encoder.encode(encoded) : encoded);
     return compression !== null && this.#isWorthwhile(envelope)
-      ? await compressEnvelope(envelope, compression)
+      ? compressEnvelope(envelope, compression)
       : envelope;
   }
 

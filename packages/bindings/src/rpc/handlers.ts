@@ -44,9 +44,9 @@ function serve<Bound extends BoundMethod>(
   protocols: readonly RpcProtocol<Bound>[],
   settings: BindingSettings,
 ): HttpHandler {
-  return async (request) => {
+  return (request) => {
     if (request.method !== "POST") {
-      return refuseVerb(["POST"]);
+      return Promise.resolve(refuseVerb(["POST"]));
     }
     const contentType = request.header.get("content-type") ?? "";
     for (const protocol of protocols) {
@@ -55,6 +55,6 @@ function serve<Bound extends BoundMethod>(
         return protocol.answer(operation, codec, request, settings);
       }
     }
-    return refuseContentType();
+    return Promise.resolve(refuseContentType());
   };
 }
