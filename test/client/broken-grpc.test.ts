@@ -51,6 +51,12 @@ const failures: readonly Failure<Answer>[] = [
     beginGrpc(stream);
     stream.write(frame(Buffer.alloc(10), 0xffff_ffff));
   }),
+  fails("sends very many values in few bytes", getTask, ContentTooLargeError, (stream) => {
+    const extensions = Array.from({ length: 125_000 }, () => "");
+    beginGrpc(stream);
+    stream.write(frame(toBinary(TaskSchema, create(TaskSchema, { artifacts: [{ extensions }] }))));
+    endGrpc(stream);
+  }),
   fails("sends a gigabyte", getTask, ContentTooLargeError, async (stream) => {
     beginGrpc(stream);
     stream.write(frame(Buffer.alloc(0), 2 ** 30));

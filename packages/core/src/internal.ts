@@ -85,7 +85,7 @@ export { RecentMap } from "./recent-map.ts";
 export { findMissingFields, isRequiredField } from "./required-fields.ts";
 export { createRouteTable, isReservedTenant, type RouteMatch } from "./route-table.ts";
 export { isSame } from "./same.ts";
-export { type JsonDefect, scanJson } from "./scan-json.ts";
+export { countValues, type JsonDefect, scanJson } from "./scan-json.ts";
 export {
   absentProtocolVersion,
   connectBinding,

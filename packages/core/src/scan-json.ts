@@ -95,6 +95,30 @@ export function scanJson(
   return undefined;
 }
 
+/**
+ * How many values a JSON text has, before it is parsed: 15 MB of brackets become gigabytes of objects. It counts what opens, names
+ * or separates values.
+ *
+ * @param atMost where it stops: beyond this number
+ */
+export function countValues(text: string, atMost: number = Number.POSITIVE_INFINITY): number {
+  let values = 0;
+  for (let at = 0; at < text.length && values <= atMost; at++) {
+    switch (text.charCodeAt(at)) {
+      case openBrace:
+      case openBracket:
+      case colon:
+      case comma:
+        values += 1;
+        break;
+      case quote:
+        at = findStringEnd(text, at + 1);
+        break;
+    }
+  }
+  return values;
+}
+
 function isFollowedByColon(text: string, from: number): boolean {
   let at = from;
   while (isWhitespace(text.charCodeAt(at))) {

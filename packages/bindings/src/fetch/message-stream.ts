@@ -2,7 +2,7 @@ import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ContextKey, createContextKey } from "@connectrpc/connect";
 import type { CallEnding } from "../client-call.ts";
 import { EventParser, type ServerSentEvent } from "../sse/parse-events.ts";
-import { parseResponse, responseCutOff } from "./read-response.ts";
+import { parseResponse, parseResponseJson, responseCutOff } from "./read-response.ts";
 import type { WireReader, WireResponse } from "./wire-fetch.ts";
 
 /** The ids of a stream's server-sent events, for a caller that compares them with its own count. */
@@ -126,11 +126,15 @@ export class MessageStream<Desc extends DescMessage>
   }
 
   #parse({ data, lastEventId }: ServerSentEvent): MessageShape<Desc> {
-    const { ids, read } = this.#reading;
+    const { ids, read, maxLength } = this.#reading;
     if (ids !== undefined) {
       ids.last = lastEventId;
     }
-    return parseResponse(this.#desc, read(parseJson(data)));
+    const json = parseResponseJson(data, maxLength);
+    if (json === undefined) {
+      throw new ConnectError("an event of the stream is not JSON", Code.Internal);
+    }
+    return parseResponse(this.#desc, read(json));
   }
 
   #fail(thrown: unknown): ConnectError {
@@ -142,18 +146,5 @@ export class MessageStream<Desc extends DescMessage>
     this.#reading.ending[Symbol.dispose]();
     this.#reader?.cancel().catch(() => {}); // it is closed already, or the rest is not needed
     this.#reader = undefined;
-  }
-}
-
-/**
- * The data of an event as JSON.
- *
- * @throws ConnectError Internal when the data is not JSON
- */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (thrown) {
-    throw new ConnectError("an event of the stream is not JSON", Code.Internal, undefined, undefined, thrown);
   }
 }

@@ -1,7 +1,7 @@
 import {
   chunksOf,
+  countValues,
   parseJsonMedia,
-  parseJsonText,
   parseMediaType,
   parseMessage,
   readAtMost,
@@ -41,7 +41,7 @@ class JsonResponse {
 /**
  * The JSON in a response.
  *
- * @throws ConnectError ResourceExhausted when it is longer than `maxBytes`, Unavailable when it is cut off
+ * @throws ConnectError ResourceExhausted when it is larger than `maxBytes`, Unavailable when it is cut off
  */
 export async function readJsonResponse(response: WireResponse, maxBytes: number): Promise<JsonResponse> {
   const type = parseMediaType(response.headers.get("content-type") ?? "");
@@ -59,8 +59,31 @@ export async function readJsonResponse(response: WireResponse, maxBytes: number)
   if (bytes === undefined) {
     throw responseTooLarge(maxBytes);
   }
-  const text = parseJsonText(bytes);
-  return new JsonResponse(text.ok ? text.value : undefined, bytes);
+  return new JsonResponse(parseResponseJson(bytes, maxBytes), bytes);
+}
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+/**
+ * A text of an agent as JSON; undefined when it is none.
+ *
+ * @throws ConnectError ResourceExhausted when it has more values than go with `maxBytes`
+ */
+export function parseResponseJson(content: Uint8Array | string, maxBytes: number): unknown {
+  try {
+    const text = typeof content === "string" ? content : decoder.decode(content);
+    const max = maxValuesOf(maxBytes);
+    if (text.length > max && countValues(text, max) > max) throw responseTooLarge(maxBytes);
+    return JSON.parse(text);
+  } catch (thrown) {
+    if (thrown instanceof ConnectError) throw thrown;
+    return undefined;
+  }
+}
+
+/** How many values a response may have: each becomes some hundred bytes of objects, and may be one byte of text. */
+export function maxValuesOf(maxBytes: number): number {
+  return Math.max(120_000, maxBytes / 128);
 }
 
 /**

@@ -18,8 +18,9 @@ import {
 } from "@connectrpc/connect";
 import { compressedFlag, createMethodUrl, encodeEnvelope } from "@connectrpc/connect/protocol";
 import { type CallEnding, OnlyMessage, onlyMessage, runStreamingCall, runUnaryCall } from "../client-call.ts";
-import { readChunks, responseCutOff } from "../fetch/read-response.ts";
+import { maxValuesOf, readChunks, responseCutOff } from "../fetch/read-response.ts";
 import { responseTooLarge } from "../fetch/response-errors.ts";
+import { countFields } from "./count-fields.ts";
 
 /** Options of the client ends of Connect and gRPC-Web. */
 export interface RpcTransportOptions {
@@ -71,7 +72,7 @@ export function createRpcTransport(wire: RpcWire, options: RpcTransportOptions):
         async (req) => {
           const response = await post(req, wire.pack(toBinary(method.input, req.message)));
           const answer = await wire.readUnary(response, maxResponseBytes, (bytes) =>
-            decode(method.output, bytes),
+            decode(method.output, bytes, maxResponseBytes),
           );
           return { stream: false, service: method.parent, method, ...answer };
         },
@@ -99,7 +100,7 @@ export function createRpcTransport(wire: RpcWire, options: RpcTransportOptions):
           method,
           header: response.headers,
           trailer,
-          message: decodeEach(method.output, found, ending),
+          message: decodeEach(method.output, found, maxResponseBytes, ending),
         };
       });
     },
@@ -138,10 +139,17 @@ function given(timeoutMs: number | undefined): number | undefined {
   return timeoutMs !== undefined && timeoutMs > 0 ? timeoutMs : undefined;
 }
 
-function decode<Desc extends DescMessage>(desc: Desc, bytes: Uint8Array): MessageShape<Desc> {
+function decode<Desc extends DescMessage>(
+  desc: Desc,
+  bytes: Uint8Array,
+  maxBytes: number,
+): MessageShape<Desc> {
   try {
+    const max = maxValuesOf(maxBytes);
+    if (bytes.length > max && countFields(desc, bytes, max) > max) throw responseTooLarge(maxBytes);
     return fromBinary(desc, bytes);
   } catch (cause) {
+    if (cause instanceof ConnectError) throw cause;
     throw new ConnectError(
       `the response is not a valid ${desc.name}`,
       Code.Internal,
@@ -155,11 +163,12 @@ function decode<Desc extends DescMessage>(desc: Desc, bytes: Uint8Array): Messag
 async function* decodeEach<Desc extends DescMessage>(
   desc: Desc,
   messages: AsyncIterable<Uint8Array>,
+  maxBytes: number,
   ending: CallEnding,
 ): AsyncGenerator<MessageShape<Desc>, void> {
   try {
     for await (const bytes of messages) {
-      yield decode(desc, bytes);
+      yield decode(desc, bytes, maxBytes);
     }
   } catch (thrown) {
     throw ending.errorFor(thrown);

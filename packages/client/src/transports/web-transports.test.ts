@@ -4,12 +4,19 @@ import { text } from "@a2a-connect/core";
 import { connectBinding, formatMessage, grpcWebBinding } from "@a2a-connect/core/internal";
 import {
   A2AService,
+  type ArtifactSchema,
   type StreamResponse,
   StreamResponseSchema,
   type Task,
   TaskSchema,
 } from "@a2a-connect/proto";
-import { create, type DescMessage, type MessageShape, toBinary } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescMessage,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { startHttpServer } from "../../test-support/http-server.ts";
@@ -17,6 +24,7 @@ import { rejectedWith } from "../../test-support/outcomes.ts";
 import { webTransports } from "./web-transports.ts";
 
 const limit = 64 * 1024;
+const isStream = /SubscribeToTask|event-stream/;
 
 for (const wire of wires()) {
   describe(`the ${wire.binding} transport`, () => {
@@ -103,6 +111,21 @@ for (const wire of wires()) {
         code: Code.ResourceExhausted,
         cause: { limit },
       });
+    });
+
+    it("refuses very many values in few bytes before it builds them", async () => {
+      const extensions = Array.from({ length: 130_000 }, () => "");
+      const artifact = { artifactId: "a1", extensions };
+      await using server = await serve(({ url = "" }, response) =>
+        isStream.test(url) || isStream.test(`${response.req.headers.accept}`)
+          ? wire.stream(response, [updateOf(artifact)])
+          : wire.answer(response, create(TaskSchema, { id: "t1", artifacts: [artifact] })),
+      );
+      const client = server.client(wire, 2 ** 20);
+      const calls = [client.getTask({ id: "t1" }), collect(client.subscribeToTask({ id: "t1" }))];
+      for (const error of await Promise.all(calls.map(connectErrorOf))) {
+        expect(error).toMatchObject({ code: Code.ResourceExhausted, cause: { limit: 2 ** 20 } });
+      }
     });
 
     it("counts a response after decompression", async () => {
@@ -297,11 +320,15 @@ async function serve(listener: RequestListener) {
   const server = await startHttpServer((request, response) => {
     request.resume().on("end", () => listener(request, response));
   });
-  const open = ({ binding }: WireForm) => {
-    const { transport, close } = transportOf(binding).open({ ...settings, url: server.url });
+  const open = ({ binding }: WireForm, maxResponseBytes = limit) => {
+    const { transport, close } = transportOf(binding).open({
+      ...settings,
+      maxResponseBytes,
+      url: server.url,
+    });
     return { client: createClient(A2AService, transport), close };
   };
-  return { ...server, open, client: (wire: WireForm) => open(wire).client };
+  return { ...server, open, client: (...args: Parameters<typeof open>) => open(...args).client };
 }
 
 /** Sends the head and a beginning of what it is given to send, and closes the connection. */
@@ -350,12 +377,12 @@ function taskOf(words: string): Task {
 }
 
 function eventOf(words: string): StreamResponse {
-  return create(StreamResponseSchema, {
-    payload: {
-      case: "artifactUpdate",
-      value: { taskId: "t1", contextId: "c1", artifact: { artifactId: "a1", parts: [text(words)] } },
-    },
-  });
+  return updateOf({ artifactId: "a1", parts: [text(words)] });
+}
+
+function updateOf(artifact: MessageInitShape<typeof ArtifactSchema>): StreamResponse {
+  const value = { taskId: "t1", contextId: "c1", artifact };
+  return create(StreamResponseSchema, { payload: { case: "artifactUpdate", value } });
 }
 
 function binary<Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>): Uint8Array {

@@ -1,5 +1,10 @@
-import type { CallEnding, ReadyMessages } from "@a2a-connect/bindings/client";
-import { decodeMessage } from "@a2a-connect/core/internal";
+import {
+  type CallEnding,
+  maxValuesOf,
+  type ReadyMessages,
+  responseTooLarge,
+} from "@a2a-connect/bindings/client";
+import { DecodeError, decodeMessage } from "@a2a-connect/core/internal";
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type Compression, compressedFlag } from "@connectrpc/connect/protocol";
@@ -45,7 +50,7 @@ export class GrpcMessages<Desc extends DescMessage>
         this.#compressed = envelope;
         return undefined;
       }
-      return envelope && decodeMessage(this.#desc, envelope.bytes);
+      return envelope && this.#decode(envelope.bytes);
     } catch (thrown) {
       throw this.#fail(thrown);
     }
@@ -92,7 +97,17 @@ export class GrpcMessages<Desc extends DescMessage>
     }
     const { buffer, byteOffset, byteLength } = await compression.decompress(bytes, maxBytes);
     this.#compressed = undefined;
-    return decodeMessage(this.#desc, new Uint8Array(buffer, byteOffset, byteLength)); // no Buffer, for callers
+    return this.#decode(new Uint8Array(buffer, byteOffset, byteLength)); // no Buffer, for callers
+  }
+
+  #decode(bytes: Uint8Array): MessageShape<Desc> {
+    const { maxBytes } = this.#reading;
+    try {
+      return decodeMessage(this.#desc, bytes, { maxValues: maxValuesOf(maxBytes) });
+    } catch (thrown) {
+      const isTooMany = thrown instanceof DecodeError && thrown.reason === "too-many-values";
+      throw isTooMany ? responseTooLarge(maxBytes) : thrown;
+    }
   }
 
   #finish(): void {

@@ -160,6 +160,34 @@ describe("createPushReceiver (N-7)", () => {
     expect((await send(subscription)).status).toBe(204);
   });
 
+  it("refuses very many values in few bytes before it builds them", async () => {
+    await using receiver = await createPushReceiver();
+    using subscription = receiver.open();
+    const body = `{"message":{"messageId":"m","role":"ROLE_AGENT","parts":[{"data":[[]${",[]".repeat(70_000)}]}]}}`;
+    expect((await send(subscription, { body })).status).toBe(400);
+  });
+
+  it("keeps no more unread notifications than the bytes of one, and the values in them", async () => {
+    await using receiver = await createPushReceiver({ maxBodyBytes: 4_000 });
+    using subscription = receiver.open();
+    const statuses = (content: object, times: number): Promise<number[]> => {
+      const body = JSON.stringify({ message: { messageId: "m", role: "ROLE_AGENT", parts: [content] } });
+      return Promise.all(
+        Array.from({ length: times }, async () => (await send(subscription, { body })).status),
+      );
+    };
+    expect((await statuses({ text: "x".repeat(1_000) }, 9)).filter((status) => status === 204)).toHaveLength(
+      2,
+    );
+    const deliveries = subscription.deliveries[Symbol.asyncIterator]();
+    await deliveries.next();
+    await deliveries.next();
+    expect((await statuses({ data: Array.from({ length: 30 }, () => 0) }, 9)).sort()).toEqual([
+      204,
+      ...Array.from({ length: 8 }, () => 503),
+    ]);
+  });
+
   it("reads leniently: fields and states that it does not know", async () => {
     await using receiver = await createPushReceiver();
     using subscription = receiver.open();

@@ -6,15 +6,15 @@ import {
   type HttpRequest,
   type HttpResponse,
 } from "@a2a-connect/bindings";
+import { parseResponse, parseResponseJson } from "@a2a-connect/bindings/client";
 import type {
   PushConfigInput,
   PushDelivery,
   PushReceiver,
   PushSubscription,
 } from "@a2a-connect/client/internal";
-import { isObject, parseHttpUrl } from "@a2a-connect/core/internal";
+import { countValues, isObject, parseHttpUrl } from "@a2a-connect/core/internal";
 import { StreamResponseSchema } from "@a2a-connect/proto";
-import { fromJson } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { listen } from "../listen.ts";
 import type { ListenOptions } from "../listen-options.ts";
@@ -31,8 +31,8 @@ export interface PushReceiverOptions extends Pick<ListenOptions, "port" | "host"
   /** Longest notification. Default 16 MiB. */
   readonly maxBodyBytes?: number;
   /**
-   * Notifications of one webhook that may wait for their reader. Beyond that, senders are told to try again later.
-   * Default 100.
+   * Notifications of one webhook that may wait for their reader: also no further one when they have more than `maxBodyBytes`, each value
+   * counting 128. Beyond that, senders are told to try again later. Default 100.
    */
   readonly maxPending?: number;
 }
@@ -94,7 +94,7 @@ export async function createPushReceiver(options: PushReceiverOptions = {}): Pro
         token,
         ...(authentication === undefined ? {} : { authentication }),
       };
-      const subscription = new Subscription(config, maxPending, () => subscriptions.delete(id));
+      const subscription = new Subscription(config, maxPending, maxBodyBytes, () => subscriptions.delete(id));
       subscriptions.set(id, subscription);
       return subscription;
     },
@@ -113,10 +113,10 @@ class Subscription implements PushSubscription {
   readonly #authorization: Buffer | undefined;
   readonly #forget: () => void;
 
-  constructor(config: PushConfigInput, maxPending: number, forget: () => void) {
+  constructor(config: PushConfigInput, maxPending: number, maxBytes: number, forget: () => void) {
     const { token = "", authentication } = config;
     this.config = config;
-    this.deliveries = new DeliveryQueue(maxPending);
+    this.deliveries = new DeliveryQueue(maxPending, maxBytes);
     this.#forget = forget;
     this.#token = digest(token);
     this.#authorization = authentication === undefined ? undefined : digest(authorizationOf(authentication));
@@ -153,11 +153,27 @@ function createHandler(
     if (deliveries.isFull) return busy();
     const body = await readBody(request.body, maxBodyBytes);
     if (body === undefined) return answer(413, `a notification has at most ${maxBodyBytes} bytes`);
-    const delivery = await parseNotification(body, request);
-    if (delivery === undefined) return answer(400, "the body is no StreamResponse in JSON");
-    return deliveries.put(delivery) ? { status: 204 } : busy();
+    const text = decodeText(body);
+    const delivery = await parseNotification(text, request, maxBodyBytes);
+    if (delivery === undefined) {
+      return answer(400, "the body is no StreamResponse in JSON, or has too many values");
+    }
+    const bytes = text.length + valueBytes * countValues(text);
+    return deliveries.put(delivery, bytes) ? { status: 204 } : busy();
   };
 }
+
+/** A body that is not UTF-8 is no JSON, as one without text. */
+function decodeText(body: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(body);
+  } catch {
+    return "";
+  }
+}
+
+/** What a value of a waiting notification counts. */
+const valueBytes = 128;
 
 async function readBody(body: HttpBody, maxBytes: number): Promise<Uint8Array | undefined> {
   try {
@@ -172,14 +188,18 @@ async function readBody(body: HttpBody, maxBytes: number): Promise<Uint8Array | 
  * Read with the same tolerance as responses: a newer agent may use fields and enum values that this client does not
  * know. Agents of A2A 0.3 send the whole task as it is at that time, which may be newer than the event that they tell of.
  */
-async function parseNotification(body: Uint8Array, request: HttpRequest): Promise<PushDelivery | undefined> {
+async function parseNotification(
+  text: string,
+  request: HttpRequest,
+  maxBytes: number,
+): Promise<PushDelivery | undefined> {
   try {
-    const json = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+    const json = parseResponseJson(text, maxBytes);
     if (isObject(json) && "kind" in json) {
       const { readOlderNotification } = await import("@a2a-connect/bindings/v03");
       return { response: readOlderNotification(json), eventId: undefined };
     }
-    const response = fromJson(StreamResponseSchema, json, { ignoreUnknownFields: true });
+    const response = parseResponse(StreamResponseSchema, json);
     return response.payload.case === undefined ? undefined : { response, eventId: parseEventId(request) };
   } catch {
     return undefined;
@@ -237,22 +257,26 @@ function randomText(): string {
 /** Values that arrived and wait to be read, in order, up to a limit. For one reader. */
 class DeliveryQueue<T> implements AsyncIterable<T> {
   readonly #limit: number;
-  readonly #waiting: T[] = [];
+  readonly #maxBytes: number;
+  readonly #waiting: { readonly item: T; readonly bytes: number }[] = [];
+  #bytes = 0;
   #ended = false;
   #wake: (() => void) | undefined;
 
-  constructor(limit: number) {
+  constructor(limit: number, maxBytes: number) {
     this.#limit = limit;
+    this.#maxBytes = maxBytes;
   }
 
   get isFull(): boolean {
-    return this.#waiting.length >= this.#limit;
+    return this.#waiting.length >= this.#limit || this.#bytes > this.#maxBytes;
   }
 
   /** @returns whether there was room */
-  put(item: T): boolean {
+  put(item: T, bytes: number): boolean {
     if (this.isFull || this.#ended) return false;
-    this.#waiting.push(item);
+    this.#waiting.push({ item, bytes });
+    this.#bytes += bytes;
     this.#wake?.();
     return true;
   }
@@ -269,8 +293,11 @@ class DeliveryQueue<T> implements AsyncIterable<T> {
     return {
       next: async () => {
         while (!this.#ended && !returned) {
-          const item = this.#waiting.shift();
-          if (item !== undefined) return { done: false, value: item };
+          const first = this.#waiting.shift();
+          if (first !== undefined) {
+            this.#bytes -= first.bytes;
+            return { done: false, value: first.item };
+          }
           await new Promise<void>((resolve) => {
             this.#wake = resolve;
           });
