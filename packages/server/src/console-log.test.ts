@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { type ConsoleLogOptions, createConsoleLog } from "./console-log.ts";
 
 function logInto(options: ConsoleLogOptions = {}) {
@@ -48,6 +48,26 @@ describe("the console's log", () => {
       expect(lines).toEqual(wanted.map((each) => `${each}: m`));
     });
   }
+
+  it("writes at most 16 Ki characters of an error, and its stack among them", () => {
+    const { lines, log } = logInto();
+    log({ level: "error", message: "m", error: new Error(`no ${"x".repeat(2 ** 20)}`) });
+    expect(lines[0]?.length).toBeLessThan(17_000);
+    expect(lines[0]).toMatch(
+      /^error: m\nError: no x+ … \(\d{7} characters left out\) … x+\n\s+at .*console-log\.test/,
+    );
+  });
+
+  it("writes nothing that a terminal obeys, nor what looks like another record", () => {
+    const written = vi.spyOn(console, "error").mockImplementation(() => {});
+    onTestFinished(() => written.mockRestore());
+    const record = { level: "error", message: "m", error: "\u001b[2J\u202e\ninfo: all is well" } as const;
+    createConsoleLog()(record);
+    createConsoleLog({ json: true, now: () => 0 })(record);
+    expect(written.mock.calls[0]).toEqual(["error: m\n  \n  info: all is well"]);
+    expect(written.mock.calls[1]?.[0]).toMatch(/^[ -~]+$/);
+    expect(JSON.parse(written.mock.calls[1]?.[0])).toMatchObject({ error: record.error });
+  });
 
   it("writes at most 200 records a second, and says how many were left out", () => {
     let at = 5_000;

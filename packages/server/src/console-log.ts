@@ -1,3 +1,4 @@
+import { escapeInvisible, visibleText } from "@a2a-connect/core/internal";
 import type { LogRecord } from "./engine/engine-context.ts";
 
 /** Takes records for the operator's log. */
@@ -11,7 +12,7 @@ export interface ConsoleLogOptions {
   readonly level?: LogLevel | undefined;
   /** One JSON object a line, for programs. Default false: text for people. */
   readonly json?: boolean;
-  /** Default `console.error`, which writes to stderr. */
+  /** Default `console.error`, which writes to stderr, without what a terminal would obey: errors may quote callers. */
   readonly write?: (line: string) => void;
   /** Milliseconds since 1970. Default: the machine's clock. */
   readonly now?: () => number;
@@ -26,7 +27,7 @@ const maxRecordsPerSecond = 200;
 export function createConsoleLog({
   level = "info",
   json = false,
-  write = writeError,
+  write = (line) => writeError(json ? escapeInvisible(line) : toLines(line)),
   now = Date.now,
 }: ConsoleLogOptions = {}): OperatorLog {
   const least = levels.indexOf(level);
@@ -63,7 +64,7 @@ export function createConsoleLog({
 }
 
 /** A record as text for people: one line, and below it the stack of its error and of what caused that. */
-export function formatRecord({ level, message, taskId, error }: LogRecord): string {
+function formatRecord({ level, message, taskId, error }: LogRecord): string {
   const about = taskId === undefined ? "" : ` (task ${taskId})`;
   return [`${level}: ${message}${about}`, ...causesOf(error).map(stackOf)].join("\n");
 }
@@ -84,8 +85,20 @@ function causesOf(error: unknown): readonly unknown[] {
   return causes;
 }
 
+/** The beginning has the message, which may quote a caller's 16 MiB; the end has the stack. */
 function stackOf(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? String(error)) : String(error);
+  const text = error instanceof Error ? (error.stack ?? String(error)) : String(error);
+  const left = text.length - maxStackLength;
+  return left <= 0
+    ? text
+    : `${text.slice(0, maxStackLength / 2)} … (${left} characters left out) … ${text.slice(-maxStackLength / 2)}`;
+}
+
+const maxStackLength = 16 * 1024;
+
+/** Only the first line of a record is not indented, so that none can look like another record. */
+function toLines(record: string): string {
+  return visibleText(record).replaceAll("\n", "\n  ");
 }
 
 function writeError(line: string): void {

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import type { ServedAgent } from "@a2a-connect/node";
-import { formatRecord, type OperatorLog } from "@a2a-connect/server/internal";
+import { createConsoleLog, type OperatorLog } from "@a2a-connect/server/internal";
 import { CliError, usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { allowTimeToStop } from "../interrupts.ts";
@@ -30,7 +30,7 @@ export async function runServer<Served extends Pick<ServedAgent, "close">>(
   start: (log: OperatorLog) => Promise<Served>,
   announce: (served: Served) => Promise<void>,
 ): Promise<void> {
-  const log: OperatorLog = (record) => void context.output.note(formatRecord(record)).catch(() => {});
+  const log = createConsoleLog({ write: (line) => void context.output.note(line).catch(() => {}) });
   const served = await start(log).catch((error: unknown) => {
     throw explainFailure(error, port);
   });
