@@ -71,6 +71,8 @@ describe("the engine against its model (design §1; A-22, A-24, A-25, A-34, A-36
         for (const what of ["tasks", "crashes", "shown", "acknowledged", "refused", "effects"]) {
           expect(total[what] ?? 0, what).toBeGreaterThan(numRuns / 20);
         }
+        // Rare ends need hundreds of scenarios: a seed of the caller's choice may lack one of them among thirty.
+        if (process.env["A2A_SEED"] !== undefined && numRuns < 100) return;
         const reached = [
           "expired",
           "replays",
