@@ -105,7 +105,11 @@ export function createFaultStore(
       findKey: read(inner.findKey),
       findReply: read(inner.findReply),
       unfinished: read(inner.unfinished),
-      weigh: read(inner.weigh),
+      // Processes die so often here that tasks would be given up. What becomes of those is tested beside the engine.
+      weigh: read(async (...args: Parameters<TaskStore["weigh"]>) => {
+        const weight = await inner.weigh(...args);
+        return weight && { ...weight, loads: Math.min(weight.loads, 1) };
+      }),
       due: read(inner.due),
       dueDeliveries: read(inner.dueDeliveries),
       findPushConfig: read(inner.findPushConfig),

@@ -191,7 +191,6 @@ export class Recovery {
     const { owner, taskId } = task;
     const { store } = this.#context;
     this.#failedBefore.set(taskId, failed);
-    await store.noteLoads(owner, taskId, failed + 1);
     const note = (loads: number) =>
       store
         .noteLoads(owner, taskId, loads)
@@ -199,6 +198,7 @@ export class Recovery {
           this.#warn("the result of loading a task could not be stored", taskId, error),
         );
     try {
+      await store.noteLoads(owner, taskId, failed + 1); // it may be stored although the store does not answer
       const live = await this.#claim(task);
       await note(0); // until then the store counts an attempt that has not failed
       this.#failedBefore.delete(taskId);

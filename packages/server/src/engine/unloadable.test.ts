@@ -14,6 +14,7 @@ type Fate = "killed" | Error | undefined;
 
 /** Starts of one server over one store, which takes `noteMs` to forget loads; `fates` has what becomes of those who read a task. */
 function createStarts(execute: DurableExecutor, limits = {}, noteMs = 0) {
+  const answers = { lost: false };
   const clock = createFakeClock();
   const memory = createMemoryTaskStore();
   const agent: AgentDefinition = { card: { name: "Durable" }, durable: true, execute };
@@ -37,7 +38,8 @@ function createStarts(execute: DurableExecutor, limits = {}, noteMs = 0) {
       };
     const noteLoads: TaskStore["noteLoads"] = async (owner, taskId, loads) => {
       if (loads === 0 && noteMs > 0) await new Promise<void>((resolve) => clock.schedule(noteMs, resolve));
-      return mortal.noteLoads(owner, taskId, loads);
+      await mortal.noteLoads(owner, taskId, loads);
+      if (answers.lost) throw new ConnectError("the store does not answer", Code.Unavailable);
     };
     const store = { ...mortal, find: reading(mortal.find), claim: reading(mortal.claim), noteLoads };
     const harness = createEngineHarness({ agent, clock, store, limits, randomId: () => `id-${++ids}` });
@@ -56,7 +58,7 @@ function createStarts(execute: DurableExecutor, limits = {}, noteMs = 0) {
     return tasks;
   }
   const stateOf = async (taskId: string) => (await memory.weigh(anonymous, taskId))?.index.state;
-  return { clock, memory, fates, reads, start, leaveBehind, stateOf };
+  return { clock, memory, fates, reads, answers, start, leaveBehind, stateOf };
 }
 
 const works: DurableExecutor = async function* (task) {
@@ -98,6 +100,22 @@ describe("a task that cannot be read", () => {
     const { tasks } = await client.listTasks({});
     expect(tasks.map(({ id, status }) => [id, status?.state])).toContainEqual([broken, TaskState.FAILED]);
     expect(log.map(({ level, taskId }) => [level, taskId])).toEqual([["error", broken]]);
+  });
+
+  it("is none that the store has counted without an answer: no start has tried to read it", async () => {
+    const { clock, reads, answers, start, leaveBehind, stateOf, memory } = createStarts(works);
+    const [one = ""] = await leaveBehind("one");
+    answers.lost = true;
+    for (const _ of [1, 2, 3]) {
+      const process = await start();
+      await process.started;
+      await clock.settle();
+      expect([reads, await memory.weigh(anonymous, one)]).toMatchObject([[], { loads: 0 }]);
+      process.kill();
+    }
+    answers.lost = false;
+    await (await start()).started;
+    expect([reads.length > 0, await stateOf(one)]).toEqual([true, TaskState.SUBMITTED]);
   });
 
   it("is FAILED at the third start when reading it ends the process, and takes none of the others with it", async () => {
