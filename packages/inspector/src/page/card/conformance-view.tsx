@@ -4,10 +4,9 @@ import type { JSX } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import { save } from "../content/download.ts";
 import { shown, shownLine } from "../content/shown.ts";
-import { credentialHeaders } from "../session/credentials.ts";
 import { explain, type Failure } from "../session/failure.ts";
 import { cardSource } from "../session/page-facts.ts";
-import { barePageFetch } from "../session/page-fetch.ts";
+import { barePageFetch, credentialHeaders } from "../session/page-fetch.ts";
 import { FailureNotice } from "../ui/notice.tsx";
 
 /** What has come of a run so far. */

@@ -1,7 +1,7 @@
 import type { AgentCard, SecurityScheme } from "@a2a-connect/proto";
 import type { JSX } from "preact";
 import { shown, shownLine } from "../content/shown.ts";
-import { credentials } from "./credentials.ts";
+import { credentials } from "./page-fetch.ts";
 
 /** A field for what an agent asks callers for, and the header that carries it. */
 interface CredentialField {

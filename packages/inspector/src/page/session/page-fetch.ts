@@ -1,7 +1,15 @@
 import { type ClientPlatform, webTransports } from "@a2a-connect/client/internal";
 import { grpcWebBinding, isLoopbackHost } from "@a2a-connect/core/internal";
-import { credentialHeaders } from "./credentials.ts";
+import { type Signal, signal } from "@preact/signals";
 import { forwardUrl } from "./page-facts.ts";
+
+/** What is sent with every call, by header. In memory only: a reload forgets it. */
+export const credentials: Signal<ReadonlyMap<string, string>> = signal(new Map());
+
+/** The headers of every request. */
+export function credentialHeaders(): Iterable<readonly [name: string, value: string]> {
+  return credentials.value;
+}
 
 /**
  * The `fetch` of every call that the page makes. The page may call only the server that it comes from, so a card's URL

@@ -1,7 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { bindingName } from "../content/binding-name.ts";
-import { formatBytes, shown, shownLine } from "../content/shown.ts";
+import { bindingName, formatBytes, shown, shownLine } from "../content/shown.ts";
 import { Icon } from "../ui/icon.tsx";
 import { FailureNotice } from "../ui/notice.tsx";
 import { formatDuration } from "../ui/time.ts";

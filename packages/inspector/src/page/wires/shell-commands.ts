@@ -2,8 +2,8 @@ import type { RpcMethod } from "@a2a-connect/core";
 import { escapeInvisible } from "@a2a-connect/core/internal";
 import type { AgentInterface } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
-import { bindingName } from "../content/binding-name.ts";
-import { credentials } from "../session/credentials.ts";
+import { bindingName } from "../content/shown.ts";
+import { credentials } from "../session/page-fetch.ts";
 
 /** A command that makes the same call outside of the page. */
 export interface ShellCommand {

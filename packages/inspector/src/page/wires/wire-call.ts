@@ -9,7 +9,7 @@ import {
 } from "@a2a-connect/proto";
 import type { JsonObject, JsonValue, Message } from "@bufbuild/protobuf";
 import { type ReadonlySignal, signal } from "@preact/signals";
-import { bindingName } from "../content/binding-name.ts";
+import { bindingName } from "../content/shown.ts";
 import { explain, type Failure } from "../session/failure.ts";
 import { cardUrl, forwardUrl } from "../session/page-facts.ts";
 import { pageFetch, pagePlatform } from "../session/page-fetch.ts";

@@ -5,7 +5,7 @@ import type { AgentInterface } from "@a2a-connect/proto";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { signal, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { bindingName } from "../content/binding-name.ts";
+import { bindingName } from "../content/shown.ts";
 import { exchanges } from "../talk/conversation.ts";
 import { CallPanel } from "./call-panel.tsx";
 import { CommandList } from "./command-list.tsx";
