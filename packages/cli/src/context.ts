@@ -170,7 +170,7 @@ function startTimeout(controller: AbortController, timeoutMs: number | undefined
 }
 
 /** Closes at the end of a scope what was opened in it, the last one first. Node 22 has no `AsyncDisposableStack`. */
-function closeLater(opened: readonly AsyncDisposable[]): AsyncDisposable {
+export function closeLater(opened: readonly AsyncDisposable[]): AsyncDisposable {
   return {
     async [Symbol.asyncDispose]() {
       for (const each of opened.toReversed()) await each[Symbol.asyncDispose]();

@@ -1,7 +1,7 @@
 import { type Listener, listen } from "@a2a-connect/node";
 import { nodePlatform } from "@a2a-connect/node/client";
 import type { Transport } from "@connectrpc/connect";
-import type { CommandContext } from "../context.ts";
+import { type CommandContext, closeLater } from "../context.ts";
 import { runServer } from "../serve/run-server.ts";
 import { createInspectHandler, type InspectedAgent } from "./inspect-handler.ts";
 
@@ -23,7 +23,8 @@ export async function runInspect(
 ): Promise<void> {
   const { output } = context;
   const { loadInspector } = await import("@a2a-connect/inspector");
-  await using opened = new AsyncDisposableStack();
+  const opened: AsyncDisposable[] = [];
+  await using _closing = closeLater(opened);
   const agents: InspectedAgent[] = [];
   for (const reference of references.length === 0 ? [undefined] : references) {
     agents.push(await findAgent(context, reference, opened));
@@ -44,7 +45,7 @@ export async function runInspect(
 async function findAgent(
   context: CommandContext,
   reference: string | undefined,
-  opened: AsyncDisposableStack,
+  opened: AsyncDisposable[],
 ): Promise<InspectedAgent> {
   const { text, url, settings, read } = await context.receiveCard(reference);
   const { name } = await read();
@@ -54,7 +55,7 @@ async function findAgent(
     untrusted: true,
     ...(cardUrl === undefined ? {} : { cardUrl }),
   });
-  opened.defer(() => platform.close());
+  opened.push({ [Symbol.asyncDispose]: () => platform.close() });
   const openGrpc = (address: string): Transport => {
     const grpc = platform.transports?.find(
       ({ binding, versions }) => binding === "GRPC" && versions === undefined,
@@ -62,7 +63,7 @@ async function findAgent(
     if (grpc === undefined) throw new Error("this platform has no gRPC");
     const limits = { maxResponseBytes: 64 * 2 ** 20, connectTimeoutMs: 10_000 };
     const open = grpc.open({ url: address, fetch: globalThis.fetch, interceptors: [], ...limits });
-    opened.defer(() => open.close());
+    opened.push({ [Symbol.asyncDispose]: async () => open.close() });
     return open.transport;
   };
   const { fetch = globalThis.fetch, guardedFetch = fetch } = platform;
