@@ -1,14 +1,9 @@
 import { formatFieldPath } from "@a2a-connect/core/internal";
 import { addressesOf, readOutline, type Scheme } from "@a2a-connect/signing/internal";
-import { isObject, type LooseObject, objectOf, readObject } from "../json.ts";
+import { defined, isObject, type LooseObject, objectOf, readObject } from "../json.ts";
 
 /** What a signature's protected header says; undefined where it says nothing, or no text. */
-export interface SignatureHeader {
-  readonly kid: string | undefined;
-  readonly alg: string | undefined;
-  readonly typ: string | undefined;
-  readonly jku: string | undefined;
-}
+export type SignatureHeader = Readonly<Record<"kid" | "alg" | "typ" | "jku", string | undefined>>;
 
 /**
  * The protected headers of a card's signatures, by their place, for people to see: nothing is verified here, and what cannot be
@@ -24,15 +19,12 @@ export function readSignatureHeaders(text: string): readonly SignatureHeader[] {
 /** What a card calls itself; undefined where it does not. */
 export function readSubject(text: string): { readonly name?: string; readonly version?: string } {
   const { name, version } = readObject(text);
-  return {
-    ...(typeof name === "string" && name !== "" ? { name } : {}),
-    ...(typeof version === "string" && version !== "" ? { version } : {}),
-  };
+  return defined({ name: textOrNone(name) || undefined, version: textOrNone(version) || undefined });
 }
 
 function readHeader(signature: unknown): SignatureHeader {
-  const encoded = isObject(signature) ? signature["protected"] : undefined;
-  const json = typeof encoded === "string" ? Buffer.from(encoded, "base64url").toString("utf8") : "";
+  const encoded = textOrNone(objectOf(signature)["protected"]) ?? "";
+  const json = Buffer.from(encoded, "base64url").toString("utf8");
   const { kid, alg, typ, jku } = readObject(json);
   return { kid: textOrNone(kid), alg: textOrNone(alg), typ: textOrNone(typ), jku: textOrNone(jku) };
 }

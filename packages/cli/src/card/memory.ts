@@ -99,20 +99,11 @@ export async function forgetCard(
 ): Promise<void> {
   const reference = await resolveCardReference(given, io);
   const key = reference.kind === "url" ? await cardMemoryKey(reference.url) : undefined;
-  if (key === undefined) {
-    throw usageError(
-      "a card without a URL is not remembered",
-      "name the agent as you verified it: by its URL, its host, or its name in a2a.config.yaml",
-    );
-  }
+  const hint = "name the agent as you verified it: by its URL, its host, or its name in a2a.config.yaml";
+  if (key === undefined) throw usageError("a card without a URL is not remembered", hint);
   const { memory } = await openMemory(file, io);
   const remembered = await memory.read(key);
-  if (remembered === undefined) {
-    throw usageError(
-      `${file} does not know ${key}`,
-      "name the agent as you verified it: by its URL, its host, or its name in a2a.config.yaml",
-    );
-  }
+  if (remembered === undefined) throw usageError(`${file} does not know ${key}`, hint);
   await memory.forget(key);
   const { thumbprints, firstSeen, lastSeen } = remembered;
   await output.field("Forgotten", key);

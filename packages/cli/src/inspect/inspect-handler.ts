@@ -3,7 +3,7 @@ import { chunksOf, isLoopbackHost, parseForeignUrl, readAtMost } from "@a2a-conn
 import { folderOf, type InspectorPage, withInspector } from "@a2a-connect/server/internal";
 import type { Transport } from "@connectrpc/connect";
 import { maxCardBytes } from "../agent/reference.ts";
-import { isObject, parseJson } from "../json.ts";
+import { isObject, type LooseObject, objectOf, parseJson } from "../json.ts";
 import { createGrpcBridge, originFields } from "./grpc-bridge.ts";
 
 /** An agent that is looked at. */
@@ -190,23 +190,22 @@ function fetchFor(
   return origins.has(origin) ? guardedFetch : undefined;
 }
 
+function interfacesIn(card: unknown, ...members: readonly string[]): readonly LooseObject[] {
+  const lists = members.map((member) => objectOf(card)[member]);
+  return lists.flatMap((list) => (Array.isArray(list) ? list.filter(isObject) : []));
+}
+
 function grpcUrl(card: unknown): string | undefined {
-  const interfaces = isObject(card) ? card["supportedInterfaces"] : undefined;
-  const found = (Array.isArray(interfaces) ? interfaces : []).find(
-    (each) =>
-      isObject(each) &&
-      each["protocolBinding"] === "GRPC" &&
-      String(each["protocolVersion"]).startsWith("1."),
-  );
-  return isObject(found) && typeof found["url"] === "string" ? found["url"] : undefined;
+  const isGrpc = ({ protocolBinding, protocolVersion }: LooseObject) =>
+    protocolBinding === "GRPC" && String(protocolVersion).startsWith("1.");
+  const { url } = interfacesIn(card, "supportedInterfaces").find(isGrpc) ?? {};
+  return typeof url === "string" ? url : undefined;
 }
 
 /** The origins of the card's interfaces: of 1.0, and where earlier cards have them. */
 function namedOrigins(card: unknown): ReadonlySet<string> {
-  if (!isObject(card)) return new Set();
-  const lists = [card["supportedInterfaces"], card["additionalInterfaces"]];
-  const interfaces = lists.flatMap((list) => (Array.isArray(list) ? list : []));
-  const urls = [card["url"], ...interfaces.map((each) => (isObject(each) ? each["url"] : undefined))];
+  const interfaces = interfacesIn(card, "supportedInterfaces", "additionalInterfaces");
+  const urls = [objectOf(card), ...interfaces].map(({ url }) => url);
   return new Set(
     urls.flatMap((url) => (typeof url === "string" ? (parseForeignUrl(url)?.origin ?? []) : [])),
   );

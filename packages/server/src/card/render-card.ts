@@ -14,25 +14,19 @@ import { create, equals } from "@bufbuild/protobuf";
 import type { AgentDefinition, CardDefinition, SkillDefinition } from "../agent/agent-definition.ts";
 import { defaultModes } from "../agent/skill-selection.ts";
 import { questionTimeoutMs } from "../engine/task-timers.ts";
-import { type AgentPlace, deriveInterfaces, type Mounts } from "./interfaces.ts";
+import { deriveInterfaces, type InterfaceFacts } from "./interfaces.ts";
 
 /** What a card says of the server, rather than of the agent. */
-export interface ServerFacts {
+export interface ServerFacts extends InterfaceFacts {
   readonly capabilities: {
     readonly streaming: boolean;
     readonly pushNotifications: boolean;
     readonly extendedAgentCard: boolean;
   };
-  readonly mounts: Mounts;
-  readonly protocolVersions: readonly string[];
-  /** Where the agent is when it is not alone. */
-  readonly place?: AgentPlace | undefined;
   /** Which credentials callers need. Undefined: the server does not ask for any. */
   readonly access?: Access | undefined;
   /** Ids of the skills that are switched off. */
   readonly disabledSkills: readonly string[];
-  /** Whether the card is for callers who come through a mount, which has no gRPC. */
-  readonly mounted: boolean;
 }
 
 /**
@@ -43,7 +37,7 @@ export interface ServerFacts {
  */
 export function renderCard(
   agent: AgentDefinition,
-  { capabilities, mounts, protocolVersions, place, access, disabledSkills, mounted }: ServerFacts,
+  { capabilities, access, disabledSkills, ...facts }: ServerFacts,
   baseUrl: string,
   definition: CardDefinition = agent.card,
 ): AgentCard {
@@ -58,7 +52,7 @@ export function renderCard(
     ...told,
     description: told.description ?? told.name,
     version: told.version ?? "0.0.0",
-    supportedInterfaces: deriveInterfaces(baseUrl, { mounts, protocolVersions, place, mounted }),
+    supportedInterfaces: deriveInterfaces(baseUrl, facts),
     capabilities: create(AgentCapabilitiesSchema, { ...capabilities, extensions: deriveExtensions(agent) }),
     defaultInputModes: [...(told.defaultInputModes ?? defaultModes)],
     defaultOutputModes: [...(told.defaultOutputModes ?? defaultModes)],

@@ -36,7 +36,6 @@ export async function signCard(card: AgentCard, options: SignCardOptions): Promi
   const signature = await makeSignature(new SignedCard(readCard(card)), options);
   const added = create(AgentCardSignatureSchema, signature);
   const signatures = addSignature(card.signatures, added, (entry) => entry.protected);
-  checkCount(signatures);
   return { ...card, signatures: [...signatures] };
 }
 
@@ -57,7 +56,6 @@ export async function signCardText(text: string, options: SignCardOptions): Prom
   }
   const signature = await makeSignature(new SignedCard(json), options);
   const all = addSignature(signatures ?? [], { ...signature }, (entry) => objectOf(entry)["protected"]);
-  checkCount(all);
   const signed = { ...json, signatures: [...all] };
   return writeCanonical(pruneMessage(AgentCardSchema, signed));
 }
@@ -78,13 +76,6 @@ export async function signOlderCard(
   const forms = new SignedCard(unsigned).forms("raw");
   const signed = forms.flatMap((form) => signers.map((signer) => signForm(form, signer, options)));
   return { ...unsigned, signatures: (await Promise.all(signed)).map((signature) => ({ ...signature })) };
-}
-
-/** Verifiers look at so many, so the last of more would be for nothing. */
-function checkCount(signatures: readonly unknown[]): void {
-  if (signatures.length <= maxSignatures) return;
-  const problem = `the card has ${maxSignatures} signatures already, and verifiers look at no more`;
-  throw new SigningError(problem, "take out those of keys that are not needed any more");
 }
 
 async function makeSignature(card: SignedCard, options: SignCardOptions): Promise<CardSignature> {
@@ -175,6 +166,7 @@ function copyUnprotectedHeader(header: JsonObject): JsonObject {
  * same. Those of other keys stay, so that keys can be rotated. A key is told by its id and its algorithm.
  *
  * @param protectedOf the member `protected` of an entry, which may be any value
+ * @throws SigningError when there are more than verifiers look at
  */
 function addSignature<Entry>(
   entries: readonly Entry[],
@@ -190,7 +182,10 @@ function addSignature<Entry>(
   };
   const others = entries.filter((entry) => !isOwn(entry));
   const first = entries.findIndex(isOwn); // all before it stay
-  return others.toSpliced(first === -1 ? others.length : first, 0, added);
+  const all = others.toSpliced(first === -1 ? others.length : first, 0, added);
+  if (all.length <= maxSignatures) return all;
+  const problem = `the card has ${maxSignatures} signatures already, and verifiers look at no more`;
+  throw new SigningError(problem, "take out those of keys that are not needed any more");
 }
 
 function readSigner(protectedText: unknown): JsonObject | undefined {

@@ -4,6 +4,7 @@ import type { CryptoKey } from "jose";
 import { algorithms } from "../keys/algorithms.ts";
 import { findKeyTimeFault, importVerificationKey, thumbprintOf } from "../keys/key.ts";
 import { checkJku } from "../keys/key-set-url.ts";
+import type { KeyLookupOptions } from "../keys/key-sets.ts";
 import type { VerificationKey } from "../keys/key-types.ts";
 import { SigningError } from "../keys/key-types.ts";
 import { legacyProfiles, type Profile } from "../profiles/profile-card.ts";
@@ -14,16 +15,11 @@ import type { Refusal, SignatureCheck, SignatureFault } from "./verdict.ts";
 import { furthest } from "./weigh-checks.ts";
 
 /** What the signatures of a card are checked by. */
-export interface CheckContext {
+export interface CheckContext extends KeyLookupOptions {
   readonly card: SignedCard;
   readonly policy: PreparedPolicy;
   /** Where the card came from, when that is known. */
   readonly cardUrl: URL | undefined;
-  /** Milliseconds since 1970. */
-  readonly now: number;
-  readonly signal: AbortSignal | undefined;
-  /** Fetches key sets when the policy does not say what does. */
-  readonly fetch: typeof globalThis.fetch | undefined;
   /** The key sets that this card has made us ask, by their URL. */
   readonly askedKeySets: Set<string>;
   /** What came of each header and signature: the same may stand on a card many times. */
@@ -101,7 +97,7 @@ async function findSigner(search: Search): Promise<Signer | Refusal> {
 const withoutKey: readonly SignatureFault[] = ["key-unknown", "jku-not-allowed", "jwks-unavailable"];
 
 async function tryRemoteKeys(search: Search): Promise<Signer | Refusal> {
-  const { policy, cardUrl, now, signal, fetch, askedKeySets } = search;
+  const { policy, cardUrl, askedKeySets } = search;
   const { kid, jku } = search.read;
   if (jku === undefined || policy.remote === undefined) {
     const problem = `none of the trusted keys has the id "${shownText(kid)}"`;
@@ -115,7 +111,7 @@ async function tryRemoteKeys(search: Search): Promise<Signer | Refusal> {
     return { fault: "jwks-unavailable", problem };
   }
   askedKeySets.add(url.href);
-  const found = await policy.remote.keySets.find(url, kid, { now, signal, fetch });
+  const found = await policy.remote.keySets.find(url, kid, search);
   return found.fault === undefined ? await tryKeys(found.keys, url.href, search) : found;
 }
 

@@ -2,30 +2,34 @@ import { shownItems, shownText } from "@a2a-connect/core/internal";
 import type { CardTextFault } from "../canonical/read-card-text.ts";
 import type { Profile } from "../profiles/profile-card.ts";
 
-/** Why a signature does not count. */
-export type SignatureFault =
+/** Why a signature may not count, in the order of the checks: a signature with a later fault came further. */
+export const signatureFaults = [
   /** `protected` or `signature` is not unpadded base64url, the header is no JSON object, or the length is wrong. */
-  | "malformed-signature"
+  "malformed-signature",
   /** `none`, HMAC, an unknown algorithm, or one that the policy does not allow. */
-  | "algorithm-not-allowed"
+  "algorithm-not-allowed",
   /** The header demands what is not understood (`crit`, `b64`; RFC 7515 §4.1.11). */
-  | "crit-not-understood"
-  | "kid-missing"
+  "crit-not-understood",
+  "kid-missing",
   /** `typ` says that this is something else, such as a JWT. */
-  | "typ-not-allowed"
+  "typ-not-allowed",
   /** Neither a trusted key nor one of a key set that may be asked has this id. */
-  | "key-unknown"
-  /** The key is not made for this algorithm or for signatures, or is too weak. */
-  | "key-mismatch"
-  | "key-not-yet-valid"
-  | "key-expired"
-  | "key-revoked"
+  "key-unknown",
   /** `jku` names no https URL of a host that the policy allows. */
-  | "jku-not-allowed"
+  "jku-not-allowed",
   /** The key set could not be had. */
-  | "jwks-unavailable"
+  "jwks-unavailable",
+  "key-revoked",
+  "key-not-yet-valid",
+  "key-expired",
+  /** The key is not made for this algorithm or for signatures, or is too weak. */
+  "key-mismatch",
   /** The key did not sign this card. */
-  | "signature-mismatch";
+  "signature-mismatch",
+] as const;
+
+/** Why a signature does not count. */
+export type SignatureFault = (typeof signatureFaults)[number];
 
 /** Why a signature, or a key, does not count: a fault, and a sentence about it without a full stop. */
 export interface Refusal<Fault extends SignatureFault = SignatureFault> {

@@ -149,13 +149,7 @@ function readCard(text: string, maxLength: number | undefined): SignedCard | Car
 
 /** @param problem what is wrong, in a sentence */
 function rejected(reason: CardFault, problem: string): CardVerdict {
-  const nothing = {
-    profile: undefined,
-    kid: undefined,
-    alg: undefined,
-    uncovered: [],
-    signatures: [],
-    alarms: [],
-  };
-  return { ...nothing, verified: false, reason, message: `${problem} ${advice[reason]}` };
+  const nothing = { profile: undefined, kid: undefined, alg: undefined };
+  const message = `${problem} ${advice[reason]}`;
+  return { ...nothing, uncovered: [], signatures: [], alarms: [], verified: false, reason, message };
 }

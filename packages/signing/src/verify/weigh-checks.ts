@@ -2,7 +2,7 @@ import { legacyProfiles, type Profile } from "../profiles/profile-card.ts";
 import { type CoverageGap, findCoverageGap } from "./coverage.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
 import type { SignedCard } from "./signed-card.ts";
-import type { SignatureCheck, SignatureFault } from "./verdict.ts";
+import { type SignatureCheck, type SignatureFault, signatureFaults } from "./verdict.ts";
 
 /** What the signatures of a card amount to by a policy. */
 export interface WeighedChecks {
@@ -56,28 +56,12 @@ function strictness({ profile }: SignatureCheck): number {
   return profile === undefined || profile === "strict" ? -1 : legacyProfiles.indexOf(profile);
 }
 
-/** In the order of the checks: a signature with a later fault came further. */
-const faults: readonly SignatureFault[] = [
-  "malformed-signature",
-  "algorithm-not-allowed",
-  "crit-not-understood",
-  "kid-missing",
-  "typ-not-allowed",
-  "key-unknown",
-  "jku-not-allowed",
-  "jwks-unavailable",
-  "key-revoked",
-  "key-not-yet-valid",
-  "key-expired",
-  "key-mismatch",
-  "signature-mismatch",
-];
-
 /** What came furthest, the first of those that came equally far; undefined when there is nothing. */
 export function furthest<T extends { readonly fault: SignatureFault | undefined }>(
   faulty: readonly T[],
 ): T | undefined {
-  const rank = ({ fault }: T) => (fault === undefined ? faults.length : faults.indexOf(fault));
+  const rank = ({ fault }: T) =>
+    fault === undefined ? signatureFaults.length : signatureFaults.indexOf(fault);
   return faulty.toSorted((one, other) => rank(other) - rank(one))[0];
 }
 
