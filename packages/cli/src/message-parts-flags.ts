@@ -8,12 +8,9 @@ interface GivenFlag {
 }
 
 /** What the parser leaves of the part flags: all uses of all four under each name, so that their order outlives the parser. */
-export interface PartOptions {
-  readonly text?: readonly GivenFlag[];
-  readonly file?: readonly GivenFlag[];
-  readonly data?: readonly GivenFlag[];
-  readonly mediaType?: readonly GivenFlag[];
-}
+export type PartOptions = {
+  readonly [Name in "text" | "file" | "data" | "mediaType"]?: readonly GivenFlag[];
+};
 
 /** Where the content of one part comes from, and what it is said to be. */
 export interface PartSource {

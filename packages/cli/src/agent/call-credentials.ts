@@ -2,14 +2,7 @@ import { parseMessage } from "@a2a-connect/core/internal";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import type { Interceptor } from "@connectrpc/connect";
 import { CliError, usageError } from "../cli-error.ts";
-
-/** What the user has to say who they are. */
-export interface GivenCredentials {
-  readonly bearer: string | undefined;
-  readonly apiKey: string | undefined;
-  /** Service parameters, lower-case names: a header that a scheme asks for may be among them. */
-  readonly serviceParameters: Readonly<Record<string, string>>;
-}
+import type { GivenCredentials } from "../wire-log/masking.ts";
 
 /** Where a credential goes in a request. */
 interface CredentialPlace {
@@ -136,11 +129,7 @@ export function findCallHeaders(
 ): Readonly<Record<string, string>> {
   const headers = new Headers(given.serviceParameters);
   try {
-    for (const { location, name, value } of planCredentials(parseMessage(AgentCardSchema, card), given)
-      .places) {
-      if (location === "header") headers.set(name, value);
-      if (location === "cookie") headers.append("cookie", `${name}=${encodeURIComponent(value)}`);
-    }
+    setFields(headers, planCredentials(parseMessage(AgentCardSchema, card), given));
   } catch {
     // A card with faults is what this is about; what it wants then, a token is the best guess at.
     if (given.bearer !== undefined) headers.set("authorization", `Bearer ${given.bearer}`);
@@ -189,21 +178,18 @@ export function createCallHeaders(serviceParameters: Readonly<Record<string, str
   };
 }
 
-function attach({ places }: CredentialPlan, header: Headers, binding: string): void {
-  const query = new URLSearchParams();
+/** What goes into headers and cookies. */
+function setFields(header: Headers, { places }: CredentialPlan): void {
   for (const { location, name, value } of places) {
-    switch (location) {
-      case "header":
-        header.set(name, value);
-        break;
-      case "cookie":
-        header.append("cookie", `${name}=${encodeURIComponent(value)}`);
-        break;
-      case "query":
-        query.set(name, value);
-        break;
-    }
+    if (location === "header") header.set(name, value);
+    if (location === "cookie") header.append("cookie", `${name}=${encodeURIComponent(value)}`);
   }
+}
+
+function attach(plan: CredentialPlan, header: Headers, binding: string): void {
+  setFields(header, plan);
+  const inQuery = plan.places.filter(({ location }) => location === "query");
+  const query = new URLSearchParams(inQuery.map(({ name, value }) => [name, value]));
   if (query.size === 0) return;
   if (binding === "GRPC") {
     throw usageError(

@@ -1,10 +1,11 @@
 import { once } from "node:events";
-import { chmod, mkdir, readFile, realpath } from "node:fs/promises";
+import { readFile, realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
-import { replaceFile } from "../keys/write-file.ts";
+import { parseJson } from "../json.ts";
+import { keepPrivately } from "../keys/write-file.ts";
 import { environmentName } from "../options.ts";
 import type { Output } from "../output.ts";
 import type { AgentEntry } from "../settings/book.ts";
@@ -203,11 +204,8 @@ export class CredentialPermits {
   }
 
   async #remember(permit: Permit): Promise<void> {
-    const directory = dirname(this.#path);
-    await mkdir(directory, { recursive: true, mode: 0o700 });
-    await chmod(directory, 0o700);
     const permits = [...(await readPermits(this.#path)), permit];
-    await replaceFile(this.#path, `${JSON.stringify(permits, null, 1)}\n`, this.#io, 0o600);
+    await keepPrivately(this.#path, JSON.stringify(permits, null, 1), this.#io);
   }
 }
 
@@ -229,10 +227,6 @@ async function toPermit(credential: string, { directory, agent }: NamedAgent): P
 
 /** A file that is not there, or is damaged, allows nothing. */
 async function readPermits(path: string): Promise<readonly Permit[]> {
-  try {
-    const permits: unknown = JSON.parse(await readFile(path, "utf8"));
-    return Array.isArray(permits) ? permits : [];
-  } catch {
-    return [];
-  }
+  const permits = parseJson(await readFile(path, "utf8").catch(() => ""));
+  return Array.isArray(permits) ? permits : [];
 }

@@ -1,9 +1,9 @@
-import { chmod, mkdir, readFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { OAuthClient, StoredTokens, TokenStore } from "@a2a-connect/auth/client";
 import type { CliIo } from "../cli-io.ts";
 import { isObject, parseJson } from "../json.ts";
-import { replaceFile } from "../keys/write-file.ts";
+import { keepPrivately } from "../keys/write-file.ts";
 import { findKey, findSecretStorage, obtainKey, type SecretStorage, seal, unseal } from "./secret-storage.ts";
 
 /** That a user has logged in to an agent. */
@@ -70,13 +70,10 @@ export async function writeLogins(
   io: LoginsIo,
   storage: SecretStorage | undefined = findSecretStorage(io),
 ): Promise<void> {
-  const file = loginsFile(io);
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  await chmod(dirname(file), 0o700);
   const words = JSON.stringify(logins, null, 1);
   const key = storage && (await obtainKey(storage));
   const content = key === undefined ? words : JSON.stringify({ sealed: seal(words, key) });
-  await replaceFile(file, `${content}\n`, io, 0o600);
+  await keepPrivately(loginsFile(io), content, io);
 }
 
 /** Keeps the tokens of a login in the file. */

@@ -1,4 +1,5 @@
 import type {
+  CannotExamine,
   Cause,
   ConformanceOptions,
   ConformanceReport,
@@ -12,6 +13,7 @@ import { findCallHeaders } from "../agent/call-credentials.ts";
 import { resolveCardReference } from "../agent/reference.ts";
 import { CliError, usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
+import { defined } from "../json.ts";
 import { replaceFile } from "../keys/write-file.ts";
 import type { Output } from "../output.ts";
 import { formatDuration } from "../settings/values.ts";
@@ -62,9 +64,7 @@ export async function runConformanceCommand(
   const { strict = false, wire: places, only, spec } = flags;
   const options: ConformanceOptions = {
     agent: flags.agent,
-    ...(places === undefined ? {} : { places }),
-    ...(only === undefined ? {} : { only }),
-    ...(spec === undefined ? {} : { spec }),
+    ...defined({ places, only, spec }),
     headers: (card) => findCallHeaders(card, agentSettings),
     concurrency: flags.concurrency,
     scenarioTimeoutMs: flags.scenarioTimeout,
@@ -126,20 +126,9 @@ const codes = {
   asked: "A2ACLI_ERR_USAGE",
 } as const;
 
-function toCliError(
-  {
-    why,
-    message,
-    cause,
-  }: { readonly why: keyof typeof codes; readonly message: string; readonly cause?: unknown },
-  { only }: ConformanceFlags,
-): CliError {
-  const hint =
-    why === "asked"
-      ? only === undefined
-        ? "--wire"
-        : "--only, --wire"
-      : "a2a doctor says what is wrong with it";
+function toCliError({ why, message, cause }: CannotExamine, { only }: ConformanceFlags): CliError {
+  const asked = only === undefined ? "--wire" : "--only, --wire";
+  const hint = why === "asked" ? asked : "a2a doctor says what is wrong with it";
   return new CliError(codes[why], message, { hint, cause });
 }
 

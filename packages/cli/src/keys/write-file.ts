@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { access, chmod, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
-import { resolve } from "node:path";
+import { access, chmod, mkdir, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import { type CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import { describeFileError } from "../files.ts";
@@ -63,6 +63,18 @@ export async function replaceFile(
   } catch (error) {
     throw notWritten(file, error);
   }
+}
+
+/**
+ * Keeps a line in a file that its owner alone can read, as its directory is, which is made when it is missing.
+ *
+ * @param file absolute
+ * @throws CliError USAGE when it cannot be written
+ */
+export async function keepPrivately(file: string, line: string, io: Pick<CliIo, "cwd">): Promise<void> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await chmod(dirname(file), 0o700);
+  await replaceFile(file, `${line}\n`, io, modes.private);
 }
 
 async function replaceWhole(target: string, text: string, mode: number | undefined): Promise<void> {

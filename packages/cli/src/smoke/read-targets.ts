@@ -1,8 +1,9 @@
 import { open } from "node:fs/promises";
 import { resolve } from "node:path";
 import { parse } from "yaml";
-import { CliError } from "../cli-error.ts";
+import { CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
+import { agentNames } from "../settings/book.ts";
 import { findConfigFile, parseConfig } from "../settings/config-file.ts";
 
 /** Agents of one run. */
@@ -21,22 +22,19 @@ export async function readTargets(
   given: readonly string[],
   io: Pick<CliIo, "cwd">,
 ): Promise<readonly string[]> {
-  const named = given.length === 0 ? await configuredAgents(io) : [];
+  const named = given.length === 0 ? await agentNames(io) : [];
   const lists = await Promise.all(given.map((each) => expand(each, io)));
   const targets = [...new Set([...named, ...lists.flat()])];
   if (targets.length === 0) {
-    throw new CliError("A2ACLI_ERR_USAGE", "there is no agent to try", {
-      hint: "Give URLs or a file that lists them, or name agents in a2a.config.yaml.",
-    });
+    throw usageError(
+      "there is no agent to try",
+      "Give URLs or a file that lists them, or name agents in a2a.config.yaml.",
+    );
   }
   if (targets.length > maxTargets) {
-    throw new CliError("A2ACLI_ERR_USAGE", `${targets.length} agents are too many: at most ${maxTargets}`);
+    throw usageError(`${targets.length} agents are too many: at most ${maxTargets}`);
   }
   return targets;
-}
-
-async function configuredAgents(io: Pick<CliIo, "cwd">): Promise<string[]> {
-  return Object.keys((await findConfigFile(io.cwd))?.config.agents ?? {});
 }
 
 /** A card is a file as well, and stays what it is. */
@@ -46,9 +44,7 @@ async function expand(target: string, io: Pick<CliIo, "cwd">): Promise<readonly 
   const isJson = target.endsWith(".json");
   const text = await readIfFile(path);
   if (text === undefined && /\.(txt|ya?ml)$/i.test(target)) {
-    throw new CliError("A2ACLI_ERR_USAGE", `there is no file ${path}`, {
-      hint: "Give the path of a list, or an agent's URL.",
-    });
+    throw usageError(`there is no file ${path}`, "Give the path of a list, or an agent's URL.");
   }
   return text === undefined || (isJson && !/^\s*\[/.test(text)) ? [target] : await readList(path, text, io);
 }
@@ -58,8 +54,7 @@ async function readIfFile(path: string): Promise<string | undefined> {
     await using file = await open(path);
     const stat = await file.stat();
     if (!stat.isFile()) return undefined;
-    if (stat.size > maxListBytes)
-      throw new CliError("A2ACLI_ERR_USAGE", `${path} is too long to be a list of agents`);
+    if (stat.size > maxListBytes) throw usageError(`${path} is too long to be a list of agents`);
     return await file.readFile("utf8");
   } catch (error) {
     if (error instanceof CliError) throw error;
@@ -75,9 +70,8 @@ async function readList(path: string, text: string, io: Pick<CliIo, "cwd">): Pro
   const nearest = await findConfigFile(io.cwd);
   if (nearest?.path !== path) {
     // Names are looked up in the nearest file, where they may mean others, or nobody.
-    throw new CliError("A2ACLI_ERR_USAGE", `${path} is not the a2a.config.yaml that holds here`, {
-      hint: "Go to its directory and run a2a smoke there.",
-    });
+    const hint = "Go to its directory and run a2a smoke there.";
+    throw usageError(`${path} is not the a2a.config.yaml that holds here`, hint);
   }
   return names;
 }
@@ -99,11 +93,11 @@ function parseYaml(path: string, text: string): unknown {
   try {
     return parse(text, { maxAliasCount: 100 });
   } catch (cause) {
-    throw new CliError("A2ACLI_ERR_USAGE", `${path} is no list of agents: it is not valid YAML`, { cause });
+    throw usageError(`${path} is no list of agents: it is not valid YAML`, undefined, cause);
   }
 }
 
 function requireText(entry: unknown, path: string, index: number): string {
   if (typeof entry === "string" && entry !== "") return entry;
-  throw new CliError("A2ACLI_ERR_USAGE", `${path}: entry ${index + 1} is no address`);
+  throw usageError(`${path}: entry ${index + 1} is no address`);
 }

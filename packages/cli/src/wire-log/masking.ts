@@ -71,16 +71,16 @@ export function createMasking(secrets: Iterable<string>): Masking {
   };
 }
 
-/** Takes everything out of what is logged that these settings hold as a credential, or under a name of one. */
-export function maskSettings({
-  bearer,
-  apiKey,
-  serviceParameters,
-}: {
+/** What the user has to say who they are. */
+export interface GivenCredentials {
   readonly bearer: string | undefined;
   readonly apiKey: string | undefined;
+  /** Service parameters, lower-case names: a header that a scheme asks for may be among them. */
   readonly serviceParameters: Readonly<Record<string, string>>;
-}): Masking {
+}
+
+/** Takes everything out of what is logged that these settings hold as a credential, or under a name of one. */
+export function maskSettings({ bearer, apiKey, serviceParameters }: GivenCredentials): Masking {
   const parameters = Object.entries(serviceParameters)
     .filter(([name]) => isCredentialName(name))
     .flatMap(([, value]) => [value, value.replace(/^[\w-]+ +/, "")]);
