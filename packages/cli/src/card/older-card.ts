@@ -21,18 +21,11 @@ export const olderMembers: ReadonlySet<string> = new Set([
 
 /** Undefined for a card that has the interfaces of 1.0, or nothing of older versions. */
 export function findOlderCard(json: unknown): OlderCard | undefined {
-  if (
-    typeof json !== "object" ||
-    json === null ||
-    "supportedInterfaces" in json ||
-    "supported_interfaces" in json
-  ) {
-    return undefined;
-  }
+  if (!isObject(json) || "supportedInterfaces" in json || "supported_interfaces" in json) return undefined;
   const members = Object.keys(json).filter((key) => olderMembers.has(key));
   if (members.length === 0) return undefined;
-  const says = "protocolVersion" in json && typeof json.protocolVersion === "string";
-  return { version: says ? String(json.protocolVersion).slice(0, 20) : "", members };
+  const { protocolVersion } = json;
+  return { version: typeof protocolVersion === "string" ? protocolVersion.slice(0, 20) : "", members };
 }
 
 /** Members that a security scheme of 0.3 has itself; in 1.0 they stand in a member that is named after its kind. */

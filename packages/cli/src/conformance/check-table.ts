@@ -1,5 +1,5 @@
-import { styleText } from "node:util";
 import type { Outcome, Place, Result } from "@a2a-connect/conformance";
+import type { Output } from "../output.ts";
 
 /** Characters of a row's title. */
 const titleWidth = 22;
@@ -30,10 +30,8 @@ export class CheckTable {
     cell[outcome] += 1;
   }
 
-  /** Its lines, a head first. A cell says how many have passed, and how many have not; `–` where nothing applies. */
-  lines(colours: boolean): string[] {
-    const paint = (style: "red" | "green" | "dim", text: string): string =>
-      colours ? styleText(style, text, { validateStream: false }) : text;
+  /** Its lines, a head first. A cell says how many have passed, and how many have not; `–` where nothing applies. Default without colours. */
+  lines(paint: Output["paint"] = (_style, text) => text): string[] {
     const head = this.#places.map((place) => place.padStart(widthOf(place))).join("");
     const rows = Object.entries(this.#titles).flatMap(([letter, title]) => {
       const row = this.#counts.get(letter);

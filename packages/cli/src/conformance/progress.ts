@@ -1,7 +1,7 @@
-import { styleText } from "node:util";
 import type { Result } from "@a2a-connect/conformance";
+import type { TextSink } from "../cli-io.ts";
 import type { CommandContext } from "../context.ts";
-import { toLine } from "../output.ts";
+import { type Output, toLine } from "../output.ts";
 import type { CheckTable } from "./check-table.ts";
 import { LiveBlock } from "./live-block.ts";
 
@@ -22,37 +22,33 @@ export function createProgress(
   total: number,
 ): Progress {
   if (output.format === "text" && io.stdout.isTerminal && !output.verbose) {
-    return createLiveProgress(io, table, total);
+    return createLiveProgress(io.stdout, output.paint, table, total);
   }
   return {
     show: (_, failure) => output.field("Failed", failure),
     end: async () => {},
-    summarize: () => output.block("Passed", table.lines(false).join("\n")),
+    summarize: () => output.block("Passed", table.lines().join("\n")),
   };
 }
 
 function createLiveProgress(
-  { stdout, env }: Pick<CommandContext["io"], "stdout" | "env">,
+  stdout: TextSink,
+  paint: Output["paint"],
   table: CheckTable,
   total: number,
 ): Progress {
-  const colours = (env["NO_COLOR"] ?? "") === "";
   const block = new LiveBlock(stdout, () => process.stdout.rows || 24);
   let [done, failed] = [0, 0];
   const render = (): readonly string[] => {
     const progress = `${done} of ${total} checks${failed === 0 ? "" : `, ${failed} failed`}`;
-    return table.width < (process.stdout.columns || 80) ? [...table.lines(colours), progress] : [progress];
+    return table.width < (process.stdout.columns || 80) ? [...table.lines(paint), progress] : [progress];
   };
   return {
     async show({ outcome }, failure) {
       done += 1;
       if (outcome === "failed") failed += 1;
       if (failure === undefined) return await block.draw(render);
-      const line = toLine(failure);
-      await block.above(
-        `${colours ? styleText("red", "✗", { validateStream: false }) : "✗"} ${line}\n`,
-        render,
-      );
+      await block.above(`${paint("red", "✗")} ${toLine(failure)}\n`, render);
     },
     end: () => block.finish(render),
     summarize: async () => {},
