@@ -25,6 +25,9 @@ export interface TriedInterfaces {
   readonly live: ReadonlyMap<Wire, string>;
 }
 
+/** A card of 1 MiB can name 15,000, each on another server: a card does not decide how many servers are called. */
+const maxTried = 16;
+
 /** Asks every interface for a task that does not exist: TASK_NOT_FOUND is the answer of a healthy server. */
 export async function tryInterfaces(
   card: AgentCard,
@@ -35,16 +38,16 @@ export async function tryInterfaces(
   const { supportedInterfaces } = json;
   const declared: readonly unknown[] = Array.isArray(supportedInterfaces) ? supportedInterfaces : [];
   const tried = await Promise.all(
-    card.supportedInterfaces.map(
-      async (served, index): Promise<Tried & { readonly label?: string | undefined }> => {
+    card.supportedInterfaces
+      .slice(0, maxTried)
+      .map(async (served, index): Promise<Tried & { readonly label?: string | undefined }> => {
         const at = [labelOf(served)];
         const address = judgeAddress(served, cardUrl).map((id) => find(id, served.url, at));
         if (address.some(({ id }) => id === "interface.url")) return { findings: address, isAlive: false };
         const one = { ...json, supportedInterfaces: [declared[index]] };
         const { findings, ...outcome } = await tryInterface(served, one, cardUrl, { ...options, card, at });
         return { findings: [...address, ...findings], ...outcome, label: at[0] };
-      },
-    ),
+      }),
   );
   const live = new Map<Wire, string>();
   const dead = new Set<Wire>();
@@ -53,8 +56,10 @@ export async function tryInterfaces(
     if (isAlive) live.set(wire, label ?? wire);
     else dead.add(wire); // the kit would take this one
   }
+  const rest = card.supportedInterfaces.length - maxTried;
+  const more = rest > 0 ? [find("interface.too-many", `${rest} more`)] : [];
   const none = tried.some(({ isAlive }) => isAlive) ? [] : [find("interface.none")];
-  return { findings: [...tried.flatMap(({ findings }) => findings), ...none], live };
+  return { findings: [...tried.flatMap(({ findings }) => findings), ...more, ...none], live };
 }
 
 /** What an interface is called in findings; two of one binding differ by their version. */

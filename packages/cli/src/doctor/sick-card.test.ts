@@ -101,6 +101,15 @@ describe("a sick card", () => {
       { id: "card.values", severity: "problem", evidence: expect.stringContaining("supportedInterfaces") },
     ],
     [
+      "very many interfaces",
+      at({
+        [cardPath]: send(
+          card({ supportedInterfaces: Array.from({ length: 40 }, () => plainCard.supportedInterfaces[0]) }),
+        ),
+      }),
+      { id: "interface.too-many", severity: "note", evidence: "24 more" },
+    ],
+    [
       "wrong types",
       at({ [cardPath]: send(card({ skills: "many" })) }),
       { id: "card.values", severity: "problem", evidence: "skills is no array, but string" },

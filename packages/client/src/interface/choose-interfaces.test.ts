@@ -30,6 +30,12 @@ const choiceOf = (card: ReturnType<typeof agentCard>, options: ChoiceOptions) =>
   );
 
 describe("the interfaces that are used (L-3)", () => {
+  it("are 16 at most, because a card may name very many servers", () => {
+    const many = offering(...Array.from({ length: 1_000 }, () => "JSONRPC 1.0"), "HTTP+JSON 1.0");
+    expect(choiceOf(many, {})).toHaveLength(16);
+    expect(choiceOf(many, { bindings: ["HTTP+JSON", "JSONRPC"] })[0]).toBe("HTTP+JSON 1.0");
+  });
+
   for (const [offers, options, chosen] of [
     [["JSONRPC 1.0"], {}, ["JSONRPC 1.0"]],
     [["GRPC 1.0", "JSONRPC 1.0"], {}, ["JSONRPC 1.0"]],

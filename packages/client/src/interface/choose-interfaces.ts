@@ -28,7 +28,7 @@ export type ChoiceOptions = Pick<
 /**
  * The interfaces of a card that may be used, best first: in the card's order (requirement L-3), or by the caller's
  * order of bindings. Versions are compared by major and minor (F-1). A pinned binding or version allows no other (F-8).
- * Unless the caller names versions, all interfaces are of one: the newest that both sides know.
+ * Unless the caller names versions, all interfaces are of one: the newest that both sides know. There are 16 at most.
  *
  * @param wires the built-in ones; those of the platform come first
  * @throws NoInterfaceError with what the card offers and what was wanted, when there is none
@@ -56,10 +56,15 @@ export function chooseInterfaces(
     ? undefined
     : usualVersions.find((version) => candidates.some(isOf(version)));
   const chosen = newest === undefined ? candidates : candidates.filter(isOf(newest));
-  return bindings === undefined
-    ? chosen
-    : bindings.flatMap((name) => chosen.filter(({ binding }) => binding.binding === name));
+  const ordered =
+    bindings === undefined
+      ? chosen
+      : bindings.flatMap((name) => chosen.filter(({ binding }) => binding.binding === name));
+  return ordered.slice(0, maxInterfaces);
 }
+
+/** A card of 1 MiB can name 15,000, each on another server: one call that may be repeated would go to all of them. */
+const maxInterfaces = 16;
 
 function isOf(version: string): (candidate: Candidate) => boolean {
   return (candidate) => candidate.protocolVersion === version;
