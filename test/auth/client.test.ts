@@ -195,3 +195,19 @@ describe("a secret of the caller's own", async () => {
     });
   }
 });
+
+it("a secret for the query is not sent to an agent whose card wants none there", async () => {
+  const own = await serve(agent, { store: createMemoryTaskStore(), shutdown: false });
+  const sent: string[] = [];
+  const watched: typeof fetch = (input, init) => {
+    const headers = new Headers(init?.headers ?? (input instanceof Request ? input.headers : undefined));
+    sent.push(`${input instanceof Request ? input.url : input} ${JSON.stringify([...headers])}`);
+    return fetch(input, init);
+  };
+  const auth = { forCall: async () => ({ headers: {}, query: { key: "alices-key" } }), refused: () => false };
+  await using caller = await connectAgent(own.url, { auth, fetch: watched });
+  await caller.run("hi");
+  expect(sent.length).toBeGreaterThan(1);
+  expect(sent.join("\n")).not.toContain("alices-key");
+  await own.close({ graceMs: 0 });
+});

@@ -31,22 +31,23 @@ export async function callAuthenticated<T>(
   };
   const sent = await auth.forCall(call);
   try {
-    return await attempt(toHeaders(sent, candidate));
+    return await attempt(toHeaders(sent, call));
   } catch (error) {
     const isRefused =
       error instanceof ConnectError && error.isWireError && error.code === Code.Unauthenticated;
     if (!isRefused || !auth.refused(call, sent)) throw error;
-    return await attempt(toHeaders(await auth.forCall(call), candidate));
+    return await attempt(toHeaders(await auth.forCall(call), call));
   }
 }
 
 function toHeaders(
   { headers, query }: CallCredentials,
-  { binding }: Candidate,
+  { card, interface: { protocolBinding } }: CredentialCall,
 ): Readonly<Record<string, string>> {
   const parameters = new URLSearchParams(query);
-  if (parameters.size === 0) return headers;
-  if (binding.binding === "GRPC") {
+  // Without `queryFetch` the header would be on the wire.
+  if (parameters.size === 0 || !wantsQuery(card)) return headers;
+  if (protocolBinding === "GRPC") {
     throw new ConnectError(
       "the agent wants its API key in the URL's query, and gRPC has no query",
       Code.Unauthenticated,
@@ -57,10 +58,7 @@ function toHeaders(
 
 /** A `fetch` that puts credentials into the query, for a card that wants any there. */
 export function queryFetch(fetch: typeof globalThis.fetch, card: AgentCard): typeof globalThis.fetch {
-  const isWanted = Object.values(card.securitySchemes).some(
-    ({ scheme }) => scheme.case === "apiKeySecurityScheme" && scheme.value.location === "query",
-  );
-  if (!isWanted) return fetch;
+  if (!wantsQuery(card)) return fetch;
   return async (input, init) => {
     const headers = new Headers(init?.headers ?? (input instanceof Request ? input.headers : undefined));
     const query = headers.get(queryHeader);
@@ -70,4 +68,10 @@ export function queryFetch(fetch: typeof globalThis.fetch, card: AgentCard): typ
     for (const [name, value] of new URLSearchParams(query)) url.searchParams.set(name, value);
     return await fetch(input instanceof Request ? new Request(url, input) : url, { ...init, headers });
   };
+}
+
+function wantsQuery({ securitySchemes }: AgentCard): boolean {
+  return Object.values(securitySchemes).some(
+    ({ scheme }) => scheme.case === "apiKeySecurityScheme" && scheme.value.location === "query",
+  );
 }
