@@ -82,7 +82,7 @@ export async function prepareConnection(situation: AgentSituation): Promise<Agen
         pinBinding: settings.pinBinding,
         expect: settings.cardVersion === undefined ? undefined : { cardVersion: settings.cardVersion },
       }),
-      fetch: calls.wrapFetch(log?.wrapFetch(fetch) ?? fetch),
+      fetch: log?.wrapFetch(fetch) ?? fetch,
       tls,
       platform: log?.wrapPlatform(platform) ?? platform,
       onWarning: (warning) => {

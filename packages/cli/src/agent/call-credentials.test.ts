@@ -93,6 +93,24 @@ describe("credentials (A2ACLI_AUTH_001, L-9)", () => {
     expect(JSON.stringify(calls[0]?.headers)).not.toContain("key+%26");
   });
 
+  it("are not attached: an API key in the query of a call over gRPC, which has none", async () => {
+    const { stdout, exitCode } = await send(
+      {
+        supportedInterfaces: [{ url: "localhost:1", protocolBinding: "GRPC", protocolVersion: "1.0" }],
+        securitySchemes: { k: apiKey("query", "api_key") },
+        securityRequirements: [needs("k")],
+      },
+      ...["--api-key", "key-1", "-o", "json"],
+    );
+    const { error } = JSON.parse(stdout) as { error: Record<string, unknown> }; // the envelope
+    expect({ exitCode, ...error }).toMatchObject({
+      exitCode: 2,
+      code: "A2ACLI_ERR_USAGE",
+      message: "the agent wants its API key in the URL's query, and gRPC has no query",
+      hint: "use --transport jsonrpc, or another binding of the card",
+    });
+  });
+
   it("both go along when one requirement names both", async () => {
     const { calls } = await send(
       {

@@ -140,40 +140,34 @@ export function findCallHeaders(
 /** What calls carry beside the protocol's own headers, and the card's requests never do. */
 export interface CallHeaders {
   readonly interceptor: Interceptor;
-  /** Takes over what no header can carry: an API key in the query. */
-  wrapFetch(fetch: typeof globalThis.fetch): typeof globalThis.fetch;
-  /** From now on, calls are authenticated. `binding` says what the call goes over. */
-  use(plan: CredentialPlan, binding: () => string): void;
+  /** What no header can carry, for the client: an API key in the query. @throws CliError USAGE for a call over gRPC, which has none */
+  queryOver(binding: string): Readonly<Record<string, string>>;
+  /** From now on, calls are authenticated. */
+  use(plan: CredentialPlan): void;
 }
-
-/** On its way from the interceptor to fetch. It is on no wire. */
-const queryHeader = "x-a2a-cli-query";
 
 /** Service parameters from the start; credentials as soon as the card has said where they go. */
 export function createCallHeaders(serviceParameters: Readonly<Record<string, string>>): CallHeaders {
   let plan: CredentialPlan = { places: [], isDeclared: false };
-  let binding = (): string => "";
   return {
-    use(credentials, bindingInUse) {
+    use(credentials) {
       plan = credentials;
-      binding = bindingInUse;
     },
     interceptor: (next) => (request) => {
       for (const [name, value] of Object.entries(serviceParameters)) request.header.set(name, value);
       // To a card's endpoint only what the public card has asked for (A2ACLI_AUTH_008).
-      if (plan.isDeclared || request.method.name !== "GetExtendedAgentCard") {
-        attach(plan, request.header, binding());
-      }
+      if (plan.isDeclared || request.method.name !== "GetExtendedAgentCard") setFields(request.header, plan);
       return next(request);
     },
-    wrapFetch: (fetch) => async (input, init) => {
-      const headers = new Headers(init?.headers ?? (input instanceof Request ? input.headers : undefined));
-      const query = headers.get(queryHeader);
-      if (query === null) return await fetch(input, init);
-      headers.delete(queryHeader);
-      const url = new URL(input instanceof Request ? input.url : input);
-      for (const [name, value] of new URLSearchParams(query)) url.searchParams.set(name, value);
-      return await fetch(input instanceof Request ? new Request(url, input) : url, { ...init, headers });
+    queryOver(binding) {
+      const inQuery = plan.places.filter(({ location }) => location === "query");
+      if (inQuery.length > 0 && binding === "GRPC") {
+        throw usageError(
+          "the agent wants its API key in the URL's query, and gRPC has no query",
+          "use --transport jsonrpc, or another binding of the card",
+        );
+      }
+      return Object.fromEntries(inQuery.map(({ name, value }) => [name, value]));
     },
   };
 }
@@ -184,18 +178,4 @@ function setFields(header: Headers, { places }: CredentialPlan): void {
     if (location === "header") header.set(name, value);
     if (location === "cookie") header.append("cookie", `${name}=${encodeURIComponent(value)}`);
   }
-}
-
-function attach(plan: CredentialPlan, header: Headers, binding: string): void {
-  setFields(header, plan);
-  const inQuery = plan.places.filter(({ location }) => location === "query");
-  const query = new URLSearchParams(inQuery.map(({ name, value }) => [name, value]));
-  if (query.size === 0) return;
-  if (binding === "GRPC") {
-    throw usageError(
-      "the agent wants its API key in the URL's query, and gRPC has no query",
-      "use --transport jsonrpc, or another binding of the card",
-    );
-  }
-  header.set(queryHeader, query.toString());
 }

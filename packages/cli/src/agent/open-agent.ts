@@ -33,7 +33,8 @@ export async function openAgent(
     ...connection.options,
     ...options,
     auth: {
-      forCall: async (call) => (await tokens?.forCall(call)) ?? { headers: {}, query: {} },
+      forCall: async (call) =>
+        tokens?.forCall(call) ?? { headers: {}, query: calls.queryOver(call.interface.protocolBinding) },
       refused: (call, sent) => tokens?.refused(call, sent) === true,
     },
     interceptors: [calls.interceptor, ...(options.interceptors ?? [])],
@@ -60,7 +61,7 @@ export async function openAgent(
     for (const credential of connection.stray.filter(isUsed)) {
       await situation.permits.require(credential, connection.named, signal);
     }
-    calls.use(plan, () => agent.interface.protocolBinding);
+    calls.use(plan);
     await warnAboutExposure(output, settings, plan, agent.interface.url);
     return agent;
   } catch (error) {
