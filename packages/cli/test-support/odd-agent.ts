@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 
-/** An agent of somebody else's making, with one task that goes through states, one a GetTask. Speaks JSON-RPC. */
+/** An agent of somebody else's making, with one task that goes through states, one a GetTask, and a list whose pages have no end. Speaks JSON-RPC. */
 export interface OddAgent extends AsyncDisposable {
   readonly url: string;
   /** Names of the methods that were called. */
@@ -26,6 +26,12 @@ export async function startOddAgent(states: readonly string[], streaming: boolea
     }
     const { id, method } = (await json(request)) as { id: unknown; method: string }; // JSON-RPC
     calls.push(method);
+    if (method === "ListTasks") {
+      const tasks = [{ id: "t", contextId: "c", status: { state: "TASK_STATE_WORKING" } }];
+      const result = { tasks, nextPageToken: "again", pageSize: 1, totalSize: 1 };
+      response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
+      return;
+    }
     if (method !== "GetTask") {
       response.destroy();
       return;

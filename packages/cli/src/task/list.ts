@@ -1,4 +1,4 @@
-import type { AgentClient, ListTasksOptions } from "@a2a-connect/client";
+import { type AgentClient, InvalidResponseError, type ListTasksOptions } from "@a2a-connect/client";
 import type { TaskPage } from "@a2a-connect/client/internal";
 import { formatTaskState, methods, partText } from "@a2a-connect/core";
 import { formatMessage, formatResponse } from "@a2a-connect/core/internal";
@@ -82,18 +82,25 @@ async function* readPages(
   filter: ListTasksOptions,
   { pageSize, pageToken, limit, all = false }: ListTasksFlags,
 ): AsyncGenerator<TaskPage, void> {
-  let token = pageToken;
-  for (let left = limit ?? Number.POSITIVE_INFINITY; left > 0; ) {
-    const size = Math.min(pageSize ?? (limit === undefined ? Number.POSITIVE_INFINITY : largestPage), left);
-    const page = await firstPage(agent, {
-      ...filter,
-      ...(Number.isFinite(size) ? { pageSize: size } : {}),
-      ...defined({ pageToken: token }),
-    });
+  let options: ListTasksOptions = { ...filter, ...defined({ pageSize, pageToken }) };
+  if (limit === undefined) {
+    for await (const page of agent.listTasks(options).pages()) {
+      yield page;
+      if (!all) return;
+    }
+    return;
+  }
+  for (let left = limit; left > 0; ) {
+    options = { ...options, pageSize: Math.min(pageSize ?? largestPage, left) };
+    const page = await firstPage(agent, options);
     yield page;
     left -= page.tasks.length;
-    token = page.nextPageToken;
-    if (token === "" || !(all || limit !== undefined)) return;
+    if (page.nextPageToken === "") return;
+    // The client, which reads one page for each size, sees no circle.
+    if (page.nextPageToken === options.pageToken) {
+      throw new InvalidResponseError("The agent gave out a page token twice: the list would never end.");
+    }
+    options = { ...options, pageToken: page.nextPageToken };
   }
 }
 

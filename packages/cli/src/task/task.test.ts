@@ -449,6 +449,17 @@ describe("a2a task get --wait", () => {
     expect(odd.calls.length).toBeLessThanOrEqual(6);
   });
 
+  it.each([[["--all"]], [["--all", "-o", "json"]], [["--limit", "50"]]])(
+    "ends a list without an end: %s",
+    async (words) => {
+      await using odd = await startOddAgent([], false);
+      const { exitCode, stdout, stderr } = await runCommand(["task", "list", ...words, "-a", odd.url]);
+      expect(odd.calls).toEqual(["ListTasks", "ListTasks"]);
+      expect(exitCode).not.toBe(0);
+      expect(stdout + stderr).toContain("the list would never end");
+    },
+  );
+
   it("polls when streams break (A2ACLI_TASK_POLL_004)", async () => {
     await using odd = await startOddAgent(["TASK_STATE_WORKING", "TASK_STATE_WORKING"], true);
     const { stdout, exitCode } = await get(odd, ...fast);

@@ -43,6 +43,19 @@ describe("the pages of a list", () => {
     });
   }
 
+  it("have tokens of which a megabyte is remembered, and always the last", async () => {
+    const [a, b, c, long] = [..."abcd"].map((letter) => letter.repeat(600_000)) as [
+      string,
+      string,
+      string,
+      string,
+    ];
+    expect((await walk(pagesOf([a, b, c, a]))).error).toBeUndefined(); // forgotten by then
+    expect((await walk(pagesOf([long.repeat(4), long.repeat(4)]))).error).toBeInstanceOf(
+      InvalidResponseError,
+    );
+  });
+
   it("may be many", async () => {
     const tokens = Array.from({ length: 5_000 }, (_, index) => `page ${index}`);
     let pages = 0;

@@ -46,10 +46,15 @@ export function createPages<Item, Page>(
 /** How many tokens are remembered: enough to detect any accidental circle, and not much memory for a long list. */
 const maxSeen = 1_000;
 
+/** The same in characters, beside the newest token: a server may send one of 64 MiB with each page. */
+const maxCharacters = 2 ** 20;
+
 function remember(seen: Set<string>, token: string): void {
   seen.add(token);
-  const [oldest] = seen;
-  if (seen.size > maxSeen && oldest !== undefined) {
+  let characters = [...seen].reduce((sum, each) => sum + each.length, 0);
+  for (const oldest of seen) {
+    if ((seen.size <= maxSeen && characters <= maxCharacters) || oldest === token) break;
     seen.delete(oldest);
+    characters -= oldest.length;
   }
 }
