@@ -27,7 +27,7 @@ function answer(method: string, id = task.id): object {
   switch (method) {
     case "ListTasks":
       return {
-        tasks: Array.from({ length: 100_000 }, (_, index) => ({ ...task, id: `task-${index}` })),
+        tasks: Array.from({ length: 10_000 }, (_, index) => ({ ...task, id: `task-${index}` })),
         nextPageToken: "again",
         pageSize: 25,
         totalSize: 2_000_000_000,
