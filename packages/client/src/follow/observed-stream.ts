@@ -2,7 +2,6 @@ import { LinkedAbort } from "@a2a-connect/core/internal";
 import type { StreamResponse, Task } from "@a2a-connect/proto";
 import type { TaskStream } from "../agent-client.ts";
 import type { ClientContext } from "../client-context.ts";
-import { explainFailure } from "../failure.ts";
 import type { Observation } from "./observation.ts";
 import { observe } from "./observe.ts";
 
@@ -34,26 +33,12 @@ export class ObservedStream implements TaskStream {
     }
     this.#iterated = true;
     const ending = new LinkedAbort(this.#observation.signal);
-    let hasLeft = false;
-    const events = observe(this.#context, { ...this.#observation, signal: ending.signal });
+    const reader = { ending, hasLeft: false };
+    const events = observe(this.#context, { ...this.#observation, signal: ending.signal }, reader);
     return {
-      async next() {
-        try {
-          const next = await events.next();
-          if (next.done === true) {
-            ending[Symbol.dispose]();
-          }
-          return next;
-        } catch (error) {
-          ending[Symbol.dispose]();
-          if (hasLeft) {
-            return { done: true, value: undefined };
-          }
-          throw explainFailure(error);
-        }
-      },
+      next: () => events.next(),
       async return() {
-        hasLeft = true;
+        reader.hasLeft = true;
         ending.abort(new Error("the caller has left"));
         ending[Symbol.dispose]();
         await events.return().catch(() => {}); // it ends with the reason of the abort
