@@ -114,8 +114,8 @@ export interface ConnectOptions {
   readonly idleTimeoutMs?: number;
   readonly retry?: RetryOptions;
   /**
-   * Largest response, or message of a stream, which may also have at most one value (an element, a member, an object or
-   * an array) for each 128 bytes of this, or 120,000 if that is more. Default 64 MiB.
+   * Largest response, or message of a stream, which may also have at most one value for each 64 bytes of this, or 120,000
+   * if that is more; a member, an object and an array count two each. Default 64 MiB.
    */
   readonly maxResponseBytes?: number;
   /** The weight of a followed task, about its size in memory, over all its events. Default 128 MiB. */

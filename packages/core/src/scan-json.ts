@@ -96,8 +96,8 @@ export function scanJson(
 }
 
 /**
- * How many values a JSON text has, before it is parsed: 15 MB of brackets become gigabytes of objects. It counts what opens, names
- * or separates values.
+ * How many values a JSON text has, before it is parsed: 15 MB of brackets become gigabytes of objects. It counts what names
+ * or separates values, and an object or array twice, because it takes most memory.
  *
  * @param atMost where it stops: beyond this number
  */
@@ -107,6 +107,8 @@ export function countValues(text: string, atMost: number = Number.POSITIVE_INFIN
     switch (text.charCodeAt(at)) {
       case openBrace:
       case openBracket:
+        values += 2;
+        break;
       case colon:
       case comma:
         values += 1;

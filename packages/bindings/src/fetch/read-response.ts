@@ -83,7 +83,7 @@ export function parseResponseJson(content: Uint8Array | string, maxBytes: number
 
 /** How many values a response may have: each becomes some hundred bytes of objects, and may be one byte of text. */
 export function maxValuesOf(maxBytes: number): number {
-  return Math.max(120_000, maxBytes / 128);
+  return Math.max(120_000, maxBytes / 64);
 }
 
 /**

@@ -163,7 +163,7 @@ describe("createPushReceiver (N-7)", () => {
   it("refuses very many values in few bytes before it builds them", async () => {
     await using receiver = await createPushReceiver();
     using subscription = receiver.open();
-    const body = `{"message":{"messageId":"m","role":"ROLE_AGENT","parts":[{"data":[[]${",[]".repeat(70_000)}]}]}}`;
+    const body = `{"message":{"messageId":"m","role":"ROLE_AGENT","parts":[{"data":[[]${",[]".repeat(100_000)}]}]}}`;
     expect((await send(subscription, { body })).status).toBe(400);
   });
 
