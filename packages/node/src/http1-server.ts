@@ -221,7 +221,7 @@ class Http1Sink implements ResponseSink {
     if (trailer !== undefined) this.writable.addTrailers(toTrailers(trailer));
     if (last === undefined) this.writable.end();
     else this.writable.end(last);
-    if (this.taken) return;
+    if (this.taken && !this.#context.draining) return;
     // Draining began after this head promised to keep the connection.
     this.writable.once("finish", () => {
       if (this.#context.draining) this.#socket.destroySoon();
