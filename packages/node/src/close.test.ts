@@ -1,5 +1,7 @@
 import { once } from "node:events";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { HttpHandler } from "@a2a-connect/bindings";
+import { longestTimerMs } from "@a2a-connect/core/internal";
 import { describe, expect, it } from "vitest";
 import { aborted, createGate, json } from "../test-support/handlers.ts";
 import { callHttp2, openHttp2 } from "../test-support/http2-call.ts";
@@ -8,7 +10,7 @@ import { listen } from "./listen.ts";
 
 const request = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
 
-/** Yields "first", waits for the gate (or the end of the signal) and yields "last". */
+/** Yields "first", waits for the gate (or the end of the signal), yields "last", and ends when the system has taken that. */
 function createTwoPart() {
   const finish = createGate();
   const reasons: unknown[] = [];
@@ -17,6 +19,7 @@ function createTwoPart() {
       yield Buffer.from("first");
       await Promise.race([finish.opened, aborted(signal).then((reason) => reasons.push(reason))]);
       yield Buffer.from("last");
+      await nextTurn();
     }
     return { status: 200, body: body() };
   };
@@ -34,7 +37,7 @@ describe("Listener.close", () => {
     using connection = await openRawConnection(listener.port);
     await connection.write(request);
     await Promise.all([once(stream, "readable"), connection.until("first")]);
-    const closing = listener.close();
+    const closing = listener.close({ graceMs: longestTimerMs, timeoutMs: longestTimerMs }); // nothing is cut
     await wentAway;
     await expect(openRawConnection(listener.port)).rejects.toMatchObject({ code: "ECONNREFUSED" });
     finish.open();
