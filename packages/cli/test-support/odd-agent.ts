@@ -3,7 +3,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 
-/** An agent of somebody else's making, with one task that goes through states, one a GetTask, and a list whose pages have no end. Speaks JSON-RPC. */
+/**
+ * An agent that is not ours: it has one task, which goes through states, one a GetTask, and a list whose pages have no end. It
+ * speaks JSON-RPC.
+ */
 export interface OddAgent extends AsyncDisposable {
   readonly url: string;
   /** Names of the methods that were called. */
