@@ -112,7 +112,7 @@ function report(
         ];
       }),
     },
-    aims: figures.map(({ ours, peer }) => judgeRatio(`list over ${ours.wire}`, 10, ratioOf(ours, peer))),
+    aims: figures.map(({ ours, peer }) => judgeRatio(`list over ${ours.wire}`, 5, ratioOf(ours, peer))),
     measurements: figures.flatMap(({ ours, peer }) => [ours, peer]),
   };
 }

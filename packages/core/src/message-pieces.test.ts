@@ -137,6 +137,32 @@ it("says of listed tasks that they have no artifacts, when these were asked for"
   expect(JSON.parse(text)).toEqual(formatResponse(methods.listTasks, request, response));
 });
 
+it("writes a page of small tasks as one text, and the same again", () => {
+  const tasks = [create(TaskSchema, { id: "one" }), create(TaskSchema, { artifacts: [{ artifactId: "a" }] })];
+  const response = create(ListTasksResponseSchema, { tasks, nextPageToken: "next", totalSize: 7 });
+  for (const includeArtifacts of [true, false, true]) {
+    const request = create(ListTasksRequestSchema, { includeArtifacts });
+    const text = formatAnswer(methods.listTasks, request, response);
+    expect(JSON.parse(String(text))).toEqual(formatResponse(methods.listTasks, request, response));
+  }
+  const none = create(ListTasksResponseSchema);
+  const answer = formatAnswer(methods.listTasks, create(ListTasksRequestSchema), none);
+  expect(JSON.parse(String(answer))).toEqual({ tasks: [], nextPageToken: "", pageSize: 0, totalSize: 0 });
+});
+
+it("encodes a page the same each time, and in steps", () => {
+  const tasks = [create(TaskSchema, { id: "one" }), largeTask("two"), create(TaskSchema)];
+  const response = create(ListTasksResponseSchema, { tasks, nextPageToken: "next", totalSize: 7 });
+  const bytes = toBinary(ListTasksResponseSchema, response);
+  expect(isLarge(response)).toBe(true);
+  for (let time = 0; time < 2; time++) {
+    expect(encodeMessage(ListTasksResponseSchema, response)).toEqual(bytes);
+    const { result } = run(encodeInSteps(ListTasksResponseSchema, response));
+    expect(new Uint8Array(Buffer.concat(result))).toEqual(bytes);
+    expect(isLarge(response)).toBe(true);
+  }
+});
+
 it("calls a message large by its texts, its bytes and the number of its values", () => {
   const of = (init: MessageInitShape<typeof PartSchema>) =>
     create(TaskSchema, { artifacts: [{ parts: [init] }] });

@@ -1,14 +1,14 @@
-import { TaskSchema } from "@a2a-connect/proto";
-import type { DescField, DescMessage, JsonObject, Message } from "@bufbuild/protobuf";
+import { ListTasksResponseSchema, type Task, TaskSchema } from "@a2a-connect/proto";
+import {
+  type DescField,
+  type DescMessage,
+  isMessage,
+  type JsonObject,
+  type Message,
+} from "@bufbuild/protobuf";
 import type { Value } from "@bufbuild/protobuf/wkt";
 import { formatBase64InPieces } from "./base64.ts";
-import {
-  asksForArtifacts,
-  type FieldWriter,
-  fieldWriters,
-  formatMessage,
-  formatResponse,
-} from "./format-json.ts";
+import { asksForArtifacts, type FieldWriter, fieldWriters, formatMessage } from "./format-json.ts";
 import { isLarge } from "./message-weight.ts";
 import type { RpcMethod } from "./methods.ts";
 import { formatJsonInPieces, formatValueInPieces, LazyList, type LazyObject } from "./value-text.ts";
@@ -21,23 +21,30 @@ import { formatJsonInPieces, formatValueInPieces, LazyList, type LazyObject } fr
 /** About the length of one piece, in characters. */
 const pieceLength = 64 * 1024;
 
+/** Characters from which a page of tasks is large. */
+const largeText = 256 * 1024;
+
 /** The JSON text of a large message in pieces of some 64 KiB. Joined, they are the text of `formatMessage`. */
 export function* formatInPieces(desc: DescMessage, message: Message): Generator<string, void> {
-  yield* joinTexts(formatTexts(desc, message, false));
+  yield* joinTexts(formatTexts(desc, message));
 }
 
 /**
  * The JSON text of the answer to a request, in the form of `formatResponse`. A large one comes in pieces, which are
- * made while they are read.
+ * made while they are read. A task in a page is formatted once for as long as it is reachable.
  */
 export function formatAnswer(
   method: RpcMethod,
   request: Message,
   response: Message,
 ): string | Iterable<string> {
+  const { output } = method.desc;
+  if (output === ListTasksResponseSchema) {
+    return joinUpTo(largeText, formatFields(output, response, asksForArtifacts(request)));
+  }
   return isLarge(response)
-    ? joinTexts(formatTexts(method.desc.output, response, asksForArtifacts(request)))
-    : JSON.stringify(formatResponse(method, request, response));
+    ? formatInPieces(output, response)
+    : JSON.stringify(formatMessage(output, response));
 }
 
 /**
@@ -98,22 +105,35 @@ function* joinTexts(texts: Iterable<string>): Generator<string, void> {
   yield joined;
 }
 
-/** @param withArtifacts whether tasks without artifacts say so */
-function* formatTexts(desc: DescMessage, message: Message, withArtifacts: boolean): Generator<string, void> {
+/** One text when that has at most `limit` characters, else all of them in pieces. */
+function joinUpTo(limit: number, texts: Generator<string, void>): string | Iterable<string> {
+  let joined = "";
+  for (let next = texts.next(); next.done !== true; next = texts.next()) {
+    joined += next.value;
+    if (joined.length > limit) return joinTexts(startingWith(joined, texts));
+  }
+  return joined;
+}
+
+function* startingWith(first: string, rest: Iterable<string>): Generator<string, void> {
+  yield first;
+  yield* rest;
+}
+
+function* formatTexts(desc: DescMessage, message: Message): Generator<string, void> {
   if (desc.typeName === "google.protobuf.Value") {
     yield* formatValueInPieces(message as Value, pieceLength); // by the type's name
-    return;
-  }
-  if (desc.typeName === "google.protobuf.Struct") {
+  } else if (desc.typeName === "google.protobuf.Struct") {
     yield* formatJsonInPieces(message as unknown as JsonObject, pieceLength); // protobuf-es keeps it as the JSON object itself
-    return;
+  } else if (isLarge(message, pieceLength)) {
+    yield* formatFields(desc, message, false);
+  } else {
+    yield JSON.stringify(formatMessage(desc, message));
   }
-  if (!isLarge(message, pieceLength)) {
-    const json = formatMessage(desc, message) as JsonObject; // messages of A2A are JSON objects
-    if (withArtifacts && desc === TaskSchema) json["artifacts"] ??= [];
-    yield JSON.stringify(json);
-    return;
-  }
+}
+
+/** @param withArtifacts whether tasks without artifacts say so */
+function* formatFields(desc: DescMessage, message: Message, withArtifacts: boolean): Generator<string, void> {
   let before = "{";
   for (const writer of fieldWriters(desc)) {
     const none = withArtifacts && writer.field === TaskSchema.field.artifacts ? [] : undefined;
@@ -124,6 +144,12 @@ function* formatTexts(desc: DescMessage, message: Message, withArtifacts: boolea
     before = ",";
   }
   yield before === "{" ? "{}" : "}";
+}
+
+function* formatListedTask(task: Task, withArtifacts: boolean): Generator<string, void> {
+  const text = formatOnce(TaskSchema, task);
+  if (typeof text !== "string") yield* formatFields(TaskSchema, task, withArtifacts);
+  else yield withArtifacts && task.artifacts.length === 0 ? `${text.slice(0, -1)},"artifacts":[]}` : text;
 }
 
 function* formatField(
@@ -137,12 +163,12 @@ function* formatField(
     yield* formatBase64InPieces(value);
     yield '"';
   } else if (fieldKind === "message") {
-    yield* formatTexts(field.message, value as Message, withArtifacts); // by its type
+    yield* formatTexts(field.message, value as Message); // by its type
   } else if (fieldKind === "list" && desc !== undefined) {
     let before = "[";
     for (const each of value as readonly Message[]) {
       yield before;
-      yield* formatTexts(desc, each, withArtifacts);
+      yield* isMessage(each, TaskSchema) ? formatListedTask(each, withArtifacts) : formatTexts(desc, each);
       before = ",";
     }
     yield before === "[" ? "[]" : "]";

@@ -11,11 +11,19 @@ export function isLarge(message: Message, limit: number = 256 * 1024): boolean {
   return weigh(message, limit) > limit;
 }
 
-/**
- * A lower bound of an object's weight, as found before. To visit one member of an object with many names costs as much
- * as to visit all.
- */
-const knownWeights = new WeakMap<object, number>();
+interface KnownWeight {
+  readonly weight: number;
+  /** false: a lower bound, because not all of the object was visited. */
+  readonly isExact: boolean;
+}
+
+/** Weights found before. To visit one member of an object with many names costs as much as to visit all. */
+const knownWeights = new WeakMap<object, KnownWeight>();
+
+/** Keeps the size of a message's binary encoding as its weight. The message must not change any more. */
+export function keepWeight(message: Message, bytes: number): void {
+  knownWeights.set(message, { weight: bytes, isExact: true });
+}
 
 /** @returns more than `limit` when the value weighs more: the weight of what was visited until then */
 function weigh(value: unknown, limit: number): number {
@@ -23,9 +31,9 @@ function weigh(value: unknown, limit: number): number {
   if (typeof value !== "object" || value === null) return valueBytes;
   if (value instanceof Uint8Array) return value.length;
   const known = knownWeights.get(value);
-  if (known !== undefined && known > limit) return known;
+  if (known !== undefined && (known.isExact || known.weight > limit)) return known.weight;
   const weight = weighInside(value, limit);
-  if (weight > limit) knownWeights.set(value, weight);
+  if (weight > limit) knownWeights.set(value, { weight, isExact: false });
   return weight;
 }
 

@@ -110,6 +110,17 @@ it.each(filters)("counts once, and lists as before: %o", async (filter) => {
   expect(prepare.mock.calls.filter(([sql]) => sql.includes("count(*)"))).toEqual([]);
 });
 
+it("reads no log of a task that the caller knows", async () => {
+  using database = await openFilled();
+  const isKnown: TaskQuery["isKnown"] = (taskId, { sequence }) => taskId !== "t11" && sequence > 0;
+  const { pages } = listAll(database, undefined, { limit: 12, isKnown });
+  const [page] = pages;
+  expect(page?.tasks.map(({ entries }) => entries.length > 0)).toEqual([true, ...Array(11).fill(false)]);
+  const bare = page?.tasks.map(({ entries, ...rest }) => rest);
+  const read = listAll(database, undefined, { limit: 12 }).pages[0];
+  expect(bare).toEqual(read?.tasks.map(({ entries, ...rest }) => rest));
+});
+
 it("keeps totals while tasks come, change, go and are counted", async () => {
   const file = temporaryFile();
   await createSqliteTaskStore({ file }).close();

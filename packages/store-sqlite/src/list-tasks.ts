@@ -1,10 +1,16 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import { TaskState } from "@a2a-connect/proto";
-import { type ListCursor, type TaskPage, TaskPageBuilder, type TaskQuery } from "@a2a-connect/server/store";
+import {
+  type ListCursor,
+  type TaskPage,
+  TaskPageBuilder,
+  type TaskQuery,
+  type ViewedTask,
+} from "@a2a-connect/server/store";
 import type { Gap } from "./large-values.ts";
 import type { ListTotals } from "./list-totals.ts";
 import { notCompleted, prepareQuery, type Query } from "./schema.ts";
-import { type TaskReader, type TaskRow, taskColumns } from "./task-rows.ts";
+import { type TaskReader, type TaskRow, taskColumns, toBareTask, toTail } from "./task-rows.ts";
 
 /** Answers `TaskStore.list`, a slice of the list in each step; `gaps` as in `TaskReader.task`. */
 export type ListTasks = (query: TaskQuery, gaps: Gap[]) => Generator<void, TaskPage>;
@@ -54,11 +60,19 @@ export function createListTasks(
     return query.all(...conditions.flatMap(({ values }) => values), ...(end?.values ?? [])) as Row[]; // of these columns
   }
 
+  function readRow(row: TaskRow, { view, isKnown }: TaskQuery, gaps: Gap[], maxBytes: number): ViewedTask {
+    return isKnown?.(row.task_id, toTail(row)) === true
+      ? { task: { ...toBareTask(row), snapshot: undefined, entries: [], more: undefined }, cutBytes: 0 }
+      : reader.task(row, view, gaps, maxBytes);
+  }
+
   return function* (query, gaps) {
     const { index, passed, matching } = choosePassage(query);
     const page = new TaskPageBuilder(query);
     const tally = totals.open(query);
     const isKept = tally.isDone;
+    // With nothing to count and nothing to skip, the page is one look into the index.
+    const isDirect = isKept && matching.length === 0;
     let more = false;
     // Without tasks to count, the page begins where it begins, and the first slice is what it may need.
     for (let last = isKept ? query.after : undefined, size = isKept ? minSliceTasks : sliceTasks; ; yield) {
@@ -66,7 +80,9 @@ export function createListTasks(
       const oldest = toCondition("status_timestamp >= ?", query.since);
       const lastOfSlice = { sql: `${newestFirst} limit 1 offset ?`, values: [size - 1] };
       size = sliceTasks;
-      const [end] = select<PlaceRow>("status_timestamp, task_id", index, [...rest, ...oldest], lastOfSlice);
+      const [end] = isDirect
+        ? []
+        : select<PlaceRow>("status_timestamp, task_id", index, [...rest, ...oldest], lastOfSlice);
       last = end && { statusTimestamp: end.status_timestamp, taskId: end.task_id };
       // One of the two bounds: with both, SQLite would search by the earlier one, and pass the same tasks in each step.
       const bound = last === undefined ? oldest : toPlace(">=", last);
@@ -80,7 +96,7 @@ export function createListTasks(
           untilMore,
         )) {
           more ||= page.isFull;
-          if (!more) page.add((bytes) => reader.task(row, query.view, gaps, bytes));
+          if (!more) page.add((bytes) => readRow(row, query, gaps, bytes));
         }
       }
       if (!isKept) {

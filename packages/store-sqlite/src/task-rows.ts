@@ -12,6 +12,7 @@ import {
   openSegment,
   type PlacedEntry,
   type Snapshot,
+  type StoredTask,
   showsArtifacts,
   showsHistory,
   type TaskIndex,
@@ -242,30 +243,19 @@ export function createTaskReader(database: DatabaseSync, values: LargeValues): T
       const cut = { bytes: 0 };
       const placed = viewEntries(placedAfter(row, begin, view, gaps), view, cut);
       const { entries, end, more } = takeLogPage(placed, begin, toTail(row), taskPageLimit, maxBytes);
-      return viewTask(
-        {
-          owner: { tenant: row.tenant, principal: row.principal },
-          taskId: row.task_id,
-          index: toIndex(row),
-          tail: toTail(row),
-          fence: row.fence,
-          snapshot: snapshot && toSnapshot(number, snapshot_sequence, snapshot, view, gaps),
-          entries,
-          more: more ? end : undefined,
-        },
-        view,
-        cut.bytes,
-      );
+      const read = {
+        ...toBareTask(row),
+        snapshot: snapshot && toSnapshot(number, snapshot_sequence, snapshot, view, gaps),
+        entries,
+        more: more ? end : undefined,
+      };
+      return viewTask(read, view, cut.bytes);
     },
 
     weight(row) {
       const { number, snapshot_sequence, snapshot_generation } = row;
       return {
-        owner: { tenant: row.tenant, principal: row.principal },
-        taskId: row.task_id,
-        index: toIndex(row),
-        tail: toTail(row),
-        fence: row.fence,
+        ...toBareTask(row),
         loads: row.loads,
         bytes: bytes.get(number, snapshot_generation, snapshot_sequence, number)?.bytes ?? 0,
       };
@@ -278,6 +268,17 @@ export function createTaskReader(database: DatabaseSync, values: LargeValues): T
     entries(row, after, view, limit, gaps) {
       return takeLogPage(viewEntries(placedAfter(row, after, view, gaps), view), after, toTail(row), limit);
     },
+  };
+}
+
+/** What a row alone says of its task. */
+export function toBareTask(row: TaskRow): Pick<StoredTask, "owner" | "taskId" | "index" | "tail" | "fence"> {
+  return {
+    owner: { tenant: row.tenant, principal: row.principal },
+    taskId: row.task_id,
+    index: toIndex(row),
+    tail: toTail(row),
+    fence: row.fence,
   };
 }
 

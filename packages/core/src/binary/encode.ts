@@ -1,3 +1,4 @@
+import { type Task, TaskSchema } from "@a2a-connect/proto";
 import {
   type DescField,
   type DescMessage,
@@ -11,7 +12,7 @@ import { scalarZeroValue } from "@bufbuild/protobuf/reflect";
 import { WireType } from "@bufbuild/protobuf/wire";
 import { FeatureSet_FieldPresence, type ListValue, type Struct, type Value } from "@bufbuild/protobuf/wkt";
 import { createTable } from "../json-value.ts";
-import { isLarge } from "../message-weight.ts";
+import { isLarge, keepWeight } from "../message-weight.ts";
 import { encodedText, longText } from "./encoded-texts.ts";
 import { blockBytes, Output } from "./output.ts";
 import { compileOnce, isJsonField, isOwnType, type OwnScalar, tags } from "./schema.ts";
@@ -397,8 +398,8 @@ function membersOf(desc: DescMessage): Member[] {
 
 function memberOf(field: DescField): Member {
   const content = field.message === undefined ? undefined : fieldContent(field, field.message);
-  const form = content === undefined ? scalarForm(field) : delimited(content);
   const kind = kindOf(field);
+  const form = content === undefined ? scalarForm(field) : delimited(content);
   const isDelimited = kind === "packed" || kind === "map";
   const wireType = isDelimited ? WireType.LengthDelimited : form.wireType;
   return {
@@ -408,7 +409,8 @@ function memberOf(field: DescField): Member {
     holder: (field.oneof ?? field).localName,
     zero: kind === "implicit" ? scalarZeroValue(field.scalar ?? ScalarType.INT32, false) : undefined,
     tag: ((field.number << 3) | wireType) >>> 0,
-    form: kind === "packed" ? packed(form) : form,
+    form:
+      kind === "packed" ? packed(form) : field.message === TaskSchema && kind === "list" ? once(form) : form,
     content: kind !== "map" && content instanceof OwnContent ? content : undefined,
   };
 }
@@ -443,6 +445,30 @@ function delimited(content: Content): Form {
       const end = out.length;
       content.write(value, out);
       out.varint(out.length - end);
+    },
+  };
+}
+
+const listedTasks = new WeakMap<object, Uint8Array>();
+
+/** A task in a list is encoded once for as long as it is reachable: it no longer changes. */
+function once(form: Form): Form {
+  return {
+    wireType: form.wireType,
+    write(task, out) {
+      if (out.omit !== undefined) {
+        form.write(task, out);
+        return;
+      }
+      const message = task as Task; // by the field's type
+      const known = listedTasks.get(message);
+      const bytes = known ?? encodeMessage(TaskSchema, message);
+      if (known === undefined) {
+        listedTasks.set(message, bytes);
+        keepWeight(message, bytes.length);
+      }
+      out.raw(bytes);
+      out.varint(bytes.length);
     },
   };
 }

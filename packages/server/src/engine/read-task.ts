@@ -12,6 +12,9 @@ import { valueBytes, weighStep, weighValues } from "./weight.ts";
 /** Bytes that are decoded before other calls run. */
 const turnBytes = 128 * 1024;
 
+/** Counts bytes that an answer keeps in memory until the caller has read it; throws when there is no room for them. */
+export type HoldBytes = (bytes: number) => void;
+
 /** What is needed to read a task. */
 export interface TaskSource {
   readonly store: Pick<TaskStore, "entries">;
@@ -42,7 +45,7 @@ export async function readTask(
   { store, clock }: TaskSource,
   stored: StoredTask,
   view: TaskView,
-  hold: (bytes: number) => void = () => {},
+  hold: HoldBytes = () => {},
 ): Promise<LoadedTask> {
   const { snapshot, entries, more, ...rest } = stored;
   const fold = new TaskFold((values) => hold(values * valueBytes));

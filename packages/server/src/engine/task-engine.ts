@@ -1,14 +1,13 @@
 import { nextSlice } from "@a2a-connect/bindings/server";
-import { a2aError, findA2AError, isTerminal } from "@a2a-connect/core";
+import { a2aError, isTerminal } from "@a2a-connect/core";
 import { type Reader, ReadTurns, type SharedBudget } from "@a2a-connect/core/internal";
-import { TaskSchema, TaskState } from "@a2a-connect/proto";
-import { create, type JsonObject } from "@bufbuild/protobuf";
-import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { ConnectError } from "@connectrpc/connect";
+import { TaskState } from "@a2a-connect/proto";
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { ConnectError } from "@connectrpc/connect";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
 import { copyGrant, type Grant } from "../agent/grant.ts";
 import { ServedAgent } from "../agent/served-agent.ts";
-import type { StoredTask, TaskPage, TaskQuery, TaskRef, TaskView } from "../store/task-store.ts";
+import type { StoredTask, TaskQuery, TaskRef, TaskView } from "../store/task-store.ts";
 import { createActiveBytes, createFollowers } from "./capacity/caller-budgets.ts";
 import { ownerShare } from "./capacity/shares.ts";
 import { createJournalCodec } from "./durable/journal-codec.ts";
@@ -17,20 +16,12 @@ import { Executions } from "./executions.ts";
 import { assertEventExists, type Caller, HeldTasks } from "./held-tasks.ts";
 import { EventBudget } from "./live-tail.ts";
 import { LiveTasks } from "./live-tasks.ts";
-import { readTask, type TaskSource, taskNotFound } from "./read-task.ts";
+import { type HoldBytes, readTask, type TaskSource, taskNotFound } from "./read-task.ts";
 import { type SendInput, Sends } from "./sends.ts";
 import type { EndedTaskReader, SeenTask, Sent, TaskHandle } from "./task-handle.ts";
+import { type ListedTasks, TaskLists } from "./task-lists.ts";
 import { TaskReaders } from "./task-readers.ts";
 import { WakeTimers } from "./wake-timers.ts";
-
-/** A page of tasks as the store has it, and as callers may see it. */
-interface ListedTasks {
-  readonly tasks: readonly SeenTask[];
-  readonly page: TaskPage;
-}
-
-/** Counts bytes that an answer keeps in memory until the caller has read it; throws when there is no room for them. */
-export type HoldBytes = (bytes: number) => void;
 
 /** The options of an engine are its context without what the engine adds itself. */
 export type TaskEngineOptions = Omit<
@@ -45,6 +36,7 @@ export type TaskEngineOptions = Omit<
 export class TaskEngine {
   /** Reads tasks for gets and lists: of all of them together one slice is decoded in a turn of the event loop. */
   readonly #reading: TaskSource;
+  readonly #lists: TaskLists;
   readonly #context: EngineContext;
   readonly #tasks: LiveTasks;
   readonly #executions: Executions;
@@ -69,6 +61,7 @@ export class TaskEngine {
     this.#tasks = new LiveTasks(this.#context, active);
     this.#held = new HeldTasks(this.#tasks, this.#followers);
     this.#reading = { store: this.#context.store, clock: { nextTurn: nextSlice } };
+    this.#lists = new TaskLists(this.#context, this.#reading);
     this.#executions = new Executions(this.#context, this.#tasks);
     this.#sends = new Sends(this.#context, this.#tasks, this.#held, this.#executions, active);
   }
@@ -160,30 +153,7 @@ export class TaskEngine {
 
   /** One page of the owner's tasks, folded. @param hold as for `get` */
   list(query: TaskQuery, reader: Reader, hold: HoldBytes): Promise<ListedTasks> {
-    return this.#context.reads.lists.run(reader, () => this.#list(query, hold));
-  }
-
-  async #list(query: TaskQuery, hold: HoldBytes): Promise<ListedTasks> {
-    const page = await this.#context.store.list(query);
-    const tasks: SeenTask[] = [];
-    for (const stored of page.tasks) {
-      try {
-        tasks.push(await this.#see(stored, query.view, hold));
-      } catch (error) {
-        if (!(error instanceof ConnectError)) tasks.push(this.#seeDamaged(stored, error));
-        else if (findA2AError(error)?.reason !== "TASK_NOT_FOUND") throw error; // it may have expired meanwhile
-      }
-    }
-    return { tasks, page };
-  }
-
-  /** The facts about a task in the store's index, so that one damaged log does not fail the caller's whole list. */
-  #seeDamaged({ taskId, index, tail }: StoredTask, error: unknown): SeenTask {
-    const message = "a task cannot be read: its list shows it without its history and artifacts";
-    this.#context.log({ level: "error", message, taskId, error });
-    const { contextId, state, statusTimestamp } = index;
-    const status = { state, timestamp: timestampFromMs(statusTimestamp) };
-    return { task: create(TaskSchema, { id: taskId, contextId, status }), generation: tail.generation };
+    return this.#context.reads.lists.run(reader, () => this.#lists.page(query, hold));
   }
 
   /**

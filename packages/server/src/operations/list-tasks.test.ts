@@ -123,6 +123,64 @@ describe("ListTasks", () => {
     expect((await client.listTasks({})).tasks.map(({ id }) => id)).toEqual([one.id]);
   });
 
+  it.each([
+    ["with its history", {}],
+    ["without", { historyLength: 0 }],
+    ["with artifacts", { includeArtifacts: true }],
+    ["with artifacts alone", { includeArtifacts: true, historyLength: 0 }],
+  ] as const)("reads a task that it has shown only when it has changed (%s)", async (_, request) => {
+    const store = createMemoryTaskStore();
+    let known: readonly boolean[] = [];
+    const list: TaskStore["list"] = async (query) => {
+      const page = await store.list(query);
+      known = page.tasks.map(({ taskId, tail }) => query.isKnown?.(taskId, tail) === true);
+      const withoutLog = { snapshot: undefined, entries: [] };
+      const tasks = page.tasks.map((task, at) => (known[at] === true ? { ...task, ...withoutLog } : task));
+      return { ...page, tasks };
+    };
+    const { send, client } = await harnessWith(0, 1, { ...store, list });
+    await send("1");
+    const waiting = await send("ask");
+    const shown = async () => {
+      const { tasks } = await client.listTasks(request);
+      return { tasks, known };
+    };
+    const first = await shown();
+    expect(first.known).toEqual([false, false]);
+    expect(await shown()).toEqual({ tasks: first.tasks, known: [true, true] });
+    await send("2", { taskId: waiting.id });
+    const changed = await shown();
+    expect(changed.known).toEqual([false, true]);
+    expect(changed.tasks[1]).toEqual(first.tasks[1]);
+    const whole = await client.getTask({ id: waiting.id });
+    const { includeArtifacts, historyLength } = {
+      includeArtifacts: false,
+      historyLength: undefined,
+      ...request,
+    };
+    expect(changed.tasks[0]).toEqual({
+      ...whole,
+      artifacts: includeArtifacts ? whole.artifacts : [],
+      history: historyLength === 0 ? [] : whole.history,
+    });
+    expect(await shown()).toEqual({ tasks: changed.tasks, known: [true, true] });
+  });
+
+  it("reads a large task each time, because it keeps small ones only", async () => {
+    const store = createMemoryTaskStore();
+    const known: boolean[] = [];
+    const list: TaskStore["list"] = async (query) => {
+      const page = await store.list(query);
+      for (const { taskId, tail } of page.tasks) known.push(query.isKnown?.(taskId, tail) === true);
+      return page;
+    };
+    const { send, client } = await harnessWith(0, 1, { ...store, list });
+    await send("x".repeat(10_000));
+    const { tasks } = await client.listTasks({});
+    expect((await client.listTasks({})).tasks).toEqual(tasks);
+    expect(known).toEqual([false, false]);
+  });
+
   describe("page tokens (A-48)", () => {
     const isRefused = { code: Code.InvalidArgument, rawMessage: expect.stringContaining("pageToken") };
 
@@ -143,7 +201,7 @@ describe("ListTasks", () => {
       }
     });
 
-    it("refuses one of somebody else or for other filters, and takes another page size", async () => {
+    it("refuses one of another caller or for other filters, and takes another page size", async () => {
       const { client, clientOf } = await harnessWith(6);
       const { nextPageToken: pageToken } = await client.listTasks({ pageSize: 2, contextId: "c0" });
       expect((await client.listTasks({ pageSize: 1, contextId: "c0", pageToken })).tasks).toHaveLength(1);

@@ -11,7 +11,7 @@ import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import { shareOf } from "../engine/capacity/shares.ts";
 import type { CallDetails } from "../engine/command.ts";
 import type { Caller } from "../engine/held-tasks.ts";
-import type { HoldBytes } from "../engine/task-engine.ts";
+import type { HoldBytes } from "../engine/read-task.ts";
 import type { Owner } from "../store/task-store.ts";
 
 /** The implementation of one RPC: translates and delegates. Gates have let the call pass. */

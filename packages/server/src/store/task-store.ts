@@ -268,6 +268,8 @@ export interface TaskQuery {
    */
   readonly maxBytes: number;
   readonly view: TaskView;
+  /** Whether the caller has this view of the task whose log ends there. The store may leave out its snapshot and entries. */
+  readonly isKnown?: ((taskId: string, tail: LogTail) => boolean) | undefined;
 }
 
 /** One page of a list. */

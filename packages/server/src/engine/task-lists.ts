@@ -1,0 +1,92 @@
+import { findA2AError } from "@a2a-connect/core";
+import { RecentMap } from "@a2a-connect/core/internal";
+import { TaskSchema } from "@a2a-connect/proto";
+import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { ConnectError } from "@connectrpc/connect";
+import type { LogTail, StoredTask, TaskPage, TaskQuery, TaskStore, TaskView } from "../store/task-store.ts";
+import type { EngineContext } from "./engine-context.ts";
+import { type HoldBytes, type LoadedTask, readTask, type TaskSource } from "./read-task.ts";
+import type { SeenTask } from "./task-handle.ts";
+
+/** A page of tasks as the store has it, and as callers may see it. */
+export interface ListedTasks {
+  readonly tasks: readonly SeenTask[];
+  readonly page: TaskPage;
+}
+
+/** Tasks that are kept, each of at most this weight. */
+const maxKeptTasks = 500;
+const maxKeptBytes = 8 * 1024;
+
+interface KeptTask {
+  readonly sequence: number;
+  readonly seen: SeenTask;
+}
+
+/**
+ * Reads pages of tasks. It keeps the small tasks that it has read last: callers ask for the newest page again and again, and most
+ * tasks in it are as they were. A kept task is the same object each time, so it is also encoded once.
+ */
+export class TaskLists {
+  readonly #store: Pick<TaskStore, "list">;
+  readonly #source: TaskSource;
+  readonly #log: EngineContext["log"];
+  /** By id and view. */
+  readonly #kept = new RecentMap<string, KeptTask>(maxKeptTasks);
+
+  constructor({ store, log }: Pick<EngineContext, "store" | "log">, source: TaskSource) {
+    this.#store = store;
+    this.#log = log;
+    this.#source = source;
+  }
+
+  /** @param hold gets the number of bytes that a task takes in memory; may throw */
+  async page(query: Omit<TaskQuery, "isKnown">, hold: HoldBytes): Promise<ListedTasks> {
+    const known = new Map<string, KeptTask>(); // a list that runs meanwhile may put others in their place
+    const isKnown = (taskId: string, { sequence }: LogTail): boolean => {
+      const kept = this.#kept.get(keyOf(taskId, query.view));
+      if (kept?.sequence !== sequence) return false;
+      known.set(taskId, kept);
+      return true;
+    };
+    const page = await this.#store.list({ ...query, isKnown });
+    const tasks: SeenTask[] = [];
+    for (const stored of page.tasks) {
+      try {
+        const kept = known.get(stored.taskId);
+        const isCurrent = kept?.sequence === stored.tail.sequence;
+        tasks.push(isCurrent ? kept.seen : await this.#read(stored, query.view, hold));
+      } catch (error) {
+        if (!(error instanceof ConnectError)) tasks.push(this.#seeDamaged(stored, error));
+        else if (findA2AError(error)?.reason !== "TASK_NOT_FOUND") throw error; // it may have expired meanwhile
+      }
+    }
+    return { tasks, page };
+  }
+
+  async #read(stored: StoredTask, view: TaskView, hold: HoldBytes): Promise<SeenTask> {
+    const loaded = await readTask(this.#source, stored, view, hold);
+    const { taskId, tail } = stored;
+    const seen = { task: loaded.task, generation: tail.generation };
+    if (weigh(loaded) <= maxKeptBytes) this.#kept.set(keyOf(taskId, view), { sequence: tail.sequence, seen });
+    return seen;
+  }
+
+  /** The facts about a task in the store's index, so that one damaged log does not fail the caller's whole list. */
+  #seeDamaged({ taskId, index, tail }: StoredTask, error: unknown): SeenTask {
+    const message = "a task cannot be read: its list shows it without its history and artifacts";
+    this.#log({ level: "error", message, taskId, error });
+    const { contextId, state, statusTimestamp } = index;
+    const status = { state, timestamp: timestampFromMs(statusTimestamp) };
+    return { task: create(TaskSchema, { id: taskId, contextId, status }), generation: tail.generation };
+  }
+}
+
+function keyOf(taskId: string, view: TaskView): string {
+  return `${view} ${taskId}`;
+}
+
+function weigh({ headBytes, artifactBytes }: LoadedTask): number {
+  return [...artifactBytes.values()].reduce((sum, bytes) => sum + bytes, headBytes);
+}
