@@ -4,8 +4,8 @@ import { RunTimeoutError } from "@a2a-connect/client";
 import { systemClock } from "@a2a-connect/client/internal";
 import { TaskState } from "@a2a-connect/proto";
 import { wires } from "@a2a-connect/testing";
-import { afterEach, describe, expect, it, vi } from "vitest";
-import { failureOf, rejectedWith } from "../../packages/client/test-support/outcomes.ts";
+import { describe, expect, it } from "vitest";
+import { rejectedWith } from "../../packages/client/test-support/outcomes.ts";
 import { meetPeer } from "../conformance/client/every-operation.ts";
 import { statusEvent, taskEvent, taskId } from "../conformance/client/peer.ts";
 import { createManualClock } from "./client-clocks.ts";
@@ -15,49 +15,6 @@ import { watchRejections } from "./watch-rejections.ts";
 watchRejections();
 
 const dayMs = 24 * 60 * 60 * 1_000;
-
-describe("the platform's clock", () => {
-  afterEach(() => {
-    vi.useRealTimers();
-  });
-
-  it.each([
-    ["a day", dayMs],
-    ["the longest timer that there is", 2 ** 31 - 1],
-    ["a little more", 2 ** 31],
-    ["two such timers", 2 * (2 ** 31 - 1)],
-    ["a quarter of a year", 90 * dayMs],
-  ])("sleeps for %s, neither more nor less", async (_, ms) => {
-    vi.useFakeTimers();
-    let over = false;
-    const sleep = systemClock.sleep(ms).then(() => {
-      over = true;
-    });
-    await vi.advanceTimersByTimeAsync(ms - 1);
-    expect(over).toBe(false);
-    await vi.advanceTimersByTimeAsync(1);
-    expect(over).toBe(true);
-    await sleep;
-  });
-
-  it("sleeps for ever, until it is woken", async () => {
-    vi.useFakeTimers();
-    const controller = new AbortController();
-    const sleep = failureOf(systemClock.sleep(Number.POSITIVE_INFINITY, controller.signal));
-    await vi.advanceTimersByTimeAsync(400 * dayMs);
-    controller.abort(new Error("good morning"));
-    expect(await sleep).toMatchObject({ message: "good morning" });
-    expect(vi.getTimerCount()).toBe(0);
-  });
-
-  it.each([30 * dayMs, Number.POSITIVE_INFINITY])(
-    "sleeps for no time when it is aborted already: %d ms",
-    async (ms) => {
-      const reason = new Error("no");
-      expect(await failureOf(systemClock.sleep(ms, AbortSignal.abort(reason)))).toBe(reason);
-    },
-  );
-});
 
 describe.each(wires)("over %s", { timeout: 5_000 }, (wire) => {
   it.each([

@@ -1,5 +1,5 @@
 import { methods, type RpcMethod } from "@a2a-connect/core";
-import { answerBudgetKey, callerKey, forwardedUrlKey } from "@a2a-connect/core/internal";
+import { answerLimitsKey, callerKey, forwardedUrlKey } from "@a2a-connect/core/internal";
 import {
   create,
   type DescMethod,
@@ -46,7 +46,7 @@ export interface StreamMethod {
 export type BoundMethod = UnaryMethod | StreamMethod;
 
 /** One operation of A2AService with its implementation. */
-export interface Operation<Bound extends BoundMethod = BoundMethod> {
+export interface BoundOperation<Bound extends BoundMethod = BoundMethod> {
   readonly method: RpcMethod;
   readonly bound: Bound;
   /** For callers who write another version: the method that is called, and their header as it is read. Default as it is. */
@@ -54,7 +54,10 @@ export interface Operation<Bound extends BoundMethod = BoundMethod> {
 }
 
 /** The operations that a service implements. */
-export function bindOperations(spec: ServiceImplSpec, interceptors: readonly Interceptor[]): Operation[] {
+export function bindOperations(
+  spec: ServiceImplSpec,
+  interceptors: readonly Interceptor[],
+): BoundOperation[] {
   return Object.values(methods).flatMap((method) => {
     const implementation = spec.methods[method.localName];
     return implementation === undefined ? [] : [{ method, bound: bindMethod(implementation, interceptors) }];
@@ -101,7 +104,8 @@ function callUnary(spec: UnarySpec, interceptors: readonly Interceptor[]): Unary
         : await invokeUnaryImplementation(spec, withOwnFields(context), request, list);
     } finally {
       // Thousands of calls may have waited for the same event: their answers, or errors, are not all made at once.
-      const turn = context.values.get(answerBudgetKey).answerTurn?.();
+      // In Node this is `NodeRequest.answerTurn`.
+      const turn = context.values.get(answerLimitsKey).answerTurn?.();
       if (turn !== undefined) await turn;
     }
   };
@@ -187,7 +191,7 @@ export class CallContext implements HandlerContext {
     // The request is not read before code asks for it.
     this.values.set(callerKey, request);
     if (request.hold !== undefined) {
-      this.values.set(answerBudgetKey, request);
+      this.values.set(answerLimitsKey, request);
     }
     if (request.trustsProxies === true || request.mount !== undefined) {
       this.values.set(forwardedUrlKey, request);

@@ -93,7 +93,7 @@ export interface AnswerBudget {
 }
 
 /** The limits for the answer to this call; none by default. */
-export const answerBudgetKey: ContextKey<AnswerBudget> = createContextKey<AnswerBudget>(
+export const answerLimitsKey: ContextKey<AnswerBudget> = createContextKey<AnswerBudget>(
   {},
   { description: "a2a answer budget" },
 );

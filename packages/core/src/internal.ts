@@ -24,7 +24,7 @@ export { DecodeError, type DecodeOptions } from "./binary/input.ts";
 export { bindHttpRequest, type HttpRequestParts, httpRequestParts, isQueryField } from "./bind-request.ts";
 export type { CallCredentials, CredentialCall, CredentialSource } from "./call-credentials.ts";
 export {
-  answerBudgetKey,
+  answerLimitsKey,
   type ClientCertificate,
   callerKey,
   extensionsKey,

@@ -37,8 +37,8 @@ class CallerShare extends Share {
   }
 }
 
-/** The bodies of one connection. */
-export class BodyAccount extends Share {
+/** A connection and its caller, and the bytes of its bodies. Limits that are shared out by caller or connection go by it, too. */
+export class ConnectionAccount extends Share {
   /** The caller's address. Several connections may have the same. */
   readonly caller: CallerShare;
 
@@ -57,7 +57,7 @@ export class BodyAccount extends Share {
  */
 export class BodyBudget {
   readonly #limits: Pick<ListenLimits, "maxBodyBytesPerConnection" | "maxTotalBodyBytes">;
-  readonly #accounts = new WeakMap<EventEmitter, BodyAccount>();
+  readonly #accounts = new WeakMap<EventEmitter, ConnectionAccount>();
   readonly #callers = new Map<string, CallerShare>();
   #held = 0;
 
@@ -71,17 +71,17 @@ export class BodyBudget {
   }
 
   /** @param remoteAddress asked once for each connection */
-  accountOf(connection: EventEmitter, remoteAddress: () => string | undefined): BodyAccount {
+  accountOf(connection: EventEmitter, remoteAddress: () => string | undefined): ConnectionAccount {
     let account = this.#accounts.get(connection);
     if (account === undefined) {
-      account = new BodyAccount(this.#join(connection, callerAt(remoteAddress())));
+      account = new ConnectionAccount(this.#join(connection, callerAt(remoteAddress())));
       this.#accounts.set(connection, account);
     }
     return account;
   }
 
   /** The body has this many bytes more. May refuse bodies, this one too. */
-  add(account: BodyAccount, body: BudgetedBody, bytes: number): void {
+  add(account: ConnectionAccount, body: BudgetedBody, bytes: number): void {
     const { maxBodyBytesPerConnection, maxTotalBodyBytes } = this.#limits;
     this.offer(account, body);
     this.#change(account, bytes);
@@ -96,24 +96,24 @@ export class BodyBudget {
   }
 
   /** The body can be refused (again). */
-  offer(account: BodyAccount, body: BudgetedBody): void {
+  offer(account: ConnectionAccount, body: BudgetedBody): void {
     account.refusable.add(body);
     account.caller.refusable.add(body);
   }
 
   /** A message is being made of the body: it keeps its bytes, and cannot be refused any more. */
-  keep(account: BodyAccount, body: BudgetedBody): void {
+  keep(account: ConnectionAccount, body: BudgetedBody): void {
     account.refusable.delete(body);
     account.caller.refusable.delete(body);
   }
 
   /** The body's bytes are free again. */
-  remove(account: BodyAccount, body: BudgetedBody, bytes: number): void {
+  remove(account: ConnectionAccount, body: BudgetedBody, bytes: number): void {
     this.keep(account, body);
     this.#change(account, -bytes);
   }
 
-  #change(account: BodyAccount, bytes: number): void {
+  #change(account: ConnectionAccount, bytes: number): void {
     account.held += bytes;
     account.caller.held += bytes;
     this.#held += bytes;

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { Arrivals } from "./arrivals.ts";
-import type { BodyAccount } from "./body-budget.ts";
+import type { ConnectionAccount } from "./body-budget.ts";
 import { Starts } from "./starts.ts";
 
 /** How long handshakes may work in one turn of the event loop, in milliseconds; half of it those of one address. */
@@ -46,7 +46,7 @@ export class Handshakes {
   }
 
   /** @param begin begins TLS; its first flight has arrived */
-  async begin(account: BodyAccount, socket: Socket, begin: () => void): Promise<void> {
+  async begin(account: ConnectionAccount, socket: Socket, begin: () => void): Promise<void> {
     const { caller } = account;
     socket.on("error", () => undefined); // while it waits it has no other listener
     await this.#starts.turn(account);
@@ -57,7 +57,7 @@ export class Handshakes {
   }
 
   /** TLS tells a key. */
-  countKey({ caller }: BodyAccount, line: Buffer, socket: TLSSocket): void {
+  countKey({ caller }: ConnectionAccount, line: Buffer, socket: TLSSocket): void {
     const label = line.toString("latin1", 0, line.indexOf(" "));
     if (label === "CLIENT_TRAFFIC_SECRET_N") this.#countNewKey(caller, socket);
     else if (/^(?:CLIENT_RANDOM|SERVER_HANDSHAKE)/.test(label)) this.#countWork(caller); // TLS 1.3 tells further ones

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
 import type { HttpBody, HttpRequest } from "@a2a-connect/bindings";
 import type { Holding } from "@a2a-connect/core/internal";
-import type { BodyAccount } from "./body-budget.ts";
+import type { ConnectionAccount } from "./body-budget.ts";
 import type { ReadCallerNetwork } from "./caller-network.ts";
 import { readClientCertificate } from "./client-certificate.ts";
 import type { ReadForwardedUrl } from "./forwarded-url.ts";
@@ -81,7 +81,7 @@ export interface RequestParts {
   readonly body: HttpBody;
   readonly call: CallSignal;
   readonly held: Holding;
-  readonly account: BodyAccount;
+  readonly account: ConnectionAccount;
 }
 
 /** Node's request in the form for handlers. Header and signal are made when code first reads them. */
@@ -97,7 +97,7 @@ export class NodeRequest implements HttpRequest {
   readonly #rawFields: readonly string[];
   readonly #call: CallSignal;
   readonly #held: Holding;
-  readonly #account: BodyAccount;
+  readonly #account: ConnectionAccount;
   readonly #socket: Connection | undefined;
   /** Null: no code has read it yet. */
   #forwardedUrl: string | null | undefined = null;

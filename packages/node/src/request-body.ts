@@ -3,7 +3,7 @@ import type { HttpBody } from "@a2a-connect/bindings";
 import { bodyTooLarge } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Arrivals } from "./arrivals.ts";
-import type { BodyAccount, BodyBudget, BudgetedBody } from "./body-budget.ts";
+import type { BodyBudget, BudgetedBody, ConnectionAccount } from "./body-budget.ts";
 import { type BodyTurns, type Turn, takeTurn } from "./turns.ts";
 
 /** What is known about a request body before its first byte, and what it shares with others. */
@@ -14,7 +14,7 @@ export interface RequestBodyOptions {
   readonly timeoutMs?: number | undefined;
   readonly budget: BodyBudget;
   /** The connection's part of the budget. */
-  readonly account: BodyAccount;
+  readonly account: ConnectionAccount;
   readonly turns: BodyTurns;
   /** Counts its pieces, whether they are wanted or not. */
   readonly arrivals: Arrivals;

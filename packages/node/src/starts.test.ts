@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { type BodyAccount, BodyBudget } from "./body-budget.ts";
+import { BodyBudget, type ConnectionAccount } from "./body-budget.ts";
 import { Starts } from "./starts.ts";
 
 it("lets 64 requests begin in a turn of the event loop, whichever connections they came over", async () => {
@@ -34,7 +34,7 @@ it("lets callers begin in turns, and so the connections of one", async () => {
 
 const budget = new BodyBudget({ maxBodyBytesPerConnection: 1, maxTotalBodyBytes: 1 });
 
-function createConnection(address: string): BodyAccount {
+function createConnection(address: string): ConnectionAccount {
   return budget.accountOf(new EventEmitter(), () => address);
 }
 
@@ -55,7 +55,7 @@ function createAsker() {
     slow: (ms: number) => {
       tookMs = ms;
     },
-    ask: (connection: BodyAccount, requests: number, name = "") => {
+    ask: (connection: ConnectionAccount, requests: number, name = "") => {
       for (let request = 0; request < requests; request += 1) {
         const turn = starts.turn(connection);
         if (turn === undefined) begin(name);

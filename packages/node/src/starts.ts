@@ -1,4 +1,4 @@
-import type { BodyAccount } from "./body-budget.ts";
+import type { ConnectionAccount } from "./body-budget.ts";
 
 /** How long requests may begin in one turn; then the others wait for the next. */
 const longTurnMs = 10;
@@ -9,13 +9,13 @@ const longTurnMs = 10;
  * other caller would have a turn. Callers take turns, and so do the connections of one caller.
  *
  * Two bounds are needed: HTTP/2 makes a body and its listeners for a request before the port counts its bytes and lets it
- * begin, and the port's bound is over all connections. The bound of HTTP/1.1 (`fewAtATime`) is another one, of those that run.
+ * begin, and the port's bound is over all connections. The bound of HTTP/1.1 (`maxAtATime` of `Pipeline`) is another one, of those that run.
  */
 export class Starts {
   readonly #maxInATurn: number;
   readonly #now: () => number;
   /** What waits, by caller and connection; whose turn is next comes first. */
-  readonly #waiting = new Map<object, Map<BodyAccount, (() => void)[]>>();
+  readonly #waiting = new Map<object, Map<ConnectionAccount, (() => void)[]>>();
   #begun = 0;
   /** When the first request of this turn was begun. */
   #beganAt = 0;
@@ -27,7 +27,7 @@ export class Starts {
   }
 
   /** @returns undefined: the request may begin at once */
-  turn(connection: BodyAccount): Promise<void> | undefined {
+  turn(connection: ConnectionAccount): Promise<void> | undefined {
     if (this.#waiting.size === 0 && this.#hasRoom()) {
       this.#count();
       return undefined;
@@ -60,9 +60,9 @@ export class Starts {
     queueMicrotask(() => process.nextTick(() => this.#beginNext()));
   }
 
-  #wait(connection: BodyAccount, begin: () => void): void {
+  #wait(connection: ConnectionAccount, begin: () => void): void {
     const { caller } = connection;
-    const connections = this.#waiting.get(caller) ?? new Map<BodyAccount, (() => void)[]>();
+    const connections = this.#waiting.get(caller) ?? new Map<ConnectionAccount, (() => void)[]>();
     this.#waiting.set(caller, connections);
     const begins = connections.get(connection);
     if (begins === undefined) connections.set(connection, [begin]);

@@ -91,7 +91,7 @@ export interface AgentServer {
 }
 
 /**
- * Puts an agent, a store and the wires together (docs/architecture.md, "One call through the house").
+ * Puts an agent, a store and the wires together (docs/architecture.md, "The path of a call").
  *
  * @throws Error when an option contradicts another, such as a public URL that is none
  */

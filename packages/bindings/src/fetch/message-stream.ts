@@ -40,7 +40,7 @@ export interface ReadyMessages<T> extends AsyncIterator<T, void> {
 
 /**
  * The messages in the server-sent events of a response. This is no generator, because each one between the socket and the
- * caller costs every event; the client's `observe` is the only one.
+ * caller costs every event; the client's `observe` is the only one, unless there are interceptors.
  *
  * It rejects with a ConnectError: Internal for an event that is not JSON, or no message of the type; Unavailable when the
  * connection breaks; the server's own error, when an event is one.

@@ -5,7 +5,7 @@ import { Code, ConnectError, type ServiceImplSpec } from "@connectrpc/connect";
 import { type BodyRefusal, unsupportedMediaType } from "../body.ts";
 import { addErrorHeaders, explainFailure } from "../failure.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "../http.ts";
-import { type BoundMethod, bindOperations, CallContext, type Operation } from "../invoke.ts";
+import { type BoundMethod, type BoundOperation, bindOperations, CallContext } from "../invoke.ts";
 import { type JsonOverflow, readJson, refuseValues } from "../json/read-json.ts";
 import { respondJson } from "../json/respond-json.ts";
 import { asksForOlder, refuseOlderMethod } from "../older-protocol.ts";
@@ -108,7 +108,7 @@ interface JsonRpcCall {
   error(error: ConnectError): JsonRpcError;
 }
 
-function currentCall({ method, bound }: Operation): JsonRpcCall {
+function currentCall({ method, bound }: BoundOperation): JsonRpcCall {
   const { input, output } = method.desc;
   return {
     bound,

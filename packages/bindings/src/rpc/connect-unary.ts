@@ -12,7 +12,7 @@ import {
 import { readBody, unlessRefused } from "../body.ts";
 import { explainFailure } from "../failure.ts";
 import type { HttpRequest, HttpResponse } from "../http.ts";
-import type { Operation, UnaryMethod } from "../invoke.ts";
+import type { BoundOperation, UnaryMethod } from "../invoke.ts";
 import { encodeBody, isPieces } from "../large-answer.ts";
 import type { BindingSettings } from "../options.ts";
 import { jsonCodec, protoCodec } from "./codec.ts";
@@ -43,7 +43,7 @@ const headers: CallHeaders = {
 };
 
 async function answer(
-  operation: Operation<UnaryMethod>,
+  operation: BoundOperation<UnaryMethod>,
   codec: Codec,
   request: HttpRequest,
   settings: BindingSettings,

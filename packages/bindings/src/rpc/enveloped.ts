@@ -4,7 +4,7 @@ import type { ConnectError } from "@connectrpc/connect";
 import { encodeEnvelope } from "@connectrpc/connect/protocol";
 import { explainFailure } from "../failure.ts";
 import type { HttpRequest, HttpResponse } from "../http.ts";
-import type { Operation } from "../invoke.ts";
+import type { BoundOperation } from "../invoke.ts";
 import { collectInTurns, isPieces, toBody } from "../large-answer.ts";
 import { openStream } from "../open-stream.ts";
 import type { BindingSettings } from "../options.ts";
@@ -51,7 +51,7 @@ type EncodedResponse = Uint8Array | readonly Uint8Array[];
 /** One call, with the way in which its response's messages are written. */
 class EnvelopedCall implements StreamFormat {
   readonly #protocol: EnvelopedProtocol;
-  readonly #operation: Operation;
+  readonly #operation: BoundOperation;
   readonly #codec: Codec;
   readonly #request: HttpRequest;
   readonly #settings: BindingSettings;
@@ -59,7 +59,7 @@ class EnvelopedCall implements StreamFormat {
 
   constructor(
     protocol: EnvelopedProtocol,
-    operation: Operation,
+    operation: BoundOperation,
     codec: Codec,
     request: HttpRequest,
     settings: BindingSettings,

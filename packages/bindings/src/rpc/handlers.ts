@@ -1,6 +1,6 @@
 import type { ConnectRouter, ServiceImplSpec } from "@connectrpc/connect";
 import type { HttpHandler } from "../http.ts";
-import { type BoundMethod, bindOperations, type Operation } from "../invoke.ts";
+import { type BoundMethod, type BoundOperation, bindOperations } from "../invoke.ts";
 import { type BindingOptions, type BindingSettings, resolveOptions } from "../options.ts";
 import { bindProtoOperations } from "../v03/proto-calls.ts";
 import { serveOnConnect } from "./connect-services.ts";
@@ -40,7 +40,7 @@ export function createRpcHandlers(
 }
 
 function serve<Bound extends BoundMethod>(
-  operation: Operation<Bound>,
+  operation: BoundOperation<Bound>,
   protocols: readonly RpcProtocol<Bound>[],
   settings: BindingSettings,
 ): HttpHandler {

@@ -2,7 +2,7 @@ import type { ConnectError } from "@connectrpc/connect";
 import { type Compression, compressionNegotiate } from "@connectrpc/connect/protocol";
 import { Deadline, deadlineExceeded } from "../deadline.ts";
 import type { HttpRequest } from "../http.ts";
-import { CallContext, type Operation } from "../invoke.ts";
+import { type BoundOperation, CallContext } from "../invoke.ts";
 import type { BindingSettings, Wire } from "../options.ts";
 
 /** The caller's time limit for the call. */
@@ -38,7 +38,7 @@ export interface OpenCall {
 /** Begins a call: its compressions, its deadline, its context. */
 export function openCall(
   headers: CallHeaders,
-  { bound, current }: Pick<Operation, "bound" | "current">,
+  { bound, current }: Pick<BoundOperation, "bound" | "current">,
   request: HttpRequest,
   { compressions, timer }: Pick<BindingSettings, "compressions" | "timer">,
 ): OpenCall {

@@ -1,6 +1,6 @@
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import type { HttpRequest, HttpResponse } from "../http.ts";
-import type { BoundMethod, Operation } from "../invoke.ts";
+import type { BoundMethod, BoundOperation } from "../invoke.ts";
 import type { BindingSettings } from "../options.ts";
 
 /** How gRPC, gRPC-Web and Connect encode a message. */
@@ -18,7 +18,7 @@ export interface Codec {
    * slices, or each made when it is asked for.
    */
   encodeResponse(
-    operation: Operation,
+    operation: BoundOperation,
     request: Message,
     response: Message,
   ): Uint8Array | string | Iterable<Uint8Array> | Promise<readonly Uint8Array[]>;
@@ -38,7 +38,7 @@ export interface RpcProtocol<Bound extends BoundMethod = BoundMethod> {
   findCodec(contentType: string): Codec | undefined;
   /** Answers a POST. Every failure is an answer in this protocol, too. */
   answer(
-    operation: Operation<Bound>,
+    operation: BoundOperation<Bound>,
     codec: Codec,
     request: HttpRequest,
     settings: BindingSettings,

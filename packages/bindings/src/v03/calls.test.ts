@@ -3,7 +3,7 @@ import { type StreamResponse, StreamResponseSchema, TaskSchema, TaskState } from
 import { create } from "@bufbuild/protobuf";
 import { createHandlerContext } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import type { Operation } from "../invoke.ts";
+import type { BoundOperation } from "../invoke.ts";
 import { bindOlderCalls } from "./calls.ts";
 import { createForms } from "./forms.ts";
 
@@ -22,7 +22,7 @@ describe("a stream of a task that has ended", () => {
       }
       return undefined;
     }
-    const operations: Operation[] = [
+    const operations: BoundOperation[] = [
       {
         method: methods.getTask,
         bound: {

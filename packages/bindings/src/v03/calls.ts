@@ -32,7 +32,7 @@ import {
 } from "@a2a-connect/proto";
 import { create, equals, type Message, type MessageInitShape } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
-import type { BoundMethod, Operation, StreamMethod, UnaryMethod } from "../invoke.ts";
+import type { BoundMethod, BoundOperation, StreamMethod, UnaryMethod } from "../invoke.ts";
 import { type Form, same } from "./form.ts";
 import type { Forms } from "./forms.ts";
 import { type OlderMethod, olderExtensionsHeader, olderMethods } from "./methods.ts";
@@ -55,7 +55,7 @@ export interface OlderCall {
 }
 
 /** The operations that older versions have. */
-export function bindOlderCalls(operations: readonly Operation[], forms: Forms): readonly OlderCall[] {
+export function bindOlderCalls(operations: readonly BoundOperation[], forms: Forms): readonly OlderCall[] {
   const byName = new Map(operations.map((operation) => [operation.method.localName, operation]));
   const bounds: Bounds = (name) => byName.get(name)?.bound;
   return olderMethods.flatMap((older) => {
@@ -68,7 +68,7 @@ type Bounds = (name: MethodLocalName) => BoundMethod | undefined;
 
 function bindOlderCall(
   { name, rpc, request, response }: OlderMethod,
-  { method, bound }: Operation,
+  { method, bound }: BoundOperation,
   bounds: Bounds,
   forms: Forms,
 ): OlderCall {

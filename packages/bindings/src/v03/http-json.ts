@@ -11,7 +11,7 @@ import { type BodyRefusal, unsupportedMediaType } from "../body.ts";
 import { addErrorHeaders, explainFailure } from "../failure.ts";
 import type { HttpRequest, HttpResponse } from "../http.ts";
 import type { ErrorInit, HttpForm } from "../http-json/form.ts";
-import { CallContext, type Operation } from "../invoke.ts";
+import { type BoundOperation, CallContext } from "../invoke.ts";
 import { readJson } from "../json/read-json.ts";
 import { respondJson } from "../json/respond-json.ts";
 import { toOlderError } from "../jsonrpc/response.ts";
@@ -27,7 +27,10 @@ const mediaType = "application/json";
  * The HTTP+JSON binding of 0.3: paths below `/v1`, and the JSON of the messages of `a2a.v1`. The paths are otherwise those
  * of 1.0, but for that of the extended card.
  */
-export function createOlderHttpForm(operations: readonly Operation[], settings: BindingSettings): HttpForm {
+export function createOlderHttpForm(
+  operations: readonly BoundOperation[],
+  settings: BindingSettings,
+): HttpForm {
   const calls = new Map(bindProtoCalls(operations).map((call) => [call.method.localName, call]));
   return {
     path: (below) => (below === "/v1/card" ? "/extendedAgentCard" : below.slice("/v1".length)),

@@ -5,7 +5,7 @@ import { GetTaskRequestSchema, TaskSchema as OlderTaskSchema } from "@a2a-connec
 import { create, isMessage, type JsonObject, type Message } from "@bufbuild/protobuf";
 import { createHandlerContext } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import type { Operation } from "../invoke.ts";
+import type { BoundOperation } from "../invoke.ts";
 import { nextSlice } from "../next-slice.ts";
 import { bindOlderCalls } from "./calls.ts";
 import { createForms } from "./forms.ts";
@@ -43,11 +43,11 @@ function largeTask(onRead: () => void): Task {
 }
 
 /** A method that answers with this task. */
-function answerTo(method: RpcMethod, task: Task): Operation[] {
+function answerTo(method: RpcMethod, task: Task): BoundOperation[] {
   return [{ method, bound: { kind: "unary", desc: method.desc as never, call: async () => task } }];
 }
 
-function answerWith(task: Task): Operation[] {
+function answerWith(task: Task): BoundOperation[] {
   return answerTo(methods.getTask, task);
 }
 

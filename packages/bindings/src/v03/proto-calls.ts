@@ -10,7 +10,7 @@ import {
 } from "@a2a-connect/core/internal";
 import { A2AService as OlderService } from "@a2a-connect/proto/a2a/v1";
 import type { DescField, DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
-import type { BoundMethod, Operation } from "../invoke.ts";
+import type { BoundMethod, BoundOperation } from "../invoke.ts";
 import { runInTurns } from "../large-answer.ts";
 import { nextSlice } from "../next-slice.ts";
 import { bindOlderCalls, type OlderCall, toCurrentHeader } from "./calls.ts";
@@ -31,7 +31,7 @@ export interface ProtoCall extends Omit<OlderCall, "read"> {
 }
 
 /** The operations of `a2a.v1.A2AService`. */
-export function bindProtoCalls(operations: readonly Operation[]): readonly ProtoCall[] {
+export function bindProtoCalls(operations: readonly BoundOperation[]): readonly ProtoCall[] {
   return bindOlderCalls(operations, createForms("proto")).map((call) => {
     const desc: DescMethod = OlderService.method[call.rpc];
     const { input } = desc;
@@ -54,9 +54,9 @@ export function bindProtoCalls(operations: readonly Operation[]): readonly Proto
 
 /** The operations of `a2a.v1.A2AService` for wires that take its messages. */
 export function bindProtoOperations(
-  operations: readonly Operation[],
+  operations: readonly BoundOperation[],
   maxDepth: number,
-): readonly Operation[] {
+): readonly BoundOperation[] {
   return bindProtoCalls(operations).map((call) => {
     const { desc, method } = call;
     const older = { ...method, name: desc.name, desc, grpcPath: `/${desc.parent.typeName}/${desc.name}` };

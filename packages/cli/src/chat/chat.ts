@@ -9,7 +9,7 @@ import type { CommandContext } from "../context.ts";
 import { interruptedExitCode } from "../interrupts.ts";
 import { defined } from "../json.ts";
 import { readParts } from "../message-parts.ts";
-import { renderEvent, renderTask } from "../render/task.ts";
+import { renderEvent, renderTask } from "../render/task-text.ts";
 import { detach, pollingOf, stateOf } from "../task/following.ts";
 import { reportTask } from "../task/report.ts";
 import { createPipedLines, Keyboard, type LineSource } from "./keyboard.ts";

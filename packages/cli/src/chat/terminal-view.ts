@@ -12,7 +12,7 @@ import { toJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { describeFailure } from "../failures.ts";
 import { toLine, toSentence } from "../output.ts";
-import { formatJson } from "../render/task.ts";
+import { formatJson } from "../render/task-text.ts";
 import { stateOf } from "../task/following.ts";
 import { describeSchema, questionOf } from "./question.ts";
 import type { Screen } from "./screen.ts";

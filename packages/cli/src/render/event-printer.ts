@@ -1,7 +1,14 @@
 import { formatMessage } from "@a2a-connect/core/internal";
 import { type Artifact, type StreamResponse, StreamResponseSchema } from "@a2a-connect/proto";
 import { type Output, toText } from "../output.ts";
-import { artifactTitle, joinText, renderEvent, renderIdentity, renderPart, renderStatus } from "./task.ts";
+import {
+  artifactTitle,
+  joinText,
+  renderEvent,
+  renderIdentity,
+  renderPart,
+  renderStatus,
+} from "./task-text.ts";
 
 /** Before each line of an agent's text at a terminal, so that none of them looks like a field of ours. */
 const indent = "  ";

@@ -14,7 +14,7 @@ import { defined } from "../json.ts";
 import { readParts } from "../message-parts.ts";
 import { orderParts, type PartOptions } from "../message-parts-flags.ts";
 import { EventPrinter } from "../render/event-printer.ts";
-import { renderMessage, renderTask } from "../render/task.ts";
+import { renderMessage, renderTask } from "../render/task-text.ts";
 import { parseTime } from "../settings/values.ts";
 import { detach, followToEnd, notePolling, pollingOf, stateOf, unanswered } from "../task/following.ts";
 import { type ExitStateOptions, exitByState, reportTask } from "../task/report.ts";

@@ -8,7 +8,7 @@ import { create } from "@bufbuild/protobuf";
 import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { describeFileError } from "../files.ts";
-import { renderIdentity, renderState } from "../render/task.ts";
+import { renderIdentity, renderState } from "../render/task-text.ts";
 import { taskDocument } from "./report.ts";
 
 /** The options that `task download` has beside those of every command that talks to an agent. */

@@ -16,7 +16,7 @@ import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { defined } from "../json.ts";
 import { type Output, toLine } from "../output.ts";
-import { renderIdentity, renderState, renderTask, stateStyle } from "../render/task.ts";
+import { renderIdentity, renderState, renderTask, stateStyle } from "../render/task-text.ts";
 import { parseTime } from "../settings/values.ts";
 import { stateOf } from "./following.ts";
 import { commandLine } from "./hints.ts";

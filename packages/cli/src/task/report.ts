@@ -4,7 +4,7 @@ import { formatMessage } from "@a2a-connect/core/internal";
 import { type Task, TaskSchema, TaskState } from "@a2a-connect/proto";
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { CommandContext } from "../context.ts";
-import { type RenderTaskOptions, renderTask } from "../render/task.ts";
+import { type RenderTaskOptions, renderTask } from "../render/task-text.ts";
 import { stateOf } from "./following.ts";
 import { answerCommand, downloadCommand, waitCommand } from "./hints.ts";
 

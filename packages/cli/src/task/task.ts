@@ -13,7 +13,7 @@ import { create, equals } from "@bufbuild/protobuf";
 import type { CommandContext } from "../context.ts";
 import { defined } from "../json.ts";
 import { EventPrinter } from "../render/event-printer.ts";
-import { renderTask } from "../render/task.ts";
+import { renderTask } from "../render/task-text.ts";
 import { detach, followToEnd, notePolling, pollingOf, stateOf } from "./following.ts";
 import { type ExitStateOptions, exitByState, printTask, reportTask, taskDocument } from "./report.ts";
 

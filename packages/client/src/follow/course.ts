@@ -176,7 +176,7 @@ export class Course implements Disposable {
     this.#failure = error;
     const isSending = this.#phase.startsWith("send");
     if (isSending && tracker.taskId === undefined && this.#submission !== undefined) {
-      const outcome = this.#submission.outcomeOfFailure(error, this.#phase);
+      const outcome = this.#submission.outcomeOfSendFailure(error, this.#phase);
       return outcome === "broken" ? this.#noteBroken(error) : outcome;
     }
     const hasCredentials = this.#context.options.auth !== undefined;

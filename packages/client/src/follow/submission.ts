@@ -30,7 +30,7 @@ export class Submission {
   }
 
   /** What a failure means, when the message was not taken as far as is known. @throws the error that is final */
-  outcomeOfFailure(error: unknown, phase: Phase): Extract<Outcome, "refused" | "unsupported" | "broken"> {
+  outcomeOfSendFailure(error: unknown, phase: Phase): Extract<Outcome, "refused" | "unsupported" | "broken"> {
     if (phase === "send" && this.#lacksStreams(error)) {
       return "unsupported";
     }

@@ -225,8 +225,8 @@ function stateBefore(task: Task): TaskState | undefined {
   return state === TaskState.UNSPECIFIED ? undefined : state;
 }
 
-/** A2A 1.1 has the number in the message; 0 means that the server does not number events (requirement R-2). */
-function generationOf({ payload }: StreamResponse): number | undefined {
+/** A2A 1.1 has the number in the message; undefined when the server does not number events (requirement R-2). */
+export function generationOf({ payload }: StreamResponse): number | undefined {
   switch (payload.case) {
     case "task":
     case "statusUpdate":

@@ -26,14 +26,15 @@ export function createNodeExchange(open: () => Promise<NodeConnections>): NodeEx
   const permitted = new Set<string>();
   let connections: NodeConnections | undefined;
   let isClosed = false;
-  let last = { href: "", origin: "", path: "" };
+  /** The URL of the last request, which is often that of the next one, so that it is parsed once. */
+  let lastTarget = { href: "", origin: "", path: "" };
   return {
     async fetch(input, init = {}) {
-      if (last.href !== input) {
+      if (lastTarget.href !== input) {
         const { origin, pathname, search } = new URL(input instanceof Request ? input.url : input);
-        last = { href: String(input), origin, path: pathname + search };
+        lastTarget = { href: String(input), origin, path: pathname + search };
       }
-      const { href, origin, path } = last;
+      const { href, origin, path } = lastTarget;
       connections ??= await open();
       if (!permitted.has(origin)) {
         await requireCallable(href, connections);

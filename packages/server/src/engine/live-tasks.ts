@@ -1,4 +1,5 @@
 import type { Holding, Reader, SharedBudget } from "@a2a-connect/core/internal";
+import { isSameOwner } from "../store/decide-commit.ts";
 import type { Owner } from "../store/task-store.ts";
 import { ownerShare } from "./capacity/shares.ts";
 import type { EngineContext } from "./engine-context.ts";
@@ -166,8 +167,4 @@ export class LiveTasks {
       throw error;
     }
   }
-}
-
-function isSameOwner(one: Owner, other: Owner): boolean {
-  return one.tenant === other.tenant && one.principal === other.principal;
 }

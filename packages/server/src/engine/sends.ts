@@ -97,10 +97,10 @@ export class Sends {
   #take(input: SendInput): Promise<Sent> {
     const isNew = input.message.taskId === "";
     const isPlain = isNew && input.lastEventId === undefined && !isLarge(input.message);
-    return isPlain ? this.#begin(input) : this.#takeInTurn(input);
+    return isPlain ? this.#begin(input) : this.#takeSlowly(input);
   }
 
-  async #takeInTurn(input: SendInput): Promise<Sent> {
+  async #takeSlowly(input: SendInput): Promise<Sent> {
     const { key, lastEventId } = input;
     if (lastEventId !== undefined && (key === undefined || lastEventId > 0)) {
       throw invalidParams({
@@ -165,9 +165,6 @@ export class Sends {
     const named = { ...message, ...name };
     const active = this.#active.open(input.share);
     let isCreated = false;
-    const end = () => {
-      if (!isCreated) active.end();
-    };
     const createTask = () => {
       const metadata = skillMetadata(selection.skill);
       const task = create(TaskSchema, {
@@ -193,7 +190,7 @@ export class Sends {
       }
       return await this.#beginTurn({ owner, name }, selection, named, input, createTask);
     } finally {
-      end();
+      if (!isCreated) active.end();
     }
   }
 
@@ -249,10 +246,10 @@ export class Sends {
     }
     const started = this.#executions.start(execution);
     if (typeof started === "object") {
-      execution.createTask().emitStatus(started.refused);
+      execution.taskOrNew().emitStatus(started.refused);
       execution.giveUp();
     } else if (started === "queued") {
-      const live = execution.createTask();
+      const live = execution.taskOrNew();
       if (!runsAgain(selection) && hasDetails(input)) {
         live.note({ type: "call", ...detailsOf(input) }); // it may begin in another process
       }

@@ -184,7 +184,7 @@ export class TaskLog {
       keys,
     });
     if ("refused" in result) {
-      this.#takenOver = true;
+      this.#takenOver = true; // also for a key that is taken: `KeyedSends` then gives the caller the first task
       throw new ConnectError("another server has taken over this task; try again", Code.Unavailable);
     }
     if (result.deliveryDue) {

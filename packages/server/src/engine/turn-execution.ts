@@ -36,7 +36,7 @@ export interface TurnPlan {
   readonly share: string | undefined;
   /** The task, when it exists already. */
   readonly live: LiveTask | undefined;
-  /** Creates the task of a new message. */
+  /** Creates the task of a new message. The turn's first status or artifact does so, or a wait for a slot (see `Sends`). */
   readonly createTask: () => LiveTask;
 }
 
@@ -73,7 +73,7 @@ export class TurnExecution implements Execution {
     this.#context = context;
     this.#plan = plan;
     const { agent, clock } = context;
-    this.#emitter = new Emitter(plan.outputModes, () => this.createTask());
+    this.#emitter = new Emitter(plan.outputModes, () => this.taskOrNew());
     this.#silence = new SilenceWatch(clock, agent.inactivityTimeoutMs, () => this.abort("inactive"));
     this.#first.promise.catch(() => {}); // A caller that asks gets the rejection. Without a caller it is no error.
     if (plan.live !== undefined) {
@@ -120,8 +120,8 @@ export class TurnExecution implements Execution {
     return this.#done.promise;
   }
 
-  /** Creates the task at once, for a turn that must wait for a slot. */
-  createTask(): LiveTask {
+  /** The task of the turn. The first call creates that of a new message. */
+  taskOrNew(): LiveTask {
     const live = this.#live ?? this.#plan.createTask();
     if (this.#live === undefined) {
       this.#adopt(live);
@@ -132,7 +132,7 @@ export class TurnExecution implements Execution {
   /** No slot yet. A `waiting` note in the log proves that no user code ran. */
   wait(): void {
     this.#isWaiting = true;
-    this.createTask().note({ type: "waiting" });
+    this.taskOrNew().note({ type: "waiting" });
   }
 
   /** Runs the turn to its end. Never rejects. */
@@ -167,7 +167,7 @@ export class TurnExecution implements Execution {
   /** Before the turn's code runs, the log must say so. */
   async #leaveQueue(): Promise<void> {
     this.#isWaiting = false;
-    this.createTask().note({ type: "begun" });
+    this.taskOrNew().note({ type: "begun" });
     await this.#live?.flushed();
   }
 
@@ -214,7 +214,7 @@ export class TurnExecution implements Execution {
     }
     const { clock, agent } = this.#context;
     if (this.#live === undefined && !this.#over) {
-      this.#cancelTaskTimer = clock.schedule(agent.taskAfterMs ?? 200, () => this.#over || this.createTask());
+      this.#cancelTaskTimer = clock.schedule(agent.taskAfterMs ?? 200, () => this.#over || this.taskOrNew());
     }
     this.#silence.watch();
   }
@@ -324,14 +324,14 @@ export class TurnExecution implements Execution {
     if (this.#over) {
       return;
     }
-    const isStopped = this.#abortCause?.cause === "shutdown" && this.#isComplete;
-    if (this.#abortCause !== undefined && !isStopped) {
+    const hasEndedItself = this.#abortCause?.cause === "shutdown" && this.#isComplete;
+    if (this.#abortCause !== undefined && !hasEndedItself) {
       this.#finishAborted(this.#abortCause.cause);
     } else if (this.#mistake !== undefined) {
-      this.createTask();
+      this.taskOrNew();
       this.#fail(this.#mistake);
     } else if (this.#live?.queue.isEmpty !== false) {
-      this.createTask().emitStatus({ state: TaskState.COMPLETED });
+      this.taskOrNew().emitStatus({ state: TaskState.COMPLETED });
     } // otherwise the next turn follows, and the task is not complete
   }
 
@@ -340,7 +340,7 @@ export class TurnExecution implements Execution {
     if (cause === "lost" || (cause === "shutdown" && goesOn)) {
       return; // the next holder of the task continues it
     }
-    this.createTask().emitStatus(cause === "shutdown" ? endings.interrupted : endings[cause]);
+    this.taskOrNew().emitStatus(cause === "shutdown" ? endings.interrupted : endings[cause]);
   }
 
   #fail(error: unknown): void {

@@ -1,6 +1,6 @@
 import { type MethodLocalName, principalKey, tenantKey } from "@a2a-connect/core";
 import {
-  answerBudgetKey,
+  answerLimitsKey,
   callerKey,
   draftProtocolVersion,
   extensionsKey,
@@ -31,7 +31,7 @@ export function ownerOf({ values }: HandlerContext): Owner {
 
 /** Counts the memory that the answer to a call takes. */
 export function holderOf({ values }: HandlerContext): HoldBytes {
-  const budget = values.get(answerBudgetKey);
+  const budget = values.get(answerLimitsKey);
   return (bytes) => budget.hold?.(bytes);
 }
 

@@ -8,6 +8,7 @@ import { SilenceWatch } from "../../calls/silence-watch.ts";
 import type { ClientContext } from "../../client-context.ts";
 import { abortsAtEndKey } from "../../interface/agent-transport.ts";
 import { SilenceError } from "../../platform.ts";
+import { generationOf } from "../task-tracker.ts";
 import type { NumberedResponse, Source } from "./source.ts";
 
 type StreamingMethod = (typeof A2AService.method)["sendStreamingMessage" | "subscribeToTask"];
@@ -35,7 +36,7 @@ export class EventStream<Method extends StreamingMethod> implements Source {
   readonly #ids: EventIds = { last: "" };
   #messages: (AsyncIterator<StreamResponse> & Partial<ReadyMessages<StreamResponse>>) | undefined;
   #next: number | undefined;
-  #lastGeneration = 0n;
+  #lastGeneration: number | undefined;
   /** Whether the last response is the last one of its stream. */
   #isLast = false;
 
@@ -112,7 +113,8 @@ export class EventStream<Method extends StreamingMethod> implements Source {
     const id = this.#next === undefined ? undefined : (parseId(this.#ids.last) ?? this.#next);
     const generation = generationOf(response);
     this.#isLast = endsStream(response);
-    const repeatsGeneration = isUpdate(response) && generation > 0n && generation === this.#lastGeneration;
+    const repeatsGeneration =
+      isUpdate(response) && generation !== undefined && generation === this.#lastGeneration;
     this.#lastGeneration = generation;
     this.#next = id === undefined ? undefined : id + 1;
     return { response, id, repeatsGeneration };
@@ -144,11 +146,6 @@ function endsStream({ payload }: StreamResponse): boolean {
     default:
       return false;
   }
-}
-
-/** The number in an event of A2A 1.1; 0 for none. */
-function generationOf({ payload }: StreamResponse): bigint {
-  return payload.case === undefined || payload.case === "message" ? 0n : payload.value.generation;
 }
 
 /** A server may send the same Task again; an update is always new. */

@@ -12,7 +12,7 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
 import { createOutput, type Output } from "../output.ts";
-import { renderArtifact, renderEvent, renderMessage, renderTask } from "./task.ts";
+import { renderArtifact, renderEvent, renderMessage, renderTask } from "./task-text.ts";
 
 async function rendered(
   render: (output: Output) => Promise<void>,
