@@ -59,7 +59,7 @@ describe("a2a conformance", () => {
       ),
     );
     expect(stdout).toMatch(/^Verdict: does not conform$/m);
-    expect(stderr).toContain("--html report.html shows what was said");
+    expect(stderr).toContain("--html report.html shows the requests and answers");
     expect(exitCode).toBe(1);
   });
 
@@ -147,9 +147,9 @@ describe("a2a conformance", () => {
   });
 
   for (const [what, flags, exitCode, wanted] of [
-    ["a file", [fileURLToPath(import.meta.url)], 2, "what is examined is a server"],
+    ["a file", [fileURLToPath(import.meta.url)], 2, "conformance examines a server"],
     ["a requirement that there is not", ["URL", "--only", "A-999"], 2, "there is no requirement A-999"],
-    ["a wire that there is not", ["URL", "--wire", "telex"], 2, "There are grpc, grpc-web"],
+    ["a wire that there is not", ["URL", "--wire", "telex"], 2, "Allowed choices are grpc, grpc-web"],
     ["a server without a card", ["URL/nothing-here"], 3, "answers with HTTP 404"],
     ["to trust any certificate", ["URL", "--insecure"], 2, "NODE_EXTRA_CA_CERTS"],
   ] as const) {

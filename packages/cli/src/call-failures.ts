@@ -66,14 +66,14 @@ const promptHints: readonly (readonly [names: string, hint: string])[] = [
     "renew the certificate, trust its authority (NODE_EXTRA_CA_CERTS=FILE), or for development --insecure",
   ],
   ["`platform.transports`", "ask the operator of the agent for an interface with one of these bindings"],
-  ["`protocolVersions:", "name the version that it has, such as --protocol 0.3"],
+  ["`protocolVersions:", "name a version that the agent has, such as --protocol 0.3"],
   ["`connectTimeoutMs`", "check the server: it accepts connections but does not answer"],
-  ["`maxCardBytes`", "tell the operator of the agent"],
+  ["`maxCardBytes`", "tell the operator of the agent that its card is too large"],
 ];
 
 function hintOf(error: AgentError, { lookCommand }: FailureSituation): string | undefined {
   if (error instanceof SendUncertainError && lookCommand !== undefined) {
-    return `look for its task before you send it again: ${lookCommand}`;
+    return `before you send the message again, check whether it has a task: ${lookCommand}`;
   }
   if (error instanceof CardNotFoundError && mayWantTls(error)) {
     const { host, pathname } = new URL(error.url);

@@ -43,7 +43,7 @@ const table = [
     flag: "card-key",
     argument: "key",
     ownOnly: true,
-    description: "public key that must have signed the agent's card: file of a JWK, key set or PEM, or a JWK",
+    description: "public key that must verify the agent's card: a JWK, or a file with a JWK, key set or PEM",
     builtIn: "cards are not verified",
   },
   {
@@ -150,7 +150,7 @@ const table = [
     builtIn: "the nearest .env in this directory or above",
   },
   { flag: "verbose", description: "show everything that was sent and received", builtIn: "off" },
-  { flag: "debug", description: "log the wire to stderr, secrets masked", builtIn: "off" },
+  { flag: "debug", description: "log requests and answers to stderr, with secrets masked", builtIn: "off" },
 ] as const;
 
 /** Long flag of an option, without dashes. */

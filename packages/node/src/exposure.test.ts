@@ -18,10 +18,10 @@ describe("a server that others can reach", () => {
     [
       "without a gate",
       { host: "0.0.0.0" },
-      /listen on 0\.0\.0\.0, and ask no caller .* auth: \{ gates: .* open: true \(--open\)/,
+      /listen on 0\.0\.0\.0, and demand no credentials .* auth: \{ gates: .* open: true \(--open\)/,
     ],
-    ["without a gate, over TLS", { host: "::", tls }, /ask no caller who it is/],
-    ["by a name that could be any address", { host: "agents.example" }, /ask no caller who it is/],
+    ["without a gate, over TLS", { host: "::", tls }, /demand no credentials from callers/],
+    ["by a name that could be any address", { host: "agents.example" }, /demand no credentials from callers/],
     [
       "with a gate and without TLS",
       { host: "0.0.0.0", auth },
@@ -35,7 +35,7 @@ describe("a server that others can reach", () => {
     const store = createMemoryTaskStore;
     const agents = { one: { agent, auth, store: store() }, two: { agent, store: store() } };
     await expect(serve(agents, { host: "0.0.0.0", cleartext: true })).rejects.toThrow(
-      "ask no caller who it is",
+      "demand no credentials from callers",
     );
   });
 

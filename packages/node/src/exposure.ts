@@ -35,7 +35,7 @@ export function assertExposure({ host = "localhost", tls, open, cleartext, auths
   }
   if (open !== true && auths.includes(undefined)) {
     throw new Error(
-      `the server would listen on ${host}, and ask no caller who it is: add a gate, such as auth: { gates: { key: apiKey({ header: "X-Key", keys }) } } (docs/authentication.md), or say that everyone may call it: open: true (--open)`,
+      `the server would listen on ${host}, and demand no credentials from callers: add a gate, such as auth: { gates: { key: apiKey({ header: "X-Key", keys }) } } (docs/authentication.md), or say that everyone may call it: open: true (--open)`,
     );
   }
   if (cleartext !== true && tls === undefined && auths.some((auth) => auth !== undefined)) {

@@ -122,7 +122,7 @@ describe("a credential", () => {
           `error: ${refused}\\b.* is not sent to ${agent.url}: that address comes from ${join(home, "project")}/`,
         ),
       );
-      expect(stderr).toContain(`hint: to send it this once, add --allow-credential ${refused};`);
+      expect(stderr).toContain(`hint: to send it in this call, add --allow-credential ${refused}, or`);
 
       const allowed = await run(["send", "hello", ...argv, "--allow-credential", refused], env);
       expect({ exitCode: allowed.exitCode, calls: agent.calls.length }).toEqual({ exitCode: 0, calls: 1 });

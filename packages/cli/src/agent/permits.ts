@@ -184,7 +184,7 @@ export class CredentialPermits {
     }
     throw usageError(
       sayRefusal(credential, named),
-      `to send it this once, add --allow-credential ${credential.name}; at a terminal a2a asks you once per folder; an agent that you name by its URL (-a) needs neither`,
+      `to send it in this call, add --allow-credential ${credential.name}, or name the agent by its URL (-a); at a terminal a2a asks you instead, once per folder`,
     );
   }
 

@@ -74,7 +74,7 @@ export function requireTrusted(
     throw new CliError(
       "A2ACLI_ERR_CARD_INVALID",
       `the agent's card is not verified (${reason}), so it is not used. ${message}`,
-      { hint: "a2a card verify shows the details, and a2a config show the key that was demanded" },
+      { hint: "a2a card verify prints the details; a2a config show prints the key that was demanded" },
     );
   };
 }

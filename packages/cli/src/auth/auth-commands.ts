@@ -42,7 +42,7 @@ export async function login(context: CommandContext, flags: LoginFlags): Promise
   if (target === undefined || !wantsTokens) {
     throw usageError(
       `${card.name} names no authorization server to log in to`,
-      "a2a card get shows what it asks for; a token or an API key that you have goes with A2ACLI_BEARER or A2ACLI_API_KEY",
+      "a2a card get shows what it asks for; if you have a token or an API key, set A2ACLI_BEARER or A2ACLI_API_KEY",
     );
   }
   const agent = new URL(url ?? target.url).origin;
@@ -87,7 +87,7 @@ export async function login(context: CommandContext, flags: LoginFlags): Promise
   await output.note(
     (await areEncrypted(io))
       ? `The tokens are in ${loginsFile(io)}, encrypted with a key in the system's secret storage`
-      : `warning: the tokens are in ${loginsFile(io)} in the clear, which your user alone can read: there is no secret storage of the system that works`,
+      : `warning: the tokens are in ${loginsFile(io)}, unencrypted, because the system has no secret storage that works; only your user can read that file`,
   );
 }
 
@@ -95,7 +95,9 @@ export async function login(context: CommandContext, flags: LoginFlags): Promise
 export async function status(context: CommandContext): Promise<void> {
   const logins = await readLogins(context.io);
   if (logins.length === 0)
-    await context.output.note("You are logged in nowhere; a2a auth login -a AGENT --client-id ID");
+    await context.output.note(
+      "You are not logged in to any agent; to log in: a2a auth login -a AGENT --client-id ID",
+    );
   await show(logins, context);
 }
 

@@ -191,7 +191,7 @@ describe("--memory", () => {
     const unknown = await forget("https://other.example");
     expect([unknown.exitCode, unknown.stderr]).toEqual([
       2,
-      expect.stringContaining("m.json does not know https://other.example"),
+      expect.stringContaining("m.json has no record of https://other.example"),
     ]);
   });
 
@@ -252,9 +252,9 @@ describe("a key set that cannot be had", () => {
     await writeFile(join(cwd, "far.json"), text);
     const { stdout, stderr } = await verify("far.json", "--jwks-host", `localhost:${port}`, "--insecure");
     server.close();
-    expect(field(stdout, "Because")).toContain("The certificate is signed by itself alone");
+    expect(field(stdout, "Because")).toContain("The certificate is self-signed");
     expect(field(stdout, "Next")).toContain("NODE_EXTRA_CA_CERTS");
-    expect(stderr).toContain("--insecure applies to the card only");
+    expect(stderr).toContain("--insecure applies only to fetching the card");
   });
 });
 

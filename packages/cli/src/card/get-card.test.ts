@@ -197,7 +197,7 @@ describe("a2a card get --validate (A2ACLI_CARD_GET_002)", () => {
     const { supportedInterfaces: _, ...rest } = card;
     const { stdout, exitCode } = await validate(rest);
     expect(fieldsOf(stdout).get("Problem")?.[0]).toBe(
-      "the card is of an older version of A2A (0.3.0): protocolVersion, url, preferredTransport, additionalInterfaces, supportsAuthenticatedExtendedCard",
+      "the card is of an older version of A2A (0.3.0), by its fields protocolVersion, url, preferredTransport, additionalInterfaces, supportsAuthenticatedExtendedCard",
     );
     expect(exitCode).toBe(1);
   });

@@ -123,7 +123,10 @@ async function findProblems(text: string): Promise<readonly string[]> {
   if (older === undefined || problems.length === 0) return problems;
   const version = older.version === "" ? "" : ` (${older.version})`;
   // Why there are so many problems, before the problems.
-  return [`the card is of an older version of A2A${version}: ${older.members.join(", ")}`, ...problems];
+  return [
+    `the card is of an older version of A2A${version}, by its fields ${older.members.join(", ")}`,
+    ...problems,
+  ];
 }
 
 async function requireValid({ output }: CommandContext, text: string): Promise<void> {

@@ -103,7 +103,7 @@ export async function forgetCard(
   if (key === undefined) throw usageError("a card without a URL is not remembered", hint);
   const { memory } = await openMemory(file, io);
   const remembered = await memory.read(key);
-  if (remembered === undefined) throw usageError(`${file} does not know ${key}`, hint);
+  if (remembered === undefined) throw usageError(`${file} has no record of ${key}`, hint);
   await memory.forget(key);
   const { thumbprints, firstSeen, lastSeen } = remembered;
   await output.field("Forgotten", key);

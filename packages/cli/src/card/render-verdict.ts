@@ -235,7 +235,7 @@ const steps: Readonly<Partial<Record<CardFault, string | ((report: VerdictReport
   "not-json": doctor,
   "not-an-object": doctor,
   "card-invalid": "a2a card get --validate lists what is wrong with the card",
-  "no-signature": "its operator can sign it with a2a card sign",
+  "no-signature": "ask the operator of the agent to sign the card (a2a card sign)",
   "key-unknown": findKey,
   "jku-not-allowed": nameHost,
   "jwks-unavailable": ({ lostKeySets: [lost] }) =>
@@ -244,11 +244,12 @@ const steps: Readonly<Partial<Record<CardFault, string | ((report: VerdictReport
     "to see what was changed, compare the digest, or what a2a card canonical prints, with what the operator signed",
   uncovered: askOperator,
   "too-few-signers": "give the keys of the other signers with --key",
-  "security-too-weak": "without --require-security the card counts; then send the agent nothing confidential",
+  "security-too-weak":
+    "without --require-security the card is accepted; if you use it, send the agent nothing confidential",
   "pin-changed": (report) =>
     `ask the operator, through another channel than the card, whether the keys have changed; only if they have: ${forgetCommand(report)}, then verify again with the new key (--key alone does not help: the memory still has the old keys)`,
   downgrade: (report) =>
-    `ask the operator, through another channel than the card, whether the agent is less protected than before; only if it is: ${forgetCommand(report)}, then verify again`,
+    `ask the operator, through another channel than the card, whether this change is meant; only if it is: ${forgetCommand(report)}, then verify again`,
 };
 
 /** What to do about a card that is not verified, in a sentence; undefined when there is nothing to be done. */

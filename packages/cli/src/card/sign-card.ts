@@ -62,7 +62,9 @@ export async function signCard(context: CommandContext, file: string, flags: Sig
   });
   for (const warning of [...(await warnUnknown(signed)), ...warnings]) await output.warn(warning);
   if (isOfBoth) {
-    await output.note("the card was also one of A2A 0.3: those members are left out of a signed card");
+    await output.note(
+      "the card also had members of A2A 0.3: they are left out, because a signed card has one version only",
+    );
   }
   const signatures = readSignatureHeaders(signed);
   const others = signatures.flatMap(({ kid: id }) =>
@@ -70,7 +72,7 @@ export async function signCard(context: CommandContext, file: string, flags: Sig
   );
   if (others.length > 0) {
     await output.note(
-      `also signed by ${others.join(", ")}: if the card was changed since, have them sign it again, or drop their signatures (--replace)`,
+      `the signatures by ${others.join(", ")} are kept: if the card was changed since, have these keys sign it again, or drop their signatures (--replace)`,
     );
   }
   if (target === undefined) {
@@ -124,7 +126,7 @@ async function warnUnknown(signed: string): Promise<readonly string[]> {
     .slice(0, 20);
   return unknown.length === 0
     ? []
-    : [`A2A 1.0 has no ${unknown.join(", ")}: signed anyway, but few clients read it`];
+    : [`not in A2A 1.0: ${unknown.join(", ")}; signed anyway, but few clients read it`];
 }
 
 /** What is wrong with the card, as people can act upon it. */

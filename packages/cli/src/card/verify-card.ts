@@ -161,7 +161,7 @@ async function warnAboutOptions(
   }
   if (settings.insecure && keySets !== "none") {
     await output.warn(
-      "--insecure applies to the card only: certificates of servers of key sets are verified",
+      "--insecure applies only to fetching the card: the certificates of key set servers are still verified",
     );
   }
 }

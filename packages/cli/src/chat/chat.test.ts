@@ -203,7 +203,7 @@ describe("a2a chat at a terminal", atTerminal, () => {
     await using chat = startOnTerminal(["chat", "-a", agent.url]);
     await chat.answer("you › ", "slow 30\r");
     await chat.answer("second 1 of 30", "echo later\r");
-    await chat.answer("sent when the task has ended or asks", "/task\r");
+    await chat.answer("your message is sent when the task has ended or waits for you", "/task\r");
     await chat.answer("State: working", "/new\r");
     await chat.answer("a task is running", "/cancel\r");
     await chat.answer("✗ canceled");

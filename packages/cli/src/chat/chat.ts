@@ -193,7 +193,7 @@ class Conversation {
       this.#attempt(async () => {
         if (entry.kind === "message") {
           this.#queued.push(line);
-          return await this.#view.say("sent when the task has ended or asks");
+          return await this.#view.say("your message is sent when the task has ended or waits for you");
         }
         const isNew = entry.kind === "command" && entry.name === "new";
         await (isNew ? this.#view.say("a task is running: /cancel it, or wait for it") : this.#obey(entry));

@@ -4,11 +4,11 @@ import { type AddCommand, collect } from "../command.ts";
 export const addAuth: AddCommand = (program, setAction) => {
   const auth = program
     .command("auth")
-    .description("Log in to agents that want a token of an authorization server");
+    .description("Log in to agents that want a token from an authorization server");
   const login = auth
     .command("login")
     .description("Get a token as the agent's card says, and keep it for all calls of this agent")
-    .requiredOption("--client-id <id>", "id of this command, or of your client, at the authorization server")
+    .requiredOption("--client-id <id>", "client id that you have registered at the authorization server")
     .option(
       "--client-secret-env <name>",
       "environment variable with the client's secret: logs in as the client itself, without a user",
@@ -18,7 +18,7 @@ export const addAuth: AddCommand = (program, setAction) => {
       "--issuer <url>",
       "the only authorization server to log in to (default: the one that the card names)",
     )
-    .option("--audience <url>", "whom the token is for (default: the agent's URL)")
+    .option("--audience <url>", "the API that the token is for (default: the agent's URL)")
     .option(
       "--scope <scope>",
       "ask for this scope, repeatable (default: those that the card requires)",
@@ -37,8 +37,8 @@ export const addAuth: AddCommand = (program, setAction) => {
 };
 
 const loginExamples = `
-The tokens are kept in a file that only you can read, and go to this agent's origin alone. They are renewed by
-themselves where the server allows it. --bearer and --api-key take precedence.
+The tokens are kept in a file that only you can read, and go to this agent's origin alone. a2a renews them where the
+server allows it. --bearer and --api-key take precedence.
 
 Examples:
   a2a auth login -a agent.example --client-id a2a                       with a code, on any device

@@ -21,7 +21,7 @@ export const addCard: AddCommand = (program, setAction) => {
     .description("Verify the signatures of an Agent Card; exits with 0 only when it is verified")
     .argument("[card]", "file, URL, host, name in a2a.config.yaml, or - (default: --agent-card)")
     .addOption(keyOption())
-    .option("--jwks-host <host>", "trust key sets on this host to say who signs, repeatable", collect)
+    .option("--jwks-host <host>", "trust the key sets that this host publishes, repeatable", collect)
     .addOption(
       new Option("--profile <name>", "also accept signatures of older software, repeatable")
         .choices(profileNames)
@@ -29,7 +29,7 @@ export const addCard: AddCommand = (program, setAction) => {
     )
     .option(
       "--allow-uncovered",
-      "accept such a signature although it leaves fields unprotected that matter to security",
+      "with --profile: accept a signature that leaves interfaces or security fields unprotected",
     )
     .option(
       "--min-signers <n>",
@@ -37,7 +37,7 @@ export const addCard: AddCommand = (program, setAction) => {
       wholeNumber(1, 100),
     )
     .option("--require-security", "refuse a card that lets callers in without credentials or without TLS")
-    .option("--memory <file>", "remember keys and cards by origin; refuse other keys and weaker cards later")
+    .option("--memory <file>", "remember each agent's keys and card; refuse other keys or weaker cards later")
     .addHelpText("after", verifyExamples);
   setAction(verify, async () => (await import("../card/verify-card.ts")).verifyCard, "card");
 
@@ -48,9 +48,9 @@ export const addCard: AddCommand = (program, setAction) => {
     .requiredOption("--key <file>", "private key: JWK, PEM (PKCS#8) or key set, or - for the standard input")
     .option(
       "--kid <id>",
-      "id of a key that has none, as PEM (default: its thumbprint); of a key set, the one that signs",
+      "the key's id, if it has none, such as PEM (default: its thumbprint); in a key set, the key to sign with",
     )
-    .addOption(algorithmOption("how to sign (default: what the key is made for)"))
+    .addOption(algorithmOption("signature algorithm (default: the one that the key is made for)"))
     .option("--jku <url>", "where verifiers find the public key: URL of its key set")
     .addOption(new Option("--in-place", "overwrite the file with the signed card").conflicts("out"))
     .option("--out <file>", "write it to this file instead of the standard output (-)")
@@ -87,7 +87,7 @@ export const addCard: AddCommand = (program, setAction) => {
 function keyOption(): Option {
   return new Option(
     "--key <key>",
-    "trusted public key, repeatable, in place of --card-key: file of a JWK, key set or PEM, or a JWK",
+    "trusted public key, repeatable, in place of --card-key: a JWK, or a file with a JWK, key set or PEM",
   ).argParser(collect);
 }
 
@@ -119,8 +119,9 @@ Examples:
   a2a card verify agents.example.org --memory ~/.a2a-cards.json --require-security
   curl -s https://agents.example.org/.well-known/agent-card.json | a2a card verify - --key signer.public.json
 
-Profiles: by default a signature must be as the specification says (§8.4). js-1 (the JavaScript SDK, and later ones of
-Python), python-1 (earlier ones) and raw may sign less than the whole card: the verdict lists what they leave out.`;
+Profiles: by default a signature must be as the specification says (§8.4). Signatures by js-1 (the JavaScript SDK, and
+the Python SDK from 1.1.4 on), python-1 (the Python SDK up to 1.1.3) or raw (the JSON as it stands) may cover less than
+the whole card: the verdict lists what they leave out.`;
 
 const signExamples = `
 Serve exactly the bytes that this command prints or writes, which have no line feed at the end (except at a terminal).

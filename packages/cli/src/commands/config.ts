@@ -14,7 +14,7 @@ export const addConfig: AddCommand = (program, setAction) => {
   const config = program.command("config").description("Look at the configuration");
   const show = config
     .command("show")
-    .description("Show every setting and where its value is from; credentials are masked");
+    .description("Show every setting and where its value comes from; credentials are masked");
   setAction(show, async () => showConfig);
 };
 
@@ -25,9 +25,9 @@ export const addUse: AddCommand = (program, setAction) => {
     .description("Choose the agent that commands talk to when none is named")
     .argument(
       "[agent]",
-      "host, URL of its card, file, or a name in a2a.config.yaml (default: show which one it is)",
+      "host, URL of its card, file, or a name in a2a.config.yaml (default: show the one in use)",
     )
-    .option("--unset", "choose none");
+    .option("--unset", "choose no agent");
   setAction(use, async () => (await import("../settings/use-agent.ts")).useAgent, "local");
 };
 

@@ -13,11 +13,11 @@ export const addConformance: AddCommand = (program, setAction) => {
     )
     .description(
       "Talks to a server over every wire that its card declares, and says which requirements of A2A it meets, which it does not " +
-        "meet, what it did instead, and what could not be tried and why. It sends messages, which the agent answers: what that costs, " +
-        "it costs here, too.",
+        "meet, what it did instead, and what could not be tried and why. It sends messages, which the agent answers: if an answer " +
+        "costs money, so does this run.",
     )
     .argument("[agent]", "host, URL or name in a2a.config.yaml (default: --agent-card)")
-    .option("--wire <wire>", `try only this one, repeatable: ${wires.join(", ")}`, collectWire)
+    .option("--wire <wire>", `try only this wire, repeatable: ${wires.join(", ")}`, collectWire)
     .option(
       "--only <requirements>",
       "try only these, repeatable: ids such as A-1, groups such as E, levels such as MUST",
@@ -26,13 +26,13 @@ export const addConformance: AddCommand = (program, setAction) => {
     .addOption(
       new Option(
         "--agent <kind>",
-        "what is known of the agent: any, or reference for the one of `npm start`, which shows more",
+        "kind of agent: any, or reference for the agent of `npm start`, on which more checks are possible",
       )
         .choices(["any", "reference"])
         .default("any"),
     )
     .addOption(
-      new Option("--spec <version>", "text of A2A 1.0 to measure by (default: either will do)").choices([
+      new Option("--spec <version>", "text of A2A 1.0 to check against (default: the server's)").choices([
         "1.0.0",
         "1.0.1",
       ]),
@@ -40,7 +40,7 @@ export const addConformance: AddCommand = (program, setAction) => {
     .option("--strict", "exit with 1 for a SHOULD that is not met, too")
     .option(
       "--html <file>",
-      "write a page with every requirement, and with what was said where one is not met",
+      "write a page with every requirement, and the requests and answers where one is not met",
     )
     .option("--junit <file>", "write JUnit XML, for CI")
     .option("--badge <file>", "write an SVG badge, for a README")
@@ -51,7 +51,7 @@ export const addConformance: AddCommand = (program, setAction) => {
         .default(10_000, "10s"),
     )
     .addOption(
-      new Option("--run-timeout <duration>", "how long all may take together; what is left is not run")
+      new Option("--run-timeout <duration>", "how long the whole run may take; the rest is not run")
         .argParser(duration)
         .default(60_000, "60s"),
     )
@@ -72,16 +72,17 @@ function collectWords(text: string, before = noWords): readonly string[] {
 function collectWire(text: string, before = noWords): readonly string[] {
   const words = collectWords(text, before);
   if (words.every((word) => wires.some((wire) => wire === word))) return words;
-  throw new InvalidArgumentError(`There are ${wires.join(", ")}.`);
+  throw new InvalidArgumentError(`Allowed choices are ${wires.join(", ")}.`);
 }
 
 const explanation = `
 A requirement is a MUST (the specification demands it), a SHOULD (it recommends it, or contradicts itself) or a MAY (it leaves
 it open). Each check is one conversation over one wire. A check that does not apply to the server says why, and is never
 counted as passed. The specification has two published texts that differ in some error numbers, 1.0.0 and 1.0.1: a server may
-speak either, and is told which one it speaks.
+speak either, and the report names the one that it speaks.
 
-Exit codes: 0 when every MUST that could be tried is met, 1 when one is not, or when nothing was passed or not all was run.
+Exit codes: 0 when every MUST that could be tried is met; 1 when one is not met, when no check passed, or when some checks
+were not run.
 
 Examples:
   a2a conformance localhost:4000

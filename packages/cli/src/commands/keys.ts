@@ -8,23 +8,23 @@ export const addKeys: AddCommand = (program, setAction) => {
   const make = keys
     .command("new")
     .description("Make a key pair: a private key that signs cards, and a public one that verifies them")
-    .addOption(algorithmOption("what the key is for (default: ES256)"))
+    .addOption(algorithmOption("signature algorithm of the key (default: ES256)"))
     .option("--kid <id>", "id of the key, as signatures name it (default: its thumbprint, RFC 7638)")
     .option(
       "--out <file>",
-      "where the private key goes, - is the standard output (default: a2a-signing-key.json)",
+      "file for the private key; - is the standard output (default: a2a-signing-key.json)",
     )
     .option("--pem", "write the private key as PEM (PKCS#8) instead of a JWK; the public one is always a JWK")
-    .option("--force", "overwrite existing keys, which then cannot sign again")
+    .option("--force", "overwrite existing keys, which are then lost")
     .addHelpText("after", newExamples);
   setAction(make, async () => (await import("../keys/new-keys.ts")).newKeys, "local");
   const publish = keys
     .command("public")
-    .description("Print the public side of keys as a key set (JWKS), ready to publish")
+    .description("Print the public part of keys as a key set (JWKS), ready to publish")
     .argument("<file...>", "private or public keys: JWK, key set or PEM; - is the standard input")
     .option(
       "--kid <id>",
-      "id of a key that has none, as PEM (default: its thumbprint, RFC 7638); of a key set, the one to print",
+      "the key's id, if it has none, such as PEM (default: its thumbprint, RFC 7638); in a key set, the key to print",
     )
     .addHelpText("after", publicExamples);
   setAction(publish, async () => (await import("../keys/public-keys.ts")).publicKeys, "local");

@@ -8,7 +8,7 @@ export const addServe: AddCommand = (program, setAction) => {
   const command = program
     .command("serve")
     .description(
-      "Serve the agent that a module exports as its default, or several: an array, or an object by name",
+      "Serve what a module exports by default: one agent, an array of agents, or an object that names them",
     )
     .argument("<file>", "TypeScript or JavaScript module: export default defineAgent({ … })")
     .addOption(portOption(4000))
@@ -16,9 +16,9 @@ export const addServe: AddCommand = (program, setAction) => {
     .addOption(openOption())
     .option(
       "--auth <kind=value>",
-      "callers need credentials: oidc=ISSUER (an OpenID provider) or api-key=FILE (keys in a JSON file, made if there is none)",
+      "demand credentials from callers: oidc=ISSUER (an OpenID provider) or api-key=FILE (keys in a JSON file, made if there is none)",
     )
-    .option("--cleartext", "let credentials come without TLS beyond this machine: a proxy in front has it")
+    .option("--cleartext", "accept credentials without TLS from other machines: a proxy in front does TLS")
     .option("--db <file>", "file of the task store (default: .a2a/<name of the agent>.sqlite)")
     .addOption(
       new Option("--store <kind>", "where tasks are kept: in a file, or in memory until the server stops")
@@ -27,12 +27,12 @@ export const addServe: AddCommand = (program, setAction) => {
     )
     .option(
       "--public-url <url>",
-      "where callers reach it, as the card says (default: server.url of a2a.config.yaml, else where it listens)",
+      "URL at which callers reach the server; the card names it (default: server.url of a2a.config.yaml, else where it listens)",
       parsePublicUrl,
     )
     .option(
       "--sign-key <file>",
-      "sign the card with this private key (JWK or PEM), repeatable; its public side is at /.well-known/jwks.json",
+      "sign the card with this private key (JWK or PEM), repeatable; the public key is at /.well-known/jwks.json",
       collect,
     )
     .option(
@@ -46,7 +46,7 @@ export const addServe: AddCommand = (program, setAction) => {
       duration,
     )
     .option("--no-older-versions", "do not answer callers of A2A 0.3, and leave its members out of the card")
-    .option("--watch", "start again whenever the module, or what it imports, changes")
+    .option("--watch", "restart the server when the module changes, or a file that it imports")
     .addHelpText("after", examples);
   setAction(
     command,
@@ -129,7 +129,7 @@ export function hostOption(): Option {
 export function openOption(): Option {
   return new Option(
     "--open",
-    "let everyone call who can reach --host: without this, only this machine may (default: no)",
+    "let all callers that reach --host call without credentials (default: only callers on this machine)",
   );
 }
 
@@ -165,7 +165,7 @@ export const addDemoServer: AddCommand = (program, setAction) => {
 export const addNew: AddCommand = (program, setAction) => {
   const command = program
     .command("new")
-    .description("Begin an agent: a small project that works, with a test")
+    .description("Create a small project: an agent that works, and its test")
     .argument("<name>", "name of the project, such as table-booker")
     .option("--durable", "an agent whose tasks survive a crash")
     .option("--dir <path>", "where to write it (default: a directory of that name)");

@@ -7,7 +7,7 @@ export const addTask: AddCommand = (program, setAction) => {
   const task = program.command("task").description("Look at tasks, follow them, cancel them");
   const get = task
     .command("get")
-    .description("Show a task: state, artifacts and messages; --wait waits until it has ended or asks")
+    .description("Show a task: state, artifacts, messages; --wait blocks until it has ended or waits for you")
     .argument("<task>", "its id")
     .option("--history <n>", "messages of its history to show (default: the agent's)", wholeNumber(0));
   setAction(addExitStateOption(get), async () => (await import("../task/task.ts")).getTask);
@@ -30,9 +30,9 @@ export const addTask: AddCommand = (program, setAction) => {
 
   const subscribe = task
     .command("subscribe")
-    .description("Follow a task's events until it has ended or asks, and reconnect as often as needed")
+    .description("Follow a task's events until it has ended or waits for you; reconnect as often as needed")
     .argument("<task>", "its id")
-    .option("--after <n>", "begin after the event with this number; 0: with the first one", wholeNumber(0))
+    .option("--after <n>", "begin after the event with this number; 0: at the first event", wholeNumber(0))
     .addOption(
       new Option(
         "--until <end>",
@@ -106,7 +106,7 @@ const addPushConfig: AddCommand = (task, setAction) => {
     .argument("[task]", "id of the task to be notified of")
     .addOption(portOption(0))
     .addOption(hostOption())
-    .option("--public-url <url>", "where the agent reaches this webhook, when that is elsewhere (a tunnel)");
+    .option("--public-url <url>", "URL at which the agent reaches this webhook, such as that of a tunnel");
   setAction(listen, async () => (await import("../task/push-configs.ts")).listenForPush);
 };
 

@@ -52,12 +52,12 @@ export async function runConformanceCommand(
   if (settings.insecure) {
     throw usageError(
       "this command has no --insecure",
-      "NODE_EXTRA_CA_CERTS=ca.pem in the environment names a certificate to trust",
+      "to trust the server's certificate, set NODE_EXTRA_CA_CERTS=ca.pem in the environment",
     );
   }
   const reference = await resolveCardReference(given ?? settings.agentCard, io);
   if (reference.kind !== "url") {
-    throw usageError(`${reference.path} is a file, and what is examined is a server`, "a host or a URL");
+    throw usageError(`${reference.path} is a file; conformance examines a server`, "give a host or a URL");
   }
   const agentSettings = await context.permittedSettings(reference, given);
   const kit = await import("@a2a-connect/conformance");
@@ -127,7 +127,7 @@ const codes = {
 } as const;
 
 function toCliError({ why, message, cause }: CannotExamine, { only }: ConformanceFlags): CliError {
-  const asked = only === undefined ? "--wire" : "--only, --wire";
+  const asked = only === undefined ? "check --wire" : "check --only and --wire";
   const hint = why === "asked" ? asked : "a2a doctor says what is wrong with it";
   return new CliError(codes[why], message, { hint, cause });
 }
@@ -216,13 +216,13 @@ async function printEnd(
     passed: "conforms",
     failed: "does not conform",
     incomplete: isCut
-      ? `not all was run within ${formatDuration(runTimeout)} (--run-timeout)`
-      : "nothing that was asked for could be tried",
+      ? `some checks were not run within ${formatDuration(runTimeout)} (--run-timeout)`
+      : "none of the requested checks could be tried",
   } as const;
   await output.field("Verdict", verdicts[verdict]);
   if (causes.length > 0 && html === undefined && !output.verbose) {
     await output.note(
-      "hint: --html report.html shows what was said, with commands to copy; --verbose prints it",
+      "hint: --html report.html shows the requests and answers, with commands to copy; --verbose prints them",
     );
   }
 }

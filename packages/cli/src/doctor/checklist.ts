@@ -106,7 +106,7 @@ export async function runChecklist(
 const checks: Readonly<Record<string, readonly [string, (facts: Facts) => Judgement | Promise<Judgement>]>> =
   {
     findings: ["Nothing keeps callers out", judgeFindings],
-    access: ["Only callers who say who they are get in", judgeAccess],
+    access: ["Only callers with credentials get in", judgeAccess],
     version: [
       "Callers can pin the agent's version",
       ({ card: { version } }) =>
@@ -115,16 +115,16 @@ const checks: Readonly<Record<string, readonly [string, (facts: Facts) => Judgem
           : no(version || "none", "Give it a semantic version, and raise it with every change."),
     ],
     caching: [
-      "The card can be kept and checked for changes",
+      "Clients can cache the card, and check it for changes",
       (facts) => judgeRequirement(facts, "L-5", "Send Cache-Control and ETag, and answer If-None-Match."),
     ],
     descriptions: ["A model can choose agent and skills by their descriptions", judgeDescriptions],
-    examples: ["Each skill brings its first example to an end, or asks", judgeExamples],
+    examples: ["Each skill finishes its first example, or asks a question", judgeExamples],
     "state.completed": [
       "A task completes",
       ({ runs }) => judgeSeen(runs, ["completed"], "Give a skill an example that leads to a result."),
     ],
-    "state.input-required": ["A task asks", judgeQuestions],
+    "state.input-required": ["A task asks a question", judgeQuestions],
     "state.failed": [
       "A task fails or is refused",
       ({ runs }) =>
@@ -132,9 +132,9 @@ const checks: Readonly<Record<string, readonly [string, (facts: Facts) => Judgem
     ],
     "state.canceled": ["A task that waits can be canceled", judgeCancel],
     reasons: ["Tasks without a result say why", judgeReasons],
-    "question-timeout": ["Questions without an answer end", judgeQuestionTimeout],
-    resume: ["A broken stream can be taken up again", tryResume],
-    idempotency: ["A repeated send is taken once", tryIdempotency],
+    "question-timeout": ["Questions without an answer time out", judgeQuestionTimeout],
+    resume: ["A broken stream can be resumed", tryResume],
+    idempotency: ["A message that is sent twice is handled once", tryIdempotency],
     durability: ["Tasks survive a restart", tryDurability],
   };
 
@@ -148,7 +148,7 @@ function judgeAccess(facts: Facts): Judgement {
   if (findings.some(({ id }) => id === "network.cleartext"))
     return no("it is called without TLS", "Serve https.");
   if (card.securityRequirements.length === 0) {
-    const fix = "Require some, or let a proxy do it and declare it in the card.";
+    const fix = "Require credentials, here or in a proxy, and declare them in the card.";
     return no("the card requires no credentials", fix);
   }
   return judgeRequirement(facts, "O-2", "Refuse callers without credentials with UNAUTHENTICATED.");
@@ -276,7 +276,7 @@ async function tryIdempotency(facts: Facts): Promise<Judgement> {
   await endQuietly(facts, first);
   if (second?.id === first.id) return yes("two sends with one key gave one task");
   if (second !== undefined) await endQuietly(facts, second);
-  return no("two sends with one key gave two tasks", "Give the first one's task back.");
+  return no("two sends with one key gave two tasks", "Answer the second send with the task of the first.");
 }
 
 /** Starts a task, restarts the server, and looks for it. */
@@ -289,7 +289,7 @@ async function tryDurability(facts: Facts): Promise<Judgement> {
   if (before === undefined) return noTask;
   const restarted = await runShell(restartCommand, trialTimeoutMs, signal);
   if (!restarted.ok) {
-    const fix = "Let it end with code 0 when the server has been started.";
+    const fix = "Let the command end with code 0 when the server has been started.";
     return unproven(`the restart command failed: ${restarted.why}`, fix);
   }
   const ask = (call: AbortSignal) => agent.rpc.getTask({ id: before.id }, { signal: call });

@@ -33,7 +33,7 @@ export async function runDoctor(
   const { output } = context;
   context.needReader();
   if (flags.restartCommand !== undefined && flags.checklist !== true) {
-    throw usageError("--restart-command is for --checklist", "--checklist, too");
+    throw usageError("--restart-command works only with --checklist", "add --checklist");
   }
   const diagnosis = await diagnose(context, given, flags);
   const { findings, card } = diagnosis;
@@ -103,7 +103,7 @@ async function readFile({ path }: Extract<CardReference, { kind: "file" }>): Pro
   const text = await readCardFile(path);
   const json = parseJson(text);
   if (isObject(json)) return { url: undefined, text, json };
-  throw new CliError("A2ACLI_ERR_CARD_INVALID", `${path} is no card: it is not a JSON object`);
+  throw new CliError("A2ACLI_ERR_CARD_INVALID", `${path} is not a card: it is not a JSON object`);
 }
 
 const labels = { ok: "OK", note: "Note", warning: "Warning", problem: "Problem" } as const;

@@ -43,7 +43,7 @@ describe("a sick server", () => {
       {
         id: "A-34",
         severity: "problem",
-        what: "The card declares streaming, and it does not work.",
+        what: "The card declares streaming, but streaming does not work.",
       },
     ],
     [

@@ -87,7 +87,7 @@ function requireProjectName(name: string): void {
   if (/^[a-z][a-z0-9]*(?:[-._][a-z0-9]+)*$/.test(name) && name.length <= 64 && !taken.has(name)) return;
   const suggestion = suggestName(name);
   throw usageError(
-    `"${name}" cannot be the name of a project: lowercase letters, digits and single hyphens, beginning with a letter`,
+    `"${name}" cannot be the name of a project: a name begins with a letter and has only lowercase letters, digits and single hyphens`,
     suggestion && `a2a new ${suggestion}`,
   );
 }

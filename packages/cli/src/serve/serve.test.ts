@@ -266,7 +266,7 @@ describe("a2a serve refuses", () => {
     [["--port", "65536"], "It must be a whole number from 0 to 65535."],
     [["--store", "tape"], "Allowed choices are sqlite, memory."],
     [["--store", "memory", "--db", "x"], "cannot be used with option"],
-    [["--watch", "-o", "json"], "--watch restarts the server again and again"],
+    [["--watch", "-o", "json"], "--watch and -o json contradict each other"],
   ] as const) {
     it(flags.join(" "), async () => {
       const { stdout, stderr, exitCode } = await runCommand(["serve", "agent.ts", ...flags], {

@@ -29,7 +29,9 @@ registerHooks({
  */
 export async function serveAndWatch({ output, signal, io, exitWith }: CommandContext): Promise<void> {
   if (output.format === "json") {
-    throw usageError("--watch restarts the server again and again, and -o json is one document");
+    throw usageError(
+      "--watch and -o json contradict each other: --watch prints at every start, and -o json prints one document",
+    );
   }
   const [, main = "", ...args] = process.argv;
   const again = args.filter((arg) => arg !== "--watch");

@@ -71,7 +71,7 @@ async function readList(path: string, text: string, io: Pick<CliIo, "cwd">): Pro
   if (nearest?.path !== path) {
     // Names are looked up in the nearest file, where they may mean others, or nobody.
     const hint = "Go to its directory and run a2a smoke there.";
-    throw usageError(`${path} is not the a2a.config.yaml that holds here`, hint);
+    throw usageError(`${path} is not the a2a.config.yaml that applies in this directory`, hint);
   }
   return names;
 }
@@ -93,11 +93,11 @@ function parseYaml(path: string, text: string): unknown {
   try {
     return parse(text, { maxAliasCount: 100 });
   } catch (cause) {
-    throw usageError(`${path} is no list of agents: it is not valid YAML`, undefined, cause);
+    throw usageError(`${path} is not a list of agents: it is not valid YAML`, undefined, cause);
   }
 }
 
 function requireText(entry: unknown, path: string, index: number): string {
   if (typeof entry === "string" && entry !== "") return entry;
-  throw usageError(`${path}: entry ${index + 1} is no address`);
+  throw usageError(`${path}: entry ${index + 1} is not an address`);
 }

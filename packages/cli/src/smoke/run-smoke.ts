@@ -40,8 +40,8 @@ export async function runSmoke(
   const targets = await readTargets(own, io);
   if (targets.length > 1 && (settings.bearer !== undefined || settings.apiKey !== undefined)) {
     throw usageError(
-      "one credential is not sent to several agents",
-      "name them in a2a.config.yaml, each with auth of its own; unset A2ACLI_BEARER and A2ACLI_API_KEY",
+      "a2a smoke does not send one credential to several agents",
+      "list the agents in a2a.config.yaml, each with its own auth, and unset A2ACLI_BEARER and A2ACLI_API_KEY",
     );
   }
   const open = (reference: string): Promise<AgentClient> => {
@@ -100,7 +100,7 @@ function judge(agent: string, { task, canceled: _, ...run }: ExampleRun, isAnnou
   const isUnexpected = isAnnounced && isAlive(outcome);
   return {
     ...{ agent, ...run, taskId: task?.id },
-    sentence: isUnexpected ? `its tag ${expectedFailureTag} announces a failure` : sentence,
+    sentence: isUnexpected ? `it has the tag ${expectedFailureTag}, but it did not fail` : sentence,
     ok: outcome === "skipped" || (isAnnounced ? isRefusal(outcome) : isAlive(outcome)),
   };
 }

@@ -240,7 +240,7 @@ describe("a list of agents", () => {
       "another project's",
       "elsewhere.yaml",
       "agents:\n  one: { url: a.example }\n",
-      "not the a2a.config.yaml that holds here",
+      "not the a2a.config.yaml that applies in this directory",
     ],
   ] as const) {
     it(`is refused when it is ${what}`, async () => {

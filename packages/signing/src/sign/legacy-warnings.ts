@@ -32,7 +32,7 @@ export function legacyWarnings(
     const reason =
       uncovered.length === 0
         ? `write these fields in another way: ${listPaths([...writtenOtherwise(unsigned)], maxNamed)}`
-        : `leave these fields uncovered: ${listPaths(uncovered, maxNamed)}; give the empty ones a value, or remove those that are optional`;
+        : `leave these fields uncovered: ${listPaths(uncovered, maxNamed)}; give the empty fields a value, or remove those that are optional`;
     return [`${verifiers[profile]} will refuse this signature, because they ${reason}`];
   });
 }
