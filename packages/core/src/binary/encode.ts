@@ -19,7 +19,8 @@ import { compileOnce, isJsonField, isOwnType, type OwnScalar, tags } from "./sch
 
 /**
  * Encodes a message in protobuf's binary encoding: the bytes of protobuf-es's `toBinary`, at a fraction of its cost for
- * messages with many values, and in one buffer of exactly their length.
+ * messages with many values, and in one buffer of exactly their length. It keeps the encoding of a task in a list, so such a task
+ * must not change any more.
  *
  * @throws Error naming the field whose value its type cannot hold
  */
