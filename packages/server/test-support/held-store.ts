@@ -1,8 +1,12 @@
+import { Code, ConnectError } from "@connectrpc/connect";
 import { createMemoryTaskStore } from "../src/index.ts";
 import type { CommitResult, TaskCommit, TaskStore } from "../src/store/index.ts";
 
-/** What becomes of a commit: `write` writes it, everything else does as it says and writes nothing. */
-export type Fate = "write" | "conflict" | "fenced" | Error;
+/**
+ * What becomes of a commit: `write` writes it, `lose-answer` writes it and rejects, everything else does as it says and
+ * writes nothing.
+ */
+export type Fate = "write" | "lose-answer" | "conflict" | "fenced" | Error;
 
 /** A store whose commits wait, fail or are refused when a test says so. */
 export interface HeldStore extends TaskStore {
@@ -35,9 +39,12 @@ export function createHeldStore(store: TaskStore = createMemoryTaskStore()): Hel
     waiting -= 1;
     const decided = fate(wanted);
     if (decided instanceof Error) throw decided;
-    return decided === "write"
-      ? store.commit(wanted)
-      : { refused: decided, tail: { sequence: wanted.expectedSequence, generation: 0 } };
+    if (decided === "conflict" || decided === "fenced") {
+      return { refused: decided, tail: { sequence: wanted.expectedSequence, generation: 0 } };
+    }
+    const result = await store.commit(wanted);
+    if (decided === "lose-answer") throw new ConnectError("the store does not answer", Code.Unavailable);
+    return result;
   }
 
   return {

@@ -3,6 +3,7 @@ import { createEngineHarness, type EngineHarnessOptions, say, taskOf, wordsOf } 
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { startScripted } from "../../test-support/agents.ts";
+import { createFakeWebhooks } from "../../test-support/fake-webhooks.ts";
 import { createHeldStore, type Fate } from "../../test-support/held-store.ts";
 import { detached, endOf, lifecycle, sendStream, stateOf, subscribe } from "../../test-support/tasks.ts";
 import type { TaskCommit } from "../store/task-store.ts";
@@ -12,6 +13,8 @@ async function held(options: Partial<EngineHarnessOptions> = {}) {
   const store = createHeldStore();
   return { ...(await startScripted({}, { store, ...options })), store };
 }
+
+const hook = "https://a.example/hook";
 
 const unavailable = { code: Code.Unavailable };
 
@@ -193,6 +196,45 @@ describe("a store that fails", () => {
     await clock.advance(1_000);
     expect(endOf(await client.getTask({ id }))).toEqual([TaskState.FAILED, "interrupted"]);
     expect(clock.alarms).toBe(0);
+  });
+
+  it("tells a webhook of an event whose commit it has written without an answer", async () => {
+    const webhooks = createFakeWebhooks();
+    const { client, store, script, clock } = await held({ push: { fetch: webhooks.fetch } });
+    const configuration = { taskPushNotificationConfig: { url: hook } };
+    void client.sendMessage({ ...say("go"), configuration }).catch(() => {});
+    const { turn, yields } = await script.nextTurn();
+    await yields(turn.working());
+    await clock.settle();
+    expect(webhooks.idsAt(hook)).toEqual([1, 2]);
+    store.decide(() => "lose-answer");
+    void yields(turn.complete("done")).catch(() => {});
+    await clock.advance(1_000);
+    expect(webhooks.idsAt(hook)).toEqual([1, 2, 3]);
+    expect(clock.alarms).toBe(0);
+  });
+
+  it("times out a question whose commit it has written without an answer", async () => {
+    const { client, store, startTask, clock } = await held();
+    const { id, turn, yields } = await startTask();
+    store.decide(() => "lose-answer");
+    void yields(turn.inputRequired("?")).catch(() => {});
+    await clock.settle();
+    store.decide(() => "write");
+    await clock.advance(600_000);
+    expect(endOf(await client.getTask({ id }))).toEqual([TaskState.CANCELED, "input-timeout"]);
+    expect(clock.alarms).toBe(0);
+  });
+
+  it("does not leave a task at work when it has written the answer to a question without an answer", async () => {
+    const { client, store, startAsking, clock } = await held();
+    const { id } = await startAsking();
+    store.decide(() => "lose-answer");
+    await expect(client.sendMessage(say("yes", { taskId: id }))).rejects.toMatchObject(unavailable);
+    expect(await stateOf(client, id)).toBe(TaskState.WORKING);
+    store.decide(() => "write");
+    await clock.advance(1_000);
+    expect(endOf(await client.getTask({ id }))).toEqual([TaskState.FAILED, "interrupted"]);
   });
 
   it("leaves a task that somebody else has taken over alone", async () => {

@@ -62,6 +62,7 @@ export class Executions {
     this.#tasks = tasks;
     this.#scheduler = new Scheduler(context);
     this.#recovery = new Recovery(context, tasks, () => this.#dropResting());
+    tasks.watchLost((live) => this.#takeUpLost(live));
   }
 
   /** The agent has another card, and so perhaps skills of another capacity. */
@@ -495,9 +496,6 @@ export class Executions {
       .finally(() => {
         free();
         this.#tasks.release(live);
-        if (live.lost.aborted && !live.takenOver) {
-          this.#recoverSoon({ owner: live.owner, taskId });
-        }
       });
   }
 
@@ -513,6 +511,17 @@ export class Executions {
     const { taskId } = live.name;
     const isBusy = this.#byTask.has(taskId) || this.#reserved.has(taskId);
     return !isBusy && !live.lost.aborted && !isTerminal(live.acceptedState);
+  }
+
+  /**
+   * The store has perhaps written what was lost, an answer to a question say, and nothing works on the task then. An
+   * execution that does ends now, and `track` sees to the rest.
+   */
+  #takeUpLost(live: LiveTask): void {
+    const { owner, name, ended, takenOver } = live;
+    if (!ended && !takenOver && !this.#byTask.has(name.taskId)) {
+      this.#recoverSoon({ owner, taskId: name.taskId });
+    }
   }
 
   /** Work was lost because the store could not write: the task is taken up again when it can. */

@@ -538,6 +538,12 @@ export class LiveTask {
     this.#abandon(
       error instanceof ConnectError ? error : new ConnectError("the task store failed", Code.Unavailable),
     );
+    // The store may have written the commit, and only its answer is lost. The store then knows a webhook that is due and the
+    // task's next timer, and nothing else looks at them.
+    this.#context.onDeliveryDue();
+    if (this.wakeAt !== undefined) {
+      this.#context.onWakeTime(this.wakeAt);
+    }
   }
 
   #abandon(why: ConnectError): void {

@@ -24,6 +24,7 @@ export class LiveTasks {
   readonly #holdings = new Map<string, HeldTask>();
   readonly #loading = new Map<string, Promise<Loaded | undefined>>();
   #onRoom: () => void = () => {};
+  #onLost: (live: LiveTask) => void = () => {};
 
   /** @param active counts the tasks that are in memory */
   constructor(context: EngineContext, active: SharedBudget) {
@@ -60,6 +61,11 @@ export class LiveTasks {
   /** Calls `onRoom` whenever a task has left memory. */
   watchRoom(onRoom: () => void): void {
     this.#onRoom = onRoom;
+  }
+
+  /** Calls `onLost` with every task that could not be written. */
+  watchLost(onLost: (live: LiveTask) => void): void {
+    this.#onLost = onLost;
   }
 
   /** Whether a task that was left behind has room in memory beside the others of its caller, and those that are being loaded. */
@@ -119,7 +125,11 @@ export class LiveTasks {
     const holding: HeldTask = { live, active, holders };
     this.#holdings.set(live.name.taskId, holding);
     // A task that could not be written is read anew when it is next needed.
-    live.lost.addEventListener("abort", () => this.#drop(holding), { once: true });
+    const drop = () => {
+      this.#drop(holding);
+      this.#onLost(live);
+    };
+    live.lost.addEventListener("abort", drop, { once: true });
   }
 
   #drop(holding: HeldTask): void {

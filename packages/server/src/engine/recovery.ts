@@ -243,7 +243,7 @@ export class Recovery {
     const { payload, step, kind } = encodeEvent(event);
     const status = step.case === "statusUpdate" ? step.value.status : undefined;
     const sequence = tail.sequence + 1;
-    const result = await store.commit({
+    const committed = store.commit({
       owner,
       taskId,
       expectedSequence: tail.sequence,
@@ -257,6 +257,8 @@ export class Recovery {
       pushConfigs: [],
       keys: [],
     });
+    // Also when the store rejects: it may have written the commit, and only its answer is lost.
+    const result = await committed.finally(onDeliveryDue);
     if ("refused" in result) {
       return; // another process continues it
     }
@@ -265,9 +267,6 @@ export class Recovery {
       message: "a task was failed, because it could not be loaded two times before",
       taskId,
     });
-    if (result.deliveryDue) {
-      onDeliveryDue();
-    }
   }
 
   /** @returns whether there is room now; false when the server stops */
