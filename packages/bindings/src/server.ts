@@ -3,7 +3,7 @@ export { type CorsOptions, withCors } from "./cors.ts";
 export { createHttpJsonHandler, type HttpJsonOptions } from "./http-json/handler.ts";
 export { createOpenApi, type OpenApiOptions } from "./http-json/openapi.ts";
 export { type BoundMethod, bindMethod } from "./invoke.ts";
-export { negotiateCoding } from "./json/respond-json.ts";
+export { negotiateCoding } from "./json/json-body.ts";
 export { createJsonRpcHandler } from "./jsonrpc/handler.ts";
 export { encodeInTurns, runInTurns } from "./large-answer.ts";
 export { nextSlice } from "./next-slice.ts";

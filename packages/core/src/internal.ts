@@ -63,7 +63,14 @@ export {
   type SchemaPartOptions,
   typeSchema,
 } from "./json-schema.ts";
-export { type JsonText, parseJsonText, readJsonText } from "./json-text.ts";
+export {
+  countValues,
+  type JsonDefect,
+  type JsonText,
+  parseJsonText,
+  readJsonText,
+  scanJson,
+} from "./json-text.ts";
 export { isObject, toJsonValue } from "./json-value.ts";
 export { formatLifecycleReport, type LifecycleRequest, parseLifecycleRequest } from "./lifecycle.ts";
 export {
@@ -85,7 +92,6 @@ export { RecentMap } from "./recent-map.ts";
 export { findMissingFields, isRequiredField } from "./required-fields.ts";
 export { createRouteTable, isReservedTenant, type RouteMatch } from "./route-table.ts";
 export { isSame } from "./same.ts";
-export { countValues, type JsonDefect, scanJson } from "./scan-json.ts";
 export {
   absentProtocolVersion,
   connectBinding,

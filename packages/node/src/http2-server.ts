@@ -8,10 +8,9 @@ import {
 import type { Socket } from "node:net";
 import { SharedBudget } from "@a2a-connect/core/internal";
 import { type ExchangeContext, serveExchange } from "./exchange.ts";
-import { toHttp2Fields } from "./header-fields.ts";
+import { formatRequestUrl, readAuthority, toHttp2Fields } from "./http-head.ts";
 import type { ListenLimits } from "./listen-options.ts";
 import type { PlainErrorCode } from "./plain-error.ts";
-import { formatRequestUrl, readAuthority } from "./request-url.ts";
 import type { ResponseHead, ResponseSink } from "./send-response.ts";
 import { Starts } from "./starts.ts";
 

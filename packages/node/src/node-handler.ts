@@ -3,9 +3,9 @@ import { Readable } from "node:stream";
 import { comesFromThisMachine, createMount, type Mount, targetBelow } from "@a2a-connect/server/internal";
 import type { Mountable, MountOptions } from "@a2a-connect/server/mount";
 import { createExchangeContext } from "./exchange.ts";
+import { formatRequestUrl, hasItsHost } from "./http-head.ts";
 import { type MountedRequest, serveHttp1 } from "./http1-server.ts";
 import { defaultLimits, type ListenLimits, type ListenOptions } from "./listen-options.ts";
-import { formatRequestUrl, hasItsHost } from "./request-url.ts";
 
 /** Options of an agent in another server of Node. Limits that belong to a port are those of that server. */
 export interface NodeHandlerOptions

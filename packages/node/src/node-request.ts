@@ -7,7 +7,7 @@ import type { ConnectionAccount } from "./body-budget.ts";
 import type { ReadCallerNetwork } from "./caller-network.ts";
 import { readClientCertificate } from "./client-certificate.ts";
 import type { ReadForwardedUrl } from "./forwarded-url.ts";
-import { toHeaders } from "./header-fields.ts";
+import { toHeaders } from "./http-head.ts";
 import type { PlainErrorCode } from "./plain-error.ts";
 import type { Starts } from "./starts.ts";
 import type { Connection } from "./trusted-proxies.ts";

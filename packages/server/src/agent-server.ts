@@ -22,13 +22,15 @@ import { defaultEngineLimits, type LogRecord, type StateChange } from "./engine/
 import { defaultRetentionMs, Retention } from "./engine/retention.ts";
 import { TaskEngine } from "./engine/task-engine.ts";
 import { accessGate, authGate } from "./gates/auth-gate.ts";
-import { capabilityGate } from "./gates/capability-gate.ts";
-import { extensionGate } from "./gates/extension-gate.ts";
-import { fieldGate } from "./gates/field-gate.ts";
-import type { Gate } from "./gates/gate.ts";
+import {
+  capabilityGate,
+  extensionGate,
+  fieldGate,
+  type Gate,
+  tenantGate,
+  versionGate,
+} from "./gates/protocol-gates.ts";
 import { RateLimiter } from "./gates/rate-limits.ts";
-import { tenantGate } from "./gates/tenant-gate.ts";
-import { versionGate } from "./gates/version-gate.ts";
 import { isOfThisMachine, withInspector } from "./inspector-routes.ts";
 import { type Audit, AuditTrail } from "./operations/audit.ts";
 import { implementService } from "./operations/implementation.ts";

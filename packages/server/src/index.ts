@@ -30,7 +30,7 @@ export { AgentMistake } from "./engine/agent-mistake.ts";
 export { type Clock, systemClock } from "./engine/clock.ts";
 export { JournalError } from "./engine/durable/journal-error.ts";
 export type { EngineLimits, LogRecord } from "./engine/engine-context.ts";
-export { TurnAbort } from "./engine/turn-abort.ts";
+export { TurnAbort } from "./engine/execution.ts";
 export type { RateLimits } from "./gates/rate-limits.ts";
 export type { AuditRecord } from "./operations/audit.ts";
 export type { PushOptions } from "./push/push-options.ts";

@@ -16,8 +16,7 @@ import { type Move, toPlace } from "./list-totals.ts";
 import type { PushDeliveries } from "./push-deliveries.ts";
 import type { RequestKeys } from "./request-keys.ts";
 import { prepareQuery } from "./schema.ts";
-import { createAppendEntries } from "./segment-rows.ts";
-import { type TaskReader, type TaskRow, toTail } from "./task-rows.ts";
+import { createAppendEntries, type TaskReader, type TaskRow, toTail } from "./task-rows.ts";
 
 /** Changes tasks. Every method runs inside a transaction. */
 export interface TaskWriter {

@@ -1,8 +1,8 @@
-import { invalidParams } from "@a2a-connect/core";
-import { findMemberInSteps } from "@a2a-connect/core/internal";
-import type { ConnectError } from "@connectrpc/connect";
+import { type A2AErrorReason, findA2AError, invalidParams } from "@a2a-connect/core";
+import { errorCatalogue, findMemberInSteps, formatErrorDetails, wireCodes } from "@a2a-connect/core/internal";
+import type { JsonObject } from "@bufbuild/protobuf";
+import { Code, type ConnectError } from "@connectrpc/connect";
 import { runInTurns } from "../large-answer.ts";
-import type { JsonRpcId } from "./response.ts";
 
 /** A JSON-RPC request with a valid envelope. */
 export interface Envelope {
@@ -77,3 +77,122 @@ function describeId(id: unknown): string {
 function refuse(id: JsonRpcId, field: string, description: string): EnvelopeRefusal {
   return { id, refused: invalidParams({ field, description }) };
 }
+
+/** Id of a JSON-RPC request, echoed as received (requirement I-9). */
+export type JsonRpcId = string | number | null;
+
+/** The `error` member of a response: these three members and no others (requirement E.3). */
+export interface JsonRpcError {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: readonly JsonObject[];
+}
+
+/** The text of a response before its result, and the text after it. Every event of a stream is put between them. */
+export interface ResultWrapper {
+  readonly before: string;
+  readonly after: string;
+}
+
+/** Wraps results for requests with this id. */
+export function wrapResult(id: JsonRpcId): ResultWrapper {
+  return {
+    before: `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`,
+    after: "}",
+  };
+}
+
+/** The text of an error response. */
+export function formatError(id: JsonRpcId, error: JsonRpcError): string {
+  return JSON.stringify({ jsonrpc: "2.0", id, error });
+}
+
+/** An error in the form of this wire (requirements E.1, E.2). */
+export function toJsonRpcError(error: ConnectError): JsonRpcError {
+  const { jsonRpcCode } = wireCodes(error);
+  return jsonRpcError(jsonRpcCode, headings.get(jsonRpcCode), error, formatErrorDetails(error));
+}
+
+/** The same for callers of 0.3, which did not know these numbers. */
+export function toOlderError(error: ConnectError): JsonRpcError {
+  const { code, ...rest } = toJsonRpcError(error);
+  return { code: olderNumbers.get(code) ?? code, ...rest };
+}
+
+/** What came with 1.0 was an operation that is not supported: a required extension, a version, a generation. */
+const olderNumbers: ReadonlyMap<number, number> = new Map(
+  (["EXTENSION_SUPPORT_REQUIRED", "VERSION_NOT_SUPPORTED", "TASK_GENERATION_MISMATCH"] as const).map(
+    (reason) => [errorCatalogue[reason].jsonRpcCode, errorCatalogue.UNSUPPORTED_OPERATION.jsonRpcCode],
+  ),
+);
+
+/** -32700: the body is not JSON. */
+export function parseError(error: ConnectError): JsonRpcError {
+  return jsonRpcError(-32700, "Invalid JSON payload", error, withoutReason(error));
+}
+
+/** -32600: the body is JSON, but not one JSON-RPC request. */
+export function invalidRequest(error: ConnectError): JsonRpcError {
+  return jsonRpcError(-32600, "Request payload validation error", error, withoutReason(error));
+}
+
+/** Drops the reason INVALID_PARAMS, which other wires give: params are not read yet, and the number is enough. */
+function withoutReason(error: ConnectError): readonly JsonObject[] {
+  return formatErrorDetails(error).filter(({ "@type": type }) => !String(type).endsWith("ErrorInfo"));
+}
+
+/** The message of an error without the words that {@link toJsonRpcError} put before it. */
+export function withoutHeading(code: number, message: string): string {
+  const heading = headings.get(code);
+  return heading !== undefined && message.startsWith(`${heading}: `)
+    ? message.slice(heading.length + 2)
+    : message;
+}
+
+/** The code of a generic error by its number; undefined for others. For -32603 the status of an unusual response says more. */
+export function codeFromNumber(code: number): Code | undefined {
+  return genericCodes.get(code);
+}
+
+const genericCodes: ReadonlyMap<number, Code> = new Map([
+  [-32700, Code.InvalidArgument],
+  [-32600, Code.InvalidArgument],
+  [-32601, Code.Unimplemented],
+  [-32602, Code.InvalidArgument],
+  // The SDKs for Go and Rust have numbers of their own for what A2A leaves to HTTP.
+  [-31401, Code.Unauthenticated],
+  [-31403, Code.PermissionDenied],
+]);
+
+/** How the message of a generic error begins (requirement E.1); the details follow. */
+const headings: ReadonlyMap<number, string> = new Map([
+  [-32601, "Method not found"],
+  [-32602, "Invalid parameters"],
+]);
+
+function jsonRpcError(
+  code: number,
+  heading: string | undefined,
+  error: ConnectError,
+  data: readonly JsonObject[],
+): JsonRpcError {
+  const message = heading === undefined ? error.rawMessage : `${heading}: ${error.rawMessage}`;
+  return data.length === 0 ? { code, message } : { code, message, data };
+}
+
+/** Status line of an error response: 200, except for errors that a proxy or browser must see (requirement I-10). */
+export function jsonRpcStatus(error: ConnectError): number {
+  switch (error.code) {
+    case Code.Unauthenticated:
+      return 401;
+    case Code.PermissionDenied:
+      return 403;
+    default:
+      return statuses.get(findA2AError(error)?.reason) ?? 200;
+  }
+}
+
+const statuses: ReadonlyMap<A2AErrorReason | undefined, number> = new Map([
+  ["BODY_TOO_LARGE", 413],
+  ["RATE_LIMITED", 429],
+]);

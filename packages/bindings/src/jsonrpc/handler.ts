@@ -6,25 +6,26 @@ import { type BodyRefusal, unsupportedMediaType } from "../body.ts";
 import { addErrorHeaders, explainFailure } from "../failure.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "../http.ts";
 import { type BoundMethod, type BoundOperation, bindOperations, CallContext } from "../invoke.ts";
-import { type JsonOverflow, readJson, refuseValues } from "../json/read-json.ts";
-import { respondJson } from "../json/respond-json.ts";
+import { type JsonOverflow, readJson, refuseValues, respondJson } from "../json/json-body.ts";
 import { asksForOlder, refuseOlderMethod } from "../older-protocol.ts";
 import { type BindingOptions, type BindingSettings, type ErrorContext, resolveOptions } from "../options.ts";
 import { type EventFormat, respondStream } from "../sse/respond-stream.ts";
 import { bindOlderCalls, type OlderCall, toCurrentHeader, toOlderHeader } from "../v03/calls.ts";
 import { createForms } from "../v03/forms.ts";
-import { type Envelope, readEnvelope, readId } from "./envelope.ts";
 import {
+  type Envelope,
   formatError,
   invalidRequest,
   type JsonRpcError,
   type JsonRpcId,
   jsonRpcStatus,
   parseError,
+  readEnvelope,
+  readId,
   toJsonRpcError,
   toOlderError,
   wrapResult,
-} from "./response.ts";
+} from "./envelope.ts";
 
 const wire = "jsonrpc";
 const mediaType = "application/json";

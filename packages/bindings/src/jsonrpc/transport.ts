@@ -7,7 +7,7 @@ import { isEventStream, readJsonResponse } from "../fetch/read-response.ts";
 import { codeFromHttpStatus, fromWireError, tooManyRequests } from "../fetch/response-errors.ts";
 import { type JsonTransportOptions, resolveTransportOptions } from "../fetch/transport-options.ts";
 import type { WireResponse } from "../fetch/wire-fetch.ts";
-import { codeFromNumber, withoutHeading } from "./response.ts";
+import { codeFromNumber, withoutHeading } from "./envelope.ts";
 
 /** Options of the client end of the JSON-RPC binding. */
 export interface JsonRpcTransportOptions extends JsonTransportOptions {

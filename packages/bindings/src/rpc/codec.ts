@@ -13,7 +13,7 @@ import {
 } from "@a2a-connect/core/internal";
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { malformedRequest, unlessRefused } from "../body.ts";
-import { parseJsonBytes } from "../json/read-json.ts";
+import { parseJsonBytes } from "../json/json-body.ts";
 import { encodeInTurns, encodeTexts, runInTurns } from "../large-answer.ts";
 import type { Codec } from "./protocol.ts";
 

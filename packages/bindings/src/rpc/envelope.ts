@@ -1,10 +1,9 @@
 import { bodyTooLarge } from "@a2a-connect/core/internal";
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { type Compression, compressedFlag, encodeEnvelope } from "@connectrpc/connect/protocol";
-import { collectBytes, malformedRequest } from "../body.ts";
+import { type Caller, collectBytes, malformedRequest, type UnpackLimits, unpackBody } from "../body.ts";
 import type { HttpBody } from "../http.ts";
 import { gzip, streamedCoding } from "../large-answer.ts";
-import { type Caller, type UnpackLimits, unpackBody } from "../unpack-body.ts";
 import type { Codec } from "./protocol.ts";
 
 /**

@@ -11,7 +11,7 @@ import type { Transport } from "@connectrpc/connect";
 import { codeFromHttpStatus } from "../fetch/response-errors.ts";
 import type { JsonTransportOptions } from "../fetch/transport-options.ts";
 import { createHttpJsonTransportOf, type HttpJsonForm } from "../http-json/transport.ts";
-import { codeFromNumber, withoutHeading } from "../jsonrpc/response.ts";
+import { codeFromNumber, withoutHeading } from "../jsonrpc/envelope.ts";
 import { createJsonRpcTransportOf, type JsonRpcTransportOptions } from "../jsonrpc/transport.ts";
 import { createForms } from "./forms.ts";
 import { createOutgoingCalls, type ReadOlderCard, reasonOf, toOlderRequestHeader } from "./outgoing-calls.ts";

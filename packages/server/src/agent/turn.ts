@@ -3,8 +3,7 @@ import { type Task, TaskState } from "@a2a-connect/proto";
 import { type Content, statusOf, toParts } from "./event-tools.ts";
 import { type AuthHint, authMember, type Grant, withLink } from "./grant.ts";
 import type { ReplyEvent, StatusEvent } from "./task-event.ts";
-import { type CallInput, type ExecutorInput, TaskTools } from "./task-tools.ts";
-import type { UnusedResults } from "./unused-results.ts";
+import { type CallInput, type ExecutorInput, TaskTools, type UnusedResults } from "./task-tools.ts";
 
 /** Options of a question. */
 export interface QuestionOptions {

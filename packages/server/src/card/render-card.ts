@@ -13,7 +13,7 @@ import {
 import { create, equals } from "@bufbuild/protobuf";
 import type { AgentDefinition, CardDefinition, SkillDefinition } from "../agent/agent-definition.ts";
 import { defaultModes } from "../agent/skill-selection.ts";
-import { questionTimeoutMs } from "../engine/task-timers.ts";
+import { questionTimeoutMs } from "../engine/timers.ts";
 import { deriveInterfaces, type InterfaceFacts } from "./interfaces.ts";
 
 /** What a card says of the server, rather than of the agent. */

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { startScripted } from "../../test-support/agents.ts";
 import { createHeldStore } from "../../test-support/held-store.ts";
 import { endOf, sendStream, stateOf } from "../../test-support/tasks.ts";
-import { TurnAbort } from "./turn-abort.ts";
+import { TurnAbort } from "./execution.ts";
 
 const isNotCancelable = { code: Code.FailedPrecondition, rawMessage: "the task has already ended" };
 

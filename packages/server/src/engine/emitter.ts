@@ -1,10 +1,12 @@
-import { effectiveMediaType, matchesMediaType } from "@a2a-connect/core/internal";
+import { lifecycleExtension } from "@a2a-connect/core";
+import { effectiveMediaType, joinBytes, matchesMediaType, sha256Hex } from "@a2a-connect/core/internal";
 import { type Artifact, type Part, TaskState } from "@a2a-connect/proto";
+import { type JsonObject, toJson } from "@bufbuild/protobuf";
+import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import canonicalize from "canonicalize";
 import type { ArtifactEvent, StatusEvent } from "../agent/task-event.ts";
-import { AgentMistake } from "./agent-mistake.ts";
-import { sealArtifact, withMetadata } from "./artifact-seal.ts";
+import { AgentMistake, assertJsonMetadata, assertJsonParts } from "./agent-mistake.ts";
 import { artifactEvent } from "./events.ts";
-import { assertJsonMetadata, assertJsonParts } from "./json-values.ts";
 import type { LiveTask } from "./live-task.ts";
 
 /** Makes events of a task from what its executor yields, by the rules that all executors share. */
@@ -77,3 +79,34 @@ export function assertParts(parts: readonly Part[], what: string): void {
     throw new AgentMistake(`${what} needs at least one part`);
   }
 }
+
+/**
+ * The metadata that seals an artifact: `size` in bytes and `sha256` in hex of its content. The content is the parts'
+ * bytes one after the other: text and url as UTF-8, raw as it is, data as RFC 8785 JSON (docs/extensions/lifecycle.md).
+ */
+async function sealArtifact(parts: readonly Part[], replaceable: boolean): Promise<JsonObject> {
+  const content = joinBytes(parts.map(partBytes)) as Uint8Array<ArrayBuffer>; // we make no shared memory
+  const sha256 = await sha256Hex(content);
+  return { [lifecycleExtension]: { size: content.length, sha256, ...(replaceable ? { replaceable } : {}) } };
+}
+
+/** `artifact` with more metadata. */
+function withMetadata(artifact: Artifact, metadata: JsonObject): Artifact {
+  return { ...artifact, metadata: { ...artifact.metadata, ...metadata } };
+}
+
+function partBytes({ content }: Part): Uint8Array {
+  switch (content.case) {
+    case "raw":
+      return content.value;
+    case "text":
+    case "url":
+      return utf8.encode(content.value);
+    case "data":
+      return utf8.encode(canonicalize(toJson(ValueSchema, content.value)) ?? "");
+    case undefined:
+      return new Uint8Array();
+  }
+}
+
+const utf8 = new TextEncoder();

@@ -6,7 +6,7 @@ import type { SkillSwitches } from "../agent/skill-switches.ts";
 import type { Owner, TaskStore } from "../store/task-store.ts";
 import type { Clock } from "./clock.ts";
 import type { JournalCodec } from "./durable/journal-codec.ts";
-import type { EventBudget } from "./live-tail.ts";
+import type { EventBudget } from "./events.ts";
 
 /** Limits of the engine; all have defaults. */
 export interface EngineLimits {

@@ -1,5 +1,6 @@
+import type { JsonObject } from "@bufbuild/protobuf";
 import type { Runnable } from "./capacity/scheduler.ts";
-import type { TurnAbort, TurnAbortCause } from "./turn-abort.ts";
+import type { Clock } from "./clock.ts";
 
 /** An agent's code at work on one task, of either kind; detached from the call that started it. */
 export interface Execution extends Runnable {
@@ -36,4 +37,81 @@ function fromSync<Event>(iterator: Iterator<Event>): AsyncIterator<Event> {
     },
     return: async () => iterator.return?.() ?? { done: true, value: undefined },
   };
+}
+
+/** Why a running turn is told to stop. */
+export type TurnAbortCause = "canceled" | "deadline" | "inactive" | "lost" | "shutdown";
+
+/** `turn.signal.reason`: why the work should stop and, on cancel, the caller's metadata (requirement A-33). */
+export class TurnAbort extends Error {
+  override readonly cause: TurnAbortCause;
+  /** `CancelTaskRequest.metadata`. */
+  readonly metadata: JsonObject | undefined;
+
+  constructor(cause: TurnAbortCause, metadata?: JsonObject) {
+    super(sentences[cause]);
+    this.name = "AbortError";
+    this.cause = cause;
+    this.metadata = metadata;
+  }
+}
+
+const sentences: Readonly<Record<TurnAbortCause, string>> = {
+  canceled: "the task was canceled",
+  deadline: "the task's deadline has passed",
+  inactive: "the agent has been silent for too long",
+  lost: "this server no longer holds the task",
+  shutdown: "the server is shutting down",
+};
+
+/** How long an executor may yield nothing by default. */
+const defaultInactivityTimeoutMs = 1_800_000;
+
+/**
+ * Detects an executor that was silent for too long. It has one timer. When that fires, it looks when the executor last
+ * yielded. It uses a clock that is never set, so that setting the time of day does not look like silence.
+ */
+export class SilenceWatch {
+  readonly #clock: Clock;
+  readonly #limitMs: number | false;
+  readonly #onSilence: () => void;
+  #heardAt: number;
+  #cancelTimer: () => void = () => {};
+
+  constructor(clock: Clock, limitMs: number | false | undefined, onSilence: () => void) {
+    this.#clock = clock;
+    this.#limitMs = limitMs ?? defaultInactivityTimeoutMs;
+    this.#onSilence = onSilence;
+    this.#heardAt = clock.ticks();
+  }
+
+  /** The executor has yielded. */
+  heard(): void {
+    this.#heardAt = this.#clock.ticks();
+  }
+
+  /** Begins to watch; earlier time does not count. */
+  start(): void {
+    this.heard();
+    this.watch();
+  }
+
+  /** Watches on, counting from the executor's last event. */
+  watch(): void {
+    this.stop();
+    if (this.#limitMs === false) {
+      return;
+    }
+    const leftMs = this.#heardAt + this.#limitMs - this.#clock.ticks();
+    if (leftMs <= 0) {
+      this.#onSilence();
+    } else {
+      this.#cancelTimer = this.#clock.schedule(leftMs, () => this.watch());
+    }
+  }
+
+  stop(): void {
+    this.#cancelTimer();
+    this.#cancelTimer = () => {};
+  }
 }

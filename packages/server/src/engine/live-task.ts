@@ -14,20 +14,18 @@ import type { Grant } from "../agent/grant.ts";
 import { readSkill } from "../agent/skill-selection.ts";
 import type { Owner, RequestKey, TaskIndex } from "../store/task-store.ts";
 import { AgentMistake } from "./agent-mistake.ts";
-import { ArtifactLedger } from "./artifact-ledger.ts";
 import { type CallDetails, type Command, encodeCommand } from "./command.ts";
-import { CommittedEvent } from "./committed-event.ts";
 import { grantAnswer, type QueuedMessage } from "./durable/journal.ts";
 import type { EngineContext } from "./engine-context.ts";
-import { type StatusInit, statusEvent, type TaskName } from "./events.ts";
+import { CommittedEvent, type StatusInit, statusEvent, type TaskName } from "./events.ts";
 import { type EncodedStep, encodeEvent, encodeInput } from "./log-codec.ts";
 import { MessageQueue } from "./message-queue.ts";
 import { type LoadedTask, readTask, taskNotFound } from "./read-task.ts";
-import { SnapshotPolicy } from "./snapshot-policy.ts";
 import type { SeenTask } from "./task-handle.ts";
-import { type PendingEntry, TaskLog } from "./task-log.ts";
+import { type PendingEntry, SnapshotPolicy, TaskLog } from "./task-log.ts";
 import { TaskReaders } from "./task-readers.ts";
-import { type QuestionTimeout, TaskTimers } from "./task-timers.ts";
+import { type QuestionTimeout, TaskTimers } from "./timers.ts";
+import { ArtifactLedger } from "./weight.ts";
 
 /** Stored together with a caller's message, in the same commit. */
 export interface Intake {
@@ -579,7 +577,7 @@ export class LiveTask {
       this.#timers.setAlarm(index.wakeAt); // an executor's timer: it sets the next one when it runs again
     }
     this.#snapshots.load(loaded);
-    this.#artifacts.load(loaded);
+    this.#artifacts.load(loaded.task.artifacts, loaded.artifactBytes);
     this.readers.load(stored.tail.generation, index.state);
   }
 }

@@ -21,12 +21,11 @@ import { type QueuedMessage, readJournal } from "./durable/journal.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { submittedStatus, taskEvent } from "./events.ts";
 import { callInput, type Executions } from "./executions.ts";
-import type { Caller, Held, HeldTasks } from "./held-tasks.ts";
 import { KeyedSends } from "./keyed-sends.ts";
 import { type Intake, LiveTask } from "./live-task.ts";
-import type { LiveTasks } from "./live-tasks.ts";
+import type { Caller, Held, HeldTasks, LiveTasks } from "./live-tasks.ts";
 import { QueuedHandle, type SeenTask, type Sent, type TaskHandle } from "./task-handle.ts";
-import { readDeadline } from "./task-timers.ts";
+import { readDeadline } from "./timers.ts";
 import { TurnExecution } from "./turn-execution.ts";
 import { weighMessage } from "./weight.ts";
 

@@ -12,16 +12,15 @@ import { createActiveBytes, createFollowers } from "./capacity/caller-budgets.ts
 import { ownerShare } from "./capacity/shares.ts";
 import { createJournalCodec } from "./durable/journal-codec.ts";
 import type { EngineContext } from "./engine-context.ts";
+import { EventBudget } from "./events.ts";
 import { Executions } from "./executions.ts";
-import { assertEventExists, type Caller, HeldTasks } from "./held-tasks.ts";
-import { EventBudget } from "./live-tail.ts";
-import { LiveTasks } from "./live-tasks.ts";
+import { assertEventExists, type Caller, HeldTasks, LiveTasks } from "./live-tasks.ts";
 import { type HoldBytes, readTask, type TaskSource, taskNotFound } from "./read-task.ts";
 import { type SendInput, Sends } from "./sends.ts";
 import type { EndedTaskReader, SeenTask, Sent, TaskHandle } from "./task-handle.ts";
 import { type ListedTasks, TaskLists } from "./task-lists.ts";
 import { TaskReaders } from "./task-readers.ts";
-import { WakeTimers } from "./wake-timers.ts";
+import { WakeTimers } from "./timers.ts";
 
 /** The options of an engine are its context without what the engine adds itself. */
 export type TaskEngineOptions = Omit<

@@ -1,7 +1,6 @@
 import { isTerminal } from "@a2a-connect/core";
 import type { Message, Task } from "@a2a-connect/proto";
-import type { CommittedEvent } from "./committed-event.ts";
-import { findState } from "./events.ts";
+import { type CommittedEvent, findState } from "./events.ts";
 
 /** A task as its callers may see it at one moment. */
 export interface SeenTask {

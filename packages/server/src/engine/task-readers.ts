@@ -1,13 +1,11 @@
 import { isSettled, isTerminal } from "@a2a-connect/core";
 import type { Reader } from "@a2a-connect/core/internal";
 import type { TaskState } from "@a2a-connect/proto";
-import type { ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 import type { Owner } from "../store/task-store.ts";
-import { CommitWaiters } from "./commit-waiters.ts";
-import { CommittedEvent } from "./committed-event.ts";
+import type { Clock } from "./clock.ts";
 import type { EngineContext } from "./engine-context.ts";
-import { findState, type TaskName } from "./events.ts";
-import { LiveTail } from "./live-tail.ts";
+import { CommittedEvent, type EventBudget, findState, type TaskName } from "./events.ts";
 import { decodeEvent } from "./log-codec.ts";
 import { taskNotFound } from "./read-task.ts";
 
@@ -167,5 +165,144 @@ export class TaskReaders {
       (event) => new CommittedEvent(event.generation, decodeEvent(event), event.payload.length),
     );
     return { events, bytes: events.reduce((sum, { weight }) => sum + weight, 0) };
+  }
+}
+
+/** The newest committed events of one task, up to a number of bytes. Readers that keep up are served from it. */
+export class LiveTail {
+  readonly #maxBytes: number;
+  readonly #budget: EventBudget;
+  #events: CommittedEvent[] = [];
+  /** Events before this index have been dropped. They are removed in bulk, so that each costs constant time. */
+  #start = 0;
+  #bytes = 0;
+
+  constructor(maxBytes: number, budget: EventBudget) {
+    this.#maxBytes = maxBytes;
+    this.#budget = budget;
+  }
+
+  push(event: CommittedEvent): void {
+    this.#events.push(event);
+    this.#count(event.weight);
+    while (
+      (this.#bytes > this.#maxBytes || this.#budget.isExceeded) &&
+      this.#start < this.#events.length - 1
+    ) {
+      this.#count(-(this.#events[this.#start]?.weight ?? 0));
+      this.#start++;
+    }
+    if (this.#start > 64 && this.#start * 2 > this.#events.length) {
+      this.#events = this.#events.slice(this.#start);
+      this.#start = 0;
+    }
+  }
+
+  /** At most `limit` events after `generation`; undefined when some of them are no longer here. */
+  after(generation: number, limit: number): readonly CommittedEvent[] | undefined {
+    const first = this.#events[this.#start];
+    if (first === undefined || generation + 1 < first.generation) {
+      return undefined;
+    }
+    const from = this.#start + (generation + 1 - first.generation);
+    return this.#events.slice(from, from + limit);
+  }
+
+  /** Drops everything. */
+  clear(): void {
+    this.#count(-this.#bytes);
+    this.#events = [];
+    this.#start = 0;
+  }
+
+  #count(bytes: number): void {
+    this.#bytes += bytes;
+    this.#budget.take(bytes);
+  }
+}
+
+interface FlushWaiter {
+  readonly sequence: number;
+  readonly resolve: () => void;
+  readonly reject: (error: ConnectError) => void;
+}
+
+/** Readers that are woken in one turn of the event loop: each formats and writes what it has waited for. */
+const wokenInATurn = 256;
+
+/** Waits for a task's commits: writers wait until an entry is durable, readers until there is something to see. */
+class CommitWaiters {
+  readonly #writers: FlushWaiter[] = [];
+  readonly #readers = new Set<() => void>();
+  readonly #clock: Pick<Clock, "nextTurn">;
+
+  constructor(clock: Pick<Clock, "nextTurn">) {
+    this.#clock = clock;
+  }
+
+  /** Resolves when the log is durable up to `sequence`. Callers ask with rising sequences. */
+  flushed(sequence: number): Promise<void> {
+    return new Promise((resolve, reject) => this.#writers.push({ sequence, resolve, reject }));
+  }
+
+  /** Resolves at the next commit. It only means "look again". @throws ConnectError why `signal` aborted */
+  changed(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const wake = () => {
+        signal.removeEventListener("abort", abort);
+        resolve();
+      };
+      const abort = () => {
+        this.#readers.delete(wake);
+        // Connect gives the reason as an error of its own, such as DeadlineExceeded.
+        const { reason } = signal;
+        reject(
+          reason instanceof ConnectError ? reason : new ConnectError("the call was canceled", Code.Canceled),
+        );
+      };
+      if (signal.aborted) {
+        abort();
+        return;
+      }
+      signal.addEventListener("abort", abort, { once: true });
+      this.#readers.add(wake);
+    });
+  }
+
+  /** The log is durable up to `sequence`. */
+  commit(sequence: number): void {
+    while (this.#writers[0] !== undefined && this.#writers[0].sequence <= sequence) {
+      this.#writers.shift()?.resolve();
+    }
+    this.wakeReaders();
+  }
+
+  /** What was accepted and is not durable yet never will be. */
+  fail(error: ConnectError): void {
+    for (const { reject } of this.#writers.splice(0)) {
+      reject(error);
+    }
+    this.wakeReaders();
+  }
+
+  /** Wakes the readers, though nothing was committed here. Other calls run between many of them. */
+  wakeReaders(): void {
+    const readers = [...this.#readers];
+    this.#readers.clear();
+    for (const wake of readers.splice(0, wokenInATurn)) {
+      wake();
+    }
+    if (readers.length > 0) {
+      void this.#wakeLater(readers);
+    }
+  }
+
+  async #wakeLater(readers: readonly (() => void)[]): Promise<void> {
+    for (let at = 0; at < readers.length; at += wokenInATurn) {
+      await this.#clock.nextTurn();
+      for (const wake of readers.slice(at, at + wokenInATurn)) {
+        wake();
+      }
+    }
   }
 }

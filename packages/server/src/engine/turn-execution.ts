@@ -3,18 +3,15 @@ import { type Message, type Part, TaskState } from "@a2a-connect/proto";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { TurnAgentCode } from "../agent/skill-selection.ts";
 import type { StatusEvent, TurnEvent } from "../agent/task-event.ts";
+import { UnusedResults } from "../agent/task-tools.ts";
 import { createTurn, type TurnInput } from "../agent/turn.ts";
-import { UnusedResults } from "../agent/unused-results.ts";
-import { AgentMistake, assertEvent, findLastMistake } from "./agent-mistake.ts";
+import { AgentMistake, assertEvent, assertJsonParts, findLastMistake } from "./agent-mistake.ts";
 import { assertParts, Emitter } from "./emitter.ts";
 import { endings } from "./endings.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { agentReply } from "./events.ts";
-import { type Execution, iterate } from "./execution.ts";
-import { assertJsonParts } from "./json-values.ts";
+import { type Execution, iterate, SilenceWatch, TurnAbort, type TurnAbortCause } from "./execution.ts";
 import type { LiveTask } from "./live-task.ts";
-import { SilenceWatch } from "./silence-watch.ts";
-import { TurnAbort, type TurnAbortCause } from "./turn-abort.ts";
 
 /** What a turn may yield. */
 const eventKinds: readonly TurnEvent["kind"][] = ["status", "artifact", "reply"];

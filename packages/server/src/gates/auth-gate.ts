@@ -3,7 +3,7 @@ import type { Access } from "@a2a-connect/auth/internal";
 import { a2aError, methodByName, principalKey, tenantKey } from "@a2a-connect/core";
 import { callerKey, type ForwardedUrlSource, forwardedUrlKey } from "@a2a-connect/core/internal";
 import { type ContextKey, createContextKey, type HandlerContext } from "@connectrpc/connect";
-import type { Gate, GatedCall } from "./gate.ts";
+import type { Gate, GatedCall } from "./protocol-gates.ts";
 
 /** The caller whose credentials were checked; undefined where none are asked for. */
 export const verifiedCallerKey: ContextKey<Caller | undefined> = createContextKey<Caller | undefined>(

@@ -3,7 +3,7 @@ import { callerKey, RecentMap } from "@a2a-connect/core/internal";
 import { RetryInfoSchema } from "@a2a-connect/proto/google/rpc/error_details";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import type { ConnectError, HandlerContext } from "@connectrpc/connect";
-import type { Gate } from "./gate.ts";
+import type { Gate } from "./protocol-gates.ts";
 
 /** How often one caller may call: a bucket of calls, refilled at a steady rate. */
 export interface Rate {

@@ -7,7 +7,7 @@ import {
 } from "@a2a-connect/proto";
 import { isMessage, type Message } from "@bufbuild/protobuf";
 import type { HandlerContext, Interceptor, MethodImplSpec, ServiceImplSpec } from "@connectrpc/connect";
-import { tenantOf } from "../gates/tenant-gate.ts";
+import { tenantOf } from "../gates/protocol-gates.ts";
 
 /** An agent that gets calls. */
 export interface DispatchTarget {

@@ -15,21 +15,19 @@ import type { Cards } from "../card/cards.ts";
 import type { Clock } from "../engine/clock.ts";
 import type { TaskEngine } from "../engine/task-engine.ts";
 import { verifiedCallerKey } from "../gates/auth-gate.ts";
-import { type Gate, pass } from "../gates/gate.ts";
+import { type Gate, pass } from "../gates/protocol-gates.ts";
 import type { RateLimiter } from "../gates/rate-limits.ts";
 import type { PushSender } from "../push/push-sender.ts";
 import type { TaskStore } from "../store/task-store.ts";
 import type { AuditTrail } from "./audit.ts";
 import { expiringStream } from "./expiring-stream.ts";
 import { getTask } from "./get-task.ts";
-import { readLastEventId } from "./last-event-id.ts";
 import { listTasks } from "./list-tasks.ts";
 import { callerOf, holderOf, type Operation } from "./operation.ts";
 import { createPushConfig, deletePushConfig, getPushConfig, listPushConfigs } from "./push-config.ts";
-import { sendMessage } from "./send-message.ts";
-import { sendStreamingMessage } from "./send-streaming-message.ts";
+import { sendMessage, sendStreamingMessage } from "./send-message.ts";
 import { showTask } from "./show-task.ts";
-import { streamTask } from "./stream-task.ts";
+import { readLastEventId, streamTask } from "./stream-task.ts";
 
 /** What the operations use. */
 export interface OperationContext {

@@ -10,7 +10,7 @@ import type { A2AService } from "@a2a-connect/proto";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import { shareOf } from "../engine/capacity/shares.ts";
 import type { CallDetails } from "../engine/command.ts";
-import type { Caller } from "../engine/held-tasks.ts";
+import type { Caller } from "../engine/live-tasks.ts";
 import type { HoldBytes } from "../engine/read-task.ts";
 import type { Owner } from "../store/task-store.ts";
 

@@ -1,10 +1,21 @@
+import { invalidParams, isTerminal } from "@a2a-connect/core";
+import {
+  type SendMessageRequest,
+  type StreamResponse,
+  type TaskPushNotificationConfig,
+  TaskState,
+} from "@a2a-connect/proto";
+import type { HandlerContext } from "@connectrpc/connect";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
+import type { SendInput } from "../engine/sends.ts";
 import type { TaskEngine } from "../engine/task-engine.ts";
+import { skillGuardKey } from "../gates/auth-gate.ts";
 import type { PushSender } from "../push/push-sender.ts";
 import { readRequestKey } from "./idempotency-key.ts";
-import { holderOf, type Operation } from "./operation.ts";
-import { toSendInput } from "./send-request.ts";
-import { showTask } from "./show-task.ts";
+import { callerOf, credentialsOf, extensionsOf, holderOf, type Operation, speaksDraft } from "./operation.ts";
+import { acceptPushConfig } from "./push-config.ts";
+import { assertHistoryLength, showTask } from "./show-task.ts";
+import { readLastEventId, streamTask } from "./stream-task.ts";
 
 /**
  * SendMessage: starts or continues a task, and waits until it is settled unless the caller does not want to (spec
@@ -31,4 +42,85 @@ export function sendMessage(
       sent.release();
     }
   };
+}
+
+/**
+ * SendStreamingMessage: the same as SendMessage, with every event (spec §3.1.2). The stream closes when the task has
+ * ended or asks for input, and stays open while it waits for credentials (requirement A-24). When a request had an
+ * idempotency key, the same request can resume its stream (docs/streams.md).
+ */
+export function sendStreamingMessage(
+  engine: TaskEngine,
+  agent: AgentDefinition,
+  push: PushSender | undefined,
+): Operation<"sendStreamingMessage"> {
+  return async function* (request, context) {
+    const reading = readRequestKey(request, context, agent);
+    const key = reading && (await reading);
+    const lastEventId = readLastEventId(context);
+    const sent = await engine.send({ ...toSendInput(request, context, push), key, lastEventId });
+    if (sent.kind === "message") {
+      yield { payload: { case: "message", value: sent.message } };
+      return;
+    }
+    const { historyLength } = request.configuration ?? {};
+    yield* streamTask(sent, context, { historyLength, closes: closesSend });
+  };
+}
+
+function closesSend({ payload }: StreamResponse): boolean {
+  const state = payload.case === "statusUpdate" ? payload.value.status?.state : undefined;
+  return state !== undefined && (isTerminal(state) || state === TaskState.INPUT_REQUIRED);
+}
+
+/**
+ * The engine's input for both kinds of send. @throws ConnectError for a push config that cannot be stored (A-14, A-15)
+ */
+function toSendInput(
+  { message, configuration, metadata }: SendMessageRequest,
+  context: HandlerContext,
+  push: PushSender | undefined,
+): SendInput {
+  if (message === undefined) {
+    throw invalidParams({ field: "message", description: "is required" });
+  }
+  assertHistoryLength("configuration.historyLength", configuration?.historyLength);
+  const caller = callerOf(context);
+  const { owner, share } = caller;
+  const config = acceptInlineConfig(configuration?.taskPushNotificationConfig, push);
+  return {
+    ...caller,
+    message,
+    metadata,
+    acceptedOutputModes: configuration?.acceptedOutputModes ?? [],
+    extensions: extensionsOf(context),
+    caller: credentialsOf(context),
+    assertSkill: context.values.get(skillGuardKey),
+    pushConfigs: config === undefined ? [] : [config],
+    onRegister:
+      config && push && ((taskId) => push.noteCaller({ owner, taskId, id: config.id || taskId }, share)),
+    reserveConfigs:
+      config &&
+      push &&
+      (() => push.reserve({ owner, taskId: message.taskId, id: config.id || message.taskId })),
+    ifGenerationMatch: speaksDraft(context) ? configuration?.ifGenerationMatch : undefined,
+  };
+}
+
+function acceptInlineConfig(
+  config: TaskPushNotificationConfig | undefined,
+  push: PushSender | undefined,
+): TaskPushNotificationConfig | undefined {
+  if (config === undefined) {
+    return undefined;
+  }
+  const field = "configuration.taskPushNotificationConfig";
+  const accepted = acceptPushConfig(config, push, `${field}.`);
+  if (config.taskId !== "") {
+    throw invalidParams({
+      field: `${field}.taskId`,
+      description: "must be empty: the config is for the task of this message",
+    });
+  }
+  return accepted;
 }

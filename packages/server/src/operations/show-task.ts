@@ -1,8 +1,7 @@
 import { invalidParams } from "@a2a-connect/core";
 import type { StreamResponse, Task } from "@a2a-connect/proto";
 import type { HandlerContext } from "@connectrpc/connect";
-import type { CommittedEvent } from "../engine/committed-event.ts";
-import { taskEvent } from "../engine/events.ts";
+import { type CommittedEvent, taskEvent } from "../engine/events.ts";
 import type { SeenTask } from "../engine/task-handle.ts";
 import { speaksDraft } from "./operation.ts";
 

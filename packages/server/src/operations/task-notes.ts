@@ -16,7 +16,7 @@ import { parse } from "devalue";
 import { decodeCommand, type LoggedCommand } from "../engine/command.ts";
 import type { JournalRecord, RecordTimes } from "../engine/durable/journal-codec.ts";
 import { taskNotFound } from "../engine/read-task.ts";
-import { type Gate, type GatedCall, pass } from "../gates/gate.ts";
+import { type Gate, type GatedCall, pass } from "../gates/protocol-gates.ts";
 import type { LogEntry, LogTail, TaskStore } from "../store/task-store.ts";
 import { ownerOf } from "./operation.ts";
 import { formatPageToken, parsePageToken } from "./page-token.ts";

@@ -4,7 +4,6 @@ import type { AgentDefinition, CapacityDefinition } from "../../agent/agent-defi
 import type { EngineContext } from "../engine-context.ts";
 import { FairQueue } from "./fair-queue.ts";
 import { Shares } from "./shares.ts";
-import { Slots } from "./slots.ts";
 import type { Waiting } from "./waiting-queue.ts";
 
 /** A piece of work that may have to wait for its place. It has that place until `run` resolves. */
@@ -217,5 +216,72 @@ export class Scheduler {
   #isBefore(one: Waiting<Runnable>, other: Waiting<Runnable>): boolean {
     const [served, otherServed] = [one, other].map(({ work }) => this.#shares.servedAt(work.share));
     return served === otherServed ? one.ticket < other.ticket : (served ?? 0) < (otherServed ?? 0);
+  }
+}
+
+/** The running and the waiting work under one limit: of one skill, or all of an agent's. */
+class Slots {
+  readonly #most: number;
+  #maxRunning = 0;
+  #maxQueued = 0;
+  readonly runTime: RunTime = new RunTime();
+  running = 0;
+  waiting = 0;
+
+  /** @param most the limit on running work that no definition exceeds */
+  constructor(capacity: CapacityDefinition, most: number = Number.POSITIVE_INFINITY) {
+    this.#most = most;
+    this.limit(capacity);
+  }
+
+  /** Sets other limits. Running and waiting work stays. */
+  limit({ maxRunning, maxQueued }: CapacityDefinition): void {
+    this.#maxRunning = Math.min(maxRunning ?? this.#most, this.#most);
+    this.#maxQueued = maxQueued ?? Number.POSITIVE_INFINITY;
+  }
+
+  get maxRunning(): number {
+    return this.#maxRunning;
+  }
+
+  get maxQueued(): number {
+    return this.#maxQueued;
+  }
+
+  get hasFree(): boolean {
+    return this.running < this.maxRunning;
+  }
+
+  get isFull(): boolean {
+    return this.waiting >= this.#maxQueued;
+  }
+}
+
+/** The weight of the newest run: after ten runs of another length the average has mostly adapted. */
+const weight = 0.2;
+
+/** Assumed before any run has ended. */
+const assumedMs = 1_000;
+
+/** The longest that a caller is told to wait before it tries again. */
+const maxRetrySeconds = 3_600;
+
+/** How long recent runs took: a moving average. */
+export class RunTime {
+  #averageMs: number | undefined;
+
+  /** A run has ended. If the clock was set back meanwhile, it counts as a short one. */
+  note(elapsedMs: number): void {
+    const ms = Math.max(0, elapsedMs);
+    this.#averageMs = this.#averageMs === undefined ? ms : this.#averageMs + weight * (ms - this.#averageMs);
+  }
+
+  /**
+   * An estimate of when work behind `waiting` others would begin, if `places` of them run at a time: in whole seconds,
+   * from 1 to 3,600 (docs/extensions/lifecycle.md).
+   */
+  retryAfterSeconds(waiting: number, places: number): number {
+    const ms = ((this.#averageMs ?? assumedMs) * (waiting + 1)) / places;
+    return Math.min(maxRetrySeconds, Math.max(1, Math.ceil(ms / 1_000)));
   }
 }

@@ -9,7 +9,7 @@ import {
 import { createHeldStore } from "../../../test-support/held-store.ts";
 import { detached, endOf, sendTask, stateOf } from "../../../test-support/tasks.ts";
 import { defaultEngineLimits } from "../engine-context.ts";
-import { TurnAbort } from "../turn-abort.ts";
+import { TurnAbort } from "../execution.ts";
 
 /** What a cancel gives: the state and reason. */
 async function cancel(process: Awaited<ReturnType<DurableServers["open"]>>, id: string) {

@@ -1,7 +1,7 @@
-import type { UnusedResults } from "../../agent/unused-results.ts";
+import type { UnusedResults } from "../../agent/task-tools.ts";
 import type { Clock } from "../clock.ts";
+import type { TurnAbort } from "../execution.ts";
 import type { LiveTask } from "../live-task.ts";
-import type { TurnAbort } from "../turn-abort.ts";
 import type { JournalSession } from "./journal-session.ts";
 import type { Waits } from "./waits.ts";
 

@@ -10,9 +10,8 @@ import {
   readAnswer,
 } from "../../agent/question.ts";
 import type { DurableEvent } from "../../agent/task-event.ts";
-import { type CallInput, TaskTools } from "../../agent/task-tools.ts";
+import { type CallInput, TaskTools, type UnusedResults } from "../../agent/task-tools.ts";
 import { toWait } from "../../agent/turn.ts";
-import type { UnusedResults } from "../../agent/unused-results.ts";
 import type { QueuedMessage } from "./journal.ts";
 import type { JournaledTools } from "./journaled-tools.ts";
 

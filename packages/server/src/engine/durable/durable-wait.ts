@@ -1,5 +1,5 @@
 import { AgentMistake } from "../agent-mistake.ts";
-import { TurnAbort } from "../turn-abort.ts";
+import { TurnAbort } from "../execution.ts";
 import type { DurableRun } from "./durable-run.ts";
 import type { LoggedRecord } from "./journal.ts";
 import { type OperationResult, reviveError } from "./journal-codec.ts";

@@ -1,5 +1,5 @@
 import type { DurableTask, StepContext, StepOptions } from "../../agent/durable-task.ts";
-import type { TurnAbort } from "../turn-abort.ts";
+import type { TurnAbort } from "../execution.ts";
 import type { DurableInbox } from "./durable-inbox.ts";
 import { type DurableRun, never } from "./durable-run.ts";
 import { isCut, replayResult, waitUntilOver } from "./durable-wait.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatRequestUrl } from "./request-url.ts";
+import { formatRequestUrl } from "./http-head.ts";
 
 describe("formatRequestUrl", () => {
   for (const [authority, target, want] of [

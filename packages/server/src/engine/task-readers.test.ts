@@ -2,8 +2,8 @@ import { StreamResponseSchema } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { CommittedEvent } from "./committed-event.ts";
-import { EventBudget, LiveTail } from "./live-tail.ts";
+import { CommittedEvent, EventBudget } from "./events.ts";
+import { LiveTail } from "./task-readers.ts";
 
 describe("LiveTail", () => {
   it("gives every event after a generation or says that it cannot, within its bound", () => {

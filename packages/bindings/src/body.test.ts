@@ -6,11 +6,11 @@ import { type Compression, encodeEnvelope } from "@connectrpc/connect/protocol";
 import { describe, expect, it } from "vitest";
 import { createFakeService, sendRequest } from "../test-support/fake-service.ts";
 import { memoryRequest, responseText } from "../test-support/memory-http.ts";
+import { unpackBody } from "./body.ts";
 import type { HttpBody, HttpHandler, HttpResponse } from "./http.ts";
 import { createHttpJsonHandler } from "./http-json/handler.ts";
 import { createJsonRpcHandler } from "./jsonrpc/handler.ts";
 import { createRpcHandlers } from "./rpc/handlers.ts";
-import { unpackBody } from "./unpack-body.ts";
 
 const kibibyte = 1024;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { negotiateCoding } from "./respond-json.ts";
+import { negotiateCoding } from "./json-body.ts";
 
 const ours = [{ name: "br" }, { name: "gzip" }];
 
