@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { get, httpVersions } from "../test-support/get.ts";
 import { echo } from "../test-support/handlers.ts";
 import { openRawConnection } from "../test-support/raw-connection.ts";
-import { listen } from "./listen.ts";
+import { listen } from "./port/listen.ts";
 import { serve } from "./serve.ts";
 import type { ServeAgentsOptions, ServeOptions } from "./serve-options.ts";
 

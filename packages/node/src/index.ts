@@ -8,13 +8,13 @@ export {
 } from "@a2a-connect/server";
 export { toFetchHandler } from "@a2a-connect/server/mount";
 export { createSqliteTaskStore } from "@a2a-connect/store-sqlite";
-export type { AddressGuardOptions } from "./address-guard.ts";
 export { parseAuthFlag } from "./auth-flag.ts";
 export { connectAgent } from "./connect-agent.ts";
-export { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions } from "./guarded-fetch.ts";
-export { type Listener, listen } from "./listen.ts";
-export type { CloseOptions, ListenOptions } from "./listen-options.ts";
+export type { AddressGuardOptions } from "./network/address-guard.ts";
+export { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions } from "./network/guarded-fetch.ts";
 export { type NodeHandler, type NodeHandlerOptions, toNodeHandler } from "./node-handler.ts";
+export { type Listener, listen } from "./port/listen.ts";
+export type { CloseOptions, ListenOptions } from "./port/listen-options.ts";
 export {
   type AgentBesideOthers,
   type ServedAgent,

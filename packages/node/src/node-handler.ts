@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { comesFromThisMachine, createMount, type Mount, targetBelow } from "@a2a-connect/server/internal";
 import type { Mountable, MountOptions } from "@a2a-connect/server/mount";
-import { createExchangeContext } from "./exchange.ts";
-import { formatRequestUrl, hasItsHost } from "./http-head.ts";
-import { type MountedRequest, serveHttp1 } from "./http1-server.ts";
-import { defaultLimits, type ListenLimits, type ListenOptions } from "./listen-options.ts";
+import { createExchangeContext } from "./port/exchange.ts";
+import { formatRequestUrl, hasItsHost } from "./port/http-head.ts";
+import { type MountedRequest, serveHttp1 } from "./port/http1-server.ts";
+import { defaultLimits, type ListenLimits, type ListenOptions } from "./port/listen-options.ts";
 
 /** Options of an agent in another server of Node. Limits that belong to a port are those of that server. */
 export interface NodeHandlerOptions

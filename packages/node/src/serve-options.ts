@@ -1,7 +1,7 @@
 import type { AgentDefinition, AgentServerOptions, PushOptions } from "@a2a-connect/server";
 import type { AgentHostOptions, HostedAgentOptions } from "@a2a-connect/server/host";
 import type { ExposureOptions } from "./exposure.ts";
-import type { ListenOptions } from "./listen-options.ts";
+import type { ListenOptions } from "./port/listen-options.ts";
 import type { GuardedPushOptions } from "./serving.ts";
 import type { ShutdownOptions } from "./shutdown.ts";
 

@@ -12,7 +12,7 @@ import { assertAgentName, createAgentHost, type HostedAgentOptions } from "@a2a-
 import { createConsoleLog, type OperatorLog } from "@a2a-connect/server/internal";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { assertExposure } from "./exposure.ts";
-import type { CloseOptions } from "./listen-options.ts";
+import type { CloseOptions } from "./port/listen-options.ts";
 import {
   type AgentToServe,
   assertAgents,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { AgentDefinition } from "@a2a-connect/server";
 import { afterAll, describe, expect, it } from "vitest";
 import { json, readBytes } from "../test-support/handlers.ts";
-import { type Listener, listen } from "./listen.ts";
+import { type Listener, listen } from "./port/listen.ts";
 import { serve } from "./serve.ts";
 import type { ServeOptions } from "./serve-options.ts";
 

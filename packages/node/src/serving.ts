@@ -2,9 +2,9 @@ import { settleAll } from "@a2a-connect/core/internal";
 import type { AgentServer, AgentServerOptions, LogRecord, PushOptions, TaskStore } from "@a2a-connect/server";
 import { createSqliteTaskStore } from "@a2a-connect/store-sqlite";
 import { isOwnMachine, withStrictTransport } from "./exposure.ts";
-import { createGuardedFetch, type GuardedFetchOptions } from "./guarded-fetch.ts";
-import { isWildcard, type Listener, listen } from "./listen.ts";
-import type { CloseOptions, ListenOptions } from "./listen-options.ts";
+import { createGuardedFetch, type GuardedFetchOptions } from "./network/guarded-fetch.ts";
+import { isWildcard, type Listener, listen } from "./port/listen.ts";
+import type { CloseOptions, ListenOptions } from "./port/listen-options.ts";
 
 /** Push notifications to webhooks on the public internet, and what `allow` adds to it (requirement N-6). */
 export interface GuardedPushOptions extends Omit<PushOptions, "fetch" | "refuseUrl">, GuardedFetchOptions {}

@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest";
 import { connectAgent } from "./connect-agent.ts";
 
 const program = `
-  const { listen } = await import(${JSON.stringify(import.meta.resolve("./listen.ts"))});
+  const { listen } = await import(${JSON.stringify(import.meta.resolve("./port/listen.ts"))});
   const { shutdownOnSignal } = await import(${JSON.stringify(import.meta.resolve("./shutdown.ts"))});
   const { promise: opened, resolve: open } = Promise.withResolvers();
   const listener = await listen(async ({ url }) => {

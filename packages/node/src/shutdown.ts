@@ -1,4 +1,4 @@
-import type { CloseOptions } from "./listen-options.ts";
+import type { CloseOptions } from "./port/listen-options.ts";
 
 /** When and how a process stops serving. */
 export interface ShutdownOptions extends CloseOptions {

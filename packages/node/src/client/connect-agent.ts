@@ -3,7 +3,7 @@ import type { ClientPlatform } from "@a2a-connect/client/internal";
 import { visibleText } from "@a2a-connect/core/internal";
 import type { AgentCard } from "@a2a-connect/proto";
 import type { TrustPolicy } from "@a2a-connect/signing";
-import { isLoopbackHost } from "../address-guard.ts";
+import { isLoopbackHost } from "../network/address-guard.ts";
 import { nodePlatform } from "./node-platform.ts";
 import type { ClientTlsOptions } from "./tls-options.ts";
 

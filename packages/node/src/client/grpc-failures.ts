@@ -1,7 +1,7 @@
 import { readTooManyRequests, responseTooLarge } from "@a2a-connect/bindings/client";
 import { SilenceError } from "@a2a-connect/client/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { refusedCode } from "../guarded-fetch.ts";
+import { refusedCode } from "../network/guarded-fetch.ts";
 
 /** What is known about a transport when one of its calls fails. */
 export interface GrpcCircumstances {

@@ -1,5 +1,5 @@
 import { parseForeignUrl } from "@a2a-connect/core/internal";
-import { isLoopbackHost } from "../address-guard.ts";
+import { isLoopbackHost } from "../network/address-guard.ts";
 
 /**
  * The URL to dial for the gRPC interface of a card (requirement J-2): `http://` is cleartext with prior knowledge,

@@ -9,9 +9,9 @@ import {
 } from "@a2a-connect/client/internal";
 import { longestTimerMs } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { targetOf } from "../address-guard.ts";
-import { withoutBrackets } from "../allow-list.ts";
-import { addressRefused } from "../guarded-fetch.ts";
+import { targetOf } from "../network/address-guard.ts";
+import { withoutBrackets } from "../network/allow-list.ts";
+import { addressRefused } from "../network/guarded-fetch.ts";
 import { createGrpcClient } from "./grpc-client.ts";
 import { GrpcSession } from "./grpc-session.ts";
 import { parseGrpcTarget } from "./grpc-target.ts";

@@ -2,7 +2,7 @@ import { pipeline, type Transform } from "node:stream";
 import { constants, createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import type { WireBody, WireFetch, WireReader, WireResponse } from "@a2a-connect/bindings/client";
 import type { Dispatcher } from "undici";
-import type { Connections } from "../guarded-fetch.ts";
+import type { Connections } from "../network/guarded-fetch.ts";
 
 /** What this needs of connections. */
 type NodeConnections = Pick<Connections, "dispatcher" | "fetch">;

@@ -1,8 +1,8 @@
 import { lookup } from "node:dns";
 import { type BindingTransport, type ClientPlatform, jsonTransports } from "@a2a-connect/client/internal";
 import { longestTimerMs } from "@a2a-connect/core/internal";
-import { createAddressGuard, isLoopbackHost, targetOf } from "../address-guard.ts";
-import { type Connections, createGuardedFetch, guardLookup, openLater } from "../guarded-fetch.ts";
+import { createAddressGuard, isLoopbackHost, targetOf } from "../network/address-guard.ts";
+import { type Connections, createGuardedFetch, guardLookup, openLater } from "../network/guarded-fetch.ts";
 import { grpcTransport, olderGrpcTransport } from "./grpc-transport.ts";
 import { createNodeExchange } from "./node-exchange.ts";
 import { saveFile } from "./save-file.ts";

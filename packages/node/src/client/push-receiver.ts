@@ -16,8 +16,8 @@ import type {
 import { countValues, isObject, parseHttpUrl } from "@a2a-connect/core/internal";
 import { StreamResponseSchema } from "@a2a-connect/proto";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { listen } from "../listen.ts";
-import type { ListenOptions } from "../listen-options.ts";
+import { listen } from "../port/listen.ts";
+import type { ListenOptions } from "../port/listen-options.ts";
 
 /** Where the receiver takes webhooks, and how many. */
 export interface PushReceiverOptions extends Pick<ListenOptions, "port" | "host" | "tls"> {

@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { expect, it } from "vitest";
-import { aborted, createGate } from "../test-support/handlers.ts";
-import { openRawConnection } from "../test-support/raw-connection.ts";
+import { aborted, createGate } from "../../test-support/handlers.ts";
+import { openRawConnection } from "../../test-support/raw-connection.ts";
 import { listen } from "./listen.ts";
 
 const requests = 1_000;

@@ -6,9 +6,9 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { connect } from "node:tls";
 import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Echo, echo, json } from "../test-support/handlers.ts";
-import { callHttp2, openHttp2 } from "../test-support/http2-call.ts";
-import { openRawConnection } from "../test-support/raw-connection.ts";
+import { type Echo, echo, json } from "../../test-support/handlers.ts";
+import { callHttp2, openHttp2 } from "../../test-support/http2-call.ts";
+import { openRawConnection } from "../../test-support/raw-connection.ts";
 import { listen } from "./listen.ts";
 
 describe("listen", () => {

@@ -3,9 +3,9 @@ import { type ClientHttp2Stream, constants } from "node:http2";
 import { Writable } from "node:stream";
 import type { HttpHandler } from "@a2a-connect/bindings";
 import { describe, expect, it } from "vitest";
-import { aborted, createGate, json } from "../test-support/handlers.ts";
-import { callHttp2, openHttp2 } from "../test-support/http2-call.ts";
-import { openRawConnection } from "../test-support/raw-connection.ts";
+import { aborted, createGate, json } from "../../test-support/handlers.ts";
+import { callHttp2, openHttp2 } from "../../test-support/http2-call.ts";
+import { openRawConnection } from "../../test-support/raw-connection.ts";
 import { listen } from "./listen.ts";
 import { type ResponseSink, sendResponse } from "./send-response.ts";
 

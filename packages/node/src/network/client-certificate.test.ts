@@ -3,7 +3,7 @@ import { createMemoryTaskStore, defineAgent } from "@a2a-connect/server";
 import { createCertificateAuthority, createSelfSignedCertificate } from "@a2a-connect/testing";
 import { Agent, fetch } from "undici";
 import { describe, expect, it } from "vitest";
-import { serve } from "./index.ts";
+import { serve } from "../index.ts";
 
 const agent = defineAgent({
   card: { name: "Guarded" },

@@ -2,16 +2,16 @@ import { once } from "node:events";
 import type { ClientHttp2Session } from "node:http2";
 import type { HttpHandler } from "@a2a-connect/bindings";
 import { describe, expect, it } from "vitest";
-import { aborted, createGate, echo } from "../test-support/handlers.ts";
-import { openHttp2 } from "../test-support/http2-call.ts";
+import { aborted, createGate, echo } from "../../test-support/handlers.ts";
+import { openHttp2 } from "../../test-support/http2-call.ts";
 import {
   formatFrame,
   frameTypes,
   openSilentHttp2,
   parseFrames,
   requestFrame,
-} from "../test-support/http2-frames.ts";
-import { openRawConnection } from "../test-support/raw-connection.ts";
+} from "../../test-support/http2-frames.ts";
+import { openRawConnection } from "../../test-support/raw-connection.ts";
 import { listen } from "./listen.ts";
 
 const pings = { pingIntervalMs: 40, pingTimeoutMs: 40 };

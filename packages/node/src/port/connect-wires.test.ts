@@ -11,7 +11,7 @@ import {
   createGrpcWebTransport,
 } from "@connectrpc/connect-node";
 import { describe, expect, it } from "vitest";
-import { aborted, createGate, json } from "../test-support/handlers.ts";
+import { aborted, createGate, json } from "../../test-support/handlers.ts";
 import { type Listener, listen } from "./listen.ts";
 
 /** Connect's own handlers behind our listener: unary, and a stream that ends when its caller leaves. */

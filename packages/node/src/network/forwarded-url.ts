@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { formatRequestUrl } from "../port/http-head.ts";
 import { parseForwarded } from "./forwarded-field.ts";
-import { formatRequestUrl } from "./http-head.ts";
 import { type Connection, parseTrustedProxies, trustedOnce } from "./trusted-proxies.ts";
 
 /** The parts of a request that tell where it was sent to. */

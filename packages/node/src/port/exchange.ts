@@ -2,10 +2,10 @@ import type { HttpHandler, HttpRequest, HttpResponse } from "@a2a-connect/bindin
 import type { SharedBudget } from "@a2a-connect/core/internal";
 import { createUnreadAnswers } from "@a2a-connect/server/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { createCallerNetworkReader } from "../network/caller-network.ts";
+import { createForwardedUrlReader } from "../network/forwarded-url.ts";
 import { Arrivals } from "./arrivals.ts";
 import { BodyBudget } from "./body-budget.ts";
-import { createCallerNetworkReader } from "./caller-network.ts";
-import { createForwardedUrlReader } from "./forwarded-url.ts";
 import type { ListenLimits, ListenOptions } from "./listen-options.ts";
 import { CallSignal, type Incoming, NodeRequest, type RequestContext } from "./node-request.ts";
 import { plainError } from "./plain-error.ts";

@@ -3,8 +3,8 @@ import { createJsonRpcHandler } from "@a2a-connect/bindings/server";
 import { A2AService } from "@a2a-connect/proto";
 import { createServiceImplSpec } from "@connectrpc/connect";
 import { expect, it } from "vitest";
-import { createGate } from "../test-support/handlers.ts";
-import { callHttp2, openHttp2 } from "../test-support/http2-call.ts";
+import { createGate } from "../../test-support/handlers.ts";
+import { callHttp2, openHttp2 } from "../../test-support/http2-call.ts";
 import { listen } from "./listen.ts";
 
 const waiting = 300;

@@ -11,7 +11,9 @@ const allowed = existsSync(somaxconn) ? Number(readFileSync(somaxconn, "utf8")) 
 it("a thousand connections that come at once are kept while the process is busy, and answered then", async () => {
   const count = Math.min(1_000, allowed);
   const go = new Int32Array(new SharedArrayBuffer(4));
-  const worker = new Worker(new URL("../test-support/busy-listener.ts", import.meta.url), { workerData: go });
+  const worker = new Worker(new URL("../../test-support/busy-listener.ts", import.meta.url), {
+    workerData: go,
+  });
   onTestFinished(async () => void (await worker.terminate()));
   const [port] = await once(worker, "message");
   const sockets = Array.from({ length: count }, () => connect({ port, host: "127.0.0.1" }));

@@ -3,14 +3,14 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
 import type { HttpBody, HttpRequest } from "@a2a-connect/bindings";
 import type { Holding } from "@a2a-connect/core/internal";
+import type { ReadCallerNetwork } from "../network/caller-network.ts";
+import { readClientCertificate } from "../network/client-certificate.ts";
+import type { ReadForwardedUrl } from "../network/forwarded-url.ts";
+import type { Connection } from "../network/trusted-proxies.ts";
 import type { ConnectionAccount } from "./body-budget.ts";
-import type { ReadCallerNetwork } from "./caller-network.ts";
-import { readClientCertificate } from "./client-certificate.ts";
-import type { ReadForwardedUrl } from "./forwarded-url.ts";
 import { toHeaders } from "./http-head.ts";
 import type { PlainErrorCode } from "./plain-error.ts";
 import type { Starts } from "./starts.ts";
-import type { Connection } from "./trusted-proxies.ts";
 
 /**
  * The signal of one request, made when code first reads it: for most calls no code does.

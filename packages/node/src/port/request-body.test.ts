@@ -5,9 +5,9 @@ import { runInNewContext } from "node:vm";
 import type { HttpHandler } from "@a2a-connect/bindings";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { json, readBytes } from "../test-support/handlers.ts";
-import { callHttp2, openHttp2 } from "../test-support/http2-call.ts";
-import { openRawConnection } from "../test-support/raw-connection.ts";
+import { json, readBytes } from "../../test-support/handlers.ts";
+import { callHttp2, openHttp2 } from "../../test-support/http2-call.ts";
+import { openRawConnection } from "../../test-support/raw-connection.ts";
 import { listen } from "./listen.ts";
 
 const maxBytes = 1024 * 1024;

@@ -3,9 +3,9 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { HttpHandler } from "@a2a-connect/bindings";
 import { longestTimerMs } from "@a2a-connect/core/internal";
 import { describe, expect, it } from "vitest";
-import { aborted, createGate, json } from "../test-support/handlers.ts";
-import { callHttp2, openHttp2 } from "../test-support/http2-call.ts";
-import { openRawConnection } from "../test-support/raw-connection.ts";
+import { aborted, createGate, json } from "../../test-support/handlers.ts";
+import { callHttp2, openHttp2 } from "../../test-support/http2-call.ts";
+import { openRawConnection } from "../../test-support/raw-connection.ts";
 import { listen } from "./listen.ts";
 
 const request = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";

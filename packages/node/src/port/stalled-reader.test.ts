@@ -4,7 +4,7 @@ import { type AgentDefinition, createAgentServer } from "@a2a-connect/server";
 import { type CallOptions, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { describe, expect, it } from "vitest";
-import { aborted } from "../test-support/handlers.ts";
+import { aborted } from "../../test-support/handlers.ts";
 import { type Listener, listen } from "./listen.ts";
 
 /** More than all buffers between the two ends hold. */

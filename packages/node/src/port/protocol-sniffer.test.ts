@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createGate, echo, json } from "../test-support/handlers.ts";
-import { openRawConnection } from "../test-support/raw-connection.ts";
+import { createGate, echo, json } from "../../test-support/handlers.ts";
+import { openRawConnection } from "../../test-support/raw-connection.ts";
 import { listen } from "./listen.ts";
 
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";

@@ -1,8 +1,8 @@
 import type { EventEmitter } from "node:events";
 import { a2aError } from "@a2a-connect/core";
 import type { ConnectError } from "@connectrpc/connect";
+import { parseReachedAddress } from "../network/public-address.ts";
 import type { ListenLimits } from "./listen-options.ts";
-import { parseReachedAddress } from "./public-address.ts";
 
 /** A request body in the budget. */
 export interface BudgetedBody {

@@ -3,9 +3,9 @@ import { type AddressInfo, createServer, type LookupFunction } from "node:net";
 import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import { EnvHttpProxyAgent, getGlobalDispatcher, setGlobalDispatcher } from "undici";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
-import { type Echo, echo } from "../test-support/handlers.ts";
+import { type Echo, echo } from "../../test-support/handlers.ts";
+import { type Listener, listen } from "../port/listen.ts";
 import { createGuardedFetch, type GuardedFetchOptions } from "./guarded-fetch.ts";
-import { type Listener, listen } from "./listen.ts";
 
 const refused = { code: "ERR_ADDRESS_REFUSED" };
 

@@ -4,8 +4,8 @@ import { connect as connectSocket } from "node:net";
 import { createRpcHandlers, registerReflection } from "@a2a-connect/bindings/server";
 import { A2AService } from "@a2a-connect/proto";
 import { expect, it } from "vitest";
-import { createGate } from "../test-support/handlers.ts";
-import { openHttp2 } from "../test-support/http2-call.ts";
+import { createGate } from "../../test-support/handlers.ts";
+import { openHttp2 } from "../../test-support/http2-call.ts";
 import { listen } from "./listen.ts";
 
 const reflection = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";

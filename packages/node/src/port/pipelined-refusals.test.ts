@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { expect, it } from "vitest";
-import { createGate } from "../test-support/handlers.ts";
-import { openRawConnection } from "../test-support/raw-connection.ts";
+import { createGate } from "../../test-support/handlers.ts";
+import { openRawConnection } from "../../test-support/raw-connection.ts";
 import { type Listener, listen } from "./listen.ts";
 
 const get = (path: string, fields = ""): string => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n${fields}\r\n`;

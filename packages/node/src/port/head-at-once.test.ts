@@ -10,9 +10,9 @@ import {
   createGrpcWebTransport,
 } from "@connectrpc/connect-node";
 import { describe, expect, it } from "vitest";
-import { createGate } from "../test-support/handlers.ts";
-import { callHttp2, openHttp2 } from "../test-support/http2-call.ts";
-import { openRawConnection } from "../test-support/raw-connection.ts";
+import { createGate } from "../../test-support/handlers.ts";
+import { callHttp2, openHttp2 } from "../../test-support/http2-call.ts";
+import { openRawConnection } from "../../test-support/raw-connection.ts";
 import { type Listener, listen } from "./listen.ts";
 
 /** Every wire with a subscription that sets its header and then is silent until the gate opens. */

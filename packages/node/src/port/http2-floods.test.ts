@@ -1,15 +1,15 @@
 import { once } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { callHttp2, openHttp2 } from "../test-support/http2-call.ts";
+import { callHttp2, openHttp2 } from "../../test-support/http2-call.ts";
 import {
   formatFrame,
   frameTypes,
   openSilentHttp2,
   parseFrames,
   requestFrame,
-} from "../test-support/http2-frames.ts";
-import { openRawConnection } from "../test-support/raw-connection.ts";
+} from "../../test-support/http2-frames.ts";
+import { openRawConnection } from "../../test-support/raw-connection.ts";
 import { listen } from "./listen.ts";
 
 const nothing = Buffer.alloc(0);

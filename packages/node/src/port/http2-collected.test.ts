@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { expect, it } from "vitest";
-import { formatFrame, openSilentHttp2, requestFrame } from "../test-support/http2-frames.ts";
-import { openRawConnection } from "../test-support/raw-connection.ts";
+import { formatFrame, openSilentHttp2, requestFrame } from "../../test-support/http2-frames.ts";
+import { openRawConnection } from "../../test-support/raw-connection.ts";
 
 /** Its second port takes commands: to block until its standard input has a line, and to collect garbage at once. */
 const program = `
