@@ -7,11 +7,11 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import { type FieldViolation, invalidParams } from "./errors.ts";
-import { formatMessage } from "./format-json.ts";
 import { fitsSegment, type HttpRoute } from "./http-rule.ts";
-import { isObject } from "./json-value.ts";
+import { formatMessage } from "./json/format-json.ts";
+import { isObject } from "./json/json-value.ts";
+import { type ParseMessageOptions, parseMessage } from "./json/parse-json.ts";
 import type { RpcMethod } from "./methods.ts";
-import { type ParseMessageOptions, parseMessage } from "./parse-json.ts";
 import { isReservedTenant } from "./route-table.ts";
 
 /** The parts of an HTTP+JSON request that carry a message. */

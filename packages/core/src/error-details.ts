@@ -6,8 +6,8 @@ import {
 import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { findErrorDetails } from "./errors.ts";
-import { formatMessage } from "./format-json.ts";
-import { parseMessage } from "./parse-json.ts";
+import { formatMessage } from "./json/format-json.ts";
+import { parseMessage } from "./json/parse-json.ts";
 
 const detailSchemas = [ErrorInfoSchema, BadRequestSchema, RetryInfoSchema] as const;
 

@@ -50,9 +50,9 @@ export {
   startWalk,
   tooManyValues,
 } from "./field-walk.ts";
-export { formatMessage, formatResponse } from "./format-json.ts";
 export type { HttpRoute } from "./http-rule.ts";
-export { toTimestamp } from "./json-scalar.ts";
+export { formatMessage, formatResponse } from "./json/format-json.ts";
+export { toTimestamp } from "./json/json-scalar.ts";
 export {
   collectSchemas,
   describedFields,
@@ -62,7 +62,7 @@ export {
   messageSchema,
   type SchemaPartOptions,
   typeSchema,
-} from "./json-schema.ts";
+} from "./json/json-schema.ts";
 export {
   countValues,
   type JsonDefect,
@@ -70,8 +70,12 @@ export {
   parseJsonText,
   readJsonText,
   scanJson,
-} from "./json-text.ts";
-export { isObject, toJsonValue } from "./json-value.ts";
+} from "./json/json-text.ts";
+export { isObject, toJsonValue } from "./json/json-value.ts";
+export { findMemberInSteps, findMemberText } from "./json/member-text.ts";
+export { formatAnswer, formatLazily, formatOnce } from "./json/message-pieces.ts";
+export { findWrongFields, parseMessage } from "./json/parse-json.ts";
+export { formatJsonInPieces, type LazyJson, LazyList, type LazyObject } from "./json/value-text.ts";
 export { formatLifecycleReport, type LifecycleRequest, parseLifecycleRequest } from "./lifecycle.ts";
 export {
   effectiveMediaType,
@@ -84,10 +88,7 @@ export {
   parseJsonMedia,
   parseMediaType,
 } from "./media-type.ts";
-export { findMemberInSteps, findMemberText } from "./member-text.ts";
-export { formatAnswer, formatLazily, formatOnce } from "./message-pieces.ts";
 export { isLarge } from "./message-weight.ts";
-export { findWrongFields, parseMessage } from "./parse-json.ts";
 export { RecentMap } from "./recent-map.ts";
 export { findMissingFields, isRequiredField } from "./required-fields.ts";
 export { createRouteTable, isReservedTenant, type RouteMatch } from "./route-table.ts";
@@ -115,7 +116,6 @@ export { constantTimeEqual, formatHex, parseHex, sha256, sha256Hex } from "./sha
 export { type Holding, SharedBudget, type SharedBudgetOptions } from "./shared-budget.ts";
 export { applyStep, copyTask, findArtifact, type TaskStep } from "./task-reducer.ts";
 export { findTaskPhase } from "./task-state.ts";
-export { formatJsonInPieces, type LazyJson, LazyList, type LazyObject } from "./value-text.ts";
 export {
   escapeInvisible,
   isShowable,

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "./json-value.ts";
+import { isObject } from "./json/json-value.ts";
 
 /** Our one extension: requests and reports about a task that the protocol has no fields for. */
 export const lifecycleExtension = "urn:a2a-connect:ext:lifecycle:v1";

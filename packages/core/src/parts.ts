@@ -1,6 +1,6 @@
 import { type Message, MessageSchema, type Part, PartSchema, Role } from "@a2a-connect/proto";
 import { create, type JsonObject, type JsonValue, type MessageInitShape } from "@bufbuild/protobuf";
-import { fromJsonValue } from "./json-value.ts";
+import { fromJsonValue } from "./json/json-value.ts";
 
 /** What any part may have beside its content. */
 export interface PartDetails {

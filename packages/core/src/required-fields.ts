@@ -16,7 +16,7 @@ import {
 import type { Timestamp, Value } from "@bufbuild/protobuf/wkt";
 import type { FieldViolation } from "./errors.ts";
 import { defaultMaxDepth, type FieldWalk, isFull, report, reportAt, startWalk } from "./field-walk.ts";
-import { checkJson, checkValue } from "./json-value.ts";
+import { checkJson, checkValue } from "./json/json-value.ts";
 
 /**
  * What is missing in a message, or is not allowed on our wires:

@@ -11,7 +11,7 @@ import {
 import { scalarZeroValue } from "@bufbuild/protobuf/reflect";
 import { WireType } from "@bufbuild/protobuf/wire";
 import type { ListValue, Struct, Value } from "@bufbuild/protobuf/wkt";
-import { createTable, isObject } from "../json-value.ts";
+import { createTable, isObject } from "../json/json-value.ts";
 import { keepEncodedText, longText } from "./encoded-texts.ts";
 import { type DecodeOptions, Input, malformed } from "./input.ts";
 import { compileOnce, isJsonField, isOwnType, type OwnScalar, tags } from "./schema.ts";

@@ -7,7 +7,7 @@ import { create, fromBinary, toBinary, toJson } from "@bufbuild/protobuf";
 import { base64Encode } from "@bufbuild/protobuf/wire";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseMessage } from "../parse-json.ts";
+import { parseMessage } from "../json/parse-json.ts";
 import { encodeDeterministically } from "./encode.ts";
 
 /** Any JSON object; keys that look like numbers are there too, because objects keep those in an order of their own. */

@@ -11,7 +11,7 @@ import {
 import { scalarZeroValue } from "@bufbuild/protobuf/reflect";
 import { WireType } from "@bufbuild/protobuf/wire";
 import { FeatureSet_FieldPresence, type ListValue, type Struct, type Value } from "@bufbuild/protobuf/wkt";
-import { createTable } from "../json-value.ts";
+import { createTable } from "../json/json-value.ts";
 import { isLarge, keepWeight } from "../message-weight.ts";
 import { encodedText, longText } from "./encoded-texts.ts";
 import { blockBytes, Output } from "./output.ts";

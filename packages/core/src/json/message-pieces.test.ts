@@ -18,12 +18,12 @@ import {
 } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
-import { decodeInSteps } from "./binary/decode.ts";
-import { encodeInSteps, encodeMessage } from "./binary/encode.ts";
+import { decodeInSteps } from "../binary/decode.ts";
+import { encodeInSteps, encodeMessage } from "../binary/encode.ts";
+import { isLarge } from "../message-weight.ts";
+import { methods } from "../methods.ts";
 import { formatMessage, formatResponse } from "./format-json.ts";
 import { formatAnswer, formatInPieces } from "./message-pieces.ts";
-import { isLarge } from "./message-weight.ts";
-import { methods } from "./methods.ts";
 
 const kib = 1024;
 

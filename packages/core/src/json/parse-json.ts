@@ -6,8 +6,8 @@ import {
   type MessageShape,
   ScalarType,
 } from "@bufbuild/protobuf";
-import { type FieldViolation, invalidParams } from "./errors.ts";
-import { type FieldWalk, isFull, report, reportAt, startWalk } from "./field-walk.ts";
+import { type FieldViolation, invalidParams } from "../errors.ts";
+import { type FieldWalk, isFull, report, reportAt, startWalk } from "../field-walk.ts";
 import { enumReader, readDuration, readTimestamp, scalarReader } from "./json-scalar.ts";
 import {
   checkJson,

@@ -22,12 +22,12 @@ import { create, type DescMessage, equals, type JsonObject } from "@bufbuild/pro
 import { TimestampSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { methods } from "../methods.ts";
+import { bytes, fileUrl, json, text, userMessage } from "../parts.ts";
+import { findMissingFields } from "../required-fields.ts";
 import { formatMessage, formatResponse } from "./format-json.ts";
 import { formatOnce } from "./message-pieces.ts";
-import { methods } from "./methods.ts";
 import { parseMessage } from "./parse-json.ts";
-import { bytes, fileUrl, json, text, userMessage } from "./parts.ts";
-import { findMissingFields } from "./required-fields.ts";
 
 describe("formatMessage", () => {
   for (const [title, desc, init, want] of [

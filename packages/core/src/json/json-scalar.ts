@@ -1,7 +1,7 @@
 import { type DescEnum, ScalarType } from "@bufbuild/protobuf";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
-import { parseBase64 } from "./base64.ts";
-import { type FieldWalk, report } from "./field-walk.ts";
+import { parseBase64 } from "../base64.ts";
+import { type FieldWalk, report } from "../field-walk.ts";
 import { checkUnicode } from "./json-value.ts";
 
 /**

@@ -10,11 +10,11 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import type { Duration, Timestamp, Value } from "@bufbuild/protobuf/wkt";
-import { formatBase64 } from "./base64.ts";
+import { formatBase64 } from "../base64.ts";
+import type { RpcMethod } from "../methods.ts";
+import { isRequiredField } from "../required-fields.ts";
 import { formatDuration, formatTimestamp } from "./json-scalar.ts";
 import { assertJson, writeJsonValue } from "./json-value.ts";
-import type { RpcMethod } from "./methods.ts";
-import { isRequiredField } from "./required-fields.ts";
 
 /**
  * A message as ProtoJSON by the rules of requirement H-8: camelCase names. REQUIRED fields are written even at their

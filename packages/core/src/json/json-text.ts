@@ -1,4 +1,4 @@
-import { formatFieldPath } from "./field-walk.ts";
+import { formatFieldPath } from "../field-walk.ts";
 import {
   closeBrace,
   closeBracket,

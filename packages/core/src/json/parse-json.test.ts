@@ -15,10 +15,10 @@ import { BadRequestSchema } from "@a2a-connect/proto/google/rpc/error_details";
 import { type DescMessage, fromBinary, toBinary, toJson } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { type FieldViolation, findFieldViolations } from "./errors.ts";
-import { protobufRecursionLimit } from "./field-walk.ts";
+import { type FieldViolation, findFieldViolations } from "../errors.ts";
+import { protobufRecursionLimit } from "../field-walk.ts";
+import { findMissingFields } from "../required-fields.ts";
 import { type ParseMessageOptions, parseMessage } from "./parse-json.ts";
-import { findMissingFields } from "./required-fields.ts";
 
 /** The violations that parsing reports; fails the test when it reports none. */
 function violationsOf(desc: DescMessage, json: unknown, options?: ParseMessageOptions): FieldViolation[] {

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Struct, Value } from "@bufbuild/protobuf/wkt";
-import { defaultMaxDepth, type FieldWalk, isFull, report, reportAt } from "./field-walk.ts";
+import { defaultMaxDepth, type FieldWalk, isFull, report, reportAt } from "../field-walk.ts";
 
 /** Whether parsed JSON is an object. */
 export function isObject(json: JsonValue | undefined): json is JsonObject;

@@ -1,6 +1,6 @@
 import type { Value } from "@bufbuild/protobuf/wkt";
+import { divideText } from "../long-text.ts";
 import { assertJson, openValue } from "./json-value.ts";
-import { divideText } from "./long-text.ts";
 
 /** JSON of which some lists are made when they are read. */
 export type LazyJson = string | number | boolean | null | LazyJson[] | LazyObject | LazyList;

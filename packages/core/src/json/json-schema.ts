@@ -5,8 +5,8 @@ import {
   type JsonObject,
   ScalarType,
 } from "@bufbuild/protobuf";
-import { isRequiredField, refusesEmpty } from "./required-fields.ts";
-import { draftFields } from "./service-parameters.ts";
+import { isRequiredField, refusesEmpty } from "../required-fields.ts";
+import { draftFields } from "../service-parameters.ts";
 
 /** Options for making JSON Schemas. */
 export interface JsonSchemaOptions {

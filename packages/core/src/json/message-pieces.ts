@@ -7,10 +7,10 @@ import {
   type Message,
 } from "@bufbuild/protobuf";
 import type { Value } from "@bufbuild/protobuf/wkt";
-import { formatBase64InPieces } from "./base64.ts";
+import { formatBase64InPieces } from "../base64.ts";
+import { isLarge } from "../message-weight.ts";
+import type { RpcMethod } from "../methods.ts";
 import { asksForArtifacts, type FieldWriter, fieldWriters, formatMessage } from "./format-json.ts";
-import { isLarge } from "./message-weight.ts";
-import type { RpcMethod } from "./methods.ts";
 import { formatJsonInPieces, formatValueInPieces, LazyList, type LazyObject } from "./value-text.ts";
 
 /*
