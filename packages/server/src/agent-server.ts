@@ -167,26 +167,10 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     access?.hasIssuers === true ? resourceUrl(reached) + resourceMetadataPath : undefined;
   const expiryClock = access?.endsStreams === true ? clock : undefined;
   const rates = options.rateLimits && new RateLimiter(options.rateLimits, clock.ticks);
-  const identityGates: Gate[] = [
-    ...(rates === undefined ? [] : [rates.addressGate]),
-    ...(access === undefined ? [] : [authGate(access, metadataUrl)]),
-    ...(rates === undefined ? [] : [rates.principalGate]),
-  ];
-  const ownerGates: Gate[] = [
-    tenantGate(options.isTenant ?? (() => true), place?.tenant),
-    ...(access === undefined ? [] : [accessGate(access)]),
-  ];
-  const gates: Gate[] = [
-    ...identityGates,
-    versionGate({ protocolVersions, assumeVersion: options.assumeVersion }),
-    extensionGate(() => cards.capabilities.extensions),
-    capabilityGate(cards.capabilities),
-    fieldGate(options.maxParts ?? 1_000),
-    ...ownerGates,
-  ];
+  const gates = createGates(options, { access, metadataUrl, rates, cards, protocolVersions });
   const service = implementService(
     { agent, engine, store, cards, push, longPollMs, maxPageBytes, expiryClock, rates, audit },
-    gates,
+    gates.calls,
   );
 
   let draining = false;
@@ -236,7 +220,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     ...(options.inspectorPage === undefined
       ? {}
       : {
-          notes: mountTaskNotes({ store, gates: [...identityGates, ...ownerGates], isOfThisMachine }, wires),
+          notes: mountTaskNotes({ store, gates: gates.notes, isOfThisMachine }, wires),
         }),
     serving: () => !draining,
     below: place?.path ?? "",
@@ -291,6 +275,37 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
       }
     },
   };
+}
+
+/**
+ * What a call must pass, in this order: who calls, what the protocol demands of any call, and what this caller may reach.
+ *
+ * @returns `notes`: the same for the notes of tasks, which are no operation of the protocol
+ */
+function createGates(
+  { assumeVersion, maxParts = 1_000, isTenant = () => true, place }: AgentServerOptions,
+  parts: {
+    readonly access: Access | undefined;
+    readonly metadataUrl: Parameters<typeof authGate>[1];
+    readonly rates: RateLimiter | undefined;
+    readonly cards: Cards;
+    readonly protocolVersions: readonly string[];
+  },
+): { readonly calls: readonly Gate[]; readonly notes: readonly Gate[] } {
+  const { access, metadataUrl, rates, cards, protocolVersions } = parts;
+  const identity = [
+    ...(rates === undefined ? [] : [rates.addressGate]),
+    ...(access === undefined ? [] : [authGate(access, metadataUrl)]),
+    ...(rates === undefined ? [] : [rates.principalGate]),
+  ];
+  const protocol = [
+    versionGate({ protocolVersions, assumeVersion }),
+    extensionGate(() => cards.capabilities.extensions),
+    capabilityGate(cards.capabilities),
+    fieldGate(maxParts),
+  ];
+  const reach = [tenantGate(isTenant, place?.tenant), ...(access === undefined ? [] : [accessGate(access)])];
+  return { calls: [...identity, ...protocol, ...reach], notes: [...identity, ...reach] };
 }
 
 const defaultVersions: readonly string[] = [protocolVersion, absentProtocolVersion];

@@ -4,19 +4,27 @@ import { isStoreFailure, storeClosed, toStoreError } from "./store-failure.ts";
 /** Writes to one database, gathered into transactions. */
 export interface GroupCommit {
   /**
-   * Runs `write` in one of the next transactions, in the order of the calls.
+   * Runs a write in one of the next transactions, in the order of the calls.
    *
-   * `write` may run more than once, each time on an unchanged database, so it must change nothing else. When it throws,
-   * only its own caller gets the error, and the other writes are committed.
-   *
-   * @param bytes about how much it writes
-   * @param committed is called once with the result of `write` when that is durable, before anything else can read it
    * @returns the result of `write`, once that is durable
    * @throws ConnectError `Unavailable` when the transaction failed; nothing of it was stored
    */
-  run<T>(bytes: number, write: () => T, committed?: (result: T) => void): Promise<T>;
+  run<T>(write: Write<T>): Promise<T>;
   /** Commits the waiting writes and refuses all later ones. */
   close(): void;
+}
+
+/** Something to be written. */
+interface Write<T> {
+  /** About how many bytes it writes. Default 0: few. */
+  readonly bytes?: number;
+  /**
+   * May run more than once, each time on an unchanged database, so it must change nothing else. When it throws, only its
+   * own caller gets the error, and the other writes are committed.
+   */
+  readonly write: () => T;
+  /** Called once with the result when that is durable, before anything else can read it. */
+  readonly committed?: (result: T) => void;
 }
 
 interface PendingWrite {
@@ -109,7 +117,7 @@ export function createGroupCommit(database: DatabaseSync, assertInPlace: () => v
   }
 
   return {
-    run<T>(bytes: number, write: () => T, committed?: (result: T) => void): Promise<T> {
+    run<T>({ bytes = 0, write, committed }: Write<T>): Promise<T> {
       if (!open) return Promise.reject(storeClosed());
       return new Promise<T>((resolve, reject) => {
         const settle = (result: T): void => {

@@ -93,25 +93,28 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
 
   async function commitOne(commit: TaskCommit, written?: WrittenValues): Promise<CommitResult> {
     const bytes = written === undefined ? storedBytes(commit) : 0;
-    const { result, lost } = await writes.run(
+    const { result, lost } = await writes.run({
       bytes,
-      () => writer.commit(commit, written),
-      ({ move }) => move && totals.move(move),
-    );
+      write: () => writer.commit(commit, written),
+      committed: ({ move }) => move && totals.move(move),
+    });
     removeLost(lost);
     return result;
   }
 
   /** Writes the large values of a commit piece by piece, one turn of the event loop for each, and then the commit. */
   async function commitLarge(commit: TaskCommit, large: readonly Uint8Array[]): Promise<CommitResult> {
-    const task = await writes.run(0, () => writer.reserve(commit.taskId));
+    const task = await writes.run({ write: () => writer.reserve(commit.taskId) });
     const runs = new Map<Uint8Array, Run>();
     try {
       for (const value of large) {
         for (let at = 0; at < value.length; at += pieceBytes) {
           const piece = value.subarray(at, at + pieceBytes);
           const begun = runs.get(value)?.run;
-          const run = await writes.run(piece.length, () => values.append(task, begun, piece));
+          const run = await writes.run({
+            bytes: piece.length,
+            write: () => values.append(task, begun, piece),
+          });
           runs.set(value, { run, bytes: value.length });
         }
       }
@@ -128,7 +131,7 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
   }
 
   async function removeRun(task: number, run: number): Promise<void> {
-    while ((await writes.run(pieceBytes, () => values.remove(task, run, 1))) > 0);
+    while ((await writes.run({ bytes: pieceBytes, write: () => values.remove(task, run, 1) })) > 0);
   }
 
   /**
@@ -213,7 +216,7 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
     },
 
     async claim(owner, taskId) {
-      const fence = await writes.run(0, () => writer.claim(owner, taskId));
+      const fence = await writes.run({ write: () => writer.claim(owner, taskId) });
       const task = fence === undefined ? undefined : await findTask(owner, taskId, "full");
       return task && fence !== undefined ? { ...task, fence } : undefined;
     },
@@ -261,7 +264,10 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
 
     async putReply(owner, key, message, expiresAt) {
       const bytes = encodeMessage(MessageSchema, message);
-      return writes.run(bytes.byteLength, () => keys.putReply(owner, key, bytes, expiresAt));
+      return writes.run({
+        bytes: bytes.byteLength,
+        write: () => keys.putReply(owner, key, bytes, expiresAt),
+      });
     },
 
     async unfinished(after, limit) {
@@ -276,7 +282,7 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
     },
 
     async noteLoads(owner, taskId, loads) {
-      return writes.run(0, () => writer.noteLoads(owner, taskId, loads));
+      return writes.run({ write: () => writer.noteLoads(owner, taskId, loads) });
     },
 
     async due(until, limit) {
@@ -288,22 +294,22 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
     },
 
     async moveDelivery(move) {
-      return writes.run(0, () => deliveries.move(move));
+      return writes.run({ write: () => deliveries.move(move) });
     },
 
     async expire(expiry) {
-      const { more } = await writes.run(
-        expiry.limit * bytesPerExpiredRow,
-        () => expireRows(expiry),
-        ({ tasks }) => {
+      const { more } = await writes.run({
+        bytes: expiry.limit * bytesPerExpiredRow,
+        write: () => expireRows(expiry),
+        committed: ({ tasks }) => {
           for (const from of tasks) totals.move({ from, to: undefined });
         },
-      );
+      });
       return more;
     },
 
     async putPushConfig(owner, config) {
-      return writes.run(0, () => writer.putPushConfig(owner, config));
+      return writes.run({ write: () => writer.putPushConfig(owner, config) });
     },
 
     async findPushConfig(owner, taskId, id) {
@@ -321,7 +327,7 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
     },
 
     async deletePushConfig(owner, taskId, id) {
-      return writes.run(0, () => writer.deletePushConfig(owner, taskId, id));
+      return writes.run({ write: () => writer.deletePushConfig(owner, taskId, id) });
     },
 
     async close() {

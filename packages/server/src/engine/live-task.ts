@@ -376,7 +376,7 @@ export class LiveTask {
       return Promise.resolve();
     }
     this.#log.hurry();
-    return this.readers.durable(this.#log.accepted.sequence);
+    return this.readers.flushed(this.#log.accepted.sequence);
   }
 
   /** What an executor waits for before it may yield more; undefined when there is room. */

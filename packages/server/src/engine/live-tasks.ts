@@ -227,7 +227,7 @@ export class HeldTasks {
     };
   }
 
-  /** A task that was created by this call. */
+  /** A task that is held already, because this call has created it. */
   created(live: LiveTask, reader: Reader): Held {
     return { live, reader, release: () => this.#tasks.release(live) };
   }

@@ -73,7 +73,7 @@ export class TaskReaders {
   }
 
   /** Resolves when the log is durable up to `sequence`. @throws ConnectError when it never will be */
-  durable(sequence: number): Promise<void> {
+  flushed(sequence: number): Promise<void> {
     return this.#waiters.flushed(sequence);
   }
 
