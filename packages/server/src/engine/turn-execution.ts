@@ -55,16 +55,16 @@ export class TurnExecution implements Execution {
   #live: LiveTask | undefined;
   #cancelTaskTimer: () => void = () => {};
   #cancelGraceTimer: () => void = () => {};
-  #ended = false;
+  #isDone = false;
   #forgetTask: () => void = () => {};
   readonly #unused = new UnusedResults();
   #mistake: AgentMistake | undefined;
   /** Its code ran to its end, and not because it was told to stop: it has never read its signal. */
-  #isComplete = false;
+  #ranToEnd = false;
   /**
    * Whether the turn has yielded its last event. Set together with that event: the next turn may begin right after it.
    */
-  #over = false;
+  #hadLastEvent = false;
 
   constructor(context: EngineContext, plan: TurnPlan) {
     this.#context = context;
@@ -149,8 +149,8 @@ export class TurnExecution implements Execution {
     } catch (error) {
       this.#fail(error);
     }
-    this.#over = true;
-    this.#ended = true;
+    this.#hadLastEvent = true;
+    this.#isDone = true;
     this.#cancelTaskTimer();
     this.#cancelGraceTimer();
     this.#silence.stop();
@@ -191,7 +191,7 @@ export class TurnExecution implements Execution {
 
   /** For a turn that will not run any more. */
   giveUp(): void {
-    this.#over = true;
+    this.#hadLastEvent = true;
     this.#done.resolve();
   }
 
@@ -206,12 +206,15 @@ export class TurnExecution implements Execution {
 
   /** Most turns are over before code reads the signal. */
   #startTimers(): void {
-    if (this.#ended) {
+    if (this.#isDone) {
       return;
     }
     const { clock, agent } = this.#context;
-    if (this.#live === undefined && !this.#over) {
-      this.#cancelTaskTimer = clock.schedule(agent.taskAfterMs ?? 200, () => this.#over || this.taskOrNew());
+    if (this.#live === undefined && !this.#hadLastEvent) {
+      this.#cancelTaskTimer = clock.schedule(
+        agent.taskAfterMs ?? 200,
+        () => this.#hadLastEvent || this.taskOrNew(),
+      );
     }
     this.#silence.watch();
   }
@@ -221,7 +224,7 @@ export class TurnExecution implements Execution {
     const { agent, clock } = this.#context;
     return new Promise((resolve, reject) => {
       this.#abortWaiters.push(() => {
-        if (!this.#over) {
+        if (!this.#hadLastEvent) {
           this.#cancelGraceTimer = clock.schedule(agent.cancelGraceMs ?? 10_000, resolve);
         }
       });
@@ -243,14 +246,14 @@ export class TurnExecution implements Execution {
     for (;;) {
       const step = await resume();
       this.#silence.heard();
-      if (this.#over) {
+      if (this.#hadLastEvent) {
         this.#context.log({ level: "warn", message: "an abandoned executor went on", taskId: input.taskId });
         this.#letGo(iterator);
         return;
       }
       if (step.done === true) {
         this.#mistake = findLastMistake(this.#unused, step.value);
-        this.#isComplete = this.#controller === undefined;
+        this.#ranToEnd = this.#controller === undefined;
         return;
       }
       const taking = this.#take(step.value);
@@ -260,7 +263,7 @@ export class TurnExecution implements Execution {
       } else {
         resume = () => iterator.throw?.(mistake) ?? Promise.reject(mistake);
       }
-      if (this.#over) {
+      if (this.#hadLastEvent) {
         this.#letGo(iterator);
         return;
       }
@@ -299,7 +302,7 @@ export class TurnExecution implements Execution {
   #reply(parts: readonly Part[]): void {
     assertParts(parts, "a reply");
     assertJsonParts(parts, "a reply");
-    this.#over = true;
+    this.#hadLastEvent = true;
     if (this.#live !== undefined) {
       this.#live.emitStatus({ state: TaskState.COMPLETED, parts });
       return;
@@ -310,7 +313,7 @@ export class TurnExecution implements Execution {
 
   #emitStatus(event: StatusEvent): void {
     this.#emitter.status(event);
-    this.#over = isSettled(event.state);
+    this.#hadLastEvent = isSettled(event.state);
     if (isInterrupted(event.state)) {
       this.#live?.beginNext();
     }
@@ -318,10 +321,10 @@ export class TurnExecution implements Execution {
 
   /** The executor has returned, or was given up: adds the ending that it did not yield itself. */
   #finish(): void {
-    if (this.#over) {
+    if (this.#hadLastEvent) {
       return;
     }
-    const hasEndedItself = this.#abortCause?.cause === "shutdown" && this.#isComplete;
+    const hasEndedItself = this.#abortCause?.cause === "shutdown" && this.#ranToEnd;
     if (this.#abortCause !== undefined && !hasEndedItself) {
       this.#finishAborted(this.#abortCause.cause);
     } else if (this.#mistake !== undefined) {
@@ -350,12 +353,12 @@ export class TurnExecution implements Execution {
     if (this.#live === undefined) {
       const shown =
         mistake === undefined ? maskError(error) : a2aError("INVALID_AGENT_RESPONSE", mistake.message);
-      this.#over = true;
+      this.#hadLastEvent = true;
       this.#first.reject(shown);
       return;
     }
     const live = this.#live;
-    if (!this.#over) {
+    if (!this.#hadLastEvent) {
       const parts = [text(mistake?.message ?? "The agent failed while working on the task.")];
       const report = { reason: mistake?.reason ?? "internal" };
       this.#tryTo(() => live.emitStatus({ state: TaskState.FAILED, parts, report }));
