@@ -65,7 +65,7 @@ function* findWeakerRequirements(before: Outline, after: Outline): Generator<Sec
   ): Generator<SecurityFinding> {
     if (was.length === 0 || was.some(({ size }) => size === 0)) return;
     if (is.length === 0) {
-      yield { text: `${opening}No credentials are demanded any more.`, path: formatFieldPath(path) };
+      yield { text: `${opening}The agent no longer asks for credentials.`, path: formatFieldPath(path) };
     }
     const demandsLess = (now: Requirement) =>
       !was.some((old) => demandsAtLeast(now, old, before.schemes, after.schemes));

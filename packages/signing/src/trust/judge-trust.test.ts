@@ -284,10 +284,14 @@ describe("a card that is weaker than the last one", () => {
     const { fault, message, alarms } = await meet(["k1"], weak);
     expect(fault).toBe("downgrade");
     expect(message).toMatch(
-      /^The card is weaker than the last one of this agent\. No credentials are demanded any more\. Ask the operator/,
+      /^The card is weaker than the last one of this agent\. The agent no longer asks for credentials\. Ask the operator/,
     );
     expect(alarms).toEqual([
-      { kind: "downgrade", text: "No credentials are demanded any more.", paths: ["securityRequirements"] },
+      {
+        kind: "downgrade",
+        text: "The agent no longer asks for credentials.",
+        paths: ["securityRequirements"],
+      },
     ]);
     expect(await tell(["k1"], weak)).toBe("downgrade");
     expect(await tell(["k1"], strong)).toBe("trusted");
@@ -307,7 +311,7 @@ describe("a card that is weaker than the last one", () => {
     const { fault, alarms } = await meet(["k1"], { ...weak, securitySchemes: {} });
     expect(fault).toBeUndefined();
     expect(alarms.map(({ text }) => text)).toEqual([
-      "No credentials are demanded any more.",
+      "The agent no longer asks for credentials.",
       'The security scheme "m" is gone, and missed.',
     ]);
   });

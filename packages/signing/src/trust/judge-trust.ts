@@ -144,7 +144,7 @@ function describeNews(
     ],
   ];
   const ofPublic: readonly News[] = [
-    ["first-use", isNew, `This is the first card of ${key} that is seen. Its keys are trusted from now on.`],
+    ["first-use", isNew, `No card of ${key} was seen before. Its keys are trusted from now on.`],
     ["signer-new", pins.waiting, `A key signs beside a known one of ${key}, and is known when that lasts:`],
     ["signer-new", pins.adopted, `A key that signs beside a known one of ${key} is known from now on:`],
     [

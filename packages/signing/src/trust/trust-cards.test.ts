@@ -86,7 +86,7 @@ describe("trustCards", () => {
       [false, "downgrade", url],
       ["downgrade", ["securityRequirements"], url],
     ]);
-    expect(refusal?.message).toContain("No credentials are demanded any more.");
+    expect(refusal?.message).toContain("The agent no longer asks for credentials.");
     expect(refusal?.hint).toMatch(/^Ask the operator of the agent, through another channel/);
   });
 

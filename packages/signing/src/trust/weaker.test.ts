@@ -628,7 +628,7 @@ describe("a card that declares too much to be compared", () => {
 
 describe("a finding says what is weaker", () => {
   for (const [before, after, text] of [
-    [asks("oauth"), asks(), "No credentials are demanded any more."],
+    [asks("oauth"), asks(), "The agent no longer asks for credentials."],
     [asks("oauth"), asks({}), "Callers are let in without credentials."],
     [asks("oauth"), asks("bearer"), 'Callers are let in with less than before: "bearer".'],
     [

@@ -46,8 +46,8 @@ export function unrequiredAlarm(unsigned: JsonObject): CardAlarm | undefined {
   const unnamed = [...outline.schemes.keys()].filter((name) => !named.has(name));
   if (unnamed.length === 0) return undefined;
   const text =
-    `No requirement names the security scheme ${quoteList(unnamed)}, so no caller has to use it. Signers that lose requirements without ` +
-    "scopes leave such cards; ask the operator of the agent whether that is meant.";
+    `No requirement names the security scheme ${quoteList(unnamed)}, so no caller has to use it. Some software drops requirements ` +
+    "without scopes when it signs a card: ask the operator of the agent whether that is meant.";
   return { kind: "unrequired-scheme", text, paths: ["securityRequirements"] };
 }
 

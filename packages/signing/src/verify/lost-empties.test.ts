@@ -96,11 +96,11 @@ describe("a card by signers that lose what is empty", () => {
     const payload = canonicalCard(JSON.stringify(plainCard));
     const result = await verify(payload, plainCard, { profiles: ["js-1"] });
     expect(result).toMatchObject({ verified: true, profile: "strict", uncovered: [] });
-    expect(result.message).not.toContain("every field");
+    expect(result.message).not.toContain("Every field");
     expect(result.message).toContain("the policy trusts signers that leave out what is empty (js-1)");
     for (const profiles of [[], ["raw"]] satisfies readonly TrustPolicy["profiles"][]) {
       const strict = await verify(payload, plainCard, { profiles });
-      expect(strict.message).toContain("every field of it");
+      expect(strict.message).toContain("Every field of the card");
     }
   });
 });

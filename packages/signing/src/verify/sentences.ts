@@ -96,11 +96,11 @@ export function describeVerified(uncovered: readonly string[], weighed: WeighedC
 }
 
 function describeSigner({ best, covering }: WeighedChecks): string {
-  const signed = `The card is signed by ${signerOf(best)}`;
+  const by = `is signed by ${signerOf(best)}`;
   if (best?.profile !== "strict") {
-    return `${signed}, by the profile ${best?.profile} and not as the specification says`;
+    return `The card ${by}, by the profile ${best?.profile} and not as the specification says`;
   }
-  return `${signed}, ${losesEmpties(covering) ? "all that is in it" : "every field of it"}`;
+  return `${losesEmpties(covering) ? "All that is in the card" : "Every field of the card"} ${by}`;
 }
 
 function signerOf(check: SignatureCheck | undefined): string {

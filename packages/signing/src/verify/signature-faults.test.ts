@@ -273,7 +273,7 @@ describe("a signature that counts", () => {
         reason: undefined,
         signatures: [{ index: 0, valid: true, keySource: "trusted", fault: undefined, problem: undefined }],
       });
-      expect(result.message).toContain("every field of it");
+      expect(result.message).toContain("Every field of the card");
     });
   }
 });
