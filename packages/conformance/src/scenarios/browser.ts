@@ -1,6 +1,7 @@
 import type { ScenarioGroup } from "../scenario.ts";
 import { agentCard } from "./agent-card.ts";
 import { answerShapes } from "./answer-shapes.ts";
+import { cancelTask } from "./cancel-task.ts";
 import { capabilities } from "./capabilities.ts";
 import { cardSigning } from "./card-signing.ts";
 import { credentials } from "./credentials.ts";
@@ -9,6 +10,7 @@ import { errors } from "./errors.ts";
 import { extendedCard } from "./extended-card.ts";
 import { extensions } from "./extensions.ts";
 import { generations } from "./generations.ts";
+import { getTask } from "./get-task.ts";
 import { history } from "./history.ts";
 import { httpJson } from "./http-json.ts";
 import { ids } from "./ids.ts";
@@ -22,7 +24,7 @@ import { resume } from "./resume.ts";
 import { robustness } from "./robustness.ts";
 import { sendMessage } from "./send-message.ts";
 import { sendStreamingMessage } from "./send-streaming-message.ts";
-import { taskOperations } from "./task-operations.ts";
+import { subscribeToTask } from "./subscribe-to-task.ts";
 import { taskStates } from "./task-states.ts";
 import { versions } from "./versions.ts";
 
@@ -30,7 +32,9 @@ import { versions } from "./versions.ts";
 export const browserScenarios: Readonly<Record<string, ScenarioGroup>> = {
   "send-message": sendMessage,
   "send-streaming-message": sendStreamingMessage,
-  "task-operations": taskOperations,
+  "get-task": getTask,
+  "cancel-task": cancelTask,
+  "subscribe-to-task": subscribeToTask,
   resume: resume,
   "list-tasks": listTasks,
   "push-configs": pushConfigs,
