@@ -2,6 +2,7 @@
 // docs/mount.md to what it sees; with --write it writes the table.
 
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "vite";
@@ -113,7 +114,17 @@ async function start(cwd, [command, ...args]) {
     child.stderr.setEncoding("utf8").on("data", read);
     child.on("exit", () => reject(new Error(`${command} ${args.join(" ")} has ended:\n${printed}`)));
   });
-  return { url, [Symbol.asyncDispose]: async () => void child.kill("SIGKILL") };
+  return { url, [Symbol.asyncDispose]: () => stop(child) };
+}
+
+/** Lets a server end by itself: what it has started would stay when it is killed. */
+async function stop(child) {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, "exit");
+  child.kill();
+  const timer = setTimeout(() => child.kill("SIGKILL"), 5_000);
+  await exited;
+  clearTimeout(timer);
 }
 
 /** The last line that a program prints. A minute is enough for any. */

@@ -7,3 +7,8 @@ const workers = new Miniflare({
   durableObjects: { AGENT: "Agent" },
 });
 console.log(`ready ${String(await workers.ready).replace(/\/$/, "")}`);
+// Without this its child process stays, because the end of this one stops nothing else.
+process.once("SIGTERM", async () => {
+  await workers.dispose();
+  process.exit();
+});
