@@ -22,81 +22,115 @@ export function isOlderMember({ kind, path }: Pick<Defect, "kind" | "path">): bo
 const olderMembers =
   /^(url|protocolVersion|preferredTransport|additionalInterfaces|security|supportsAuthenticatedExtendedCard|capabilities\.stateTransitionHistory|skills\[\d+\]\.security|securitySchemes\..+\.(type|description|in|name|scheme|bearerFormat|flows|oauth2MetadataUrl|openIdConnectUrl))$/;
 
+/** Defects that are looked for in one message. A card of 1 MiB has room for 300,000. */
+export const maxDefects = 1_000;
+
 /**
  * What is wrong with the JSON of a message by the schema of the proto, which is closed: no other members, names in
  * lowerCamelCase, enums as names, times in UTC, standard base64, all REQUIRED members, one member of each oneof.
+ *
+ * @param isAllowed leaves defects out. Default: none
+ * @returns the first `maxDefects`
  */
-export function findDefects(desc: DescMessage, value: unknown, path = ""): Defect[] {
-  if (!isObject(value)) return [wrong(path, `is no ${desc.name}, but ${kindOf(value)}`)];
-  const byName = new Map(desc.fields.map((field) => [field.jsonName, field]));
-  const at = (name: string) => (path === "" ? name : `${path}.${name}`);
-  const missing = desc.fields
-    .filter((field) => isRequiredField(field) && !(field.jsonName in value))
-    .map(({ jsonName }) => ({
-      path: at(jsonName),
-      kind: "missing" as const,
-      problem: "is REQUIRED and not there",
-    }));
-  const choices = desc.oneofs.flatMap(({ fields }) => {
-    const there = fields.filter(({ jsonName }) => jsonName in value);
-    const names = (there.length === 0 ? fields : there).map(({ jsonName }) => jsonName);
-    if (there.length === 0) return [wrong(path, `has none of ${names.join(", ")}`)];
-    return there.length > 1 ? [wrong(path, `has ${names.join(" and ")}, of which only one is allowed`)] : [];
-  });
-  const members = Object.entries(value).flatMap(([name, member]) => {
-    const field = byName.get(name);
-    return field === undefined
-      ? [{ path: at(name), kind: "unknown" as const, problem: `is no member of ${desc.name}` }]
-      : findFieldDefects(field, member, at(name));
-  });
-  return [...missing, ...choices, ...members];
+export function findDefects(
+  desc: DescMessage,
+  value: unknown,
+  isAllowed: (defect: Defect) => boolean = () => false,
+): Defect[] {
+  const found: Defect[] = [];
+  for (const defect of defectsOf(desc, value, "")) {
+    if (!isAllowed(defect)) found.push(defect);
+    if (found.length === maxDefects) break;
+  }
+  return found;
 }
 
-function findFieldDefects(field: DescField, value: unknown, path: string): Defect[] {
-  switch (field.fieldKind) {
-    case "list":
-      return Array.isArray(value)
-        ? value.flatMap((element, index) => findValueDefects(field, element, `${path}[${index}]`))
-        : [wrong(path, `is no array, but ${kindOf(value)}`)];
-    case "map":
-      return isObject(value)
-        ? Object.entries(value).flatMap(([key, element]) =>
-            findValueDefects(field, element, `${path}.${key}`),
-          )
-        : [wrong(path, `is no object, but ${kindOf(value)}`)];
-    default:
-      return findValueDefects(field, value, path);
+function* defectsOf(desc: DescMessage, value: unknown, path: string): Generator<Defect, void> {
+  if (!isObject(value)) {
+    yield wrong(path, `is no ${desc.name}, but ${kindOf(value)}`);
+    return;
+  }
+  const byName = new Map(desc.fields.map((field) => [field.jsonName, field]));
+  const at = (name: string) => (path === "" ? name : `${path}.${name}`);
+  for (const field of desc.fields) {
+    const { jsonName } = field;
+    if (isRequiredField(field) && !(jsonName in value)) {
+      yield { path: at(jsonName), kind: "missing", problem: "is REQUIRED and not there" };
+    }
+  }
+  for (const { fields } of desc.oneofs) {
+    const there = fields.filter(({ jsonName }) => jsonName in value);
+    const names = (there.length === 0 ? fields : there).map(({ jsonName }) => jsonName);
+    if (there.length === 0) yield wrong(path, `has none of ${names.join(", ")}`);
+    if (there.length > 1) yield wrong(path, `has ${names.join(" and ")}, of which only one is allowed`);
+  }
+  for (const [name, member] of Object.entries(value)) {
+    const field = byName.get(name);
+    if (field === undefined) {
+      yield { path: at(name), kind: "unknown", problem: `is no member of ${desc.name}` };
+    } else yield* fieldDefects(field, member, at(name));
   }
 }
 
-function findValueDefects(
+function* fieldDefects(field: DescField, value: unknown, path: string): Generator<Defect, void> {
+  switch (field.fieldKind) {
+    case "list":
+      if (!Array.isArray(value)) yield wrong(path, `is no array, but ${kindOf(value)}`);
+      else
+        for (const [index, element] of value.entries())
+          yield* valueDefects(field, element, `${path}[${index}]`);
+      return;
+    case "map":
+      if (!isObject(value)) yield wrong(path, `is no object, but ${kindOf(value)}`);
+      else
+        for (const [key, element] of Object.entries(value))
+          yield* valueDefects(field, element, `${path}.${key}`);
+      return;
+    default:
+      yield* valueDefects(field, value, path);
+  }
+}
+
+function* valueDefects(
   { message, enum: names, scalar }: Pick<DescField, "message" | "enum" | "scalar">,
   value: unknown,
   path: string,
-): Defect[] {
-  if (message !== undefined) return findMessageDefects(message, value, path);
-  if (names !== undefined) {
+): Generator<Defect, void> {
+  if (message !== undefined) {
+    yield* messageDefects(message, value, path);
+  } else if (names !== undefined) {
     const known = names.values.some(({ name }) => name === value);
-    return known ? [] : [wrong(path, `is ${JSON.stringify(value)}, which is no name of ${names.name}`)];
+    if (!known) yield wrong(path, `is ${shown(value)}, which is no name of ${names.name}`);
+  } else {
+    const fits = scalarTests[scalar ?? ScalarType.STRING] ?? isText;
+    if (!fits(value)) yield wrong(path, `is ${shown(value)}, not ${ScalarType[scalar ?? 9]}`);
   }
-  const fits = scalarTests[scalar ?? ScalarType.STRING] ?? isText;
-  return fits(value) ? [] : [wrong(path, `is ${JSON.stringify(value)}, not ${ScalarType[scalar ?? 9]}`)];
 }
 
-function findMessageDefects(desc: DescMessage, value: unknown, path: string): Defect[] {
+function* messageDefects(desc: DescMessage, value: unknown, path: string): Generator<Defect, void> {
   switch (desc.typeName) {
     case "google.protobuf.Value":
-      return [];
+      return;
     case "google.protobuf.Struct":
-      return isObject(value) ? [] : [wrong(path, `is no object, but ${kindOf(value)}`)];
+      if (!isObject(value)) yield wrong(path, `is no object, but ${kindOf(value)}`);
+      return;
     case "google.protobuf.Timestamp":
-      return typeof value === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/.test(value)
-        ? []
-        : [wrong(path, `is ${JSON.stringify(value)}, not a time such as 2026-01-31T12:00:00.000Z`)];
+      if (typeof value !== "string" || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/.test(value)) {
+        yield wrong(path, `is ${shown(value)}, not a time such as 2026-01-31T12:00:00.000Z`);
+      }
+      return;
     default:
-      return findDefects(desc, value, path);
+      yield* defectsOf(desc, value, path);
   }
 }
+
+/** A value in JSON, cut off where it gets long: as many as there are defects are in memory, and are shown to people. */
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? "undefined";
+  return text.length > maxShownLength ? `${text.slice(0, maxShownLength)}…` : text;
+}
+
+const maxShownLength = 200;
 
 const isText = (value: unknown): boolean => typeof value === "string";
 

@@ -6,7 +6,7 @@ import { grpc } from "./scenarios/grpc.ts";
 import { pushNotifications } from "./scenarios/push-notifications.ts";
 
 export { type CardFact, type CardJson, findCardFacts } from "./card-facts.ts";
-export { type Defect, findDefects, isOlderMember } from "./closed-schema.ts";
+export { type Defect, findDefects, isOlderMember, maxDefects } from "./closed-schema.ts";
 
 export { type Exchange, formatExchanges } from "./exchange.ts";
 export { type TlsSettings, type Wire, wires } from "./platform.ts";

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { Code } from "@connectrpc/connect";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -25,8 +27,12 @@ async function* parseEvents(
   parser.end();
 }
 
-async function parse(text: string, sizes: readonly number[] = []): Promise<ServerSentEvent[]> {
-  return Array.fromAsync(parseEvents(cut(new TextEncoder().encode(text), sizes)));
+async function parse(
+  text: string,
+  sizes: readonly number[] = [],
+  maxLength?: number,
+): Promise<ServerSentEvent[]> {
+  return Array.fromAsync(parseEvents(cut(new TextEncoder().encode(text), sizes), maxLength));
 }
 
 describe("EventParser", () => {
@@ -84,6 +90,24 @@ describe("EventParser", () => {
     });
   }
 
+  it("holds a line that comes in pieces of one byte in about its length", () => {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    const parser = new EventParser();
+    const one = Uint8Array.of(0x61);
+    const length = 1_000_000;
+    collect();
+    const before = process.memoryUsage().heapUsed;
+    for (let at = 0; at < length; at++) {
+      parser.push(one);
+      parser.next();
+    }
+    collect();
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(8 * length); // 32 times as much before it is put together
+    parser.push(new TextEncoder().encode("\ndata: b\n\n"));
+    expect(parser.next()?.data).toBe("b");
+  });
+
   it("refuses an event that grows beyond the limit", async () => {
     async function* endless(): AsyncGenerator<Uint8Array> {
       while (true) {
@@ -93,6 +117,9 @@ describe("EventParser", () => {
     await expect(Array.fromAsync(parseEvents(endless(), 1000))).rejects.toMatchObject({
       code: Code.ResourceExhausted,
     });
+    const lines = (count: number) => parse("data\n".repeat(count).concat("\n"), [], 1000);
+    expect(await lines(20)).toHaveLength(1);
+    await expect(lines(40)).rejects.toMatchObject({ code: Code.ResourceExhausted }); // each line takes memory, too
     const short = new TextEncoder().encode("data: a\n\n".repeat(1000));
     expect(await Array.fromAsync(parseEvents(cut(short, [10, 20]), 20))).toHaveLength(1000);
   });

@@ -25,15 +25,16 @@ export class EventParser {
   /** Complete lines without their ends, and how many of them were read. */
   #lines: readonly string[] = [];
   #read = 0;
-  /** What has arrived of the next line. */
+  /** What has arrived of the next line, and in how many pieces since it was last one whole string. */
   #pending = "";
+  #pieces = 0;
   #afterCarriageReturn = false;
-  /** The event so far: its data lines, and their length. */
+  /** The event so far: its data lines, and what they count towards the limit. */
   #data: string[] = [];
   #length = 0;
   #lastEventId = "";
 
-  /** @param maxLength longest event in UTF-16 units */
+  /** @param maxLength longest event in UTF-16 units; each further line of its data counts 32 more */
   constructor(maxLength: number = Number.POSITIVE_INFINITY) {
     this.#maxLength = maxLength;
   }
@@ -51,9 +52,22 @@ export class EventParser {
     this.#afterCarriageReturn = ended;
     const lines = text.includes("\r") ? text.split(/\r\n|\r|\n/) : text.split("\n");
     lines[0] = this.#pending + (lines[0] ?? "");
+    this.#pieces = lines.length > 1 ? 0 : this.#pieces + 1;
     this.#pending = lines.pop() ?? "";
+    this.#flatten();
     this.#lines = lines;
     this.#read = 0;
+  }
+
+  /**
+   * V8 keeps each piece of a string that grows, 32 bytes for each, until something needs the characters in one place: a
+   * regular expression does. A line may come in millions of pieces of one byte.
+   */
+  #flatten(): void {
+    if (this.#pieces > maxPieces + this.#pending.length / maxPieces) {
+      anything.test(this.#pending);
+      this.#pieces = 0;
+    }
   }
 
   /** A chunk of whole characters is decoded in one go, at a third of the cost. */
@@ -90,8 +104,8 @@ export class EventParser {
   #take(line: string): undefined {
     const [name, value] = splitField(line);
     if (name === "data") {
+      this.#length += line.length + (this.#data.length === 0 ? 0 : lineOverhead);
       this.#data.push(value);
-      this.#length += line.length;
     } else if (name === "id" && !value.includes("\0")) {
       this.#lastEventId = value;
     }
@@ -115,6 +129,14 @@ export class EventParser {
     }
   }
 }
+
+const anything = /^/;
+
+/** Pieces of a line that are put together at once. Of a long line there are more, so that its cost grows with its length. */
+const maxPieces = 16;
+
+/** What each further line of an event's data costs in memory besides its characters, in characters. */
+const lineOverhead = 32;
 
 /** A byte order mark after the beginning of a stream is a character like any other. */
 const wholeDecoder = new TextDecoder("utf-8", { ignoreBOM: true });

@@ -208,6 +208,13 @@ describe("a2a card get --validate (A2ACLI_CARD_GET_002)", () => {
     ]);
   });
 
+  it("looks for a thousand problems at most, and says so", async () => {
+    const empty = { ...card, supportedInterfaces: Array.from({ length: 100_000 }, () => ({})) };
+    const { stdout, stderr } = await validate(empty);
+    expect(fieldsOf(stdout).get("Problem")).toHaveLength(1_000);
+    expect(stderr).toContain("1000 problems, and more are not looked for");
+  });
+
   it("is one envelope with -o json", async () => {
     const { version: _, ...rest } = card;
     const { stdout, exitCode } = await validate(rest, "-o", "json");

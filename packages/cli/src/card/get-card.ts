@@ -113,8 +113,11 @@ async function findProblems(text: string): Promise<readonly string[]> {
   if (card === undefined) return ["the card is not JSON"];
   const { findDefects, isOlderMember } = await import("@a2a-connect/conformance");
   const older = findOlderCard(card);
-  const defects = findDefects(AgentCardSchema, card).filter(
-    (defect) => older !== undefined || !isOlderMember(defect), // a card may be one for both versions
+  // A card may be one for both versions.
+  const defects = findDefects(
+    AgentCardSchema,
+    card,
+    (defect) => older === undefined && isOlderMember(defect),
   );
   const problems = defects.map(({ kind, path, problem }) => {
     if (kind === "unknown") return `${path} is not a field of A2A 1.0`;
@@ -133,7 +136,9 @@ async function requireValid({ output }: CommandContext, text: string): Promise<v
   const problems = await findProblems(text);
   if (problems.length === 0) return;
   for (const problem of problems) await output.field("Problem", problem);
-  const count = `${problems.length} problem${problems.length === 1 ? "" : "s"}`;
+  const { maxDefects } = await import("@a2a-connect/conformance");
+  const isAll = problems.length < maxDefects;
+  const count = `${problems.length} problem${problems.length === 1 ? "" : "s"}${isAll ? "" : ", and more are not looked for"}`;
   throw new CliError(
     "A2ACLI_ERR_CARD_INVALID",
     // In text the problems have just been told.

@@ -51,7 +51,8 @@ export const addServe: AddCommand = (program, setAction) => {
   setAction(
     command,
     async () => async (context, file: string, flags: ServeFlags) => {
-      if (flags.watch === true) return await (await import("../serve/watch.ts")).serveAndWatch(context);
+      if (flags.watch === true)
+        return await (await import("../serve/watch.ts")).serveAndWatch(context, flags.grace);
       const { serveFile } = await import("../serve/serve-file.ts");
       return await serveFile(context, file, flags);
     },

@@ -13,11 +13,13 @@ import { type Finding, type FindingId, find } from "./findings.ts";
  *
  * @param defects of its JSON by the closed schema
  * @param isOlderMember whether one is a member of A2A 0.3, which may stand beside those of 1.0
+ * @param mayRead whether the card is read at all: one of hundreds of thousands of empty skills takes a gigabyte
  */
 export function readFields(
   { json }: FoundCard,
   defects: readonly Defect[],
   isOlderMember: (defect: Defect) => boolean,
+  mayRead: boolean,
 ): { readonly findings: readonly Finding[]; readonly card?: AgentCard } {
   const older = findOlderCard(json);
   if (older !== undefined) {
@@ -35,8 +37,8 @@ export function readFields(
     missing.includes(field) ? [] : [`${field} ${description}`];
   let card: AgentCard | undefined;
   try {
-    card = parseMessage(AgentCardSchema, json);
-    wrong.push(...findMissingFields(AgentCardSchema, card).flatMap(say));
+    if (mayRead) card = parseMessage(AgentCardSchema, json);
+    wrong.push(...(card === undefined ? [] : findMissingFields(AgentCardSchema, card).flatMap(say)));
   } catch (error) {
     if (wrong.length === 0) wrong.push(...findFieldViolations(error).flatMap(say));
   }
@@ -122,7 +124,9 @@ function idsOf(skills: readonly AgentSkill[]): string[] {
 }
 
 function repeated(keys: readonly string[]): string[] {
-  return [...new Set(keys.filter((key, index) => keys.indexOf(key) !== index))];
+  const seen = new Set<string>();
+  const twice = keys.filter((key) => seen.size === seen.add(key).size);
+  return [...new Set(twice)];
 }
 
 /** The finding with these as its evidence, if there are any. */

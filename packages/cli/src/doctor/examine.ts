@@ -61,8 +61,11 @@ export async function examine(target: URL | FoundCard, options: ExamineOptions):
   } else found = target;
   if (found === undefined) return close();
   const kit = await import("@a2a-connect/conformance");
-  const fields = readFields(found, kit.findDefects(AgentCardSchema, found.json), kit.isOlderMember);
+  const defects = kit.findDefects(AgentCardSchema, found.json);
+  const mayRead = defects.length < kit.maxDefects || defects.every(kit.isOlderMember);
+  const fields = readFields(found, defects, kit.isOlderMember, mayRead);
   await add(fields.findings);
+  if (!mayRead) return close();
   const read = await readForClients(found.text);
   const card = fields.card ?? read;
   if (card === undefined) return close();

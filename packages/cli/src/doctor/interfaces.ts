@@ -1,4 +1,4 @@
-import { NoInterfaceError } from "@a2a-connect/client";
+import { CardInvalidError, NoInterfaceError } from "@a2a-connect/client";
 import type { CardJson, FindOptions, FoundServer, Wire } from "@a2a-connect/conformance";
 import { findA2AError } from "@a2a-connect/core";
 import { formatMessage, isLoopbackHost } from "@a2a-connect/core/internal";
@@ -126,11 +126,11 @@ async function tryByClient(
   options: TryOptions & { readonly card: AgentCard; readonly at: readonly string[] },
 ): Promise<Finding> {
   const { card, at, fetch, insecure, signal, timeoutMs, find: asked } = options;
-  const json = formatMessage(AgentCardSchema, card) as CardJson; // a card is an object
+  const one = { ...card, supportedInterfaces: [served] };
+  const json = formatMessage(AgentCardSchema, one) as CardJson; // a card is an object
   const headers = typeof asked.headers === "function" ? asked.headers(json) : (asked.headers ?? {});
   const platform = nodePlatform({ tls: { insecure }, ...(cardUrl === undefined ? {} : { cardUrl }) });
   try {
-    const one = { ...card, supportedInterfaces: [served] };
     await using agent = await connectAgent(one, { fetch, headers, platform });
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     const { error, isLate, ms } = await askForTask(agent.rpc, limit);
@@ -138,8 +138,8 @@ async function tryByClient(
     return judgeHealth({ error, response: undefined, isLate, ms }, card, at);
   } catch (error) {
     signal.throwIfAborted();
-    if (!(error instanceof NoInterfaceError)) throw error;
-    return find("interface.untried", `${served.protocolBinding} ${served.protocolVersion}`, at);
+    if (!(error instanceof NoInterfaceError || error instanceof CardInvalidError)) throw error;
+    return find("interface.untried", `${served.protocolBinding} ${served.protocolVersion}`.trim(), at);
   } finally {
     await platform.close();
   }

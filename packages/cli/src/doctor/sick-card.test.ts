@@ -182,6 +182,11 @@ describe("a sick card", () => {
       { id: "interface.untried", severity: "note" },
     ],
     [
+      "an interface without anything",
+      at({ [cardPath]: send(card({ supportedInterfaces: [{}] })) }),
+      { id: "interface.untried", severity: "note" },
+    ],
+    [
       "gRPC where a web server is",
       (request, response) =>
         at({

@@ -9,6 +9,11 @@ import type { Output } from "../output.ts";
 /** How much longer than running work connections may take, and then the process. */
 const slackMs = 5_000;
 
+/** How long a server may take to end after it was told to. */
+export function longestStopMs(graceMs: number): number {
+  return graceMs + 2 * slackMs;
+}
+
 /** Where it listens, and how long running work may go on after the first Ctrl-C. */
 export interface RunOptions {
   /** The port that is asked for, to name it when it cannot be had. */
@@ -38,7 +43,7 @@ export async function runServer<Served extends Pick<ServedAgent, "close">>(
     await announce(served);
     if (!context.signal.aborted) await once(context.signal, "abort");
   } finally {
-    allowTimeToStop(context.signal, graceMs + 2 * slackMs);
+    allowTimeToStop(context.signal, longestStopMs(graceMs));
     await served.close({ graceMs, timeoutMs: graceMs + slackMs });
   }
   context.exitWith(0); // being told to stop is how a server ends well

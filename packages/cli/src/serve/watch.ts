@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { type FSWatcher, watch } from "node:fs";
 import { basename, dirname, relative } from "node:path";
@@ -6,9 +6,16 @@ import { fileURLToPath } from "node:url";
 import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { isObject } from "../json.ts";
+import { longestStopMs } from "./run-server.ts";
 
 /** An editor writes a file in several steps, and saves several files at a time. */
 const settleMs = 100;
+
+/** Files that change all the time are not waited for any longer. */
+const longestSettleMs = 2_000;
+
+/** Work of an old version is not worth a longer wait. */
+const defaultGraceMs = 500;
 
 /** Runs before the program, in its process, and tells which files it loads. What is installed does not change. */
 const reporter = `
@@ -27,7 +34,10 @@ registerHooks({
  *
  * Node's own `--watch` does not notice the second save of an editor that writes a new file and renames it.
  */
-export async function serveAndWatch({ output, signal, io, exitWith }: CommandContext): Promise<void> {
+export async function serveAndWatch(
+  { output, signal, io, exitWith }: CommandContext,
+  graceMs: number = defaultGraceMs,
+): Promise<void> {
   if (output.format === "json") {
     throw usageError(
       "--watch and -o json contradict each other: --watch prints at every start, and -o json prints one document",
@@ -35,13 +45,18 @@ export async function serveAndWatch({ output, signal, io, exitWith }: CommandCon
   }
   const [, main = "", ...args] = process.argv;
   const again = args.filter((arg) => arg !== "--watch");
-  // Work of an old version is not worth a wait.
-  const grace = args.some((arg) => arg.startsWith("--grace")) ? [] : ["--grace", "500ms"];
   using files = new WatchedFiles(signal);
   while (!signal.aborted) {
     const child = spawn(
       process.execPath,
-      ["--import", `data:text/javascript,${encodeURIComponent(reporter)}`, main, ...again, ...grace],
+      [
+        "--import",
+        `data:text/javascript,${encodeURIComponent(reporter)}`,
+        main,
+        ...again,
+        "--grace",
+        `${graceMs}ms`,
+      ],
       { stdio: ["inherit", "inherit", "inherit", "ipc"] },
     );
     child.on("message", (message) => {
@@ -53,15 +68,14 @@ export async function serveAndWatch({ output, signal, io, exitWith }: CommandCon
       if (!signal.aborted) void output.note("the server has ended; it starts again when a file changes");
     });
     const changed = await files.nextChange();
-    await stop(child, ended);
+    // A module that never ends its first turn, by an endless loop say, hears no signal but this.
+    const kill = setTimeout(() => child.kill("SIGKILL"), longestStopMs(graceMs));
+    child.kill("SIGTERM");
+    await ended;
+    clearTimeout(kill);
     if (changed !== undefined) await output.note(`${relative(io.cwd, changed)} has changed: starting again`);
   }
   exitWith(0);
-}
-
-async function stop(child: ChildProcess, ended: Promise<unknown>): Promise<void> {
-  child.kill("SIGTERM");
-  await ended;
 }
 
 /** Files whose folders are watched: a file that is replaced by another of its name is noticed, too. */
@@ -70,6 +84,8 @@ class WatchedFiles implements Disposable {
   readonly #files = new Set<string>();
   readonly #folders = new Map<string, FSWatcher>();
   #timer: NodeJS.Timeout | undefined;
+  /** The first change that was not told yet. */
+  #changedAt: number | undefined;
   #tell: (changed: string | undefined) => void = () => {};
 
   constructor(signal: AbortSignal) {
@@ -99,8 +115,14 @@ class WatchedFiles implements Disposable {
   }
 
   #changed(file: string): void {
+    const now = performance.now();
+    this.#changedAt ??= now;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#tell(file), settleMs);
+    const tell = () => {
+      this.#changedAt = undefined;
+      this.#tell(file);
+    };
+    this.#timer = setTimeout(tell, Math.min(settleMs, this.#changedAt + longestSettleMs - now));
   }
 
   [Symbol.dispose](): void {
