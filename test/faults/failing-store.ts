@@ -68,6 +68,7 @@ export function createFailingStore(store: TaskStore): FailingStore {
     due: (...args) => read(() => store.due(...args)),
     dueDeliveries: (...args) => read(() => store.dueDeliveries(...args)),
     findPushConfig: (...args) => read(() => store.findPushConfig(...args)),
+    pushConfigIds: (...args) => read(() => store.pushConfigIds(...args)),
     listPushConfigs: (...args) => read(() => store.listPushConfigs(...args)),
     close: () => store.close(),
     begin(next) {

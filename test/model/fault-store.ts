@@ -114,6 +114,7 @@ export function createFaultStore(
       dueDeliveries: read(inner.dueDeliveries),
       findPushConfig: read(inner.findPushConfig),
       listPushConfigs: read(inner.listPushConfigs),
+      pushConfigIds: read(inner.pushConfigIds),
       close: async () => {},
     };
   }

@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { EntryKind, LogEntry } from "@a2a-connect/server/store";
 import type { Run } from "./large-values.ts";
 import { inTransaction, prepareQuery } from "./schema.ts";
-import { createAppendEntries } from "./task-rows.ts";
+import { createAppendEntries } from "./task-writer.ts";
 
 /** Entries that one transaction moves, and bytes of their payloads after which it moves no further one. */
 const maxEntries = 1_000;

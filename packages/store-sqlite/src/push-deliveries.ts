@@ -26,6 +26,8 @@ export interface PushDeliveries {
   find(task: number, id: string): TaskPushNotificationConfig | undefined;
   /** The configs of a task, by id after `after`. */
   list(task: number, after: string | undefined, limit: number): readonly TaskPushNotificationConfig[];
+  /** The ids of a task's configs, at most `limit`. They are in the index: no config is read. */
+  ids(task: number, limit: number): readonly string[];
   /** Due deliveries of all tasks. */
   due(query: DueQuery): DueDeliveries;
 }
@@ -87,6 +89,10 @@ export function createPushDeliveries(database: DatabaseSync): PushDeliveries {
   const configsFromStart = prepareQuery<ConfigRow>(
     database,
     "select config from push_configs where task = ? order by id limit ?",
+  );
+  const configIds = prepareQuery<{ readonly id: string }>(
+    database,
+    "select id from push_configs where task = ? limit ?",
   );
   // The index on `due_at` ends with the number, so both queries find their rows in it, in order, and read no others.
   const deliveries = `
@@ -150,6 +156,8 @@ export function createPushDeliveries(database: DatabaseSync): PushDeliveries {
       const rows = after === undefined ? configsFromStart.all(task, limit) : configs.all(task, after, limit);
       return rows.map(toConfig);
     },
+
+    ids: (task, limit) => configIds.all(task, limit).map(({ id }) => id),
 
     due({ now, latest, after, afterRetry = { dueAt: 0, number: lastNumber }, limit }) {
       const fresh = freshBetween.all(after, lastNumber, limit);

@@ -326,6 +326,13 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
       });
     },
 
+    async pushConfigIds(owner, taskId, limit) {
+      return read(() => {
+        const task = reader.ownRow(owner, taskId);
+        return task && deliveries.ids(task.number, limit);
+      });
+    },
+
     async deletePushConfig(owner, taskId, id) {
       return writes.run({ write: () => writer.deletePushConfig(owner, taskId, id) });
     },

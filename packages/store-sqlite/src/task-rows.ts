@@ -1,11 +1,9 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { TaskState } from "@a2a-connect/proto";
 import {
-  divideEntries,
   type EntryKind,
   eventBits,
   kindBits,
-  type LogEntry,
   type LogEvent,
   type LogPage,
   type LogTail,
@@ -13,7 +11,6 @@ import {
   type Owner,
   openSegment,
   type PlacedEntry,
-  packSegment,
   type Snapshot,
   type StoredTask,
   showsArtifacts,
@@ -29,7 +26,7 @@ import {
   viewedKinds,
   viewTask,
 } from "@a2a-connect/server/store";
-import { createGap, fillAtOnce, type Gap, type LargeValues, type Run } from "./large-values.ts";
+import { createGap, fillAtOnce, type Gap, type LargeValues } from "./large-values.ts";
 import { prepareQuery, type Query } from "./schema.ts";
 
 /** Columns of `tasks` that make a TaskRow. */
@@ -292,35 +289,4 @@ export function toTail({ sequence, generation }: TaskRow): LogTail {
 
 function toIndex({ context_id, state, status_timestamp, wake_at }: TaskRow): TaskIndex {
   return { contextId: context_id, state, statusTimestamp: status_timestamp, wakeAt: wake_at ?? undefined };
-}
-
-/**
- * Appends entries to a log, in a row for each segment; runs inside a transaction.
- *
- * @param before generation of the log before the entries
- * @param runs of entries whose payload is in pieces; such an entry has the rest of it
- */
-export type AppendEntries = (
-  task: number,
-  before: number,
-  entries: readonly LogEntry[],
-  runs: ReadonlyMap<LogEntry, Run>,
-) => void;
-
-/** Prepares the statement that writes segments. */
-export function createAppendEntries(database: DatabaseSync): AppendEntries {
-  const insert = database.prepare(`
-    insert into segments (task, sequence, generation, kinds, run, run_bytes, layout, head, artifacts)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?)`);
-
-  return (task, before, entries, runs) => {
-    let reached = before;
-    for (const part of divideEntries(entries, (entry) => runs.has(entry))) {
-      const { sequence, generation, kinds, layout, head, artifacts = null } = packSegment(part, reached);
-      const [first] = part;
-      const { run = null, bytes = null } = (first && runs.get(first)) ?? {};
-      insert.run(task, sequence, generation, kinds, run, bytes, layout, head, artifacts);
-      reached = generation;
-    }
-  };
 }

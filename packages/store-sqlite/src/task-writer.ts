@@ -4,9 +4,11 @@ import {
   type CommitResult,
   type CommitTarget,
   decideCommit,
+  divideEntries,
   type LogEntry,
   type LogTail,
   type Owner,
+  packSegment,
   type Snapshot,
   type TaskCommit,
   withoutHistory,
@@ -16,7 +18,7 @@ import { type Move, toPlace } from "./list-totals.ts";
 import type { PushDeliveries } from "./push-deliveries.ts";
 import type { RequestKeys } from "./request-keys.ts";
 import { prepareQuery } from "./schema.ts";
-import { createAppendEntries, type TaskReader, type TaskRow, toTail } from "./task-rows.ts";
+import { type TaskReader, type TaskRow, toTail } from "./task-rows.ts";
 
 /** Changes tasks. Every method runs inside a transaction. */
 export interface TaskWriter {
@@ -259,4 +261,35 @@ function findLastNumber(database: DatabaseSync): number {
     "select max(ifnull((select max(number) from tasks), 0), ifnull((select max(task) from doomed), 0)) as number",
   );
   return last.get()?.number ?? 0;
+}
+
+/**
+ * Appends entries to a log, in a row for each segment; runs inside a transaction.
+ *
+ * @param before generation of the log before the entries
+ * @param runs of entries whose payload is in pieces; such an entry has the rest of it
+ */
+export type AppendEntries = (
+  task: number,
+  before: number,
+  entries: readonly LogEntry[],
+  runs: ReadonlyMap<LogEntry, Run>,
+) => void;
+
+/** Prepares the statement that writes segments. */
+export function createAppendEntries(database: DatabaseSync): AppendEntries {
+  const insert = database.prepare(`
+    insert into segments (task, sequence, generation, kinds, run, run_bytes, layout, head, artifacts)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+
+  return (task, before, entries, runs) => {
+    let reached = before;
+    for (const part of divideEntries(entries, (entry) => runs.has(entry))) {
+      const { sequence, generation, kinds, layout, head, artifacts = null } = packSegment(part, reached);
+      const [first] = part;
+      const { run = null, bytes = null } = (first && runs.get(first)) ?? {};
+      insert.run(task, sequence, generation, kinds, run, bytes, layout, head, artifacts);
+      reached = generation;
+    }
+  };
 }

@@ -8,13 +8,13 @@ import {
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { readInSlices } from "./arrivals.ts";
 import { type ExchangeContext, serveExchange } from "./exchange.ts";
 import { formatRequestUrl, hasItsHost, toHttp1Fields } from "./http-head.ts";
 import type { ListenLimits, ListenOptions } from "./listen-options.ts";
 import type { Incoming } from "./node-request.ts";
-import { type PlainErrorCode, plainErrorBody } from "./plain-error.ts";
+import { Pipeline } from "./pipeline.ts";
+import type { PlainErrorCode } from "./plain-error.ts";
 import type { ResponseHead, ResponseSink } from "./send-response.ts";
 
 /** The server that owns the port, and functions that hand it connections. */
@@ -67,11 +67,12 @@ export function createHttp1Server(
   Object.assign(server, { httpAllowHalfOpen: true });
   const handshakes = tls === undefined ? [] : takeListeners(server, "connection");
   const own = takeListeners(server, tls === undefined ? "connection" : "secureConnection");
-  server.on("request", ({ socket }) =>
-    context.arrivals.countRequest(context.bodies.accountOf(socket, () => socket.remoteAddress).caller),
-  );
   const pipelines = new WeakMap<Duplex, Pipeline>();
-  server.on("request", (message, response) => pipelines.get(message.socket)?.add(message, response));
+  server.on("request", (message, response) => {
+    const { socket } = message;
+    context.arrivals.countRequest(context.bodies.accountOf(socket, () => socket.remoteAddress).caller);
+    void pipelines.get(socket)?.add(message, response);
+  });
   // Node itself would answer at once, however many such requests are pipelined.
   server.on("checkExpectation", (message, response) => server.emit("request", message, response));
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
@@ -99,6 +100,9 @@ export function createHttp1Server(
         return Promise.resolve();
       });
       pipelines.set(socket, pipeline);
+      // In this order: Node's listeners, which make requests of what is read; ours in place of the one that reads; and then the
+      // pipeline's, which must be called after both. Three may pause the connection: Node for a body, `readInSlices` for the
+      // turns of others, the pipeline for requests that wait. Each lets it go on only if it does not itself hold it.
       for (const listener of own) listener.call(server, socket);
       const { caller } = context.bodies.accountOf(socket, () => socket.remoteAddress);
       readInSlices(socket, (readOn) => context.arrivals.mustWait(caller, readOn));
@@ -234,125 +238,4 @@ class Http1Sink implements ResponseSink {
 
 function toTrailers(trailer: Headers): [string, string][] {
   return [...trailer];
-}
-
-/** Answers one request; resolves when the whole answer was written. */
-type ServeHttp1 = (message: IncomingMessage, response: ServerResponse) => Promise<void>;
-
-type Pipelined = readonly [message: IncomingMessage, response: ServerResponse];
-
-/** Requests of one connection that are served at a time; further pipelined ones wait. */
-const maxAtATime = 8;
-
-/** How long a refused caller may read the reason before its connection is cut, in milliseconds. */
-const refusalLingerMs = 1_000;
-
-/** The requests of one HTTP/1.1 connection, which a caller may send without waiting for answers. */
-class Pipeline {
-  readonly #socket: Socket;
-  readonly #serve: ServeHttp1;
-  #running = 0;
-  readonly #waiting: Pipelined[] = [];
-  readonly #unanswered = new Set<ServerResponse>();
-  #last: Pipelined | undefined;
-  #refusal: PlainErrorCode | undefined;
-  #restoreListeners: () => void = () => undefined;
-
-  constructor(socket: Socket, serve: ServeHttp1) {
-    this.#socket = socket;
-    this.#serve = serve;
-  }
-
-  /**
-   * Serves a few requests at a time, and stops reading while others wait. Node would begin thousands of pipelined ones
-   * at once, and block every other caller.
-   */
-  async add(...request: Pipelined): Promise<void> {
-    const [, response] = request;
-    this.#last = request;
-    this.#unanswered.add(response);
-    response.once("close", () => {
-      this.#unanswered.delete(response);
-      this.#refuseWhenAnswered();
-    });
-    if (this.#running === maxAtATime) {
-      this.#waiting.push(request);
-      this.#socket.pause();
-      return;
-    }
-    this.#running += 1;
-    await this.#serve(...request);
-    if (this.#waiting.length > 0) await this.#serveWaiting();
-    this.#running -= 1;
-    if (this.#socket.isPaused()) this.#socket.resume();
-  }
-
-  async #serveWaiting(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      await nextTurn();
-      const next = this.#waiting.shift();
-      if (next === undefined || this.#socket.destroyed) return;
-      await this.#serve(...next);
-    }
-  }
-
-  /**
-   * Refuses what came last, and closes the connection. All requests before are answered first (RFC 9112 §9.3.2); a request
-   * whose body is broken gets this answer, unless its own has begun. A second call does nothing.
-   */
-  refuse(code: PlainErrorCode): void {
-    if (this.#refusal !== undefined) return;
-    this.#refusal = code;
-    const at = this.#waiting.findIndex(([, response]) => response === this.#broken);
-    if (at !== -1) this.#waiting.splice(at, 1);
-    this.#refuseWhenAnswered();
-  }
-
-  /** Call it when Node has taken the connection: what it listens to comes first. */
-  begin(): void {
-    const socket = this.#socket;
-    // Node reads on when the body of a request was read, or an answer was written. Then a packet of requests would come for each
-    // answer, and as fast as a caller sends them they would all be in memory.
-    socket.on("resume", () => {
-      if (this.#waiting.length > 0) socket.pause();
-    });
-    const kept = ["drain", "close", "error"].map((event) => [event, socket.listeners(event)] as const);
-    this.#restoreListeners = () => {
-      for (const [event, listeners] of kept) {
-        const left = socket.listeners(event);
-        for (const listener of listeners) {
-          if (!left.includes(listener)) socket.on(event, listener as () => void); // what Node had registered for it
-        }
-      }
-    };
-  }
-
-  /** Refuses CONNECT. Node has let go of the connection then, with all by which it notices what answers need. */
-  refuseTunnel(): void {
-    this.#restoreListeners();
-    this.#socket.resume(); // to notice its end; what comes is thrown away
-    this.refuse(405);
-  }
-
-  /** The response to a request that will never be whole. */
-  get #broken(): ServerResponse | undefined {
-    const [message, response] = this.#last ?? [];
-    return message?.complete === false ? response : undefined;
-  }
-
-  #refuseWhenAnswered(): void {
-    const code = this.#refusal;
-    if (code === undefined) return;
-    const broken = this.#broken;
-    if (this.#unanswered.size > (broken !== undefined && this.#unanswered.has(broken) ? 1 : 0)) return;
-    const socket = this.#socket;
-    if (!socket.writable || broken?.headersSent === true) {
-      socket.destroy();
-      return;
-    }
-    const body = plainErrorBody(code);
-    const head = `HTTP/1.1 ${code} Refused\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n`;
-    socket.end(head + body);
-    setTimeout(() => socket.destroy(), refusalLingerMs).unref();
-  }
 }

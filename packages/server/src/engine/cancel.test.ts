@@ -140,6 +140,26 @@ describe("CancelTask", () => {
     expect(script.begun).toBe(1);
   });
 
+  it("is noted once, however often it is asked for meanwhile", async () => {
+    const { client, clock, store, startTask } = await startScripted();
+    const { id, returns } = await startTask();
+    const cancels = ["first", "second", "third"].map((why) => client.cancelTask({ id, metadata: { why } }));
+    await clock.settle();
+    const notes = await store.entries(
+      { tenant: "", principal: "anonymous" },
+      id,
+      { sequence: 0, generation: 0 },
+      "notes",
+      10,
+    );
+    const stops = (notes?.entries ?? [])
+      .map(({ payload }) => new TextDecoder().decode(payload))
+      .filter((note) => note.includes("stop"));
+    expect(stops).toEqual([expect.stringContaining('"why":"first"')]);
+    returns();
+    await Promise.all(cancels);
+  });
+
   it("gives two cancels at once the same task (A-32)", async () => {
     const { client, startTask, clock } = await startScripted();
     const { id, returns } = await startTask();

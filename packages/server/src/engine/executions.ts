@@ -55,6 +55,8 @@ export class Executions {
   readonly #retries = new Set<() => void>();
   /** Tasks on which an execution will begin when an accepted entry is durable. */
   readonly #reserved = new Set<string>();
+  /** Tasks whose log says that their executor was told to stop. */
+  readonly #toldToStop = new WeakSet<LiveTask>();
   #closed = false;
 
   constructor(context: EngineContext, tasks: LiveTasks) {
@@ -204,7 +206,10 @@ export class Executions {
       if (this.#closed) {
         throw new ConnectError("the server is shutting down; try again", Code.Unavailable);
       }
-      live.note({ type: "stop", cause, metadata });
+      if (!this.#toldToStop.has(live)) {
+        live.note({ type: "stop", cause, metadata }); // the first of several cancels counts
+        this.#toldToStop.add(live);
+      }
       const stopped = execution ?? (isDurable(selection) ? this.#resumeDurable(live, selection) : undefined);
       stopped?.abort(cause, metadata);
       await stopped?.done;

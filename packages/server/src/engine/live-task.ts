@@ -25,7 +25,7 @@ import type { SeenTask } from "./task-handle.ts";
 import { type PendingEntry, SnapshotPolicy, TaskLog } from "./task-log.ts";
 import { TaskReaders } from "./task-readers.ts";
 import { type QuestionTimeout, TaskTimers } from "./timers.ts";
-import { ArtifactLedger } from "./weight.ts";
+import { ArtifactLedger, weighDetails } from "./weight.ts";
 
 /** Stored together with a caller's message, in the same commit. */
 export interface Intake {
@@ -60,6 +60,8 @@ export class LiveTask {
   #task: Task | undefined;
   /** The copy of it that callers have, as long as one of them does. */
   #seen: WeakRef<SeenTask> | undefined;
+  /** Of what came with messages, is no part of them, and is kept in the log: for a queued one in memory, too. */
+  #detailBytes = 0;
   /** The generation under whose condition a message was queued: until the task goes on, no other message gets it. */
   #matched: number | undefined;
   readonly #log: TaskLog;
@@ -259,6 +261,7 @@ export class LiveTask {
   /**
    * Takes the answer to a question: the message and WORKING, in one commit, so that the task takes exactly one answer.
    *
+   * @param kept what came with the message and is kept in the log, for code that may run again
    * @param ifGenerationMatch the generation that the caller knows; undefined accepts any
    * @returns its entry, and the generation after which its consequences begin
    * @throws ConnectError TASK_GENERATION_MISMATCH, UNSUPPORTED_OPERATION when the task is not waiting, TASK_TOO_LARGE
@@ -267,15 +270,19 @@ export class LiveTask {
   answer(
     message: Message,
     intake: Intake,
+    kept: CallDetails | undefined,
     ifGenerationMatch?: bigint,
   ): { readonly answer: QueuedMessage; readonly generation: number } {
     this.assertGeneration(ifGenerationMatch);
     this.assertInterrupted();
-    this.#admitMessage(message);
+    this.#admitMessage(message, kept === undefined ? 0 : weighDetails(kept));
     const { sequence } = this.#log.accepted;
     this.emitStatus({ state: TaskState.WORKING });
     const { generation } = this.#log.accepted;
     this.#register(intake, generation);
+    if (kept !== undefined) {
+      this.note({ type: "call", ...kept });
+    }
     return { answer: { sequence, message }, generation };
   }
 
@@ -309,7 +316,7 @@ export class LiveTask {
   ): { readonly queued: QueuedMessage; readonly generation: number } {
     this.assertGeneration(ifGenerationMatch);
     this.assertGoing();
-    this.#admitMessage(message);
+    this.#admitMessage(message, weighDetails(details));
     const { sequence, generation } = this.#log.accepted;
     this.note({ type: "queued", input: sequence, ...details });
     if (ifGenerationMatch !== undefined) this.#matched = generation;
@@ -443,13 +450,17 @@ export class LiveTask {
     );
   }
 
-  /** @throws ConnectError TASK_TOO_LARGE */
-  #admitMessage(message: Message): void {
+  /**
+   * @param details what is kept beside the message until its turn, in bytes
+   * @throws ConnectError TASK_TOO_LARGE
+   */
+  #admitMessage(message: Message, details: number): void {
     const input = encodeInput(message);
-    if (!this.#hasRoomFor(input)) {
+    if (!this.#hasRoomFor({ weight: input.weight + this.#detailBytes + details })) {
       const { maxTaskBytes } = this.#context.limits;
       throw a2aError("TASK_TOO_LARGE", `the task would be larger than the limit of ${maxTaskBytes} bytes`);
     }
+    this.#detailBytes += details;
     this.#timers.setDeadline({ history: [message] });
     this.#accept(input, undefined);
   }
@@ -459,7 +470,7 @@ export class LiveTask {
   }
 
   /** Artifacts are counted separately; so both together may be twice the limit. */
-  #hasRoomFor({ weight }: EncodedStep): boolean {
+  #hasRoomFor({ weight }: Pick<EncodedStep, "weight">): boolean {
     return this.#snapshots.headBytes + weight <= this.#context.limits.maxTaskBytes;
   }
 

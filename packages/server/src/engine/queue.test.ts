@@ -183,6 +183,21 @@ describe("a message to a working turn", () => {
     expect([reasonOf(task), script.begun]).toEqual(["canceled", 1]);
   });
 
+  it("is refused when what comes with it would make the task too large, for its metadata stays in the log", async () => {
+    const { send, first, client, id } = await begin("queue", { limits: { maxTaskBytes: 50_000 } });
+    const metadata = { note: "x".repeat(20_000) };
+    await send("two", { ...now, metadata });
+    await send("three", {
+      ...now,
+      configuration: { ...now.configuration, acceptedOutputModes: ["y".repeat(20_000)] },
+    });
+    const refusal = await send("four", { ...now, metadata }).catch((error: unknown) => error);
+    expect(findA2AError(refusal)?.reason).toBe("TASK_TOO_LARGE");
+    await send("five", now);
+    first.returns();
+    expect((await client.getTask({ id })).history).toHaveLength(4);
+  });
+
   it("goes on with a message after a question that has just fitted", async () => {
     const courses = new Set<string>();
     for (let length = 1_100; length < 1_900; length += 10) {

@@ -27,7 +27,7 @@ import type { Caller, Held, HeldTasks, LiveTasks } from "./live-tasks.ts";
 import { QueuedHandle, type SeenTask, type Sent, type TaskHandle } from "./task-handle.ts";
 import { readDeadline } from "./timers.ts";
 import { TurnExecution } from "./turn-execution.ts";
-import { weighMessage } from "./weight.ts";
+import { weighDetails, weighMessage } from "./weight.ts";
 
 /** A skill, and the scopes that it asks its callers for. */
 interface SkillScopes {
@@ -181,7 +181,7 @@ export class Sends {
       }
       return live;
     };
-    active.add(weighMessage(message));
+    active.add(weighMessage(message) + weighDetails(detailsOf(input)));
     try {
       if (isDurable(selection)) {
         this.#executions.assertRoom({ skill: selection.skill, share: input.share }); // a task that exists cannot be refused with an error any more
@@ -292,7 +292,7 @@ export class Sends {
       if (!isRemoved(live.agent, live.skill)) {
         assertInputModes(message, inputModes); // a missing skill has no list of modes
       }
-      this.#tasks.grow(live, weighMessage(message));
+      this.#tasks.grow(live, weighMessage(message) + weighDetails(detailsOf(input)));
       const named = { ...message, contextId };
       return isQueued ? await this.#queue(held, named, input) : await this.#answer(held, named, input);
     } catch (error) {
@@ -305,10 +305,9 @@ export class Sends {
   /** The task waits for this message. */
   async #answer(held: Held, message: Message, input: SendInput): Promise<TaskHandle> {
     const { live } = held;
-    const { answer, generation } = live.answer(message, input, input.ifGenerationMatch);
-    if (runsAgain(selectSkillById(live.agent, live.skill)) && hasDetails(input)) {
-      live.note({ type: "call", ...detailsOf(input) });
-    }
+    const isKept = runsAgain(selectSkillById(live.agent, live.skill)) && hasDetails(input);
+    const kept = isKept ? detailsOf(input) : undefined;
+    const { answer, generation } = live.answer(message, input, kept, input.ifGenerationMatch);
     const seen = await this.goOn(live, { ...answer, details: detailsOf(input) }, input.share);
     return this.#held.handle(held, generation, seen);
   }

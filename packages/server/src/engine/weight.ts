@@ -3,6 +3,7 @@ import { isObject, type TaskStep } from "@a2a-connect/core/internal";
 import type { Artifact, Message, TaskArtifactUpdateEvent } from "@a2a-connect/proto";
 import type { Value } from "@bufbuild/protobuf/wkt";
 import { AgentMistake } from "./agent-mistake.ts";
+import type { CallDetails } from "./command.ts";
 
 /** Memory of an object besides what it refers to, about, in bytes. */
 const objectBytes = 64;
@@ -49,6 +50,20 @@ export function weighMessage(value: unknown): number {
     else if (name !== "$typeName" && name !== "case") bytes += name.length + weighMessage(member);
   }
   return bytes;
+}
+
+/** The same of what came with a message and is no part of it. */
+export function weighDetails({
+  metadata,
+  acceptedOutputModes = [],
+  extensions = [],
+  caller,
+}: CallDetails): number {
+  const texts = [...acceptedOutputModes, ...extensions].reduce(
+    (sum, text) => sum + objectBytes + text.length,
+    0,
+  );
+  return texts + weighMessage(caller) + (metadata === undefined ? 0 : weighJson(sizeOf(metadata, same)));
 }
 
 function weighJson({ values, texts }: JsonSize): number {

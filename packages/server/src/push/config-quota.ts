@@ -13,13 +13,13 @@ export interface PushConfigName {
  * stored. So of requests at the same time no more pass than there is room for.
  */
 export class ConfigQuota {
-  readonly #store: Pick<TaskStore, "findPushConfig" | "listPushConfigs">;
+  readonly #store: Pick<TaskStore, "pushConfigIds">;
   readonly #limit: number;
   /** Configs that are being stored. */
   readonly #reserved = new Set<PushConfigName>();
 
   /** @param limit configs of one task, at most */
-  constructor(store: Pick<TaskStore, "findPushConfig" | "listPushConfigs">, limit: number) {
+  constructor(store: Pick<TaskStore, "pushConfigIds">, limit: number) {
     this.#store = store;
     this.#limit = limit;
   }
@@ -50,13 +50,8 @@ export class ConfigQuota {
     const ids = new Set(
       [...this.#reserved].filter((other) => isOfTask(other, owner, taskId)).map((other) => other.id),
     );
-    if ((await this.#store.findPushConfig(owner, taskId, id)) !== undefined) {
-      return;
-    }
-    for (const config of (await this.#store.listPushConfigs(owner, taskId, undefined, this.#limit)) ?? []) {
-      ids.add(config.id);
-    }
-    if (ids.size > this.#limit) {
+    const stored = (await this.#store.pushConfigIds(owner, taskId, this.#limit)) ?? [];
+    if (!stored.includes(id) && new Set([...ids, ...stored]).size > this.#limit) {
       throw a2aError(
         "TASK_TOO_LARGE",
         `the task has ${this.#limit} push configs, and that is the limit: delete or replace one`,

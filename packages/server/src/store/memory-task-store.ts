@@ -195,6 +195,11 @@ export function createMemoryTaskStore(): TaskStore {
         .map((config) => clone(TaskPushNotificationConfigSchema, config));
     },
 
+    async pushConfigIds(owner, taskId, limit) {
+      const task = findTask(owner, taskId);
+      return task && [...task.deliveries.keys()].slice(0, limit);
+    },
+
     async deletePushConfig(owner, taskId, id) {
       const task = findTask(owner, taskId);
       if (task !== undefined) deliveries.remove(task, id);

@@ -384,6 +384,12 @@ export interface TaskStore {
     limit: number,
   ): Promise<readonly TaskPushNotificationConfig[] | undefined>;
 
+  /**
+   * The ids of a task's configs, at most `limit`, in any order; undefined when the owner has no such task. It must not read the
+   * configs: each may have 16 KiB, and callers can make the server ask for this as often as they like.
+   */
+  pushConfigIds(owner: Owner, taskId: string, limit: number): Promise<readonly string[] | undefined>;
+
   /** Removes a config for good; a missing one is no error. Returns false when the owner has no such task. */
   deletePushConfig(owner: Owner, taskId: string, id: string): Promise<boolean>;
 

@@ -31,6 +31,7 @@ const calls: readonly (readonly [keyof TaskStore, (store: TaskStore) => Promise<
   ["putPushConfig", (store) => store.putPushConfig(alice, createPushConfig("task-1", "b"))],
   ["findPushConfig", (store) => store.findPushConfig(alice, "task-1", "a")],
   ["listPushConfigs", (store) => store.listPushConfigs(alice, "task-1", undefined, 10)],
+  ["pushConfigIds", (store) => store.pushConfigIds(alice, "task-1", 10)],
   ["deletePushConfig", (store) => store.deletePushConfig(alice, "task-1", "b")],
 ];
 
@@ -47,6 +48,7 @@ const reading: ReadonlySet<keyof TaskStore> = new Set([
   "dueDeliveries",
   "findPushConfig",
   "listPushConfigs",
+  "pushConfigIds",
 ]);
 
 /** Closing, and the content of a store that is opened again. */

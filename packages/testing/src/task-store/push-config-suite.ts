@@ -50,6 +50,15 @@ export function pushConfigSuite(it: StoreTest): void {
       expect(await page("\u{1f642}", 10)).toEqual([]);
     });
 
+    it("are counted by their ids, as many as are asked for", async (store) => {
+      await committed(store);
+      expect(await store.pushConfigIds(alice, "task-1", 10)).toEqual([]);
+      for (const id of ["b", "a", "c"]) await store.putPushConfig(alice, createPushConfig("task-1", id));
+      expect((await store.pushConfigIds(alice, "task-1", 10))?.toSorted()).toEqual(["a", "b", "c"]);
+      expect(await store.pushConfigIds(alice, "task-1", 2)).toHaveLength(2);
+      expect(await store.pushConfigIds(alice, "task-2", 10)).toBeUndefined();
+    });
+
     it("are gone once deleted, and may be deleted again", async (store) => {
       await committed(store);
       await store.putPushConfig(alice, createPushConfig("task-1", "a"));

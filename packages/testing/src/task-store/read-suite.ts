@@ -329,6 +329,7 @@ const nothing = {
   put: false,
   config: undefined,
   configs: undefined,
+  configIds: undefined,
   deleted: false,
 };
 
@@ -351,6 +352,7 @@ async function answersTo(
     put: await store.putPushConfig(owner, createPushConfig(taskId, "config-2")),
     config: await store.findPushConfig(owner, taskId, "config-1"),
     configs: await store.listPushConfigs(owner, taskId, undefined, 10),
+    configIds: await store.pushConfigIds(owner, taskId, 10),
     deleted: await store.deletePushConfig(owner, taskId, "config-1"),
   };
 }

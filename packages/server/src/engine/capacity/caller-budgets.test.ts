@@ -56,6 +56,41 @@ describe("a message of many values", () => {
   }
 });
 
+describe("what comes with a message", () => {
+  const long = "x".repeat(100 * kibibyte);
+  const returnImmediately = true;
+  const additions: readonly (readonly [string, object])[] = [
+    ["metadata", { metadata: { note: long } }],
+    ["output modes", { configuration: { returnImmediately, acceptedOutputModes: [long] } }],
+  ];
+  for (const [name, addition] of additions) {
+    it(`counts as the message does, while its task is at work: ${name}`, async () => {
+      const gate = Promise.withResolvers<void>();
+      const { client } = await createEngineHarness({
+        agent: {
+          card: { name: "Holder" },
+          async *execute(turn) {
+            yield turn.working();
+            await gate.promise;
+          },
+        },
+        limits: { maxActiveBytes: 600 * kibibyte, maxShare: 1 },
+      });
+      let taken = 0;
+      const all = async (): Promise<void> => {
+        for (;;) {
+          await client.sendMessage({ ...say("hold"), configuration: { returnImmediately }, ...addition });
+          taken += 1;
+        }
+      };
+      await expect(all()).rejects.toMatchObject({ code: Code.ResourceExhausted });
+      expect(taken).toBeGreaterThan(1);
+      expect(taken).toBeLessThan(7);
+      gate.resolve();
+    });
+  }
+});
+
 describe("a task of many values in the store", () => {
   const zeros = json(Array.from({ length: 1_000 }, () => 0)); // 11 KB in the store, 128 KB in memory
   const asker = defineAgent({

@@ -1,0 +1,125 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { type PlainErrorCode, plainErrorBody } from "./plain-error.ts";
+
+/** Answers one request; resolves when the whole answer was written. */
+export type ServeHttp1 = (message: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+type Pipelined = readonly [message: IncomingMessage, response: ServerResponse];
+
+/** Requests of one connection that are served at a time; further pipelined ones wait. */
+const maxAtATime = 8;
+
+/** How long a refused caller may read the reason before its connection is cut, in milliseconds. */
+const refusalLingerMs = 1_000;
+
+/** The requests of one HTTP/1.1 connection, which a caller may send without waiting for answers. */
+export class Pipeline {
+  readonly #socket: Socket;
+  readonly #serve: ServeHttp1;
+  #running = 0;
+  readonly #waiting: Pipelined[] = [];
+  readonly #unanswered = new Set<ServerResponse>();
+  #last: Pipelined | undefined;
+  #refusal: PlainErrorCode | undefined;
+  #restoreListeners: () => void = () => undefined;
+
+  constructor(socket: Socket, serve: ServeHttp1) {
+    this.#socket = socket;
+    this.#serve = serve;
+  }
+
+  /**
+   * Serves a few requests at a time, and stops reading while others wait. Node would begin thousands of pipelined ones
+   * at once, and block every other caller.
+   */
+  async add(...request: Pipelined): Promise<void> {
+    const [, response] = request;
+    this.#last = request;
+    this.#unanswered.add(response);
+    response.once("close", () => {
+      this.#unanswered.delete(response);
+      this.#refuseWhenAnswered();
+    });
+    if (this.#running === maxAtATime) {
+      this.#waiting.push(request);
+      this.#socket.pause();
+      return;
+    }
+    this.#running += 1;
+    await this.#serve(...request);
+    if (this.#waiting.length > 0) await this.#serveWaiting();
+    this.#running -= 1;
+    if (this.#socket.isPaused()) this.#socket.resume();
+  }
+
+  async #serveWaiting(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      await nextTurn();
+      const next = this.#waiting.shift();
+      if (next === undefined || this.#socket.destroyed) return;
+      await this.#serve(...next);
+    }
+  }
+
+  /**
+   * Refuses what came last, and closes the connection. All requests before are answered first (RFC 9112 §9.3.2); a request
+   * whose body is broken gets this answer, unless its own has begun. A second call does nothing.
+   */
+  refuse(code: PlainErrorCode): void {
+    if (this.#refusal !== undefined) return;
+    this.#refusal = code;
+    const at = this.#waiting.findIndex(([, response]) => response === this.#broken);
+    if (at !== -1) this.#waiting.splice(at, 1);
+    this.#refuseWhenAnswered();
+  }
+
+  /** Call it when Node has taken the connection: what it listens to comes first. */
+  begin(): void {
+    const socket = this.#socket;
+    // Node reads on when the body of a request was read, or an answer was written. Then a packet of requests would come for each
+    // answer, and as fast as a caller sends them they would all be in memory.
+    socket.on("resume", () => {
+      if (this.#waiting.length > 0) socket.pause();
+    });
+    const kept = ["drain", "close", "error"].map((event) => [event, socket.listeners(event)] as const);
+    this.#restoreListeners = () => {
+      for (const [event, listeners] of kept) {
+        const left = socket.listeners(event);
+        for (const listener of listeners) {
+          if (!left.includes(listener)) socket.on(event, listener as () => void); // what Node had registered for it
+        }
+      }
+    };
+  }
+
+  /** Refuses CONNECT. Node has let go of the connection then, with all by which it notices what answers need. */
+  refuseTunnel(): void {
+    this.#restoreListeners();
+    this.#socket.resume(); // to notice its end; what comes is thrown away
+    this.refuse(405);
+  }
+
+  /** The response to a request that will never be whole. */
+  get #broken(): ServerResponse | undefined {
+    const [message, response] = this.#last ?? [];
+    return message?.complete === false ? response : undefined;
+  }
+
+  #refuseWhenAnswered(): void {
+    const code = this.#refusal;
+    if (code === undefined) return;
+    const broken = this.#broken;
+    if (this.#unanswered.size > (broken !== undefined && this.#unanswered.has(broken) ? 1 : 0)) return;
+    const socket = this.#socket;
+    if (!socket.writable || broken?.headersSent === true) {
+      socket.destroy();
+      return;
+    }
+    const body = plainErrorBody(code);
+    const head = `HTTP/1.1 ${code} Refused\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n`;
+    socket.end(head + body);
+    setTimeout(() => socket.destroy(), refusalLingerMs).unref();
+  }
+}
