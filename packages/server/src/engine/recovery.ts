@@ -14,8 +14,8 @@ import { encodeEvent, encodeSnapshot } from "./log-codec.ts";
 /** How many processes may begin to load a task without success; after that no more try. */
 const maxFailedLoads = 2;
 
-/** Names of unfinished tasks that are read at a time. */
-const pageSize = 100;
+/** Unfinished tasks that are taken up at a time: before the server answers calls, and beside them. */
+const pageSize = { beforeStart: 100, besideCalls: 8 };
 
 /**
  * What is taken up before the first call is answered: so many tasks, or so many bytes of them as are stored. Callers may have left
@@ -65,6 +65,8 @@ export class Recovery {
   #bytes = 0;
   #loading = 0;
   #loadingBytes = 0;
+  /** Whether the server answers calls already. */
+  #inBackground = false;
   /** Whether what is being loaded is alone. */
   #isAlone = false;
   readonly #waiting: Waiting[] = [];
@@ -101,9 +103,8 @@ export class Recovery {
    * @throws ConnectError `Unavailable` when the store cannot be reached
    */
   async recoverAll(takeUp: TakeUp): Promise<void> {
-    let inBackground = false;
     const all = this.#recoverPages(takeUp, async (error) => {
-      if (!inBackground) {
+      if (!this.#inBackground) {
         throw error;
       }
       this.#warn("unfinished tasks could not be read; trying again", undefined, error);
@@ -112,7 +113,7 @@ export class Recovery {
       await promise;
     });
     await Promise.race([all, this.#enough.promise]);
-    inBackground = true;
+    this.#inBackground = true;
     all.catch((error: unknown) => this.#warn("unfinished tasks could not be read", undefined, error));
   }
 
@@ -120,11 +121,15 @@ export class Recovery {
     let after: string | undefined;
     while (!this.#closed) {
       try {
-        const page = await this.#context.store.unfinished(after, pageSize);
+        const size = this.#inBackground ? pageSize.besideCalls : pageSize.beforeStart;
+        const page = await this.#context.store.unfinished(after, size);
         await Promise.all(page.map((task) => untilPutOff(task, takeUp)));
         after = page.at(-1)?.taskId;
         if (after === undefined) {
           return;
+        }
+        if (this.#inBackground) {
+          await this.#context.clock.nextTurn();
         }
       } catch (error) {
         await onError(error);
