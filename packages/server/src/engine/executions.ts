@@ -206,6 +206,7 @@ export class Executions {
       if (this.#closed) {
         throw new ConnectError("the server is shutting down; try again", Code.Unavailable);
       }
+      live.lost.throwIfAborted();
       if (!this.#toldToStop.has(live)) {
         live.note({ type: "stop", cause, metadata }); // the first of several cancels counts
         this.#toldToStop.add(live);

@@ -1,5 +1,6 @@
 import { TaskState } from "@a2a-connect/proto";
 import { createFakeClock, reasonOf } from "@a2a-connect/testing";
+import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import {
   beginDurable,
@@ -53,6 +54,21 @@ describe("a cancel of a durable task", () => {
       expect(process.log).toEqual([]);
     });
   }
+
+  it("answers Unavailable when the store cannot note it", async () => {
+    const store = createHeldStore();
+    const { process, id } = await beginDurable(
+      async function* (task) {
+        yield task.working();
+        await task.sleep(3_600_000);
+      },
+      { store },
+    );
+    store.decide(() => new Error("disk full"));
+    await expect(cancel(process, id)).rejects.toMatchObject({ code: Code.Unavailable });
+    store.decide(() => "write");
+    expect(await stateOf(process.client, id)).toBe(TaskState.WORKING);
+  });
 
   it("reaches a step that runs, with the caller's metadata", async () => {
     const reasons: unknown[] = [];
