@@ -102,7 +102,7 @@ export function createHttp1Server(
       pipelines.set(socket, pipeline);
       // In this order: Node's listeners, which make requests of what is read; ours in place of the one that reads; and then the
       // pipeline's, which must be called after both. Three may pause the connection: Node for a body, `readInSlices` for the
-      // turns of others, the pipeline for requests that wait. Each lets it go on only if it does not itself hold it.
+      // turns of others, the pipeline for requests that wait. Node resumes it in any case; the other two then pause it again.
       for (const listener of own) listener.call(server, socket);
       const { caller } = context.bodies.accountOf(socket, () => socket.remoteAddress);
       readInSlices(socket, (readOn) => context.arrivals.mustWait(caller, readOn));
