@@ -1,13 +1,11 @@
-import type { ClientCertificate, MountPoint } from "@a2a-connect/core/internal";
+import type { CallConnection } from "@a2a-connect/core/internal";
 
 /** One HTTP request, the same for all our wires: Connect's `UniversalServerRequest` with a body of bytes. */
-export interface HttpRequest {
+export interface HttpRequest extends CallConnection {
   /** "1.0", "1.1" or "2.0". */
   readonly httpVersion: string;
   /** An absolute URL. Of a server that is mounted, it does not have the path of the mount any more. */
   readonly url: string;
-  /** Where the server is mounted in another one. Undefined: it has a port of its own. */
-  readonly mount?: MountPoint | undefined;
   /**
    * Whether the server is for this machine alone: it listens on loopback addresses only, or it is mounted and knows that of this
    * request. Then every caller is a program on this machine: a client, a proxy, a tunnel or a browser. Default false.
@@ -18,38 +16,9 @@ export interface HttpRequest {
    * not. Default false.
    */
   readonly trustsProxies?: boolean;
-  /**
-   * Where callers reach this server, if a trusted proxy told it: base URL without a trailing slash, with the path
-   * prefix that the proxy removes. Undefined when no trusted proxy told one.
-   */
-  readonly forwardedUrl?: string | undefined;
-  /**
-   * The caller's address: IPv4 address, or IPv6 network of 64 bits; that of the connection, or the one that a trusted
-   * proxy told. Undefined: not known. It tells callers without credentials apart.
-   */
-  readonly callerNetwork?: string | undefined;
-  /**
-   * How often a header field was sent. `header` may have one of several values only. Without this, each field that is
-   * there counts once.
-   */
-  countFields?(name: string): number;
-  /** The client certificate of the connection, if there is one whose chain the server has tested. */
-  readonly clientCertificate?: ClientCertificate | undefined;
   readonly method: string;
   readonly header: Headers;
   readonly body: HttpBody;
-  /**
-   * Counts about this many bytes more (or fewer, when negative) that the answer keeps in memory until it is sent.
-   * Defined if the server limits the memory of unread answers. Small answers are not counted.
-   *
-   * @throws ConnectError ResourceExhausted, reason CAPACITY, when all answers together exceed the limit
-   */
-  hold?(bytes: number): void;
-  /**
-   * Resolves when the answer may be made; undefined: at once. Defined if the server makes few answers in a turn of the
-   * event loop: thousands of calls may wait for the same event.
-   */
-  answerTurn?(): Promise<void> | undefined;
   /** Aborts when the caller disconnects. */
   readonly signal: AbortSignal;
 }

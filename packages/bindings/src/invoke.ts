@@ -1,5 +1,5 @@
 import { methods, type RpcMethod } from "@a2a-connect/core";
-import { answerLimitsKey, callerKey, forwardedUrlKey } from "@a2a-connect/core/internal";
+import { connectionKey } from "@a2a-connect/core/internal";
 import {
   create,
   type DescMethod,
@@ -105,7 +105,7 @@ function callUnary(spec: UnarySpec, interceptors: readonly Interceptor[]): Unary
     } finally {
       // Thousands of calls may have waited for the same event: their answers, or errors, are not all made at once.
       // In Node this is `NodeRequest.answerTurn`.
-      const turn = context.values.get(answerLimitsKey).answerTurn?.();
+      const turn = context.values.get(connectionKey).answerTurn?.();
       if (turn !== undefined) await turn;
     }
   };
@@ -188,14 +188,7 @@ export class CallContext implements HandlerContext {
     this.timeoutMs = deadline === undefined ? noDeadline : () => deadline.remainingMs;
     this.#request = request;
     this.#deadline = deadline;
-    // The request is not read before code asks for it.
-    this.values.set(callerKey, request);
-    if (request.hold !== undefined) {
-      this.values.set(answerLimitsKey, request);
-    }
-    if (request.trustsProxies === true || request.mount !== undefined) {
-      this.values.set(forwardedUrlKey, request);
-    }
+    this.values.set(connectionKey, request); // what it tells is found when code asks for it
   }
 
   get responseTrailer(): Headers {

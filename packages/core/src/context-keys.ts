@@ -24,9 +24,12 @@ export const principalKey: ContextKey<Principal> = createContextKey(anonymousPri
   description: "a2a principal",
 });
 
-/** Finds the address under which the caller reaches this server. Finding it may cost time. */
+/** Where the caller reaches this server. Finding it may cost time. */
 export interface ForwardedUrlSource {
-  /** The base URL that a trusted proxy told, without a trailing slash. Undefined when no trusted proxy told one. */
+  /**
+   * The base URL that a trusted proxy told, without a trailing slash and with the path prefix that the proxy removes. Undefined
+   * when no proxy is trusted, or none told one.
+   */
   readonly forwardedUrl?: string | undefined;
   /** Where the server is mounted in another one. Undefined: it has a port of its own. */
   readonly mount?: MountPoint | undefined;
@@ -39,12 +42,6 @@ export interface MountPoint {
   /** The path below which it answers, such as `/a2a`; empty: all paths. No trailing slash. */
   readonly path: string;
 }
-
-/** Where the caller reaches this server; unknown by default. */
-export const forwardedUrlKey: ContextKey<ForwardedUrlSource> = createContextKey<ForwardedUrlSource>(
-  {},
-  { description: "a2a forwarded URL" },
-);
 
 /** The certificate with which the other end of a connection has identified itself. */
 export interface ClientCertificate {
@@ -60,42 +57,41 @@ export interface ClientCertificate {
   readonly expiresAt: number;
 }
 
-/** What the connection says of a caller. Finding it may cost time. */
-export interface CallerSource {
+/**
+ * The connection of a call: what it tells of the caller, and the limits of what is sent over it. Each member is optional, because
+ * some runtimes and tests have no connection.
+ */
+export interface CallConnection extends ForwardedUrlSource {
   /**
-   * IPv4 address, or IPv6 network of 64 bits (`2001:db8:1:2::/64`): that of the connection, or the one that a trusted
-   * proxy told. Undefined when calls do not come over a network.
+   * The caller's address: IPv4 address, or IPv6 network of 64 bits (`2001:db8:1:2::/64`); that of the connection, or the one that
+   * a trusted proxy told. Undefined: not known. It tells callers without credentials apart. Finding it may cost time.
    */
   readonly callerNetwork?: string | undefined;
-  /** How often a header field was sent, before a runtime joined the values or dropped all but one. */
+  /**
+   * How often a header field was sent, before a runtime joined the values or dropped all but one. Without this, each field
+   * that is there counts once.
+   */
   countFields?(name: string): number;
   /** The client certificate of the connection, if there is one whose chain the server has tested. */
   readonly clientCertificate?: ClientCertificate | undefined;
-}
-
-/** The connection of a call; unknown by default. */
-export const callerKey: ContextKey<CallerSource> = createContextKey<CallerSource>(
-  {},
-  { description: "a2a caller" },
-);
-
-/** Limits answers: when they are made, and the memory that they hold until their readers have taken them. */
-export interface AnswerBudget {
-  /** Resolves when the answer may be made; undefined: at once. */
+  /**
+   * Resolves when the answer may be made; undefined: at once. Defined if the server makes few answers in a turn of the event
+   * loop: thousands of calls may wait for the same event.
+   */
   answerTurn?(): Promise<void> | undefined;
   /**
-   * Counts about `bytes` more, until the call is over or a negative number takes them back. Small answers are not
-   * counted.
+   * Counts about so many bytes more that the answer keeps in memory until it is sent; a negative number takes them back, and so
+   * does the end of the call. Small answers are not counted. Defined if the server limits the memory of unread answers.
    *
-   * @throws ConnectError ResourceExhausted when all answers of the process together are over their limit
+   * @throws ConnectError ResourceExhausted, reason CAPACITY, when all answers together exceed the limit
    */
-  hold?(bytes: number): void;
+  countUnread?(bytes: number): void;
 }
 
-/** The limits for the answer to this call; none by default. */
-export const answerLimitsKey: ContextKey<AnswerBudget> = createContextKey<AnswerBudget>(
+/** The connection of a call; nothing is known of it by default. */
+export const connectionKey: ContextKey<CallConnection> = createContextKey<CallConnection>(
   {},
-  { description: "a2a answer budget" },
+  { description: "a2a connection" },
 );
 
 /** The tenant of the call, `""` for none (requirements P). */

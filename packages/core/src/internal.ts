@@ -24,12 +24,11 @@ export { DecodeError, type DecodeOptions } from "./binary/input.ts";
 export { bindHttpRequest, type HttpRequestParts, httpRequestParts, isQueryField } from "./bind-request.ts";
 export type { CallCredentials, CredentialCall, CredentialSource } from "./call-credentials.ts";
 export {
-  answerLimitsKey,
+  type CallConnection,
   type ClientCertificate,
-  callerKey,
+  connectionKey,
   extensionsKey,
   type ForwardedUrlSource,
-  forwardedUrlKey,
   type MountPoint,
   protocolVersionKey,
 } from "./context-keys.ts";

@@ -160,7 +160,7 @@ export class NodeRequest implements HttpRequest {
     return count;
   }
 
-  hold(bytes: number): void {
+  countUnread(bytes: number): void {
     this.#held.add(bytes);
   }
 

@@ -9,7 +9,7 @@ it("answers that one address does not read leave an eighth of their memory to ot
     async (call) => {
       const { pathname } = new URL(call.url);
       try {
-        call.hold?.(Number(pathname.slice(1)));
+        call.countUnread?.(Number(pathname.slice(1)));
       } catch {
         return { status: 429 };
       }

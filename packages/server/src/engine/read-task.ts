@@ -13,7 +13,7 @@ import { valueBytes, weighStep, weighValues } from "./weight.ts";
 const turnBytes = 128 * 1024;
 
 /** Counts bytes that an answer keeps in memory until the caller has read it; throws when there is no room for them. */
-export type HoldBytes = (bytes: number) => void;
+export type CountBytes = (bytes: number) => void;
 
 /** What is needed to read a task. */
 export interface TaskSource {
@@ -38,17 +38,17 @@ export interface LoadedTask {
  * of its log. A large task is decoded in slices, and other calls run in between.
  *
  * @param view the view in which `stored` was read
- * @param hold gets the number of bytes that are decoded next, or that what was decoded takes besides; may throw
+ * @param count gets the number of bytes that are decoded next, or that what was decoded takes besides; may throw
  * @throws Error when the log is empty or damaged; ConnectError TASK_NOT_FOUND when the task has expired meanwhile
  */
 export async function readTask(
   { store, clock }: TaskSource,
   stored: StoredTask,
   view: TaskView,
-  hold: HoldBytes = () => {},
+  count: CountBytes = () => {},
 ): Promise<LoadedTask> {
   const { snapshot, entries, more, ...rest } = stored;
-  const fold = new TaskFold((values) => hold(values * valueBytes));
+  const fold = new TaskFold((values) => count(values * valueBytes));
   let decoded = storedBytes(stored); // reading took time, too
   const run = async (steps: Iterable<number>): Promise<void> => {
     for (const bytes of steps) {
@@ -59,13 +59,13 @@ export async function readTask(
       }
     }
   };
-  hold(storedBytes(stored));
+  count(storedBytes(stored));
   if (snapshot !== undefined) await run(fold.begin(snapshot));
   for (const entry of entries) await run(fold.add(entry));
   for (let next = more; next !== undefined && next.sequence < rest.tail.sequence; ) {
     const page = await store.entries(rest.owner, rest.taskId, next, view, taskPageLimit);
     if (page.end.sequence === next.sequence) throw taskNotFound(rest.taskId);
-    hold(storedBytes({ snapshot: undefined, entries: page.entries }));
+    count(storedBytes({ snapshot: undefined, entries: page.entries }));
     for (const entry of page.entries) {
       if (entry.sequence <= rest.tail.sequence) await run(fold.add(entry));
     }

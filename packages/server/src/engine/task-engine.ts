@@ -15,7 +15,7 @@ import type { EngineContext } from "./engine-context.ts";
 import { EventBudget } from "./events.ts";
 import { Executions } from "./executions.ts";
 import { assertEventExists, type Caller, HeldTasks, LiveTasks } from "./live-tasks.ts";
-import { type HoldBytes, readTask, type TaskSource, taskNotFound } from "./read-task.ts";
+import { type CountBytes, readTask, type TaskSource, taskNotFound } from "./read-task.ts";
 import { type SendInput, Sends } from "./sends.ts";
 import type { EndedTaskReader, SeenTask, Sent, TaskHandle } from "./task-handle.ts";
 import { type ListedTasks, TaskLists } from "./task-lists.ts";
@@ -98,14 +98,14 @@ export class TaskEngine {
   /**
    * The owner's task, with at least what the view has.
    *
-   * @param hold gets the number of bytes that the task takes in memory; may throw
+   * @param count gets the number of bytes that the task takes in memory; may throw
    * @throws ConnectError TASK_NOT_FOUND
    */
-  async get(caller: Caller, taskId: string, view: TaskView, hold: HoldBytes): Promise<SeenTask> {
+  async get(caller: Caller, taskId: string, view: TaskView, count: CountBytes): Promise<SeenTask> {
     const { owner } = caller;
     const live = this.#tasks.peek(owner, taskId);
     if (live?.exists === true) {
-      hold(live.bytes);
+      count(live.bytes);
       return live.seen();
     }
     return this.#context.reads.tasks.run(caller, async () => {
@@ -113,7 +113,7 @@ export class TaskEngine {
       if (stored === undefined) {
         throw taskNotFound(taskId);
       }
-      return this.#see(stored, view, hold);
+      return this.#see(stored, view, count);
     });
   }
 
@@ -130,8 +130,8 @@ export class TaskEngine {
     {
       timeoutMs,
       signal,
-      hold,
-    }: { readonly timeoutMs: number; readonly signal: AbortSignal; readonly hold: HoldBytes },
+      count,
+    }: { readonly timeoutMs: number; readonly signal: AbortSignal; readonly count: CountBytes },
   ): Promise<SeenTask> {
     const { live, release } = await this.#held.acquire(caller, taskId);
     const expiry = new AbortController();
@@ -146,13 +146,13 @@ export class TaskEngine {
       stopTimer();
       release();
     }
-    hold(live.bytes);
+    count(live.bytes);
     return live.seen();
   }
 
-  /** One page of the owner's tasks, folded. @param hold as for `get` */
-  list(query: TaskQuery, reader: Reader, hold: HoldBytes): Promise<ListedTasks> {
-    return this.#context.reads.lists.run(reader, () => this.#lists.page(query, hold));
+  /** One page of the owner's tasks, folded. @param count as for `get` */
+  list(query: TaskQuery, reader: Reader, count: CountBytes): Promise<ListedTasks> {
+    return this.#context.reads.lists.run(reader, () => this.#lists.page(query, count));
   }
 
   /**
@@ -219,7 +219,7 @@ export class TaskEngine {
     caller: Caller,
     taskId: string,
     metadata: JsonObject | undefined,
-    hold: HoldBytes,
+    count: CountBytes,
   ): Promise<SeenTask> {
     const { live, release } = await this.#held.acquire(caller, taskId);
     try {
@@ -230,7 +230,7 @@ export class TaskEngine {
       if (ended || seen.task.status?.state !== TaskState.CANCELED) {
         throw notCancelable(taskId);
       }
-      hold(live.bytes);
+      count(live.bytes);
       return seen;
     } finally {
       release();
@@ -273,8 +273,8 @@ export class TaskEngine {
     await this.#executions.close(graceMs);
   }
 
-  async #see(stored: StoredTask, view: TaskView, hold: HoldBytes): Promise<SeenTask> {
-    const { task } = await readTask(this.#reading, stored, view, hold);
+  async #see(stored: StoredTask, view: TaskView, count: CountBytes): Promise<SeenTask> {
+    const { task } = await readTask(this.#reading, stored, view, count);
     return { task, generation: stored.tail.generation };
   }
 }

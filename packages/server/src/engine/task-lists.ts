@@ -6,7 +6,7 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { ConnectError } from "@connectrpc/connect";
 import type { LogTail, StoredTask, TaskPage, TaskQuery, TaskStore, TaskView } from "../store/task-store.ts";
 import type { EngineContext } from "./engine-context.ts";
-import { type HoldBytes, type LoadedTask, readTask, type TaskSource } from "./read-task.ts";
+import { type CountBytes, type LoadedTask, readTask, type TaskSource } from "./read-task.ts";
 import type { SeenTask } from "./task-handle.ts";
 
 /** A page of tasks as the store has it, and as callers may see it. */
@@ -41,8 +41,8 @@ export class TaskLists {
     this.#source = source;
   }
 
-  /** @param hold gets the number of bytes that a task takes in memory; may throw */
-  async page(query: Omit<TaskQuery, "isKnown">, hold: HoldBytes): Promise<ListedTasks> {
+  /** @param count gets the number of bytes that a task takes in memory; may throw */
+  async page(query: Omit<TaskQuery, "isKnown">, count: CountBytes): Promise<ListedTasks> {
     const known = new Map<string, KeptTask>(); // a list that runs meanwhile may put others in their place
     const isKnown = (taskId: string, { sequence }: LogTail): boolean => {
       const kept = this.#kept.get(keyOf(taskId, query.view));
@@ -56,7 +56,7 @@ export class TaskLists {
       try {
         const kept = known.get(stored.taskId);
         const isCurrent = kept?.sequence === stored.tail.sequence;
-        tasks.push(isCurrent ? kept.seen : await this.#read(stored, query.view, hold));
+        tasks.push(isCurrent ? kept.seen : await this.#read(stored, query.view, count));
       } catch (error) {
         if (!(error instanceof ConnectError)) tasks.push(this.#seeDamaged(stored, error));
         else if (findA2AError(error)?.reason !== "TASK_NOT_FOUND") throw error; // it may have expired meanwhile
@@ -65,8 +65,8 @@ export class TaskLists {
     return { tasks, page };
   }
 
-  async #read(stored: StoredTask, view: TaskView, hold: HoldBytes): Promise<SeenTask> {
-    const loaded = await readTask(this.#source, stored, view, hold);
+  async #read(stored: StoredTask, view: TaskView, count: CountBytes): Promise<SeenTask> {
+    const loaded = await readTask(this.#source, stored, view, count);
     const { taskId, tail } = stored;
     const seen = { task: loaded.task, generation: tail.generation };
     if (weigh(loaded) <= maxKeptBytes) this.#kept.set(keyOf(taskId, view), { sequence: tail.sequence, seen });

@@ -111,7 +111,7 @@ class FetchCall implements HttpRequest {
     return this.signal.aborted;
   }
 
-  hold(bytes: number): void {
+  countUnread(bytes: number): void {
     this.#held.add(bytes);
   }
 

@@ -2,7 +2,7 @@ import { invalidParams, isTerminal } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
 import type { TaskEngine } from "../engine/task-engine.ts";
 import type { RateLimiter } from "../gates/rate-limits.ts";
-import { callerOf, holderOf, type Operation, speaksDraft } from "./operation.ts";
+import { answerCounterOf, callerOf, type Operation, speaksDraft } from "./operation.ts";
 import { assertHistoryLength, showTask } from "./show-task.ts";
 
 /**
@@ -29,14 +29,14 @@ export function getTask(
     if (known === undefined) {
       rates?.assertPoll(context, id);
     }
-    const hold = holderOf(context);
+    const count = answerCounterOf(context);
     const seen =
       known === undefined
-        ? await engine.get(callerOf(context), id, historyLength === 0 ? "results" : "full", hold)
+        ? await engine.get(callerOf(context), id, historyLength === 0 ? "results" : "full", count)
         : await engine.getNewer(callerOf(context), id, known, {
             timeoutMs: longPollMs,
             signal: context.signal,
-            hold,
+            count,
           });
     if (known === undefined && !isTerminal(seen.task.status?.state ?? TaskState.UNSPECIFIED)) {
       rates?.notePoll(context, id);

@@ -1,5 +1,5 @@
 import { a2aError, methods, principalKey, type RpcMethod } from "@a2a-connect/core";
-import { forwardedUrlKey } from "@a2a-connect/core/internal";
+import { connectionKey } from "@a2a-connect/core/internal";
 import { A2AService } from "@a2a-connect/proto";
 import type { DescMessage, Message, MessageInitShape } from "@bufbuild/protobuf";
 import {
@@ -23,7 +23,7 @@ import type { AuditTrail } from "./audit.ts";
 import { expiringStream } from "./expiring-stream.ts";
 import { getTask } from "./get-task.ts";
 import { listTasks } from "./list-tasks.ts";
-import { callerOf, holderOf, type Operation } from "./operation.ts";
+import { answerCounterOf, callerOf, type Operation } from "./operation.ts";
 import { createPushConfig, deletePushConfig, getPushConfig, listPushConfigs } from "./push-config.ts";
 import { sendMessage, sendStreamingMessage } from "./send-message.ts";
 import { showTask } from "./show-task.ts";
@@ -179,7 +179,11 @@ async function* streamAfter<T>(
 /** CancelTask: ends a task that has not ended, and returns it (spec §3.1.5). */
 function cancelTask(engine: TaskEngine): Operation<"cancelTask"> {
   return async ({ id, metadata }, context) =>
-    showTask(await engine.cancel(callerOf(context), id, metadata, holderOf(context)), context, undefined);
+    showTask(
+      await engine.cancel(callerOf(context), id, metadata, answerCounterOf(context)),
+      context,
+      undefined,
+    );
 }
 
 /**
@@ -200,7 +204,7 @@ function getExtendedCard(cards: Cards): Operation<"getExtendedAgentCard"> {
     if (principal.anonymous && !cards.extendedCardIsOpen) {
       throw new ConnectError("the extended agent card needs credentials", Code.Unauthenticated);
     }
-    const card = await cards.findExtended(principal, values.get(forwardedUrlKey), signal);
+    const card = await cards.findExtended(principal, values.get(connectionKey), signal);
     if (card === undefined) {
       throw a2aError("EXTENDED_AGENT_CARD_NOT_CONFIGURED", "there is no extended agent card");
     }

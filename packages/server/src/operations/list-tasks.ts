@@ -4,7 +4,7 @@ import { type ListTasksRequest, TaskState } from "@a2a-connect/proto";
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { TaskEngine } from "../engine/task-engine.ts";
 import type { ListCursor, Owner, TaskPage, TaskQuery, TaskView } from "../store/task-store.ts";
-import { callerOf, holderOf, type Operation, ownerOf } from "./operation.ts";
+import { answerCounterOf, callerOf, type Operation, ownerOf } from "./operation.ts";
 import { formatPageToken, parsePageToken } from "./page-token.ts";
 import { assertHistoryLength, showTask } from "./show-task.ts";
 
@@ -33,7 +33,7 @@ export function listTasks(engine: TaskEngine, maxBytes: number): Operation<"list
       maxBytes,
       view: chooseView(includeArtifacts, historyLength),
     };
-    const { tasks, page } = await engine.list(query, callerOf(context), holderOf(context));
+    const { tasks, page } = await engine.list(query, callerOf(context), answerCounterOf(context));
     return {
       tasks: tasks.map((seen) => showTask(seen, context, historyLength)),
       nextPageToken: nextPageToken(page, scope),

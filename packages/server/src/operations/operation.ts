@@ -1,7 +1,6 @@
 import { type MethodLocalName, principalKey, tenantKey } from "@a2a-connect/core";
 import {
-  answerLimitsKey,
-  callerKey,
+  connectionKey,
   draftProtocolVersion,
   extensionsKey,
   protocolVersionKey,
@@ -11,7 +10,7 @@ import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import { shareOf } from "../engine/capacity/shares.ts";
 import type { CallDetails } from "../engine/command.ts";
 import type { Caller } from "../engine/live-tasks.ts";
-import type { HoldBytes } from "../engine/read-task.ts";
+import type { CountBytes } from "../engine/read-task.ts";
 import type { Owner } from "../store/task-store.ts";
 
 /** The implementation of one RPC: translates and delegates. Gates have let the call pass. */
@@ -20,7 +19,7 @@ export type Operation<Name extends MethodLocalName> = ServiceImpl<typeof A2AServ
 /** Who calls, for operations that read or keep tasks. Its signal is made when it is needed. */
 export function callerOf(context: HandlerContext): Caller {
   const { values } = context;
-  const share = shareOf(values.get(principalKey), values.get(callerKey).callerNetwork);
+  const share = shareOf(values.get(principalKey), values.get(connectionKey).callerNetwork);
   return { owner: ownerOf(context), share, signal: () => context.signal };
 }
 
@@ -30,9 +29,9 @@ export function ownerOf({ values }: HandlerContext): Owner {
 }
 
 /** Counts the memory that the answer to a call takes. */
-export function holderOf({ values }: HandlerContext): HoldBytes {
-  const budget = values.get(answerLimitsKey);
-  return (bytes) => budget.hold?.(bytes);
+export function answerCounterOf({ values }: HandlerContext): CountBytes {
+  const connection = values.get(connectionKey);
+  return (bytes) => connection.countUnread?.(bytes);
 }
 
 /** Whether the caller uses A2A 1.1: for all others its fields do not exist (requirement R-7). */

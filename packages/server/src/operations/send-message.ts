@@ -12,7 +12,14 @@ import type { TaskEngine } from "../engine/task-engine.ts";
 import { skillGuardKey } from "../gates/auth-gate.ts";
 import type { PushSender } from "../push/push-sender.ts";
 import { readRequestKey } from "./idempotency-key.ts";
-import { callerOf, credentialsOf, extensionsOf, holderOf, type Operation, speaksDraft } from "./operation.ts";
+import {
+  answerCounterOf,
+  callerOf,
+  credentialsOf,
+  extensionsOf,
+  type Operation,
+  speaksDraft,
+} from "./operation.ts";
 import { acceptPushConfig } from "./push-config.ts";
 import { assertHistoryLength, showTask } from "./show-task.ts";
 import { readLastEventId, streamTask } from "./stream-task.ts";
@@ -36,7 +43,8 @@ export function sendMessage(
     try {
       const { returnImmediately = false, historyLength } = request.configuration ?? {};
       const seen = returnImmediately ? sent.seen() : await sent.settled(context.signal);
-      holderOf(context)(sent.weigh());
+      const count = answerCounterOf(context);
+      count(sent.weigh());
       return { payload: { case: "task", value: showTask(seen, context, historyLength) } };
     } finally {
       sent.release();

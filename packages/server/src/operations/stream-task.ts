@@ -6,7 +6,7 @@ import { type StreamResponse, TaskState } from "@a2a-connect/proto";
 import type { HandlerContext } from "@connectrpc/connect";
 import { taskEvent } from "../engine/events.ts";
 import type { EndedTaskReader, TaskHandle } from "../engine/task-handle.ts";
-import { holderOf } from "./operation.ts";
+import { answerCounterOf } from "./operation.ts";
 import { showEvent, showTask } from "./show-task.ts";
 
 /** The differences between the streams of the two operations. */
@@ -29,7 +29,7 @@ export async function* streamTask(
 ): AsyncGenerator<StreamResponse> {
   try {
     const { cursor, accepted } = handle;
-    const hold = holderOf(context);
+    const count = answerCounterOf(context);
     context.responseHeader.set(eventIdHeader, String(handle.first?.generation ?? cursor + 1));
     if (handle.first === undefined) {
       sendHeadNow(context); // the next event may take long, and the caller waits for that id
@@ -40,9 +40,9 @@ export async function* streamTask(
         await handle.settled(context.signal); // throws when the task has ended without reading the caller's message
       }
       const bytes = handle.weigh();
-      hold(bytes);
+      count(bytes);
       yield taskEvent(showTask(first, context, historyLength));
-      hold(-bytes); // a reader that asks for the next event has taken this one
+      count(-bytes); // a reader that asks for the next event has taken this one
       if (isOver) {
         return;
       }
@@ -50,9 +50,9 @@ export async function* streamTask(
     // The caller may have the event that closed the stream already. It is read again, and not sent again.
     for await (const event of handle.eventsAfter(Math.min(accepted, cursor), context.signal)) {
       if (event.generation > cursor) {
-        hold(event.bytes);
+        count(event.bytes);
         yield showEvent(event, context, historyLength);
-        hold(-event.bytes);
+        count(-event.bytes);
       }
       if (event.generation > accepted && closes(event.response)) {
         return;
