@@ -69,7 +69,11 @@ function addressOf(node: string | undefined): string | undefined {
   return node !== undefined && ipaddr.isValid(node) ? node : nodeAddress(node);
 }
 
-function toNetwork(text: string | undefined): string | undefined {
+/**
+ * An address as callers are told apart by it: IPv4 address, or IPv6 network of 64 bits, which belongs to one site. Undefined when the
+ * text is no IP address.
+ */
+export function toNetwork(text: string | undefined): string | undefined {
   if (text === undefined || ipaddr.IPv4.isValidFourPartDecimal(text)) return text;
   const address = parseReachedAddress(text.replace(/%.*$/, "")); // without the zone of a link-local one
   if (address === undefined || address instanceof ipaddr.IPv4) return address?.toString();

@@ -1,7 +1,7 @@
 import type { EventEmitter } from "node:events";
 import { a2aError } from "@a2a-connect/core";
 import type { ConnectError } from "@connectrpc/connect";
-import { parseReachedAddress } from "../network/public-address.ts";
+import { toNetwork } from "../network/caller-network.ts";
 import type { ListenLimits } from "./listen-options.ts";
 
 /** A request body in the budget. */
@@ -74,7 +74,7 @@ export class BodyBudget {
   accountOf(connection: EventEmitter, remoteAddress: () => string | undefined): ConnectionAccount {
     let account = this.#accounts.get(connection);
     if (account === undefined) {
-      account = new ConnectionAccount(this.#join(connection, callerAt(remoteAddress())));
+      account = new ConnectionAccount(this.#join(connection, toNetwork(remoteAddress()) ?? ""));
       this.#accounts.set(connection, account);
     }
     return account;
@@ -145,13 +145,6 @@ export class BodyBudget {
     }
     return refusable > 1 ? greediest : undefined;
   }
-}
-
-/** An address, or for IPv6 its network: a /64 belongs to one site. */
-function callerAt(remoteAddress: string | undefined): string {
-  const address = remoteAddress === undefined ? undefined : parseReachedAddress(remoteAddress);
-  if (address === undefined) return "";
-  return address.kind() === "ipv6" ? address.toByteArray().slice(0, 8).join(".") : address.toString();
 }
 
 function full(what: string, maxBytes: number): ConnectError {

@@ -6,13 +6,13 @@ import { createCallerNetworkReader } from "../network/caller-network.ts";
 import { createForwardedUrlReader } from "../network/forwarded-url.ts";
 import { Arrivals } from "./arrivals.ts";
 import { BodyBudget } from "./body-budget.ts";
+import { type BodyTurns, Turns } from "./body-turns.ts";
+import { EventLoopTurns } from "./event-loop-turns.ts";
 import type { ListenLimits, ListenOptions } from "./listen-options.ts";
 import { CallSignal, type Incoming, NodeRequest, type RequestContext } from "./node-request.ts";
 import { plainError } from "./plain-error.ts";
 import { RequestBody } from "./request-body.ts";
 import { type Patience, type ResponseSink, sendResponse } from "./send-response.ts";
-import { Starts } from "./starts.ts";
-import { type BodyTurns, Turns } from "./turns.ts";
 import { WriteBuffers } from "./write-buffers.ts";
 
 /** Bytes of bodies that are made into messages in one turn of the event loop; a longer one takes several. */
@@ -39,7 +39,7 @@ export interface ExchangeContext extends RequestContext {
   /** Connections are read a few requests at a time. */
   readonly arrivals: Arrivals;
   /** Requests begin a few at a time. */
-  readonly starts: Starts;
+  readonly starts: EventLoopTurns;
   /** Bodies are made into messages a few at a time. */
   readonly turns: BodyTurns;
   readonly onError: ((error: unknown, request: HttpRequest) => void) | undefined;
@@ -76,8 +76,8 @@ export function createExchangeContext(
     maxHeaderBytes: limits.maxHeaderBytes,
     bodies: new BodyBudget(limits),
     arrivals: new Arrivals(maxArrivalsInATurn),
-    starts: new Starts(maxStartsInATurn),
-    answers: new Starts(maxStartsInATurn),
+    starts: new EventLoopTurns(maxStartsInATurn),
+    answers: new EventLoopTurns(maxStartsInATurn),
     turns: { small: new Turns(smallBodyBytes), large: new Turns(0) },
     readForwardedUrl:
       trustedProxies.length === 0 ? undefined : createForwardedUrlReader(trustedProxies, onWarning),

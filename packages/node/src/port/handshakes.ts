@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { Arrivals } from "./arrivals.ts";
 import type { ConnectionAccount } from "./body-budget.ts";
-import { Starts } from "./starts.ts";
+import { EventLoopTurns } from "./event-loop-turns.ts";
 
 /** How long handshakes may work in one turn of the event loop, in milliseconds; half of it those of one address. */
 const workInATurnMs = 10;
@@ -27,7 +27,7 @@ interface ReadSocket extends TLSSocket {
  */
 export class Handshakes {
   readonly #maxInATurn: number;
-  readonly #starts: Starts;
+  readonly #starts: EventLoopTurns;
   readonly #work = new Arrivals(workInATurnMs);
   readonly #requests: Arrivals;
   readonly #newKeys = new WeakMap<TLSSocket, number>();
@@ -42,7 +42,7 @@ export class Handshakes {
   constructor(maxInATurn: number, requests: Arrivals) {
     this.#maxInATurn = maxInATurn;
     this.#requests = requests;
-    this.#starts = new Starts(maxInATurn);
+    this.#starts = new EventLoopTurns(maxInATurn);
   }
 
   /** @param begin begins TLS; its first flight has arrived */

@@ -8,12 +8,11 @@ import {
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { readInSlices } from "./arrivals.ts";
 import { type ExchangeContext, serveExchange } from "./exchange.ts";
 import { formatRequestUrl, hasItsHost, toHttp1Fields } from "./http-head.ts";
 import type { ListenLimits, ListenOptions } from "./listen-options.ts";
 import type { Incoming } from "./node-request.ts";
-import { Pipeline } from "./pipeline.ts";
+import { Pipeline, readInSlices } from "./pipeline.ts";
 import type { PlainErrorCode } from "./plain-error.ts";
 import type { ResponseHead, ResponseSink } from "./send-response.ts";
 

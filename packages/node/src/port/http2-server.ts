@@ -7,12 +7,12 @@ import {
 } from "node:http2";
 import type { Socket } from "node:net";
 import { SharedBudget } from "@a2a-connect/core/internal";
+import { EventLoopTurns } from "./event-loop-turns.ts";
 import { type ExchangeContext, serveExchange } from "./exchange.ts";
 import { formatRequestUrl, readAuthority, toHttp2Fields } from "./http-head.ts";
 import type { ListenLimits } from "./listen-options.ts";
 import type { PlainErrorCode } from "./plain-error.ts";
 import type { ResponseHead, ResponseSink } from "./send-response.ts";
-import { Starts } from "./starts.ts";
 
 /** The HTTP/2 connections of one port. Their server never listens: connections are handed to it. */
 export interface Http2Sessions {
@@ -48,7 +48,7 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
     const hasStreams = countStreams(session);
     closeWhenIdle(session, limits.idleSessionTimeoutMs, hasStreams);
     watchPeer(session, limits, hasStreams);
-    const starts = new Starts(maxStartsInATurn);
+    const starts = new EventLoopTurns(maxStartsInATurn);
     const account = context.bodies.accountOf(session, () => session.socket.remoteAddress);
     const refuse = refuseStreams(session);
     session.on("stream", async (stream, headers, _flags, rawHeaders) => {

@@ -8,9 +8,9 @@ import { readClientCertificate } from "../network/client-certificate.ts";
 import type { ReadForwardedUrl } from "../network/forwarded-url.ts";
 import type { Connection } from "../network/trusted-proxies.ts";
 import type { ConnectionAccount } from "./body-budget.ts";
+import type { EventLoopTurns } from "./event-loop-turns.ts";
 import { toHeaders } from "./http-head.ts";
 import type { PlainErrorCode } from "./plain-error.ts";
-import type { Starts } from "./starts.ts";
 
 /**
  * The signal of one request, made when code first reads it: for most calls no code does.
@@ -41,7 +41,7 @@ export class CallSignal {
 /** What all requests of one port know of it. */
 export interface RequestContext {
   /** Answers are made a few at a time. */
-  readonly answers: Starts;
+  readonly answers: EventLoopTurns;
   /** Whether only this machine reaches the port; known once it is bound. */
   boundToLoopback: boolean;
   /** Undefined: no proxy is trusted. */

@@ -4,7 +4,7 @@ import { bodyTooLarge } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Arrivals } from "./arrivals.ts";
 import type { BodyBudget, BudgetedBody, ConnectionAccount } from "./body-budget.ts";
-import { type BodyTurns, type Turn, takeTurn } from "./turns.ts";
+import { type BodyTurns, type Turn, takeTurn } from "./body-turns.ts";
 
 /** What is known about a request body before its first byte, and what it shares with others. */
 export interface RequestBodyOptions {

@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { BodyBudget, type ConnectionAccount } from "./body-budget.ts";
-import { Starts } from "./starts.ts";
+import { EventLoopTurns } from "./event-loop-turns.ts";
 
 it("lets 64 requests begin in a turn of the event loop, whichever connections they came over", async () => {
   const { ask, turns } = createAsker();
@@ -42,7 +42,7 @@ function createConnection(address: string): ConnectionAccount {
 function createAsker() {
   let now = 0;
   let tookMs = 0;
-  const starts = new Starts(64, () => now);
+  const starts = new EventLoopTurns(64, () => now);
   const begun: string[] = [];
   let counted = 0;
   const begin = (name: string): void => {

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { type Turn, Turns, takeTurn } from "./turns.ts";
+import { type Turn, Turns, takeTurn } from "./body-turns.ts";
 
 const alice = {};
 const bob = {};

@@ -4,14 +4,14 @@ import type { ConnectionAccount } from "./body-budget.ts";
 const longTurnMs = 10;
 
 /**
- * Lets requests begin a few in a turn of the event loop: those of a port, and those of one HTTP/2 connection. Hundreds of
- * connections may bring thousands of requests at the same moment, and one of them in one packet; with all begun at once no
+ * Lets requests begin a few in a turn of the event loop: those of a port, and those of one HTTP/2 connection; also handshakes of TLS,
+ * and the making of answers. Hundreds of connections may bring thousands of requests at the same moment, and one of them in one packet; with all begun at once no
  * other caller would have a turn. Callers take turns, and so do the connections of one caller.
  *
  * Two bounds are needed: HTTP/2 makes a body and its listeners for a request before the port counts its bytes and lets it
  * begin, and the port's bound is over all connections. The bound of HTTP/1.1 (`maxAtATime` of `Pipeline`) is another one, of those that run.
  */
-export class Starts {
+export class EventLoopTurns {
   readonly #maxInATurn: number;
   readonly #now: () => number;
   /** What waits, by caller and connection; whose turn is next comes first. */
