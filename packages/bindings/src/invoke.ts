@@ -103,12 +103,18 @@ function callUnary(spec: UnarySpec, interceptors: readonly Interceptor[]): Unary
         ? create(method.output, await impl(request, context))
         : await invokeUnaryImplementation(spec, withOwnFields(context), request, list);
     } finally {
-      // Thousands of calls may have waited for the same event: their answers, or errors, are not all made at once.
-      // In Node this is `NodeRequest.answerTurn`.
-      const turn = context.values.get(connectionKey).answerTurn?.();
+      const turn = answerTurn(context);
       if (turn !== undefined) await turn;
     }
   };
+}
+
+/**
+ * What an answer, or an error, waits for before its text is made; undefined: nothing. Thousands of calls may have waited for the same
+ * event. On our Node port it is `NodeRequest.answerTurn`.
+ */
+function answerTurn({ values }: HandlerContext): Promise<void> | undefined {
+  return values.get(connectionKey).answerTurn?.();
 }
 
 function callStream({ impl, method }: StreamSpec): StreamCall {

@@ -18,11 +18,17 @@ import { type CallDetails, type Command, encodeCommand } from "./command.ts";
 import { grantAnswer, type QueuedMessage } from "./durable/journal.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { CommittedEvent, type StatusInit, statusEvent, type TaskName } from "./events.ts";
-import { type EncodedStep, encodeEvent, encodeInput } from "./log-codec.ts";
 import { MessageQueue } from "./message-queue.ts";
 import { type LoadedTask, readTask, taskNotFound } from "./read-task.ts";
 import type { SeenTask } from "./task-handle.ts";
-import { type PendingEntry, SnapshotPolicy, TaskLog } from "./task-log.ts";
+import {
+  type EncodedStep,
+  encodeEvent,
+  encodeInput,
+  type PendingEntry,
+  SnapshotPolicy,
+  TaskLog,
+} from "./task-log.ts";
 import { TaskReaders } from "./task-readers.ts";
 import { type QuestionTimeout, TaskTimers } from "./timers.ts";
 import { ArtifactLedger, weighDetails } from "./weight.ts";

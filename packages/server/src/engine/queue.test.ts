@@ -13,7 +13,7 @@ import { describe, expect, it } from "vitest";
 import { startScripted } from "../../test-support/agents.ts";
 import { createHeldStore } from "../../test-support/held-store.ts";
 import { detached, sendTask, stateOf, subscribe } from "../../test-support/tasks.ts";
-import { decodeEvent } from "./log-codec.ts";
+import { decodeEvent } from "./task-log.ts";
 
 const now = { configuration: { returnImmediately: true } };
 

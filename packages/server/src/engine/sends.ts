@@ -1,8 +1,9 @@
 import { nextSlice } from "@a2a-connect/bindings/server";
 import { invalidParams, isInterrupted, isTerminal } from "@a2a-connect/core";
-import { isLarge, lastEventIdHeader, type SharedBudget } from "@a2a-connect/core/internal";
+import { type Holding, isLarge, lastEventIdHeader, type SharedBudget } from "@a2a-connect/core/internal";
 import { type Message, MessageSchema, TaskSchema } from "@a2a-connect/proto";
 import { create, equals, type JsonObject } from "@bufbuild/protobuf";
+import type { AgentDefinition } from "../agent/agent-definition.ts";
 import {
   assertInputModes,
   type DurableSelection,
@@ -15,11 +16,11 @@ import {
   skillMetadata,
   type TurnSelection,
 } from "../agent/skill-selection.ts";
-import type { KeyedTask } from "../store/task-store.ts";
+import type { KeyedTask, Owner } from "../store/task-store.ts";
 import type { CallDetails } from "./command.ts";
 import { type QueuedMessage, readJournal } from "./durable/journal.ts";
 import type { EngineContext } from "./engine-context.ts";
-import { submittedStatus, taskEvent } from "./events.ts";
+import { submittedStatus, type TaskName, taskEvent } from "./events.ts";
 import { callInput, type Executions } from "./executions.ts";
 import { KeyedSends } from "./keyed-sends.ts";
 import { type Intake, LiveTask } from "./live-task.ts";
@@ -54,6 +55,20 @@ export interface SendInput extends Caller, Intake {
    * throws when there is none.
    */
   readonly reserveConfigs?: (() => Promise<() => void>) | undefined;
+}
+
+/** A message that names no task, and the task that may be made of it. */
+interface FirstMessage {
+  readonly owner: Owner;
+  readonly name: TaskName;
+  readonly agent: AgentDefinition;
+  /** As the task keeps it: with the ids of both. */
+  readonly message: Message;
+  readonly input: SendInput;
+  /** What the message takes of the bytes of tasks at work. */
+  readonly active: Holding;
+  /** Whether the task exists, and `active` is its own. */
+  isTaken?: true;
 }
 
 /** Takes messages: each starts a task, or continues the one that it names. */
@@ -154,53 +169,52 @@ export class Sends {
   }
 
   async #begin(input: SendInput): Promise<Sent> {
-    const { owner, message } = input;
-    const { randomId, clock, served } = this.#context;
+    const { owner, message, share } = input;
+    const { randomId, served } = this.#context;
     const agent = served.current;
     const selection = selectSkill(agent, message);
     assertSkill(input, selection);
     assertInputModes(message, selection.inputModes);
     const name = { taskId: randomId(), contextId: message.contextId || randomId() };
-    const named = { ...message, ...name };
-    const active = this.#active.open(input.share);
-    let isCreated = false;
-    const createTask = () => {
-      const metadata = skillMetadata(selection.skill);
-      const task = create(TaskSchema, {
-        id: name.taskId,
-        contextId: name.contextId,
-        status: submittedStatus(clock.now()),
-        history: [named],
-        ...(metadata === undefined ? {} : { metadata }),
-      });
-      const live = LiveTask.create(this.#context, agent, owner, taskEvent(task), input);
-      this.#tasks.adopt(live, active);
-      isCreated = true;
-      if (runsAgain(selection) && hasDetails(input)) {
-        live.note({ type: "call", ...detailsOf(input) });
-      }
-      return live;
-    };
+    const active = this.#active.open(share);
+    const first: FirstMessage = { owner, name, agent, message: { ...message, ...name }, input, active };
     active.add(weighMessage(message) + weighDetails(detailsOf(input)));
     try {
-      if (isDurable(selection)) {
-        this.#executions.assertRoom({ skill: selection.skill, share: input.share }); // a task that exists cannot be refused with an error any more
-        return await this.#beginDurable(createTask(), selection, named, input);
-      }
-      return await this.#beginTurn({ owner, name }, selection, named, input, createTask);
+      return isDurable(selection)
+        ? await this.#beginDurable(first, selection)
+        : await this.#beginTurn(first, selection);
     } finally {
-      if (!isCreated) active.end();
+      if (!first.isTaken) active.end(); // there is no task that it belongs to
     }
   }
 
+  /** The task of a first message. */
+  #createTask(first: FirstMessage, selection: SkillSelection): LiveTask {
+    const { owner, name, agent, message, input, active } = first;
+    const metadata = skillMetadata(selection.skill);
+    const task = create(TaskSchema, {
+      id: name.taskId,
+      contextId: name.contextId,
+      status: submittedStatus(this.#context.clock.now()),
+      history: [message],
+      ...(metadata === undefined ? {} : { metadata }),
+    });
+    const live = LiveTask.create(this.#context, agent, owner, taskEvent(task), input);
+    this.#tasks.adopt(live, active);
+    first.isTaken = true;
+    if (runsAgain(selection) && hasDetails(input)) {
+      live.note({ type: "call", ...detailsOf(input) });
+    }
+    return live;
+  }
+
   /** A durable task exists before its executor runs. */
-  async #beginDurable(
-    live: LiveTask,
-    selection: DurableSelection,
-    message: Message,
-    input: SendInput,
-  ): Promise<Sent> {
-    const execution = this.#executions.createDurable(live, selection, message, detailsOf(input), input.share);
+  async #beginDurable(first: FirstMessage, selection: DurableSelection): Promise<Sent> {
+    const { input, message } = first;
+    const { share } = input;
+    this.#executions.assertRoom({ skill: selection.skill, share }); // a task that exists cannot be refused with an error any more
+    const live = this.#createTask(first, selection);
+    const execution = this.#executions.createDurable(live, selection, message, detailsOf(input), share);
     this.#executions.track(live, execution);
     if (this.#isLate(message)) {
       execution.abort("deadline"); // its code is never called
@@ -215,16 +229,11 @@ export class Sends {
   }
 
   /** A turn becomes a task when it says something that is none of a direct Message. */
-  async #beginTurn(
-    place: Pick<LiveTask, "owner" | "name">,
-    selection: TurnSelection,
-    message: Message,
-    input: SendInput,
-    createTask: () => LiveTask,
-  ): Promise<Sent> {
+  async #beginTurn(first: FirstMessage, selection: TurnSelection): Promise<Sent> {
+    const { input, message } = first;
     const execution: TurnExecution = new TurnExecution(this.#context, {
       input: {
-        ...callInput(place, selection, message, detailsOf(input)),
+        ...callInput(first, selection, message, detailsOf(input)),
         task: undefined,
         attempt: 1,
         grant: undefined,
@@ -235,7 +244,7 @@ export class Sends {
       share: input.share,
       live: undefined,
       createTask: () => {
-        const live = createTask();
+        const live = this.#createTask(first, selection);
         this.#executions.track(live, execution);
         return live;
       },

@@ -6,8 +6,8 @@ import type { Owner } from "../store/task-store.ts";
 import type { Clock } from "./clock.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { CommittedEvent, type EventBudget, findState, type TaskName } from "./events.ts";
-import { decodeEvent } from "./log-codec.ts";
 import { taskNotFound } from "./read-task.ts";
+import { decodeEvent } from "./task-log.ts";
 
 /** Events in one page read back from the store. */
 const pageSize = 100;

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { createHeldStore } from "../../../test-support/held-store.ts";
 import { detached, endOf, lifecycle, sendTask, stateOf } from "../../../test-support/tasks.ts";
 import type { AgentDefinition, DurableExecutor } from "../../agent/agent-definition.ts";
-import { decodeEvent } from "../log-codec.ts";
+import { decodeEvent } from "../task-log.ts";
 
 /** What the model test (test/model) has found, each in its smallest form. */
 async function durable(execute: DurableExecutor) {

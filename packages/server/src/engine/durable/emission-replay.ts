@@ -2,8 +2,8 @@ import { formatTaskState } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
 import type { DurableEvent } from "../../agent/task-event.ts";
 import type { LogEvent, Owner, TaskStore } from "../../store/task-store.ts";
-import { decodeEvent } from "../log-codec.ts";
 import { taskNotFound } from "../read-task.ts";
+import { decodeEvent } from "../task-log.ts";
 import type { Journal } from "./journal.ts";
 
 const pageSize = 1_000;
