@@ -67,6 +67,7 @@ export function createFailingStore(store: TaskStore): FailingStore {
     weigh: (...args) => read(() => store.weigh(...args)),
     due: (...args) => read(() => store.due(...args)),
     dueDeliveries: (...args) => read(() => store.dueDeliveries(...args)),
+    dueDeliveriesOf: (...args) => read(() => store.dueDeliveriesOf(...args)),
     findPushConfig: (...args) => read(() => store.findPushConfig(...args)),
     pushConfigIds: (...args) => read(() => store.pushConfigIds(...args)),
     listPushConfigs: (...args) => read(() => store.listPushConfigs(...args)),

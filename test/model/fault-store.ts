@@ -112,6 +112,7 @@ export function createFaultStore(
       }),
       due: read(inner.due),
       dueDeliveries: read(inner.dueDeliveries),
+      dueDeliveriesOf: read(inner.dueDeliveriesOf),
       findPushConfig: read(inner.findPushConfig),
       listPushConfigs: read(inner.listPushConfigs),
       pushConfigIds: read(inner.pushConfigIds),

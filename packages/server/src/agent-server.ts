@@ -121,7 +121,6 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   const limits = { ...defaultEngineLimits, ...options.limits };
   const skills = createSkillSwitches(agent, () => cards.change());
   const push = options.push && new PushSender({ store, clock, log, limits }, options.push);
-  const onDeliveryDue = () => push?.wake();
   const audit = options.audit && new AuditTrail(guardAudit(options.audit, log), clock);
   const onState = audit && ((change: StateChange) => audit.noteState(change));
   const engine = new TaskEngine({
@@ -132,7 +131,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     randomId,
     limits,
     log,
-    onDeliveryDue,
+    onDeliveryDue: (task) => push?.wake(task),
     onState,
   });
   const forget = (before: number) => engine.forget(before);

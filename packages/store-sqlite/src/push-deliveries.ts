@@ -30,6 +30,8 @@ export interface PushDeliveries {
   ids(task: number, limit: number): readonly string[];
   /** Due deliveries of all tasks. */
   due(query: DueQuery): DueDeliveries;
+  /** Those of a task that are due at once, by number. */
+  dueOf(task: number, limit: number): readonly Delivery[];
 }
 
 interface ConfigRow {
@@ -108,6 +110,10 @@ export function createPushDeliveries(database: DatabaseSync): PushDeliveries {
     `${deliveries} where (due_at, push_configs.number) > (?, ?) and due_at <= ?
      order by due_at, push_configs.number limit ?`,
   );
+  const freshOf = prepareQuery<DeliveryRow>(
+    database,
+    `${deliveries} where task = ? and due_at = 0 order by push_configs.number limit ?`,
+  );
   const segmentOf = prepareQuery<LayoutRow>(
     database,
     `select sequence, generation, run_bytes, layout from segments
@@ -171,6 +177,8 @@ export function createPushDeliveries(database: DatabaseSync): PushDeliveries {
       const [next] = putOffBetween.all(now, lastNumber, latest, 1);
       return { fresh: fresh.map(toDelivery), retries: retries.map(toDelivery), nextAt: next?.due_at };
     },
+
+    dueOf: (task, limit) => freshOf.all(task, limit).map(toDelivery),
   };
 }
 

@@ -293,6 +293,13 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
       return read(() => deliveries.due(query));
     },
 
+    async dueDeliveriesOf(owner, taskId, limit) {
+      return read(() => {
+        const task = reader.ownRow(owner, taskId);
+        return task === undefined ? [] : deliveries.dueOf(task.number, limit);
+      });
+    },
+
     async moveDelivery(move) {
       return writes.run({ write: () => deliveries.move(move) });
     },

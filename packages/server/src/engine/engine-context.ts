@@ -129,8 +129,8 @@ export interface EngineContext {
   readonly onState?: ((change: StateChange) => void) | undefined;
   /** Called with every timer that was committed, so that the task is woken then. */
   readonly onWakeTime: (at: number) => void;
-  /** Called when a commit has made deliveries to webhooks due. */
-  readonly onDeliveryDue: () => void;
+  /** Called when a commit of this task has made deliveries to webhooks due. */
+  readonly onDeliveryDue: (task: { readonly owner: Owner; readonly taskId: string }) => void;
   /** Writes and reads the results of steps. */
   readonly journalCodec: JournalCodec;
   /** Limits the memory for the newest events of all tasks. */

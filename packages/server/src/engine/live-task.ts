@@ -555,7 +555,7 @@ export class LiveTask {
     );
     // The store may have written the commit, and only its answer is lost. The store then knows a webhook that is due and the
     // task's next timer, and nothing else looks at them.
-    this.#context.onDeliveryDue();
+    this.#context.onDeliveryDue({ owner: this.owner, taskId: this.name.taskId });
     if (this.wakeAt !== undefined) {
       this.#context.onWakeTime(this.wakeAt);
     }

@@ -243,7 +243,7 @@ export class TaskLog {
       throw new ConnectError("another server has taken over this task; try again", Code.Unavailable);
     }
     if (result.deliveryDue) {
-      this.#context.onDeliveryDue();
+      this.#context.onDeliveryDue({ owner: this.#place.owner, taskId: this.#place.name.taskId });
     }
     const tail = { sequence, generation: generation ?? this.#committed.generation };
     return { tail, withSnapshot: snapshot !== undefined };

@@ -50,7 +50,7 @@ export function isLarge({ bytes }: Pick<Attempt, "bytes">): boolean {
  * gets no more than its share: a caller may name as many slow origins as it likes.
  */
 export function chooseDeliveries(
-  { fresh, retries }: DueDeliveries,
+  { fresh, retries }: Omit<DueDeliveries, "nextAt">,
   { running, maxConcurrent, maxConcurrentBytes, maxShare, shareOf }: SenderState,
 ): DeliveryChoice {
   const half = Math.ceil(maxConcurrent / 2);

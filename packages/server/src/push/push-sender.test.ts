@@ -39,7 +39,7 @@ function setUp(
     const result = await store.commit(createCommit({ taskId, ...after, ...init }));
     if ("refused" in result) throw new Error(`the commit was refused: ${result.refused}`);
     tails.set(taskId, result.tail);
-    if (result.deliveryDue) sender.wake();
+    if (result.deliveryDue) sender.wake({ owner: alice, taskId });
   };
   /** A task with one webhook and that many events. */
   const start = (taskId: string, url: string, events = 1, id = "hook") =>
@@ -311,6 +311,39 @@ describe("many webhooks", () => {
 });
 
 describe("callers", () => {
+  it("with thousands of webhooks that hang do not let a new event of others wait for a look at all of them", async () => {
+    let looks = 0;
+    const hooks = setUp({ maxConcurrent: 32 }, (store) => ({
+      dueDeliveries(query) {
+        looks += 1;
+        return store.dueDeliveries(query);
+      },
+    }));
+    const { start, commit, sender, clock, answer, idsAt } = hooks;
+    for (let task = 1; task <= 2_000; task += 1) {
+      const url = `https://${task}.example/hook`;
+      const taskId = `hanging-${task}`;
+      answer(url, "hang");
+      sender.noteCaller({ owner: alice, taskId, id: "hook" }, "network 192.0.2.1");
+      await start(taskId, url);
+    }
+    await clock.settle();
+    looks = 0;
+    await start("task-1", a);
+    await clock.settle();
+    expect([idsAt(a), looks]).toEqual([[1], expect.toSatisfy((count: number) => count <= 3)]);
+    const reply = Promise.withResolvers<Response>();
+    answer(a, () => reply.promise);
+    await commit("task-1");
+    await clock.settle();
+    await commit("task-1"); // while its webhook has not answered
+    await clock.settle();
+    looks = 0;
+    reply.resolve(new Response());
+    await clock.settle();
+    expect([idsAt(a), looks]).toEqual([[1, 2, 3], expect.toSatisfy((count: number) => count <= 4)]);
+  });
+
   it("whose webhooks hang again and again do not keep those of others from being tried again", async () => {
     const { start, sender, clock, answer, idsAt } = setUp({ maxConcurrent: 32 });
     for (let task = 1; task <= 500; task += 1) {

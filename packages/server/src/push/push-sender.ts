@@ -3,7 +3,7 @@ import { parseForeignUrl, pause } from "@a2a-connect/core/internal";
 import type { EngineContext } from "../engine/engine-context.ts";
 import { type LoadedTask, readTask } from "../engine/read-task.ts";
 import type { Delivery, DeliveryMove, DueDeliveries } from "../store/task-store.ts";
-import { type Attempt, chooseDeliveries, isLarge } from "./choose-deliveries.ts";
+import { type Attempt, chooseDeliveries, type DeliveryChoice, isLarge } from "./choose-deliveries.ts";
 import { ConfigCallers } from "./config-callers.ts";
 import { ConfigQuota, type PushConfigName } from "./config-quota.ts";
 import { createNotification, type Notification } from "./notification.ts";
@@ -20,8 +20,20 @@ export interface PushContext extends Pick<EngineContext, "store" | "clock" | "lo
 /** How long to wait after the store has failed. */
 const storeRetryMs = 1_000;
 
+/** How many tasks with a new event are remembered. */
+const maxNoted = 1_024;
+
+/** How many of them are looked at after a page, */
+const maxNotedInALook = 16;
+
+/** and how many deliveries of each. */
+const maxNotedDeliveries = 16;
+
 /** How soon to read the next page of due deliveries when more requests may run. */
 const nextPageMs = 15;
+
+/** Names a task. */
+type TaskRef = Pick<Delivery, "owner" | "taskId">;
 
 /** A running delivery: one request. */
 interface Run extends Attempt {
@@ -55,6 +67,11 @@ export class PushSender {
   #lastRetry: Delivery | undefined;
   /** Whether another round follows: what was considered early in this one may have room now. */
   #retryRoundWanted = false;
+  /**
+   * Tasks with a new event, the newest last. Where more deliveries are due than a page has, theirs do not wait for a round
+   * through all: one caller may have thousands whose webhooks hang.
+   */
+  readonly #noted = new Map<string, TaskRef>();
   #wanted = false;
   #looking = false;
   /** Configs that were removed or stored since the store was asked for due deliveries. */
@@ -94,11 +111,23 @@ export class PushSender {
     return this.#quota.reserve(name);
   }
 
-  /** Looks for due deliveries. Call it at the start, too, for those of an earlier process. */
-  wake(): void {
+  /**
+   * Looks for due deliveries. Call it at the start, too, for those of an earlier process.
+   *
+   * @param task what has a new event, if that is why
+   */
+  wake(task?: TaskRef): void {
+    if (task !== undefined) this.#note(task);
     this.#roundStart = undefined;
     this.#retryRoundWanted = true;
     this.#lookSoon();
+  }
+
+  #note(task: TaskRef): void {
+    this.#noted.delete(task.taskId);
+    this.#noted.set(task.taskId, task); // no two owners have a task of the same id
+    const [oldest] = this.#noted.keys();
+    if (this.#noted.size > maxNoted && oldest !== undefined) this.#noted.delete(oldest);
   }
 
   #lookSoon(): void {
@@ -171,8 +200,8 @@ export class PushSender {
   }
 
   async #look(): Promise<void> {
-    const { store, clock, limits } = this.#context;
-    const { maxConcurrent, maxConcurrentBytes, retry } = this.#options;
+    const { store, clock } = this.#context;
+    const { maxConcurrent, retry } = this.#options;
     this.#changed = [];
     if (this.#runs.size >= maxConcurrent) {
       return; // a request that ends looks again
@@ -190,26 +219,19 @@ export class PushSender {
     if (this.#closed) {
       return;
     }
-    const choice = chooseDeliveries(this.#withoutChanged(due), {
-      running,
-      maxConcurrent,
-      maxConcurrentBytes,
-      maxShare: limits.maxShare,
-      shareOf: ({ owner, taskId, config: { id } }) => this.#callers.find({ owner, taskId, id }),
-    });
+    const choice = this.#choose(due, running);
     const { start, last = after, lastRetry = afterRetry, hasRoom, hasRetryRoom } = choice;
     this.#last = last;
-    for (const attempt of start) {
-      void this.#run({
-        ...attempt,
-        last: attempt.delivery.next,
-        isMade: false,
-        controller: new AbortController(),
-      });
+    this.#startAll(start);
+    const isFullFresh = due.fresh.length === limit;
+    if (!isFullFresh) {
+      this.#noted.clear(); // the page has all that is due at once
+    } else if (hasRoom) {
+      await this.#lookAtNoted();
     }
     // A full page that leaves requests free contains origins and callers that have their share already. Others may come
     // after it, so the round goes on once through all.
-    const goesOn = hasRoom && due.fresh.length === limit && !isBetween(roundStart, after, last);
+    const goesOn = hasRoom && isFullFresh && !isBetween(roundStart, after, last);
     // If it was woken meanwhile, it begins another round at once.
     this.#roundStart = goesOn && !this.#wanted ? roundStart : undefined;
     // The same for repeated attempts.
@@ -224,9 +246,45 @@ export class PushSender {
     }
   }
 
-  #withoutChanged({ fresh, retries, nextAt }: DueDeliveries): DueDeliveries {
+  #choose({ fresh, retries }: Omit<DueDeliveries, "nextAt">, running: readonly Run[]): DeliveryChoice {
+    const { maxConcurrent, maxConcurrentBytes } = this.#options;
     const isCurrent = (delivery: Delivery) => !this.#changed.some((name) => isOf(delivery, name));
-    return { fresh: fresh.filter(isCurrent), retries: retries.filter(isCurrent), nextAt };
+    return chooseDeliveries(
+      { fresh: fresh.filter(isCurrent), retries: retries.filter(isCurrent) },
+      {
+        running,
+        maxConcurrent,
+        maxConcurrentBytes,
+        maxShare: this.#context.limits.maxShare,
+        shareOf: ({ owner, taskId, config: { id } }) => this.#callers.find({ owner, taskId, id }),
+      },
+    );
+  }
+
+  #startAll(attempts: readonly Attempt[]): void {
+    for (const attempt of attempts) {
+      void this.#run({
+        ...attempt,
+        last: attempt.delivery.next,
+        isMade: false,
+        controller: new AbortController(),
+      });
+    }
+  }
+
+  /** Starts what it can of the tasks with the newest events. One that has a running request stays noted until that has ended. */
+  async #lookAtNoted(): Promise<void> {
+    const running = [...this.#runs.values()]; // before the store is asked, as above
+    const busy = new Set(running.map(({ delivery }) => delivery.taskId));
+    const noted = [...this.#noted.values()].filter(({ taskId }) => !busy.has(taskId)).slice(-maxNotedInALook);
+    const fresh: Delivery[] = [];
+    for (const { owner, taskId } of noted.reverse()) {
+      this.#noted.delete(taskId);
+      fresh.push(...(await this.#context.store.dueDeliveriesOf(owner, taskId, maxNotedDeliveries)));
+    }
+    if (!this.#closed) {
+      this.#startAll(this.#choose({ fresh, retries: [] }, running).start);
+    }
   }
 
   async #run(run: Run): Promise<void> {

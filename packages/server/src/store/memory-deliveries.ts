@@ -17,6 +17,8 @@ export interface MemoryDeliveries {
   /** Makes the deliveries due that waited for an event of the task. */
   wake(task: MemoryTask): void;
   due(query: DueQuery): DueDeliveries;
+  /** Those of a task that are due at once, by number. */
+  dueOf(task: MemoryTask, limit: number): readonly Delivery[];
   move(move: DeliveryMove): void;
 }
 
@@ -66,11 +68,8 @@ export function createMemoryDeliveries(): MemoryDeliveries {
     due({ now, latest, after, afterRetry = { dueAt: 0, number: 0 }, limit }) {
       const due: Delivery[] = [];
       for (const { task, id } of tasks.values()) {
-        const delivery = task.deliveries.get(id);
-        if (delivery?.dueAt === undefined) continue;
-        const { owner, taskId, events } = task;
-        const bytes = events[delivery.next - 1]?.payload.length ?? 0;
-        due.push({ ...delivery, dueAt: delivery.dueAt, owner, taskId, bytes });
+        const delivery = toDelivery(task, task.deliveries.get(id));
+        if (delivery !== undefined) due.push(delivery);
       }
       const fresh = due.filter(({ dueAt }) => dueAt === 0);
       const inTurn = [
@@ -88,6 +87,15 @@ export function createMemoryDeliveries(): MemoryDeliveries {
       };
     },
 
+    dueOf(task, limit) {
+      return [...task.deliveries.values()]
+        .filter(({ dueAt }) => dueAt === 0)
+        .flatMap((delivery) => toDelivery(task, delivery) ?? [])
+        .sort((one, other) => one.number - other.number)
+        .slice(0, limit)
+        .map(copyConfig);
+    },
+
     move({ number, next, attempts, retryAt = 0 }) {
       const place = tasks.get(number);
       const delivery = place?.task.deliveries.get(place.id);
@@ -96,6 +104,16 @@ export function createMemoryDeliveries(): MemoryDeliveries {
       set(place.task, place.id, { ...delivery, next, attempts, dueAt });
     },
   };
+}
+
+/** Undefined when there is no event to deliver. */
+function toDelivery(
+  { owner, taskId, events }: MemoryTask,
+  delivery: MemoryDelivery | undefined,
+): Delivery | undefined {
+  if (delivery?.dueAt === undefined) return undefined;
+  const bytes = events[delivery.next - 1]?.payload.length ?? 0;
+  return { ...delivery, dueAt: delivery.dueAt, owner, taskId, bytes };
 }
 
 function copyConfig(delivery: Delivery): Delivery {

@@ -158,6 +158,11 @@ export function createMemoryTaskStore(): TaskStore {
       return deliveries.due(query);
     },
 
+    async dueDeliveriesOf(owner, taskId, limit) {
+      const task = findTask(owner, taskId);
+      return task === undefined ? [] : deliveries.dueOf(task, limit);
+    },
+
     async moveDelivery(move) {
       assertOpen();
       deliveries.move(move);

@@ -356,6 +356,9 @@ export interface TaskStore {
    */
   dueDeliveries(query: DueQuery): Promise<DueDeliveries>;
 
+  /** Those of one task that are due at once (`dueAt` 0), by number, at most `limit`. */
+  dueDeliveriesOf(owner: Owner, taskId: string, limit: number): Promise<readonly Delivery[]>;
+
   /** Moves a delivery's cursor. Has no effect when the config has been removed or replaced since. */
   moveDelivery(move: DeliveryMove): Promise<void>;
 

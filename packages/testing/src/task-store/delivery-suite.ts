@@ -193,6 +193,31 @@ export function deliverySuite(it: StoreTest): void {
     });
   });
 
+  describe("dueDeliveriesOf", () => {
+    it("gives those of one task that are due at once, by number, at most as many as asked for", async (store) => {
+      const ids = ["c", "a", "b"];
+      await committed(store, { taskId: "task-1", pushConfigs: [createPushConfig("task-1", "z")] });
+      await committed(store, {
+        taskId: "task-2",
+        pushConfigs: ids.map((id) => createPushConfig("task-2", id)),
+      });
+      await committed(store, {
+        taskId: "task-3",
+        owner: bob,
+        pushConfigs: [createPushConfig("task-3", "y")],
+      });
+      const named = async (limit: number) =>
+        (await store.dueDeliveriesOf(alice, "task-2", limit)).map(({ config }) => config.id);
+      expect([await named(10), await named(2)]).toEqual([ids, ids.slice(0, 2)]);
+      const [first, second] = await store.dueDeliveriesOf(alice, "task-2", 10);
+      await store.moveDelivery({ number: first?.number ?? 0, next: 2, attempts: 0, retryAt: undefined });
+      await store.moveDelivery({ number: second?.number ?? 0, next: 1, attempts: 1, retryAt: 100 });
+      expect(await named(10)).toEqual(["b"]);
+      for (const other of ["task-3", "unknown"])
+        expect(await store.dueDeliveriesOf(alice, other, 10)).toEqual([]);
+    });
+  });
+
   describe("dueDeliveries", () => {
     it("gives what was put off, of all owners up to a time, earliest first, at most as many as asked for", async (store) => {
       for (const [taskId, owner, retryAt] of [
