@@ -18,8 +18,7 @@ import { replaceFile } from "../keys/write-file.ts";
 import type { Output } from "../output.ts";
 import { formatDuration } from "../settings/values.ts";
 import { maskSettings } from "../wire-log/masking.ts";
-import { CheckTable } from "./check-table.ts";
-import { createProgress, type Progress } from "./progress.ts";
+import { formatCheckTable } from "./check-table.ts";
 
 /** The options that `conformance` has beside those of every command. */
 export interface ConformanceFlags {
@@ -75,31 +74,26 @@ export async function runConformanceCommand(
     throw error instanceof kit.CannotExamine ? toCliError(error, flags) : error;
   });
   await printHead(output, run, kit.placesInOrder);
-  const columns = kit.placesInOrder.filter((place) =>
-    places === undefined ? place === "card" || run.server.addresses.has(place) : places.includes(place),
-  );
-  const table = new CheckTable(kit.requirementGroups, columns);
   const mask = maskSettings(agentSettings).text;
   const results: Result[] = [];
   const isNewCause = kit.createCauseMemory();
-  const progress = createProgress(context, table, run.total);
+  let failed = 0;
   try {
     for await (const received of run.results()) {
       const result = maskResult(received, mask);
       results.push(result);
-      table.add(result);
-      if (output.format === "json" && output.streaming) await output.document(kit.resultToJson(result));
-      const isTold = result.outcome === "failed" && (isNewCause(result) || output.verbose);
-      await progress.show(
-        result,
-        isTold ? describe(result, kit.weightOfScenario(result.scenario)) : undefined,
-      );
-      if (output.verbose && result.outcome === "failed") {
-        await output.block("Said", kit.formatExchanges(result.exchanges));
+      if (output.streaming) await output.document(kit.resultToJson(result));
+      if (result.outcome === "failed") {
+        failed += 1;
+        if (isNewCause(result) || output.verbose) {
+          await output.field("Failed", describe(result, kit.weightOfScenario(result.scenario)), "red");
+        }
+        if (output.verbose) await output.block("Said", kit.formatExchanges(result.exchanges));
       }
+      await output.progress(`${results.length} of ${run.total} checks, ${failed} failed`);
     }
   } finally {
-    await progress.end();
+    await output.progress(undefined);
   }
   const report = kit.createReport(run, results);
   const verdict = kit.verdictOf(report, strict);
@@ -112,7 +106,11 @@ export async function runConformanceCommand(
   for (const [file, render] of files) {
     if (file !== undefined) await replaceFile(file, render(), io);
   }
-  await printEnd(output, report, verdict, { ...flags, progress });
+  const columns = kit.placesInOrder.filter((place) =>
+    places === undefined ? place === "card" || run.server.addresses.has(place) : places.includes(place),
+  );
+  await output.block("Passed", formatCheckTable(results, kit.requirementGroups, columns).join("\n"));
+  await printEnd(output, report, verdict, flags);
   if (output.format === "json") {
     const { results: all, ...rest } = kit.reportToJson(report, strict);
     await output.document(output.streaming ? { report: rest } : { ...rest, results: all });
@@ -188,17 +186,12 @@ function describeCause({ sentence, places, scenarios, results }: Cause): string 
   return `${results.length} checks over ${[...places].join(", ")} fail like this: ${said} (${named})`;
 }
 
-interface EndOptions extends ConformanceFlags {
-  readonly progress: Progress;
-}
-
 async function printEnd(
   output: Output,
   { tallies, causes, results }: ConformanceReport,
   verdict: "passed" | "failed" | "incomplete",
-  { progress, html, runTimeout }: EndOptions,
+  { html, runTimeout }: ConformanceFlags,
 ): Promise<void> {
-  await progress.summarize();
   for (const cause of causes.filter((each) => each.results.length > 1 && !output.verbose)) {
     await output.field("Same cause", describeCause(cause));
   }
