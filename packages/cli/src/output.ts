@@ -34,7 +34,7 @@ export interface Output {
 }
 
 /** Styles of the command: what is well, what is wrong, what waits for the user, what goes on, and what matters less. */
-export type Style = "green" | "red" | "yellow" | "cyan" | "dim";
+export type Style = "green" | "red" | "yellow" | "cyan" | "bold" | "dim";
 
 /** The output of one run, which remembers what it has said. */
 export interface RunOutput extends Output {

@@ -51,7 +51,7 @@ export async function startChat(context: CommandContext, flags: ChatFlags): Prom
     return await new Conversation(context, agent, lines, createTextView(context), flags).run();
   }
   const columns = (): number => process.stdout.columns || 80;
-  const screen = new Screen(io.stdout, { columns, colours: (io.env["NO_COLOR"] ?? "") === "" });
+  const screen = new Screen(io.stdout, { columns, paint: output.paint });
   using keyboard = new Keyboard({
     stdin: io.stdin,
     terminal: process.stdout,

@@ -1,10 +1,14 @@
+import { styleText } from "node:util";
 import { describe, expect, it } from "vitest";
 import { showOnTerminal } from "../../test-support/terminal-model.ts";
+import type { Output } from "../output.ts";
 import { Screen, toRow, toRows } from "./screen.ts";
 
 /** A screen of 20 columns, and what a terminal makes of it. */
 function openScreen(colours = false) {
   let sent = "";
+  const paint: Output["paint"] = (style, words) =>
+    colours ? styleText(style, words, { validateStream: false }) : words;
   const sink = {
     isTerminal: true,
     write: async (text: string) => {
@@ -12,7 +16,7 @@ function openScreen(colours = false) {
     },
   };
   return {
-    screen: new Screen(sink, { columns: () => 20, colours }),
+    screen: new Screen(sink, { columns: () => 20, paint }),
     shown: () => showOnTerminal(sent, 20),
     sent: () => sent,
   };

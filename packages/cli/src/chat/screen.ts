@@ -1,17 +1,12 @@
-import { styleText } from "node:util";
 import wrapAnsi from "wrap-ansi";
 import type { TextSink } from "../cli-io.ts";
-import { toText } from "../output.ts";
-
-/** How something looks. */
-export type Style = "bold" | "dim" | "red" | "green" | "cyan";
+import { type Output, type Style, toText } from "../output.ts";
 
 /** How the screen looks. */
 export interface ScreenOptions {
   /** Width of the terminal now. */
   readonly columns: () => number;
-  /** Default true; `NO_COLOR` turns them off. */
-  readonly colours?: boolean;
+  readonly paint: Output["paint"];
 }
 
 /**
@@ -22,21 +17,22 @@ export interface ScreenOptions {
 export class Screen {
   readonly #sink: TextSink;
   readonly #columns: () => number;
-  readonly #colours: boolean;
+  readonly #paint: Output["paint"];
   /** The row that text is streamed into, as it stands on the screen. */
   #row = "";
   /** Whether the replaceable line stands below it. */
   #hasBelow = false;
 
-  constructor(sink: TextSink, { columns, colours = true }: ScreenOptions) {
+  constructor(sink: TextSink, { columns, paint }: ScreenOptions) {
     this.#sink = sink;
     this.#columns = columns;
-    this.#colours = colours;
+    this.#paint = paint;
   }
 
   /** Lines of their own. */
   line(text: string, style?: Style): Promise<void> {
-    const rows = toRows(toText(text), this.#columns()).map((row) => `${this.#paint(row.trimEnd(), style)}\n`);
+    const paint = (row: string): string => (style === undefined ? row : this.#paint(style, row));
+    const rows = toRows(toText(text), this.#columns()).map((row) => `${paint(row.trimEnd())}\n`);
     return this.#sink.write(this.#clear() + rows.join(""));
   }
 
@@ -53,7 +49,7 @@ export class Screen {
   below(text: string): Promise<void> {
     const erased = this.#eraseBelow();
     this.#hasBelow = true;
-    const line = this.#paint(toRow(toText(text), this.#columns()), "cyan");
+    const line = this.#paint("cyan", toRow(toText(text), this.#columns()));
     return this.#sink.write(`${erased}${this.#row === "" ? "" : "\n"}${line}`);
   }
 
@@ -75,12 +71,6 @@ export class Screen {
     if (!this.#hasBelow) return "";
     this.#hasBelow = false;
     return this.#row === "" ? `\r${eraseLine}` : `\r${eraseLine}${lineUp}\r${eraseLine}${this.#row}`;
-  }
-
-  #paint(text: string, style: Style | undefined): string {
-    return style !== undefined && this.#colours && text !== ""
-      ? styleText(style, text, { validateStream: false })
-      : text;
   }
 }
 

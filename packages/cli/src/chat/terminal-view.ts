@@ -12,6 +12,7 @@ import { toJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { describeFailure } from "../failures.ts";
 import { toLine, toSentence } from "../output.ts";
+import { progressBar } from "../render/progress-bar.ts";
 import { formatJson } from "../render/task-text.ts";
 import { stateOf } from "../task/following.ts";
 import { describeSchema, questionOf } from "./question.ts";
@@ -169,7 +170,7 @@ export class TerminalView implements ChatView {
       const { progress } = readLifecycleReport(message.metadata);
       const text = partText(message);
       if (typeof progress === "number" && Number.isFinite(progress)) {
-        await this.#screen.below(progressBar(progress, toLine(text)));
+        await this.#screen.below(`${progressBar(progress)} ${toLine(text)}`.trimEnd());
       } else if (text !== "") {
         await this.#screen.line(text, "dim");
       }
@@ -199,19 +200,4 @@ export class TerminalView implements ChatView {
     if (text !== "") await this.#screen.line(text);
     await this.#screen.line(`${isGood ? "✓" : "✗"} ${name}${toLine(why)}`, isGood ? "green" : "red");
   }
-}
-
-const cells = 20;
-
-/**
- * One line that says how far something is.
- *
- * @param fraction from 0 to 1; what lies outside is taken for the nearest of them
- * @param label what is being done
- */
-export function progressBar(fraction: number, label: string): string {
-  const known = Math.min(Math.max(fraction, 0), 1);
-  const done = Math.floor(known * cells);
-  const percent = `${Math.floor(known * 100)}%`.padStart(4);
-  return `${"█".repeat(done)}${"░".repeat(cells - done)} ${percent} ${label}`.trimEnd();
 }

@@ -69,7 +69,7 @@ it("states have colours: what failed, what waits for the user and what goes well
 
 it("a wait shows how far the task is, and leaves nothing behind", async () => {
   const command = startCommand(["send", "wait", "-a", harness.url], { isTerminal: true });
-  await command.waitFor(/working █{8}░{12} 40 % /);
+  await command.waitFor(/working █{8}░{12} {2}40% /);
   released.resolve();
   const { stdout, stderr } = await command.result;
   expect(stripVTControlCharacters(stdout)).toContain("State: completed\n");

@@ -4,6 +4,7 @@ import { type StreamResponse, type Task, TaskState } from "@a2a-connect/proto";
 import { CliError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import type { Output } from "../output.ts";
+import { progressBar } from "../render/progress-bar.ts";
 import type { Settings } from "../settings/resolve.ts";
 import { formatDuration } from "../settings/values.ts";
 import { lookCommand, subscribeCommand, waitCommand } from "./hints.ts";
@@ -30,7 +31,7 @@ interface FollowingOptions {
   readonly onEvent?: (event: StreamResponse) => Promise<void>;
   /** Whether an event is the last one that is wanted. Default: the stream ends by itself. */
   readonly isEnd?: (event: StreamResponse) => Promise<boolean>;
-  /** Whether the task's id goes to stderr when it takes long: see {@link announceLate}. */
+  /** Whether nothing else shows that the command waits: see {@link showWaiting}. */
   readonly announce?: boolean;
 }
 
@@ -44,12 +45,10 @@ export async function followToEnd(
   stream: TaskStream,
   { taskId, onEvent = async () => {}, isEnd = async () => false, announce = false }: FollowingOptions = {},
 ): Promise<"ended" | "detached"> {
-  using announcement = announce ? announceLate(context.output, stream) : undefined;
   using _waiting = announce ? showWaiting(context.output, stream) : undefined;
   try {
     for await (const event of stream) {
       await onEvent(event);
-      await announcement?.look();
       if (await isEnd(event)) break;
     }
     return "ended";
@@ -119,24 +118,39 @@ export function stateOf({ status }: Pick<Task, "status">): TaskState {
 /** How often the line is drawn that shows a wait at a terminal. */
 const drawEveryMs = 120;
 
+/** What is over by then needs no announcement: its result is as good. */
+const announceAfterMs = 1_000;
+
 const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
-/** Shows at a terminal that the command waits, for how long, and how far the agent says it is. */
-function showWaiting({ progress: draw, paint }: Output, stream: TaskStream): Disposable {
+/**
+ * Shows at a terminal that the command waits, for how long, and how far the agent says it is. As soon as that takes longer than a
+ * second, it tells stderr, there or not, which task is being waited for: nothing else shows its id before the end, and when this
+ * process dies, the task can be found again.
+ */
+function showWaiting({ note, progress: draw, paint }: Output, stream: TaskStream): Disposable {
   const began = performance.now();
   let drawn = 0;
-  const timer = setInterval(() => {
-    drawn += 1;
+  let isAnnounced = false;
+  const show = async (): Promise<void> => {
+    const waitedMs = performance.now() - began;
     const { task } = stream;
-    const { progress } = readLifecycleReport(task?.status?.message?.metadata);
     const state = task === undefined ? "sending" : formatTaskState(stateOf(task));
+    if (task !== undefined && !isAnnounced && waitedMs >= announceAfterMs) {
+      isAnnounced = true;
+      await note(`task ${task.id} is ${state}; Ctrl-C detaches, and the task goes on`);
+    }
+    const { progress } = readLifecycleReport(task?.status?.message?.metadata);
     const words = [
-      paint("cyan", frames[drawn % frames.length] ?? ""),
+      paint("cyan", frames[drawn++ % frames.length] ?? ""),
       state,
-      ...(typeof progress === "number" ? [formatBar(progress)] : []),
-      paint("dim", `${Math.round((performance.now() - began) / 1_000)} s`),
+      ...(typeof progress === "number" ? [progressBar(progress)] : []),
+      paint("dim", `${Math.round(waitedMs / 1_000)} s`),
     ];
-    draw(words.join(" ")).catch(() => {}); // stderr is gone
+    await draw(words.join(" "));
+  };
+  const timer = setInterval(() => {
+    show().catch(() => {}); // stderr is gone
   }, drawEveryMs);
   return {
     [Symbol.dispose]() {
@@ -144,37 +158,4 @@ function showWaiting({ progress: draw, paint }: Output, stream: TaskStream): Dis
       draw(undefined).catch(() => {});
     },
   };
-}
-
-/** `████░░░░░░ 40 %`. Agents write the number, so it may be any. */
-function formatBar(progress: number): string {
-  const share = Math.min(1, Math.max(0, progress));
-  const full = Math.round(share * 20);
-  return `${"█".repeat(full)}${"░".repeat(20 - full)} ${Math.round(share * 100)} %`;
-}
-
-/** What is over by then needs no announcement: its result is as good. */
-const delayMs = 1_000;
-
-/**
- * Tells stderr which task is being waited for, as soon as that takes longer than a second: nothing else shows its id
- * before the end, and when this process dies, the task can be found again. To be called again after each event,
- * because the first one names the task.
- */
-function announceLate(output: Output, stream: TaskStream): Disposable & { look(): Promise<void> } {
-  let isDue = false;
-  let isMade = false;
-  const look = async (): Promise<void> => {
-    const { task } = stream;
-    if (!isDue || isMade || task === undefined) return;
-    isMade = true;
-    await output.note(
-      `task ${task.id} is ${formatTaskState(stateOf(task))}; Ctrl-C detaches, and the task goes on`,
-    );
-  };
-  const timer = setTimeout(() => {
-    isDue = true;
-    look().catch(() => {}); // stderr is gone
-  }, delayMs);
-  return { look, [Symbol.dispose]: () => clearTimeout(timer) };
 }
