@@ -20,7 +20,7 @@ export interface PushContext extends Pick<EngineContext, "store" | "clock" | "lo
 /** How long to wait after the store has failed. */
 const storeRetryMs = 1_000;
 
-/** How many tasks with a new event are remembered. */
+/** How many tasks with an event that no look has considered are remembered. */
 const maxNoted = 1_024;
 
 /** How many of them are looked at after a page, */
@@ -68,7 +68,7 @@ export class PushSender {
   /** Whether another round follows: what was considered early in this one may have room now. */
   #retryRoundWanted = false;
   /**
-   * Tasks with a new event, the newest last. Where more deliveries are due than a page has, theirs do not wait for a round
+   * Tasks with an event that no look has considered, the newest last. Where more deliveries are due than a page has, theirs do not wait for a round
    * through all: one caller may have thousands whose webhooks hang.
    */
   readonly #noted = new Map<string, TaskRef>();
@@ -114,7 +114,7 @@ export class PushSender {
   /**
    * Looks for due deliveries. Call it at the start, too, for those of an earlier process.
    *
-   * @param task what has a new event, if that is why
+   * @param task what has an event that no look has considered, if that is why
    */
   wake(task?: TaskRef): void {
     if (task !== undefined) this.#note(task);
@@ -297,7 +297,7 @@ export class PushSender {
     }
     this.#runs.delete(number);
     this.#settle();
-    this.wake();
+    this.wake(outcome.kind === "taken" ? run.delivery : undefined); // its next event may be due already
   }
 
   async #post(run: Run): Promise<PostOutcome> {
