@@ -1,4 +1,6 @@
-import { readFileSync } from "node:fs";
+import { createReadStream, readFileSync } from "node:fs";
+import { addAbortSignal, type Readable } from "node:stream";
+import { CliError } from "./cli-error.ts";
 
 /** Why a file cannot be read or written, for people. */
 interface FileError {
@@ -35,22 +37,34 @@ export function describeFileError(error: unknown, use: "read" | "written"): File
 }
 
 /**
- * All bytes of a stream, unless there are too many.
+ * All bytes of a file or of a stream such as the standard input, unless there are too many.
  *
- * @throws what `tooLong` makes, as soon as there are more than `maxBytes`
+ * @param source the path of a file, or the stream
+ * @param refuse makes the error from the rest of a sentence about the source, such as `has more than 10 bytes`
+ * @param signal ends the wait for a user who types, or for a pipe that stays open
+ * @throws what `refuse` makes; the signal's reason
  */
-export async function readBounded(
-  stream: AsyncIterable<Uint8Array | string>,
+export async function readInput(
+  source: string | Readable,
   maxBytes: number,
-  tooLong: () => Error,
+  refuse: (problem: string, hint?: string, cause?: unknown) => CliError,
+  signal: AbortSignal = new AbortController().signal,
 ): Promise<Buffer> {
+  const stream = typeof source === "string" ? createReadStream(source) : source;
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of stream) {
-    const bytes = Buffer.from(chunk);
-    size += bytes.byteLength;
-    if (size > maxBytes) throw tooLong();
-    chunks.push(bytes);
+  try {
+    for await (const chunk of addAbortSignal(signal, stream)) {
+      const bytes = Buffer.from(chunk);
+      size += bytes.byteLength;
+      if (size > maxBytes) throw refuse(`has more than the ${maxBytes} bytes that it may have`);
+      chunks.push(bytes);
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof CliError) throw error;
+    const { problem, hint } = describeFileError(error, "read");
+    throw refuse(problem, hint, error);
   }
   return Buffer.concat(chunks);
 }

@@ -1,13 +1,11 @@
-import { createReadStream } from "node:fs";
 import { resolve } from "node:path";
-import { addAbortSignal } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { fileUrl, json, text } from "@a2a-connect/core";
 import type { Part } from "@a2a-connect/proto";
 import type { JsonValue } from "@bufbuild/protobuf";
-import { CliError, usageError } from "./cli-error.ts";
+import { type CliError, usageError } from "./cli-error.ts";
 import type { CliIo } from "./cli-io.ts";
-import { describeFileError, readBounded } from "./files.ts";
+import { describeFileError, readInput } from "./files.ts";
 import { defined } from "./json.ts";
 import { type PartSource, readsStdin } from "./message-parts-flags.ts";
 
@@ -77,15 +75,13 @@ async function readJson(
   { cwd, stdin }: Pick<CliIo, "cwd" | "stdin">,
   signal: AbortSignal,
 ): Promise<JsonValue> {
-  const name = readsStdin(source) ? "the standard input" : `--data ${source.value}`;
-  const content = readsStdin(source) ? stdin : createReadStream(toPath(source.value, cwd));
-  const tooLong = (): CliError =>
-    usageError(`${name} cannot be read: it is larger than ${maxDataBytes} bytes`);
-  const bytes = await readBounded(addAbortSignal(signal, content), maxDataBytes, tooLong).catch(
-    (error: unknown) => {
-      signal.throwIfAborted();
-      throw error instanceof CliError ? error : unreadable(name, error);
-    },
+  const isStdin = readsStdin(source);
+  const name = isStdin ? "the standard input" : `--data ${source.value}`;
+  const bytes = await readInput(
+    isStdin ? stdin : toPath(source.value, cwd),
+    maxDataBytes,
+    (problem, hint, cause) => usageError(`${name} ${problem}`, hint, cause),
+    signal,
   );
   try {
     return JSON.parse(bytes.toString("utf8")) as JsonValue; // that is what it parses to

@@ -1,11 +1,11 @@
 import type { Stats } from "node:fs";
-import { open, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
-import { describeFileError, readBounded } from "../files.ts";
+import { readInput } from "../files.ts";
 import { type AgentEntry, findAgent, knownAgentsHint } from "../settings/book.ts";
 
 /** What `--agent-card` means: an address, a file, or an agent of `a2a.config.yaml` (a2a-cli §10.1). */
@@ -116,20 +116,11 @@ export const maxCardBytes: number = 1024 * 1024;
  * @throws CliError CARD_NOT_FOUND, CARD_INVALID
  */
 export async function readCardFile(path: string, name: string = path): Promise<string> {
-  const tooLong = (): CliError =>
-    new CliError(
-      "A2ACLI_ERR_CARD_INVALID",
-      `${name} has more than the ${maxCardBytes} bytes that a card may have`,
-    );
-  try {
-    await using file = await open(path);
-    const content = file.createReadStream({ autoClose: false }); // a pipe does not say its size before
-    return requireText(await readBounded(content, maxCardBytes, tooLong), name);
-  } catch (error) {
-    if (error instanceof CliError) throw error;
-    const { problem, hint } = describeFileError(error, "read");
-    throw new CliError("A2ACLI_ERR_CARD_NOT_FOUND", `${name} ${problem}`, { hint, cause: error });
-  }
+  const bytes = await readInput(path, maxCardBytes, (problem, hint, cause) => {
+    const code = cause === undefined ? "A2ACLI_ERR_CARD_INVALID" : "A2ACLI_ERR_CARD_NOT_FOUND";
+    return new CliError(code, `${name} ${problem}`, { hint, cause });
+  });
+  return requireText(bytes, name);
 }
 
 /**

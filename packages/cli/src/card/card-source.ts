@@ -1,4 +1,3 @@
-import { addAbortSignal } from "node:stream";
 import { escapeInvisible } from "@a2a-connect/core/internal";
 import { CardTextError, canonicalCard, canonicalSignedCard } from "@a2a-connect/signing";
 import type { AgentSettings } from "../agent/agent-settings.ts";
@@ -6,7 +5,7 @@ import { maxCardBytes, requireText } from "../agent/reference.ts";
 import { CliError } from "../cli-error.ts";
 import type { TextSink } from "../cli-io.ts";
 import type { CommandContext } from "../context.ts";
-import { readBounded } from "../files.ts";
+import { readInput } from "../files.ts";
 import { withoutOlderMembers } from "./older-card.ts";
 
 /**
@@ -83,9 +82,8 @@ export async function readCardSource(
 
 /** The text of a card that is piped in. @throws CliError CARD_INVALID */
 export async function readStandardInput({ io, signal }: CommandContext): Promise<string> {
-  const bytes = await readBounded(addAbortSignal(signal, io.stdin), maxCardBytes, () => {
-    const problem = `the standard input is longer than a card may be (${maxCardBytes} bytes)`;
-    return new CliError("A2ACLI_ERR_CARD_INVALID", problem);
-  });
+  const refuse = (problem: string, hint?: string, cause?: unknown): CliError =>
+    new CliError("A2ACLI_ERR_CARD_INVALID", `the standard input ${problem}`, { hint, cause });
+  const bytes = await readInput(io.stdin, maxCardBytes, refuse, signal);
   return requireText(bytes, "the standard input");
 }

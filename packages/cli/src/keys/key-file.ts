@@ -1,9 +1,8 @@
-import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { readVerificationKeys, SigningError, type VerificationKey } from "@a2a-connect/signing";
-import { CliError, usageError } from "../cli-error.ts";
+import { type CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
-import { describeFileError, readBounded } from "../files.ts";
+import { readInput } from "../files.ts";
 import { isObject, type LooseObject, parseJson } from "../json.ts";
 import { isInlineKey } from "../settings/values.ts";
 
@@ -27,30 +26,22 @@ const maxKeyBytes = 256 * 1024;
  */
 export async function readKeyFile(reference: string, io: Pick<CliIo, "cwd" | "stdin">): Promise<KeyFile> {
   const name = nameKey(reference);
-  const text = isInlineKey(reference)
-    ? reference
-    : await (reference === "-" ? readPiped(name, io) : readNamed(name, io));
+  const text = isInlineKey(reference) ? reference : await readText(reference, name, io);
   return { name, text, entries: readEntries(text) };
 }
 
-async function readNamed(file: string, { cwd }: Pick<CliIo, "cwd">): Promise<string> {
-  const path = resolve(cwd, file);
-  try {
-    const { size } = await stat(path);
-    if (size <= maxKeyBytes) return await readFile(path, "utf8");
-    throw unusable(file, `has ${size} bytes, and a key file may have at most ${maxKeyBytes}`);
-  } catch (error) {
-    if (error instanceof CliError) throw error;
-    const { problem, hint } = describeFileError(error, "read");
-    throw unusable(file, problem, hint, error);
-  }
-}
-
-async function readPiped(name: string, { stdin }: Pick<CliIo, "stdin">): Promise<string> {
-  const bytes = await readBounded(stdin, maxKeyBytes, () =>
-    unusable(name, `has more than the ${maxKeyBytes} bytes that a key file may have`),
+async function readText(
+  reference: string,
+  name: string,
+  { cwd, stdin }: Pick<CliIo, "cwd" | "stdin">,
+): Promise<string> {
+  const isPiped = reference === "-";
+  const bytes = await readInput(
+    isPiped ? stdin : resolve(cwd, reference),
+    maxKeyBytes,
+    (problem, hint, cause) => unusable(name, problem, hint, cause),
   );
-  if (bytes.byteLength > 0) return bytes.toString("utf8");
+  if (!isPiped || bytes.byteLength > 0) return bytes.toString("utf8");
   const hint = "pipe one key into the command, and name - once";
   throw unusable(name, "has no key: it is empty, or was read already", hint);
 }
