@@ -13,7 +13,7 @@ import {
 } from "./agent-connection.ts";
 import { type CredentialPlan, planCredentials } from "./call-credentials.ts";
 import type { HeldCredential } from "./permits.ts";
-import { readFileCard } from "./receive-card.ts";
+import { readWithWarnings } from "./receive-card.ts";
 import { findCardTrust, requireTrusted } from "./trust.ts";
 
 /**
@@ -40,7 +40,8 @@ export async function openAgent(
     interceptors: [calls.interceptor, ...(options.interceptors ?? [])],
   };
   try {
-    const card = target.kind === "url" ? target.url : await readFileCard(target, output);
+    const card =
+      target.kind === "url" ? target.url : await readWithWarnings(target.text, target.path, output);
     const trust = await findCardTrust(settings, io);
     const given =
       target.kind === "file" && typeof card === "object" ? { card, text: target.text } : undefined;

@@ -71,6 +71,21 @@ export function createCardResolver(reference: AgentReference, options: ConnectOp
     : new GivenCard(reference, options);
 }
 
+/**
+ * The JSON of an agent's card, and where it came from: found as a resolver finds it, but neither read nor judged.
+ *
+ * @throws CardNotFoundError, UnreachableError; CardInvalidError for what is no text or too large; the signal's reason
+ */
+export async function findCardText(
+  reference: string,
+  options: ConnectOptions,
+  signal: AbortSignal,
+): Promise<FoundText> {
+  return await new FetchingResolver(findCardUrls(reference), options).findText(signal);
+}
+
+type FoundText = Pick<ResolvedCard, "text"> & { readonly url: string };
+
 async function readGivenCard(card: AgentCard | JsonObject): Promise<ResolvedCard> {
   if (!isMessage(card, AgentCardSchema)) {
     const given = JSON.stringify(card);
@@ -178,6 +193,12 @@ class FetchingResolver implements CardResolver {
 
   refresh(signal?: AbortSignal): Promise<ResolvedCard> {
     return this.#requests.join((shared) => this.#renew(shared), signal);
+  }
+
+  async findText(signal: AbortSignal): Promise<FoundText> {
+    const { answer } = await this.#searchInTime(signal);
+    assert(answer.kind === "text", "only a card that is kept can be unchanged");
+    return { text: answer.text, url: answer.url.href };
   }
 
   /** Verifies the cached card. When it is refused, the agent is asked whether it has a newer one. */
