@@ -13,6 +13,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import {
   CliError,
   type CliErrorCode,
+  codeOf,
   describeCauses,
   type Failure,
   type FailureSituation,
@@ -165,19 +166,12 @@ const networkCodes =
   /^(?:E(?:CONN(?:REFUSED|RESET|ABORTED)|HOSTUNREACH|NETUNREACH|NOTFOUND|AI_AGAIN|TIMEDOUT|PIPE)|UND_ERR_|ERR_(?:TLS|SSL)|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/;
 
 function isNetworkFailure(error: unknown): boolean {
-  return hasCode(error, networkCodes);
+  return networkCodes.test(codeOf(error) ?? "");
 }
 
 /** A server that wants TLS closes a connection that carries plain HTTP. */
 function mayWantTls({ url, cause }: CardNotFoundError): boolean {
-  return url.startsWith("http:") && hasCode(cause, /^(?:ECONNRESET|UND_ERR_SOCKET)$/);
-}
-
-function hasCode(error: unknown, codes: RegExp): boolean {
-  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
-    if ("code" in cause && typeof cause.code === "string" && codes.test(cause.code)) return true;
-  }
-  return false;
+  return url.startsWith("http:") && /^(?:ECONNRESET|UND_ERR_SOCKET)$/.test(codeOf(cause) ?? "");
 }
 
 /** The client's limit for getting a card has passed. */

@@ -44,6 +44,15 @@ export function describeCauses(error: unknown): string {
   return error.cause instanceof Error ? `${error.message}: ${describeCauses(error.cause)}` : error.message;
 }
 
+/** The system's code for a failure. Errors of `fetch` are wrapped, and of several addresses there is a list. */
+export function codeOf(error: unknown, depth = 0): string | undefined {
+  if (typeof error === "string") return error; // what a TLS socket has as its authorizationError
+  if (!(error instanceof Error) || depth > 5) return undefined;
+  const own = "code" in error && typeof error.code === "string" ? error.code : undefined;
+  const inner = error instanceof AggregateError ? error.errors[0] : error.cause;
+  return codeOf(inner, depth + 1) ?? (own === "ABORT_ERR" ? undefined : own);
+}
+
 /** What is printed about an error, and the exit code (a2a-cli Appendix B and D). */
 export interface Failure {
   /** `A2ACLI_ERR_…`, or the A2A name of what the agent answered. */

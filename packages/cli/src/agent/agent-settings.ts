@@ -8,13 +8,13 @@ import { parseBinding } from "../settings/values.ts";
 /** Settings for one agent, with what `a2a.config.yaml` says about it. */
 export interface AgentSettings extends Settings {
   /** The only binding to be used. */
-  readonly pinBinding: string | undefined;
+  readonly pinBinding?: string | undefined;
   /** Range of the card's own version. */
-  readonly cardVersion: string | undefined;
-  /** How the card may have been signed, beside the specification's way. */
-  readonly cardProfiles: readonly LegacyProfile[];
+  readonly cardVersion?: string | undefined;
+  /** How the card may have been signed, beside the specification's way. Default: in none other. */
+  readonly cardProfiles?: readonly LegacyProfile[];
   /** Gets tokens where no credential is given. */
-  readonly client: ClientEntry | undefined;
+  readonly client?: ClientEntry | undefined;
 }
 
 /** What holds for one agent, and where each option of it is said. */
@@ -31,18 +31,7 @@ export function resolveAgent(
   { settings, origins }: Pick<ResolvedSettings, "settings" | "origins">,
   entry: AgentEntry | undefined,
 ): ResolvedAgent {
-  if (entry === undefined) {
-    return {
-      settings: {
-        ...settings,
-        pinBinding: undefined,
-        cardVersion: undefined,
-        cardProfiles: [],
-        client: undefined,
-      },
-      origins,
-    };
-  }
+  if (entry === undefined) return { settings, origins };
   const { binding, protocolVersion, cardKey, bearer, apiKey, client, headers } = entry;
   const said = new Map(origins);
   const say = (flag: SettingFlag, member: string, value: RawValue | undefined): void => {

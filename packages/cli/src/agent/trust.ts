@@ -55,7 +55,8 @@ export async function trustKeys(
   ]);
   const keys = await readGivenKeys(references, io);
   return {
-    verify: (text) => verifyCard(text, { trustPolicy: { keys: keys.forCard(text), profiles } }),
+    verify: (text) =>
+      verifyCard(text, { trustPolicy: { keys: keys.forCard(text), profiles: profiles ?? [] } }),
   };
 }
 

@@ -5,10 +5,11 @@ import { formatMessage, isLoopbackHost } from "@a2a-connect/core/internal";
 import { connectAgent, nodePlatform } from "@a2a-connect/node/client";
 import { A2AService, type AgentCard, AgentCardSchema, type AgentInterface } from "@a2a-connect/proto";
 import { type Client, Code, ConnectError } from "@connectrpc/connect";
+import { codeOf } from "../cli-error.ts";
 import { readObject } from "../json.ts";
 import { cardPath } from "./card-location.ts";
 import { type Finding, type FindingId, find } from "./findings.ts";
-import { type AskOptions, ask, codeOf, findFailure } from "./network.ts";
+import { type AskOptions, ask, findFailure } from "./network.ts";
 
 /** What interfaces are tried with. */
 export interface TryOptions extends AskOptions {

@@ -4,6 +4,7 @@ import { connect, isIP } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { chunksOf, isLoopbackHost, untilAborted } from "@a2a-connect/core/internal";
 import { createGuardedFetch } from "@a2a-connect/node";
+import { codeOf } from "../cli-error.ts";
 import { type Finding, type FindingId, find } from "./findings.ts";
 
 /** How servers are asked. */
@@ -101,15 +102,6 @@ const idsByCode: Readonly<Record<string, FindingId>> = {
   ERR_SSL_PACKET_LENGTH_TOO_LONG: "tls.none",
   HPE_INVALID_CONSTANT: "network.no-http",
 };
-
-/** The system's code for a failure. Errors of `fetch` are wrapped, and of several addresses there is a list. */
-export function codeOf(error: unknown, depth = 0): string | undefined {
-  if (typeof error === "string") return error; // what a TLS socket has as its authorizationError
-  if (!(error instanceof Error) || depth > 5) return undefined;
-  const own = "code" in error && typeof error.code === "string" ? error.code : undefined;
-  const inner = error instanceof AggregateError ? error.errors[0] : error.cause;
-  return codeOf(inner, depth + 1) ?? (own === "ABORT_ERR" ? undefined : own);
-}
 
 function isTimeout(error: unknown): boolean {
   return error instanceof Error && (error.name === "TimeoutError" || isTimeout(error.cause));
