@@ -1,13 +1,11 @@
-import { open } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { parse } from "yaml";
-import { CliError, usageError } from "../cli-error.ts";
+import { usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
+import { readInput } from "../files.ts";
 import { agentNames } from "../settings/book.ts";
 import { findConfigFile, parseConfig } from "../settings/config-file.ts";
-
-/** Agents of one run. */
-export const maxTargets = 10_000;
 
 /** Longest list that is read, in bytes. */
 const maxListBytes = 4 * 1024 * 1024;
@@ -31,9 +29,6 @@ export async function readTargets(
       "Give URLs or a file that lists them, or name agents in a2a.config.yaml.",
     );
   }
-  if (targets.length > maxTargets) {
-    throw usageError(`${targets.length} agents are too many: at most ${maxTargets}`);
-  }
   return targets;
 }
 
@@ -41,25 +36,15 @@ export async function readTargets(
 async function expand(target: string, io: Pick<CliIo, "cwd">): Promise<readonly string[]> {
   if (/^[a-z]+:\/\//i.test(target)) return [target];
   const path = resolve(io.cwd, target);
-  const isJson = target.endsWith(".json");
-  const text = await readIfFile(path);
-  if (text === undefined && /\.(txt|ya?ml)$/i.test(target)) {
+  if (!(await stat(path).catch(() => undefined))?.isFile()) {
+    if (!/\.(txt|ya?ml)$/i.test(target)) return [target]; // a host, or a name
     throw usageError(`there is no file ${path}`, "Give the path of a list, or an agent's URL.");
   }
-  return text === undefined || (isJson && !/^\s*\[/.test(text)) ? [target] : await readList(path, text, io);
-}
-
-async function readIfFile(path: string): Promise<string | undefined> {
-  try {
-    await using file = await open(path);
-    const stat = await file.stat();
-    if (!stat.isFile()) return undefined;
-    if (stat.size > maxListBytes) throw usageError(`${path} is too long to be a list of agents`);
-    return await file.readFile("utf8");
-  } catch (error) {
-    if (error instanceof CliError) throw error;
-    return undefined; // a host, then
-  }
+  const bytes = await readInput(path, maxListBytes, (problem, hint, cause) =>
+    usageError(`${path} ${problem}`, hint, cause),
+  );
+  const text = bytes.toString("utf8");
+  return target.endsWith(".json") && !/^\s*\[/.test(text) ? [target] : await readList(path, text, io);
 }
 
 async function readList(path: string, text: string, io: Pick<CliIo, "cwd">): Promise<readonly string[]> {
@@ -69,7 +54,7 @@ async function readList(path: string, text: string, io: Pick<CliIo, "cwd">): Pro
   const names = Object.keys(parseConfig(path, text).config.agents ?? {});
   const nearest = await findConfigFile(io.cwd);
   if (nearest?.path !== path) {
-    // Names are looked up in the nearest file, where they may mean others, or nobody.
+    // Names are looked up in the nearest file, where they may mean other agents, or none.
     const hint = "Go to its directory and run a2a smoke there.";
     throw usageError(`${path} is not the a2a.config.yaml that applies in this directory`, hint);
   }
