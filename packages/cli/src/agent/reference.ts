@@ -3,6 +3,7 @@ import { stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { isLoopbackHost } from "@a2a-connect/core/internal";
 import { CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import { readInput } from "../files.ts";
@@ -58,9 +59,8 @@ export async function nameHint(text: string | undefined, io: CliIo): Promise<str
 
 function withScheme(address: string): string {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(address)) return address;
-  const isHere = /^(?:localhost|[^/:]*\.localhost|127(?:\.\d+){3}|\[::1\]|0\.0\.0\.0)(?=[:/]|$)/i.test(
-    address,
-  );
+  const { hostname } = URL.parse(`http://${address}`) ?? { hostname: "" };
+  const isHere = isLoopbackHost(hostname) || hostname === "0.0.0.0";
   return `${isHere ? "http" : "https"}://${address}`;
 }
 
