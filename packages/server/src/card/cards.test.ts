@@ -126,7 +126,7 @@ describe("a card that is updated", () => {
       expected.length === 0
         ? []
         : [
-            `the card's ${expected.join(" and ")} changed, and its version is still 1.0.0: whoever keeps it by version does not notice`,
+            `the card's ${expected.join(" and ")} changed, and its version is still 1.0.0: callers that keep it by version do not notice`,
           ],
     );
   });

@@ -99,6 +99,8 @@ export class Cards implements AgentCards {
   #own: PublicCard;
   /** Raised by every change. */
   #revision = 0;
+  /** What every call asks for. */
+  #declared: { readonly revision: number; readonly capabilities: AgentCapabilities } | undefined;
   /** Undefined: cards are not signed. Other keys have another. */
   #signer: SigningQueue | undefined;
   #rotation: Promise<void> = Promise.resolve();
@@ -116,7 +118,11 @@ export class Cards implements AgentCards {
 
   /** What the card declares. Whether something is on does not change while the server runs; the extensions may. */
   get capabilities(): AgentCapabilities {
-    return this.card.capabilities ?? create(AgentCapabilitiesSchema);
+    const revision = this.#revision;
+    if (this.#declared?.revision !== revision) {
+      this.#declared = { revision, capabilities: this.card.capabilities ?? create(AgentCapabilitiesSchema) };
+    }
+    return this.#declared.capabilities;
   }
 
   /** Whether anonymous callers may have the extended card. */
@@ -147,7 +153,7 @@ export class Cards implements AgentCards {
     if (changes.length > 0) {
       log({
         level: "warn",
-        message: `the card's ${changes.join(" and ")} changed, and its version is still ${after.version}: whoever keeps it by version does not notice`,
+        message: `the card's ${changes.join(" and ")} changed, and its version is still ${after.version}: callers that keep it by version do not notice`,
       });
     }
     this.#agent = next;

@@ -130,7 +130,7 @@ function unusable(name: string, error: unknown): Error {
   const why =
     error instanceof SigningError
       ? `${error.message}; ${error.hint}`
-      : `whoever signs with it failed: ${error instanceof Error ? error.message : String(error)}`;
+      : `its signing function failed: ${error instanceof Error ? error.message : String(error)}`;
   return new Error(`cards cannot be signed with the key ${name}: ${why}`, { cause: error });
 }
 

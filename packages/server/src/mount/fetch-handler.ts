@@ -2,6 +2,7 @@ import type { HttpBody, HttpRequest, HttpResponse } from "@a2a-connect/bindings"
 import type { Holding, MountPoint } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { plainError } from "../plain-routes.ts";
+import { createUnreadAnswers } from "../unread-answers.ts";
 import {
   comesFromThisMachine,
   createMount,
@@ -10,7 +11,6 @@ import {
   type MountOptions,
   targetBelow,
 } from "./mount.ts";
-import { createUnreadAnswers } from "./unread-answers.ts";
 
 export type { Mountable, MountOptions } from "./mount.ts";
 
