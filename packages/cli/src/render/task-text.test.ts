@@ -12,7 +12,7 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
 import { createOutput, type Output } from "../output.ts";
-import { renderArtifact, renderEvent, renderMessage, renderTask } from "./task-text.ts";
+import { progressBar, renderArtifact, renderEvent, renderMessage, renderTask } from "./task-text.ts";
 
 async function rendered(
   render: (output: Output) => Promise<void>,
@@ -161,4 +161,17 @@ one
   it("is nothing in json, where the protocol's own JSON is the output", async () => {
     expect(await rendered((output) => renderTask(output, task), { format: "json" })).toBe("");
   });
+});
+
+describe("a progress bar", () => {
+  for (const [fraction, bar] of [
+    [0, "░░░░░░░░░░░░░░░░░░░░   0%"],
+    [0.5, "██████████░░░░░░░░░░  50%"],
+    [0.999, "███████████████████░  99%"],
+    [1, "████████████████████ 100%"],
+    [7, "████████████████████ 100%"],
+    [-1, "░░░░░░░░░░░░░░░░░░░░   0%"],
+  ] as const) {
+    it(`shows ${fraction}`, () => expect(progressBar(fraction)).toBe(bar));
+  }
 });

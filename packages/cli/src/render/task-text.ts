@@ -233,3 +233,12 @@ export async function renderPart(
 export function formatJson(value: JsonValue): string {
   return JSON.stringify(value, undefined, 2);
 }
+
+const barCells = 20;
+
+/** `████░░░░░░  40%`. @param fraction from 0 to 1; what lies outside, since agents write it, is taken for the nearest of them */
+export function progressBar(fraction: number): string {
+  const known = Math.min(Math.max(fraction, 0), 1);
+  const done = Math.floor(known * barCells);
+  return `${"█".repeat(done)}${"░".repeat(barCells - done)} ${`${Math.floor(known * 100)}%`.padStart(4)}`;
+}

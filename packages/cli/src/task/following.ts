@@ -4,7 +4,7 @@ import { type StreamResponse, type Task, TaskState } from "@a2a-connect/proto";
 import { CliError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import type { Output } from "../output.ts";
-import { progressBar } from "../render/progress-bar.ts";
+import { progressBar } from "../render/task-text.ts";
 import type { Settings } from "../settings/resolve.ts";
 import { formatDuration } from "../settings/values.ts";
 import { lookCommand, subscribeCommand, waitCommand } from "./hints.ts";
