@@ -105,7 +105,7 @@ export async function serveExchange(
   const account = budget.accountOf(connection, () => socket?.remoteAddress);
   const patience: Patience = {
     stalledTimeoutMs: context.stalledReaderTimeoutMs,
-    hold: (bytes, stop) => buffers.hold(account.caller, bytes, stop),
+    countWaiting: (bytes, stop) => buffers.count(account.caller, bytes, stop),
   };
   const body = new RequestBody(source, {
     declaredLength,
@@ -126,8 +126,8 @@ export async function serveExchange(
   if (typeof url === "number") {
     await sendResponse(plainError(url), "GET", sink, patience);
   } else {
-    const held = context.unread.open(account.caller.address);
-    const request = new NodeRequest(context, incoming, { url, body, call, held, account });
+    const unread = context.unread.open(account.caller.address);
+    const request = new NodeRequest(context, incoming, { url, body, call, unread, account });
     context.inFlight.add(call);
     try {
       const turn = context.starts.turn(account);
@@ -135,7 +135,7 @@ export async function serveExchange(
       if (turn === undefined || !sink.gone) await answer(context, request, sink, patience, cut);
     } finally {
       context.inFlight.delete(call);
-      held.end();
+      unread.end();
     }
   }
   body.discard();

@@ -80,7 +80,8 @@ export interface RequestParts {
   readonly url: string;
   readonly body: HttpBody;
   readonly call: CallSignal;
-  readonly held: Holding;
+  /** What its answer keeps in memory until the caller has read it. */
+  readonly unread: Holding;
   readonly account: ConnectionAccount;
 }
 
@@ -96,7 +97,7 @@ export class NodeRequest implements HttpRequest {
   readonly #fields: IncomingHttpHeaders;
   readonly #rawFields: readonly string[];
   readonly #call: CallSignal;
-  readonly #held: Holding;
+  readonly #unread: Holding;
   readonly #account: ConnectionAccount;
   readonly #socket: Connection | undefined;
   /** Null: no code has read it yet. */
@@ -118,7 +119,7 @@ export class NodeRequest implements HttpRequest {
     this.#fields = fields;
     this.#rawFields = rawFields;
     this.#call = parts.call;
-    this.#held = parts.held;
+    this.#unread = parts.unread;
     this.#account = parts.account;
     this.#socket = socket;
   }
@@ -161,7 +162,7 @@ export class NodeRequest implements HttpRequest {
   }
 
   countUnread(bytes: number): void {
-    this.#held.add(bytes);
+    this.#unread.add(bytes);
   }
 
   answerTurn(): Promise<void> | undefined {

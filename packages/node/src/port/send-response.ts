@@ -45,7 +45,7 @@ export interface Patience {
    * @param cut breaks the response off when there are too many
    * @returns call it when they do not wait any more
    */
-  hold(bytes: number, cut: () => void): () => void;
+  countWaiting(bytes: number, cut: () => void): () => void;
 }
 
 /** A body of up to this size is one write. A longer one goes out in several, so that a stalled reader is detected. */
@@ -194,7 +194,7 @@ function happened(event: "drain" | "finish", sink: ResponseSink, patience: Patie
     settle();
   };
   writable.on(event, settle).on("close", settle);
-  const free = patience.hold(writable.writableLength, cut);
+  const free = patience.countWaiting(writable.writableLength, cut);
   return promise;
 }
 

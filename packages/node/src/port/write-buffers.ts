@@ -32,7 +32,7 @@ export class WriteBuffers {
    * @param length bytes that wait
    * @returns call it, once, when they were taken, or the answer was cut off
    */
-  hold(caller: object, length: number, cut: () => void): () => void {
+  count(caller: object, length: number, cut: () => void): () => void {
     const bytes = length * memoryPerByte;
     const buffers = this.#callers.get(caller) ?? new CallerBuffers();
     this.#callers.set(caller, buffers);

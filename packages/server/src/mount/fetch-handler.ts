@@ -78,11 +78,11 @@ class FetchCall implements HttpRequest {
   readonly body: HttpBody;
   readonly signal: AbortSignal;
   readonly #calls: Mount["calls"];
-  readonly #held: Holding;
+  readonly #unread: Holding;
   readonly #controller = new AbortController();
   readonly #runtime: AbortSignal;
 
-  constructor(mount: Mount, request: Request, remoteAddress: string | undefined, held: Holding) {
+  constructor(mount: Mount, request: Request, remoteAddress: string | undefined, unread: Holding) {
     const { path = "" } = mount;
     const { origin, hostname, pathname, search } = new URL(request.url);
     this.url = origin + targetBelow(path, pathname + search);
@@ -99,7 +99,7 @@ class FetchCall implements HttpRequest {
     this.callerNetwork = remoteAddress && networkOf(remoteAddress);
     this.body = { [Symbol.asyncIterator]: () => readBody(request) };
     this.signal = this.#controller.signal;
-    this.#held = held;
+    this.#unread = unread;
     this.#calls = mount.calls;
     this.#calls.add(this);
     this.#runtime = request.signal;
@@ -112,7 +112,7 @@ class FetchCall implements HttpRequest {
   }
 
   countUnread(bytes: number): void {
-    this.#held.add(bytes);
+    this.#unread.add(bytes);
   }
 
   abort(reason: Error): void {
@@ -121,7 +121,7 @@ class FetchCall implements HttpRequest {
 
   /** The answer is complete, or never will be. */
   end(): void {
-    this.#held.end();
+    this.#unread.end();
     this.#calls.delete(this);
     this.#runtime.removeEventListener("abort", this.#leave);
   }
