@@ -31,7 +31,7 @@ export interface BodyRefusal {
 export async function readBody(
   request: HttpRequest,
   limits: BodyLimits,
-  caller: Caller = request,
+  caller: Abortable = request,
 ): Promise<Uint8Array | BodyRefusal> {
   const { maxBodyBytes, compressions } = limits;
   const coding = request.header.get("content-encoding")?.trim().toLowerCase() ?? "identity";
@@ -123,7 +123,7 @@ export function malformedRequest(problem: string): ConnectError {
   return invalidParams({ field: "", description: `the request ${problem}` });
 }
 
-/** Up to here a body, as it came and decompressed, waits for no other: hundreds of them are parsed in the time of one slice. */
+/** A body up to this size, as it came and decompressed, does not wait for others: hundreds of them are parsed in the time of one slice. */
 const shortBodyBytes = 4 * 1024;
 
 /** Up to here a body is decompressed without waiting for large ones. */
@@ -139,7 +139,7 @@ const alwaysUnpackedBytes = 4 * 1024 * 1024;
 const maxUnpacking = 4;
 
 /** Aborts when the caller no longer waits for the answer. */
-export type Caller = Pick<HttpRequest, "signal">;
+export type Abortable = Pick<HttpRequest, "signal">;
 
 export type UnpackLimits = Pick<BindingSettings, "maxBodyBytes" | "maxCompressionRatio">;
 
@@ -153,7 +153,7 @@ export type UnpackLimits = Pick<BindingSettings, "maxBodyBytes" | "maxCompressio
  */
 export function unpackBody(
   body: HttpBody,
-  caller: Caller,
+  caller: Abortable,
   bytes: Uint8Array,
   compression: Compression | undefined,
   limits: UnpackLimits,
@@ -166,7 +166,7 @@ export function unpackBody(
 
 async function unpackCompressed(
   body: HttpBody,
-  caller: Caller,
+  caller: Abortable,
   bytes: Uint8Array,
   compression: Compression,
   { maxBodyBytes, maxCompressionRatio }: UnpackLimits,
@@ -190,13 +190,13 @@ async function unpackCompressed(
 }
 
 /** Thousands of bodies of some KiB are as many values as a large one, and may be there at the same moment. */
-function unlessShort(body: HttpBody, caller: Caller, bytes: Uint8Array): Uint8Array | Promise<Uint8Array> {
+function unlessShort(body: HttpBody, caller: Abortable, bytes: Uint8Array): Uint8Array | Promise<Uint8Array> {
   return bytes.byteLength <= shortBodyBytes ? bytes : awaitTurn(body, caller, bytes, bytes.byteLength);
 }
 
 async function awaitTurn(
   body: HttpBody,
-  caller: Caller,
+  caller: Abortable,
   bytes: Uint8Array,
   length: number,
 ): Promise<Uint8Array> {

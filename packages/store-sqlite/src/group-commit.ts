@@ -24,7 +24,7 @@ interface Write<T> {
    */
   readonly write: () => T;
   /** Called once with the result when that is durable, before anything else can read it. */
-  readonly committed?: (result: T) => void;
+  readonly afterCommit?: (result: T) => void;
 }
 
 interface PendingWrite {
@@ -45,7 +45,7 @@ const maxGroupBytes = 1024 * 1024;
  * same pages again and again, so a longer log saves work. The pieces of a large value are all new, and moving 2 MiB of
  * them takes 7 ms.
  */
-const pagesBeforeMove = { small: 2048, large: 512 };
+const pagesBeforeCheckpoint = { small: 2048, large: 512 };
 
 /** Size from which a write counts as large, in bytes. */
 const largeWriteBytes = 256 * 1024;
@@ -58,9 +58,9 @@ const largeWriteBytes = 256 * 1024;
 export function createGroupCommit(database: DatabaseSync, assertInPlace: () => void): GroupCommit {
   const begin = database.prepare("begin immediate");
   const commit = database.prepare("commit");
-  const moveAfter = (pages: number): void => database.exec(`pragma wal_autocheckpoint = ${pages}`);
-  let pagesNow = pagesBeforeMove.small;
-  moveAfter(pagesNow);
+  const checkpointAfter = (pages: number): void => database.exec(`pragma wal_autocheckpoint = ${pages}`);
+  let pagesNow = pagesBeforeCheckpoint.small;
+  checkpointAfter(pagesNow);
   const waiting: PendingWrite[] = [];
   let scheduled = false;
   let open = true;
@@ -78,9 +78,10 @@ export function createGroupCommit(database: DatabaseSync, assertInPlace: () => v
     setImmediate(flush);
   }
 
-  function chooseMove(group: readonly PendingWrite[]): void {
-    const pages = pagesBeforeMove[group.some(({ bytes }) => bytes >= largeWriteBytes) ? "large" : "small"];
-    if (pages !== pagesNow) moveAfter(pages);
+  function setCheckpoint(group: readonly PendingWrite[]): void {
+    const pages =
+      pagesBeforeCheckpoint[group.some(({ bytes }) => bytes >= largeWriteBytes) ? "large" : "small"];
+    if (pages !== pagesNow) checkpointAfter(pages);
     pagesNow = pages;
   }
 
@@ -90,7 +91,7 @@ export function createGroupCommit(database: DatabaseSync, assertInPlace: () => v
       const results: unknown[] = [];
       try {
         assertInPlace();
-        chooseMove(group);
+        setCheckpoint(group);
         begin.run();
         for (const { write } of group) results.push(write());
         commit.run();
@@ -117,11 +118,11 @@ export function createGroupCommit(database: DatabaseSync, assertInPlace: () => v
   }
 
   return {
-    run<T>({ bytes = 0, write, committed }: Write<T>): Promise<T> {
+    run<T>({ bytes = 0, write, afterCommit }: Write<T>): Promise<T> {
       if (!open) return Promise.reject(storeClosed());
       return new Promise<T>((resolve, reject) => {
         const settle = (result: T): void => {
-          committed?.(result);
+          afterCommit?.(result);
           resolve(result);
         };
         // `settle` gets the result of `write`. The list of pending writes cannot express the type of each result.

@@ -96,7 +96,7 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
     const { result, lost } = await writes.run({
       bytes,
       write: () => writer.commit(commit, written),
-      committed: ({ move }) => move && totals.move(move),
+      afterCommit: ({ move }) => move && totals.move(move),
     });
     removeLost(lost);
     return result;
@@ -308,7 +308,7 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
       const { more } = await writes.run({
         bytes: expiry.limit * bytesPerExpiredRow,
         write: () => expireRows(expiry),
-        committed: ({ tasks }) => {
+        afterCommit: ({ tasks }) => {
           for (const from of tasks) totals.move({ from, to: undefined });
         },
       });

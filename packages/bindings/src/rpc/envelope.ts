@@ -1,7 +1,7 @@
 import { bodyTooLarge } from "@a2a-connect/core/internal";
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { type Compression, compressedFlag, encodeEnvelope } from "@connectrpc/connect/protocol";
-import { type Caller, collectBytes, malformedRequest, type UnpackLimits, unpackBody } from "../body.ts";
+import { type Abortable, collectBytes, malformedRequest, type UnpackLimits, unpackBody } from "../body.ts";
 import type { HttpBody } from "../http.ts";
 import { gzip, streamedCoding } from "../large-answer.ts";
 import type { Codec } from "./protocol.ts";
@@ -100,7 +100,7 @@ export async function compressEnvelope(envelope: Uint8Array, compression: Compre
  */
 export async function readEnvelope(
   body: HttpBody,
-  caller: Caller,
+  caller: Abortable,
   compression: Compression | null,
   limits: UnpackLimits,
 ): Promise<Uint8Array> {

@@ -24,7 +24,7 @@ class CallerConnections {
     for (const { _handle } of this.sockets) _handle?.readStop();
   }
 
-  /** One of those that wait goes on or begins: what it has brought already arrives with it. */
+  /** One of the connections that wait goes on or begins. What it has brought arrives with that, and counts in this turn. */
   nextTurn(): void {
     this.arrived = 0;
     this.#read();
@@ -57,9 +57,9 @@ function startReading({ _handle }: ReadSocket): void {
  * requests that wait in all connections, before anything else has its turn: thousands of connections may have sent
  * thousands of requests each, or bodies in frames or chunks of one byte.
  *
- * When half of what may arrive in a turn has come from one caller, its connections are not read until the next turn; when all
- * of it has, no connection is, and after that those first that brought nothing. What its parser has got is read to its end: 16 KiB of HTTP/1.1 (`readInSlices` of `pipeline.ts`),
- * a packet of HTTP/2, 64 KiB at most.
+ * When one caller has brought half of what may arrive in a turn, its connections are not read until the next turn. When all of it
+ * has come, no connection is read, and in the next turn only those that brought nothing. A parser always reads what it has got to the
+ * end: 16 KiB of HTTP/1.1 (`readInSlices` of `pipeline.ts`), a packet of HTTP/2, 64 KiB at most.
  */
 export class Arrivals {
   readonly #maxInATurn: number;

@@ -34,7 +34,7 @@ export class Turns {
   #bytes = 0;
   #begun = 0;
 
-  /** @param maxBytes what has begun has no more of them together, or is one piece of work */
+  /** @param maxBytes the work that has begun has no more bytes together; a single piece may have more */
   constructor(maxBytes: number) {
     this.maxBytes = maxBytes;
   }

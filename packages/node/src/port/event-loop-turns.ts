@@ -8,8 +8,8 @@ const longTurnMs = 10;
  * and the making of answers. Hundreds of connections may bring thousands of requests at the same moment, and one of them in one packet; with all begun at once no
  * other caller would have a turn. Callers take turns, and so do the connections of one caller.
  *
- * Two bounds are needed: HTTP/2 makes a body and its listeners for a request before the port counts its bytes and lets it
- * begin, and the port's bound is over all connections. The bound of HTTP/1.1 (`maxAtATime` of `Pipeline`) is another one, of those that run.
+ * A connection of HTTP/2 has a bound of its own, because a request gets its body and listeners before the port's bound, which is
+ * over all connections, lets it begin. The bound of HTTP/1.1 (`maxAtATime` of `Pipeline`) is another one, of those that run.
  */
 export class EventLoopTurns {
   readonly #maxInATurn: number;
@@ -56,7 +56,7 @@ export class EventLoopTurns {
     if (begin === undefined) return;
     this.#count();
     begin();
-    // A tick that a microtask asks for comes after all microtasks, so after what the request does at once.
+    // `nextTick` in a microtask comes after all microtasks: the next one begins when this one has done what it does at once.
     queueMicrotask(() => process.nextTick(() => this.#beginNext()));
   }
 

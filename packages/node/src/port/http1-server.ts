@@ -99,13 +99,13 @@ export function createHttp1Server(
         return Promise.resolve();
       });
       pipelines.set(socket, pipeline);
-      // In this order: Node's listeners, which make requests of what is read; ours in place of the one that reads; and then the
-      // pipeline's, which must be called after both. Three may pause the connection: Node for a body, `readInSlices` for the
-      // turns of others, the pipeline for requests that wait. Node resumes it in any case; the other two then pause it again.
+      // In this order. Node's listeners make requests of what is read; `readInSlices` puts its own in place of the one that reads;
+      // the pipeline's must be called after both. Each may pause the connection: Node for a body, `readInSlices` for the turns of
+      // others, the pipeline for requests that wait. Node resumes it without asking, and then the other two pause it again.
       for (const listener of own) listener.call(server, socket);
       const { caller } = context.bodies.accountOf(socket, () => socket.remoteAddress);
       readInSlices(socket, (readOn) => context.arrivals.mustWait(caller, readOn));
-      pipeline.begin();
+      pipeline.watchSocket();
     },
   };
 }

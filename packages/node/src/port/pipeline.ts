@@ -76,10 +76,10 @@ export class Pipeline {
   }
 
   /** Call it when Node has taken the connection: what it listens to comes first. */
-  begin(): void {
+  watchSocket(): void {
     const socket = this.#socket;
-    // Node reads on when the body of a request was read, or an answer was written. Then a packet of requests would come for each
-    // answer, and as fast as a caller sends them they would all be in memory.
+    // Node reads on when the body of a request was read, or an answer was written. Each answer would then let in a packet of further
+    // requests, and in the end all that the caller sends would be in memory.
     socket.on("resume", () => {
       if (this.#waiting.length > 0) socket.pause();
     });

@@ -66,7 +66,7 @@ export class LiveTask {
   #task: Task | undefined;
   /** The copy of it that callers have, as long as one of them does. */
   #seen: WeakRef<SeenTask> | undefined;
-  /** Of what came with messages, is no part of them, and is kept in the log: for a queued one in memory, too. */
+  /** Of what came beside messages, such as the metadata of requests: the log keeps it, and of a queued message memory does, too. */
   #detailBytes = 0;
   /** The generation under whose condition a message was queued: until the task goes on, no other message gets it. */
   #matched: number | undefined;

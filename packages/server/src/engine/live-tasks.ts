@@ -23,7 +23,7 @@ type Loaded = Pick<KeptTask, "live" | "active">;
 export class LiveTasks {
   readonly #context: EngineContext;
   readonly #active: SharedBudget;
-  readonly #holdings = new Map<string, KeptTask>();
+  readonly #kept = new Map<string, KeptTask>();
   readonly #loading = new Map<string, Promise<Loaded | undefined>>();
   #onRoom: () => void = () => {};
   #onLost: (live: LiveTask) => void = () => {};
@@ -42,10 +42,10 @@ export class LiveTasks {
    */
   async acquire(owner: Owner, taskId: string, caller?: Reader): Promise<LiveTask | undefined> {
     for (;;) {
-      const holding = this.#holdings.get(taskId);
-      if (holding !== undefined && isSameOwner(holding.live.owner, owner)) {
-        holding.holders++;
-        return holding.live;
+      const kept = this.#kept.get(taskId);
+      if (kept !== undefined && isSameOwner(kept.live.owner, owner)) {
+        kept.holders++;
+        return kept.live;
       }
       // A task of another owner costs the same read as one that does not exist: their times tell nothing apart.
       if (!(await this.#loadOnce(owner, taskId, caller))) {
@@ -56,7 +56,7 @@ export class LiveTasks {
 
   /** The owner's task if it has a holder; not held for the caller. */
   peek(owner: Owner, taskId: string): LiveTask | undefined {
-    const live = this.#holdings.get(taskId)?.live;
+    const live = this.#kept.get(taskId)?.live;
     return live !== undefined && isSameOwner(live.owner, owner) ? live : undefined;
   }
 
@@ -82,22 +82,22 @@ export class LiveTasks {
 
   /** A held task grows by a message. @throws ConnectError CAPACITY when there is no room for it */
   grow(live: LiveTask, bytes: number): void {
-    this.#holdings.get(live.name.taskId)?.active.add(bytes);
+    this.#kept.get(live.name.taskId)?.active.add(bytes);
   }
 
   /** Adds a holder of a task that is already held. */
   retain(live: LiveTask): void {
-    const holding = this.#holdings.get(live.name.taskId);
-    if (holding?.live === live) {
-      holding.holders++;
+    const kept = this.#kept.get(live.name.taskId);
+    if (kept?.live === live) {
+      kept.holders++;
     }
   }
 
   release(live: LiveTask): void {
     const { taskId } = live.name;
-    const holding = this.#holdings.get(taskId);
-    if (holding?.live === live && --holding.holders === 0) {
-      this.#drop(holding);
+    const kept = this.#kept.get(taskId);
+    if (kept?.live === live && --kept.holders === 0) {
+      this.#drop(kept);
     }
   }
 
@@ -106,17 +106,17 @@ export class LiveTasks {
    * has such a call
    */
   onDrop(live: LiveTask, drop: () => void): boolean {
-    const holding = this.#holdings.get(live.name.taskId);
-    if (holding?.live !== live || holding.onDrop !== undefined) {
+    const kept = this.#kept.get(live.name.taskId);
+    if (kept?.live !== live || kept.onDrop !== undefined) {
       return false;
     }
-    holding.onDrop = drop;
+    kept.onDrop = drop;
     return true;
   }
 
   /** Drops the tasks that ended before a time, because the store has removed them: their readers get an error. */
   forget(endedBefore: number): void {
-    for (const { live } of this.#holdings.values()) {
+    for (const { live } of this.#kept.values()) {
       if (live.endedAt !== undefined && live.endedAt < endedBefore) {
         live.forget();
       }
@@ -124,24 +124,24 @@ export class LiveTasks {
   }
 
   #hold(live: LiveTask, active: Holding, holders: number): void {
-    const holding: KeptTask = { live, active, holders };
-    this.#holdings.set(live.name.taskId, holding);
+    const kept: KeptTask = { live, active, holders };
+    this.#kept.set(live.name.taskId, kept);
     // A task that could not be written is read anew when it is next needed.
     const drop = () => {
-      this.#drop(holding);
+      this.#drop(kept);
       this.#onLost(live);
     };
     live.lost.addEventListener("abort", drop, { once: true });
   }
 
-  #drop(holding: KeptTask): void {
-    const { live, active } = holding;
+  #drop(kept: KeptTask): void {
+    const { live, active } = kept;
     const { taskId } = live.name;
     live.readers.dispose();
     active.end();
-    if (this.#holdings.get(taskId) === holding) {
-      this.#holdings.delete(taskId);
-      holding.onDrop?.();
+    if (this.#kept.get(taskId) === kept) {
+      this.#kept.delete(taskId);
+      kept.onDrop?.();
       this.#onRoom();
     }
   }
@@ -153,7 +153,7 @@ export class LiveTasks {
       this.#loading.get(key) ?? this.#load(owner, taskId, caller).finally(() => this.#loading.delete(key));
     this.#loading.set(key, loading);
     const loaded = await loading;
-    if (loaded !== undefined && !this.#holdings.has(taskId)) {
+    if (loaded !== undefined && !this.#kept.has(taskId)) {
       this.#hold(loaded.live, loaded.active, 0);
     }
     return loaded !== undefined;

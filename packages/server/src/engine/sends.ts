@@ -66,9 +66,9 @@ interface FirstMessage {
   readonly message: Message;
   readonly input: SendInput;
   /** What the message takes of the bytes of tasks at work. */
-  readonly active: Holding;
-  /** Whether the task exists, and `active` is its own. */
-  isTaken?: true;
+  readonly memory: Holding;
+  /** The task exists, and `memory` is its own. */
+  isCreated?: true;
 }
 
 /** Takes messages: each starts a task, or continues the one that it names. */
@@ -111,10 +111,11 @@ export class Sends {
   #take(input: SendInput): Promise<Sent> {
     const isNew = input.message.taskId === "";
     const isPlain = isNew && input.lastEventId === undefined && !isLarge(input.message);
-    return isPlain ? this.#begin(input) : this.#takeSlowly(input);
+    return isPlain ? this.#begin(input) : this.#takeOther(input);
   }
 
-  async #takeSlowly(input: SendInput): Promise<Sent> {
+  /** A message that is large, names a task, or resumes a stream. */
+  async #takeOther(input: SendInput): Promise<Sent> {
     const { key, lastEventId } = input;
     if (lastEventId !== undefined && (key === undefined || lastEventId > 0)) {
       throw invalidParams({
@@ -176,21 +177,21 @@ export class Sends {
     assertSkill(input, selection);
     assertInputModes(message, selection.inputModes);
     const name = { taskId: randomId(), contextId: message.contextId || randomId() };
-    const active = this.#active.open(share);
-    const first: FirstMessage = { owner, name, agent, message: { ...message, ...name }, input, active };
-    active.add(weighMessage(message) + weighDetails(detailsOf(input)));
+    const memory = this.#active.open(share);
+    const first: FirstMessage = { owner, name, agent, message: { ...message, ...name }, input, memory };
+    memory.add(weighMessage(message) + weighDetails(detailsOf(input)));
     try {
       return isDurable(selection)
         ? await this.#beginDurable(first, selection)
         : await this.#beginTurn(first, selection);
     } finally {
-      if (!first.isTaken) active.end(); // there is no task that it belongs to
+      if (!first.isCreated) memory.end();
     }
   }
 
   /** The task of a first message. */
   #createTask(first: FirstMessage, selection: SkillSelection): LiveTask {
-    const { owner, name, agent, message, input, active } = first;
+    const { owner, name, agent, message, input, memory } = first;
     const metadata = skillMetadata(selection.skill);
     const task = create(TaskSchema, {
       id: name.taskId,
@@ -200,8 +201,8 @@ export class Sends {
       ...(metadata === undefined ? {} : { metadata }),
     });
     const live = LiveTask.create(this.#context, agent, owner, taskEvent(task), input);
-    this.#tasks.adopt(live, active);
-    first.isTaken = true;
+    this.#tasks.adopt(live, memory);
+    first.isCreated = true;
     if (runsAgain(selection) && hasDetails(input)) {
       live.note({ type: "call", ...detailsOf(input) });
     }
@@ -228,7 +229,7 @@ export class Sends {
     return this.#held.handle(this.#held.created(live, input), 0, undefined);
   }
 
-  /** A turn becomes a task when it says something that is none of a direct Message. */
+  /** The task is created when the code yields something that is not a direct Message, or nothing for a while. */
   async #beginTurn(first: FirstMessage, selection: TurnSelection): Promise<Sent> {
     const { input, message } = first;
     const execution: TurnExecution = new TurnExecution(this.#context, {

@@ -59,7 +59,7 @@ export class TurnExecution implements Execution {
   #forgetTask: () => void = () => {};
   readonly #unused = new UnusedResults();
   #mistake: AgentMistake | undefined;
-  /** Its code ran to its end, and not because it was told to stop: it has never read its signal. */
+  /** Its code has returned without ever reading its signal: it did not return because it was told to stop. */
   #ranToEnd = false;
   /**
    * Whether the turn has yielded its last event. Set together with that event: the next turn may begin right after it.
@@ -204,7 +204,7 @@ export class TurnExecution implements Execution {
     this.#first.resolve(live);
   }
 
-  /** Most turns are over before code reads the signal. */
+  /** Most turns are over before they need a timer. */
   #startTimers(): void {
     if (this.#isDone) {
       return;

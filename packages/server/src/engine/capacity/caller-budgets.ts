@@ -5,7 +5,7 @@ import type { EngineLimits } from "../engine-context.ts";
 /** When a caller may try again. */
 const retryAfterSeconds = "1";
 
-/** What a task may take without being counted: as many as there are places take little. */
+/** What a task may take without being counted. Even where each place has such a task, all of them take little. */
 const smallBytes = 16 * 1024;
 
 type Limits = Pick<EngineLimits, "maxActiveBytes" | "maxFollowers" | "maxShare">;

@@ -182,7 +182,7 @@ export class Scheduler {
     });
   }
 
-  /** A place has become free. Several may run then: what a caller may have grows with what is free, by more than one place. */
+  /** A place has become free. More than one task may then begin, since a share grows with the number of free places, and may grow by several. */
   #runWaiting(): void {
     while (this.#all.waiting > 0 && this.#all.hasFree) {
       const next = this.#findNext();
