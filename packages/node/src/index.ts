@@ -9,7 +9,7 @@ export {
 export { toFetchHandler } from "@a2a-connect/server/mount";
 export { createSqliteTaskStore } from "@a2a-connect/store-sqlite";
 export { parseAuthFlag } from "./auth-flag.ts";
-export { connectAgent } from "./connect-agent.ts";
+export { connectAgent } from "./connect-when-called.ts";
 export type { AddressGuardOptions } from "./network/address-guard.ts";
 export { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions } from "./network/guarded-fetch.ts";
 export { type NodeHandler, type NodeHandlerOptions, toNodeHandler } from "./node-handler.ts";

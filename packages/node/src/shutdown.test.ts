@@ -5,7 +5,7 @@ import { TaskState } from "@a2a-connect/proto";
 import { say } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { connectAgent } from "./connect-agent.ts";
+import { connectAgent } from "./connect-when-called.ts";
 
 const program = `
   const { listen } = await import(${JSON.stringify(import.meta.resolve("./port/listen.ts"))});

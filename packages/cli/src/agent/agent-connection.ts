@@ -7,7 +7,7 @@ import type { Output } from "../output.ts";
 import type { ResolvedSettings } from "../settings/resolve.ts";
 import { WireLog } from "../wire-log/wire-log.ts";
 import type { AgentSettings } from "./agent-settings.ts";
-import { type CallHeaders, createCallHeaders } from "./call-credentials.ts";
+import { type CallHeaders, createCallHeaders } from "./credential-places.ts";
 import { type CredentialPermits, type LocatedAgent, locateAgent, type Provenance } from "./permits.ts";
 import { nameHint, readCardFile, resolveCardReference } from "./reference.ts";
 

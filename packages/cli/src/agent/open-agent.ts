@@ -11,7 +11,7 @@ import {
   prepareConnection,
   withNameHint,
 } from "./agent-connection.ts";
-import { type CredentialPlan, planCredentials } from "./call-credentials.ts";
+import { type CredentialPlan, planCredentials } from "./credential-places.ts";
 import type { HeldCredential } from "./permits.ts";
 import { readWithWarnings } from "./receive-card.ts";
 import { findCardTrust, requireTrusted } from "./trust.ts";

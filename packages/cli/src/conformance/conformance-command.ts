@@ -9,7 +9,7 @@ import type {
   Tally,
   Weight,
 } from "@a2a-connect/conformance";
-import { findCallHeaders } from "../agent/call-credentials.ts";
+import { findCallHeaders } from "../agent/credential-places.ts";
 import { resolveCardReference } from "../agent/reference.ts";
 import { CliError, usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";

@@ -1,5 +1,5 @@
 import { nodePlatform } from "@a2a-connect/node/client";
-import { findCallHeaders } from "../agent/call-credentials.ts";
+import { findCallHeaders } from "../agent/credential-places.ts";
 import { type CardReference, readCardFile, resolveCardReference } from "../agent/reference.ts";
 import { findCardTrust, verifyByOwnOrigin } from "../agent/trust.ts";
 import { CliError, usageError } from "../cli-error.ts";

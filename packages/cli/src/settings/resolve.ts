@@ -85,7 +85,7 @@ export function resolveSettings(
 ): ResolvedSettings {
   const files = readSettingsFiles(io, typeof flags.config === "string" ? flags.config : undefined);
   const origins = new Map<SettingFlag, SettingOrigin>(
-    settingOptions.map((option) => [option.flag, findOrigin(option, flags[option.flag], io, files)]),
+    settingOptions.map((option) => [option.flag, chooseValue(option, flags[option.flag], io, files)]),
   );
   for (const origin of origins.values()) checkValue(origin);
   return {
@@ -101,7 +101,7 @@ export function resolveSettings(
   };
 }
 
-function findOrigin(
+function chooseValue(
   option: SettingOption,
   flag: RawValue | undefined,
   { env }: Pick<CliIo, "env">,

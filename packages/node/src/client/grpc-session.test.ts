@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { createGate } from "../../test-support/handlers.ts";
 import { frameTypes, type Http2Frame, parseFrames } from "../../test-support/http2-frames.ts";
 import { serve } from "../serve.ts";
-import { connectAgent } from "./connect-agent.ts";
+import { connectAgent } from "./connect-from-node.ts";
 
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const noError = 0;

@@ -52,7 +52,7 @@ export {
 export { visibleText } from "@a2a-connect/core/internal";
 export { cardDigest } from "@a2a-connect/signing/canonical";
 export { type AskTerminalOptions, askTerminal } from "./ask-terminal.ts";
-export { connectAgent, type NodeConnectOptions } from "./connect-agent.ts";
+export { connectAgent, type NodeConnectOptions } from "./connect-from-node.ts";
 export { createFileCardMemory } from "./file-card-memory.ts";
 export { mediaTypeOf } from "./media-type-of.ts";
 export { type NodePlatformOptions, nodePlatform } from "./node-platform.ts";

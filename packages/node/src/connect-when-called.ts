@@ -1,6 +1,6 @@
 import type { AgentClient } from "@a2a-connect/client";
 import type { AgentCard } from "@a2a-connect/proto";
-import type { NodeConnectOptions } from "./client/connect-agent.ts";
+import type { NodeConnectOptions } from "./client/connect-from-node.ts";
 
 /**
  * `connectAgent` of `@a2a-connect/node/client`. The client is loaded when this is first called, because a server needs none of
@@ -14,6 +14,6 @@ export async function connectAgent(
   reference: string | URL | AgentCard,
   options?: NodeConnectOptions,
 ): Promise<AgentClient> {
-  const client = await import("./client/connect-agent.ts");
+  const client = await import("./client/connect-from-node.ts");
   return client.connectAgent(reference, options);
 }
