@@ -5,7 +5,6 @@
  */
 export type { CardTextFault } from "./canonical/read-card-text.ts";
 export { findKeyTimeFault, ownIdOf } from "./keys/key.ts";
-export { assertKeySetUrl } from "./keys/key-set-url.ts";
 export type {
   GenerateKeyOptions,
   PublicKeyOptions,
@@ -15,7 +14,8 @@ export type {
   SignatureAlgorithm,
   SigningKey,
   SigningKeyPair,
-} from "./keys/key-types.ts";
+} from "./keys/key-options.ts";
+export { assertKeySetUrl } from "./keys/key-set-url.ts";
 export {
   type LegacyProfile,
   legacyProfiles,
@@ -25,16 +25,13 @@ export {
 } from "./profiles/profile-card.ts";
 export { findLegacyWarnings, signOlderCard } from "./sign/sign-card.ts";
 export type { CardSignerOptions, SignatureOptions, SignCardOptions } from "./sign/sign-options.ts";
-export { cardMemoryKey, createTrim } from "./trust/card-memory.ts";
+export type { CardMemoryLimits } from "./trust/card-memory.ts";
+export { cardMemoryKey } from "./trust/card-memory.ts";
+export { createTrim } from "./trust/create-card-memory.ts";
 export { addressesOf, readOutline } from "./trust/outline.ts";
 export type { Scheme } from "./trust/scheme.ts";
 export type { CardToTrust } from "./trust/trust-cards.ts";
-export type {
-  CardMemoryLimits,
-  JkuPolicy,
-  MinimumSecurity,
-  TrustCardsOptions,
-} from "./trust/trust-policy.ts";
+export type { JkuPolicy, MinimumSecurity, TrustCardsOptions } from "./trust/trust-policy.ts";
 export type { CardAlarm, CardFault, SignatureCheck, SignatureFault } from "./verify/verdict.ts";
 export { quote, quoteList } from "./verify/verdict.ts";
 export type { CardVerifier } from "./verify/verify-card.ts";

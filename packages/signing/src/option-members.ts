@@ -3,16 +3,11 @@ import type {
   GenerateKeyOptions,
   PublicKeyOptions,
   ReadVerificationKeysOptions,
-} from "./keys/key-types.ts";
-import { SigningError } from "./keys/key-types.ts";
+} from "./keys/key-options.ts";
+import { SigningError } from "./keys/key-options.ts";
 import type { CardSignerOptions, SignatureOptions, SignCardOptions } from "./sign/sign-options.ts";
-import type {
-  CardMemoryLimits,
-  JkuPolicy,
-  MinimumSecurity,
-  TrustCardsOptions,
-  TrustPolicy,
-} from "./trust/trust-policy.ts";
+import type { CardMemoryLimits } from "./trust/card-memory.ts";
+import type { JkuPolicy, MinimumSecurity, TrustCardsOptions, TrustPolicy } from "./trust/trust-policy.ts";
 import type { VerificationContext, VerifyCardOptions } from "./verify/verify-options.ts";
 
 type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text;
@@ -24,9 +19,10 @@ function membersOf<T>() {
   ): ReadonlySet<string> => new Set(text.split(" "));
 }
 
+/** By what each object is called. */
 type MemberTable = Readonly<Record<string, ReadonlySet<string>>>;
 
-/** By what each object is called. Of a member that stands in several, the first one is told. */
+/** Of a member that stands in several, the first one is told. */
 const trustMembers: MemberTable = {
   trustPolicy: membersOf<TrustPolicy>()(
     "keys jku algorithms revoked profiles allowUncovered minSigners signers minimumSecurity memory newKeyDelayMs onDowngrade onPinChanged",
@@ -44,6 +40,7 @@ const trustMembers: MemberTable = {
   "the limits of a card memory": membersOf<CardMemoryLimits>()("maxCards maxLength"),
 };
 
+/** The same of those who sign or make keys. */
 const signingMembers: MemberTable = {
   "the options of createCardSigner": membersOf<CardSignerOptions>()("key kid alg publicKey"),
   "the options of signCard": membersOf<
@@ -62,18 +59,15 @@ const signingMembers: MemberTable = {
  * Refuses members that would not be read: one that is misspelled, or stands in the wrong place, would protect nothing, and its
  * author would not notice. Members that are undefined say nothing.
  *
- * @param kind a name of the table
- * @throws TypeError that names the member, and where it belongs
+ * @param kind a name of one of the tables
+ * @throws TypeError that names the member, and where it belongs; for those who sign or make keys SigningError
  */
 export function checkMembers(kind: string, value: object): void {
-  const problem = findProblem(trustMembers, kind, value);
-  if (problem !== undefined) throw new TypeError(problem);
-}
-
-/** The same for those who sign or make keys. @throws SigningError */
-export function checkSigningMembers(kind: string, value: object): void {
-  const problem = findProblem(signingMembers, kind, value);
-  if (problem !== undefined) throw new SigningError(problem, "take it out, or put it where it belongs");
+  const isSigning = Object.hasOwn(signingMembers, kind);
+  const problem = findProblem(isSigning ? signingMembers : trustMembers, kind, value);
+  if (problem === undefined) return;
+  if (isSigning) throw new SigningError(problem, "take it out, or put it where it belongs");
+  throw new TypeError(problem);
 }
 
 function findProblem(table: MemberTable, kind: string, value: unknown): string | undefined {

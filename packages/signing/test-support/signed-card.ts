@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { base64url, exportJWK, FlattenedSign, generateKeyPair, type JWK } from "jose";
-import type { SignatureAlgorithm, VerificationKey } from "../src/keys/key-types.ts";
+import type { SignatureAlgorithm, VerificationKey } from "../src/keys/key-options.ts";
 
 /** A key pair as JWKs. */
 export interface TestKey {

@@ -1,7 +1,7 @@
 import { formatMessage, sha256Hex } from "@a2a-connect/core/internal";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
-import { type PruneOptions, pruneMessage } from "./prune-message.ts";
+import { type PruneOptions, pruneCard } from "./prune-card.ts";
 import { CardTextError, readCardText } from "./read-card-text.ts";
 import { writeCanonical } from "./write-canonical.ts";
 
@@ -29,7 +29,7 @@ export function canonicalCard(card: AgentCard | string): string {
  * @throws CardTextError as `canonicalCard`
  */
 export function canonicalSignedCard(card: AgentCard | string): string {
-  return writeCanonical(pruneMessage(AgentCardSchema, readCard(card)));
+  return writeCanonical(pruneCard(readCard(card)));
 }
 
 /** The canonical text of a card that was read by `readCardText`, without its signatures. @throws CardTextError */
@@ -40,7 +40,7 @@ export function canonicalJson(json: JsonObject): string {
 /** A card's JSON without its signatures and without what says nothing. @throws CardTextError `both-spellings` */
 export function pruneUnsigned(json: JsonObject, options?: PruneOptions): JsonObject {
   const { signatures: _, ...unsigned } = json;
-  return pruneMessage(AgentCardSchema, unsigned, options);
+  return pruneCard(unsigned, options);
 }
 
 /** SHA-256 of a card, lowercase hex, over the UTF-8 of `canonicalCard`. @throws CardTextError */

@@ -10,87 +10,57 @@ import { CardTextError } from "./read-card-text.ts";
  * @throws CardTextError when it holds what RFC 8785 has no form for: a lone surrogate, a number beyond a double
  */
 export function writeCanonical(json: JsonValue): string {
-  // JSON.stringify writes scalars as RFC 8785 wants them (§3.2.2), but for what it has no form for.
-  const text = write(json);
-  if (text === undefined) {
-    throw findFault(json, []) ?? new TypeError("this is no JSON value");
-  }
-  return text;
+  return write(json, []);
 }
 
-/** The text, or undefined when there is none for something in it. */
-function write(json: JsonValue | undefined): string | undefined {
+type Path = (string | number)[];
+
+/** JSON.stringify writes scalars as RFC 8785 wants them (§3.2.2), but for what it has no form for. */
+function write(json: JsonValue | undefined, path: Path): string {
   switch (typeof json) {
     case "string":
-      return writeText(json);
+      return writeText(json, "text of", path);
     case "number":
-      return Number.isFinite(json) ? JSON.stringify(json) : undefined;
+      if (!Number.isFinite(json)) {
+        const where = formatFieldPath(path);
+        throw new CardTextError("number-out-of-range", `the number ${where} is out of range`, where);
+      }
+      return String(json);
+    case "boolean":
+      return String(json);
     case "object":
-      return json === null ? "null" : Array.isArray(json) ? writeArray(json) : writeObject(json);
+      return json === null ? "null" : Array.isArray(json) ? writeArray(json, path) : writeObject(json, path);
     default:
-      return JSON.stringify(json);
+      throw new TypeError("this is no JSON value");
   }
 }
 
 /** Quote, backslash and control characters, which are escaped (RFC 8785 §3.2.2.2), and surrogates, which may be alone. */
 const special = /[^ !#-[\]-\ud7ff\ue000-\uffff]/;
 
-function writeText(text: string): string | undefined {
-  if (!special.test(text)) {
-    return `"${text}"`;
-  }
-  return text.isWellFormed() ? JSON.stringify(text) : undefined;
+function writeText(text: string, what: "text of" | "name", path: Path): string {
+  if (!special.test(text)) return `"${text}"`;
+  if (text.isWellFormed()) return JSON.stringify(text);
+  const where = formatFieldPath(path);
+  throw new CardTextError("lone-surrogate", `the ${what} ${where} is not valid Unicode`, where);
 }
 
-function writeArray(elements: readonly JsonValue[]): string | undefined {
+function writeArray(elements: readonly JsonValue[], path: Path): string {
   let text = "";
-  for (const element of elements) {
-    const written = write(element);
-    if (written === undefined) {
-      return undefined;
-    }
-    text += text === "" ? written : `,${written}`;
+  for (const [index, element] of elements.entries()) {
+    path.push(index);
+    text += `${index === 0 ? "" : ","}${write(element, path)}`;
+    path.pop();
   }
   return `[${text}]`;
 }
 
-function writeObject(object: JsonObject): string | undefined {
+function writeObject(object: JsonObject, path: Path): string {
   let text = "";
   for (const name of Object.keys(object).sort()) {
-    const writtenName = writeText(name);
-    const written = write(object[name]);
-    if (writtenName === undefined || written === undefined) {
-      return undefined;
-    }
-    text += `${text === "" ? "" : ","}${writtenName}:${written}`;
-  }
-  return `{${text}}`;
-}
-
-/** Where the text or number stands that has no form. Only asked when there is one: looking costs more than writing. */
-function findFault(json: JsonValue, path: (string | number)[]): CardTextError | undefined {
-  if (typeof json === "string" && !json.isWellFormed()) {
-    const where = formatFieldPath(path);
-    return new CardTextError("lone-surrogate", `the text of ${where} is not valid Unicode`, where);
-  }
-  if (typeof json === "number" && !Number.isFinite(json)) {
-    const where = formatFieldPath(path);
-    return new CardTextError("number-out-of-range", `the number ${where} is out of range`, where);
-  }
-  if (typeof json !== "object" || json === null) {
-    return undefined;
-  }
-  for (const [name, value] of Object.entries(json)) {
-    path.push(Array.isArray(json) ? Number(name) : name);
-    if (!name.isWellFormed()) {
-      const where = formatFieldPath(path);
-      return new CardTextError("lone-surrogate", `the name ${where} is not valid Unicode`, where);
-    }
-    const fault = findFault(value, path);
-    if (fault !== undefined) {
-      return fault;
-    }
+    path.push(name);
+    text += `${text === "" ? "" : ","}${writeText(name, "name", path)}:${write(object[name], path)}`;
     path.pop();
   }
-  return undefined;
+  return `{${text}}`;
 }

@@ -1,16 +1,14 @@
 import fc from "fast-check";
 import { base64url } from "jose";
 import { describe, expect, it } from "vitest";
-import { base64urlLength, decodeBase64url, writeBase64url } from "./base64url.ts";
+import { decodeBase64url, encodeBase64url } from "./base64url.ts";
 
 describe("base64url", () => {
   it("says of any bytes what jose says, and takes them back", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         const text = base64url.encode(bytes);
-        const target = new Uint8Array(2 + base64urlLength(bytes.length));
-        writeBase64url(bytes, target, 2);
-        expect(new TextDecoder().decode(target.subarray(2))).toBe(text);
+        expect(new TextDecoder().decode(encodeBase64url(bytes))).toBe(text);
         expect(decodeBase64url(text)).toEqual(bytes);
       }),
     );

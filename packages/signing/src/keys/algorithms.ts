@@ -1,4 +1,4 @@
-import type { SignatureAlgorithm } from "./key-types.ts";
+import type { SignatureAlgorithm } from "./key-options.ts";
 
 /** What an algorithm means to keys, to Web Crypto and to the length of signatures. */
 export interface AlgorithmEntry {

@@ -1,7 +1,8 @@
 import { createPrivateKey, createPublicKey } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { generateSigningKey } from "./generate-key.ts";
 import { thumbprintOf } from "./key.ts";
-import { generateSigningKey, publicKeyOf } from "./public-keys.ts";
+import { publicKeyOf } from "./public-keys.ts";
 
 describe("generateSigningKey", () => {
   it("makes a key for ES256 by the name of its thumbprint", async () => {

@@ -2,7 +2,7 @@ import { RecentMap, SharedRequest, shownUrl } from "@a2a-connect/core/internal";
 import type { JkuPolicy } from "../trust/trust-policy.ts";
 import type { Refusal } from "../verify/verdict.ts";
 import { type FetchedKeySet, fetchKeySet } from "./fetch-key-set.ts";
-import type { VerificationKey } from "./key-types.ts";
+import type { VerificationKey } from "./key-options.ts";
 
 /** The keys with an id, at least one; or why there are none. */
 export type KeyLookup =
@@ -60,13 +60,11 @@ class KeySetState {
   readonly #url: URL;
   readonly #policy: JkuPolicy;
   #keySet: KeySet | undefined;
-  /** Why there is none, or no newer one: the rest of a sentence about it. */
-  #problem: string | undefined;
   #fresh: Period = never;
-  /** When it is not fetched, because the last request failed. */
-  #recovery: Period = never;
-  /** When it is not fetched for a key that it lacks. */
-  #coolDown: Period = never;
+  /** Why the last request brought none: the rest of a sentence about it. */
+  #problem: string | undefined;
+  /** When it is not fetched: after a failure at all, else not for a key that it lacked. */
+  #rest: Period = never;
   readonly #request = new SharedRequest<FetchedKeySet | string>();
 
   constructor(url: URL, policy: JkuPolicy) {
@@ -76,26 +74,23 @@ class KeySetState {
 
   async find(kid: string, { now, fetch = globalThis.fetch, signal }: KeyLookupOptions): Promise<KeyLookup> {
     const known = isWithin(this.#fresh, now) ? this.#keySet : undefined;
-    if (isWithin(this.#recovery, now) || known?.keys.has(kid) === true) {
-      return this.#lookup(known, kid);
-    }
-    // This holds for a set that may not be kept, too: it is not fetched again for a key that it lacked a moment ago.
-    if (isWithin(this.#coolDown, now) && this.#keySet?.keys.has(kid) !== true) {
-      return this.#lookup(this.#keySet, kid);
-    }
+    if (known?.keys.has(kid)) return this.#lookup(known, kid);
+    // One that may not be kept tells what it lacks all the same.
+    const last = this.#problem === undefined ? this.#keySet : undefined;
+    if (isWithin(this.#rest, now) && !last?.keys.has(kid)) return this.#lookup(last, kid);
     const { ttlMs = 600_000, coolDownMs = 30_000, timeoutMs = 5_000, maxBytes = 256 * 1024 } = this.#policy;
     const asked = { url: this.#url, fetch: this.#policy.fetch ?? fetch, timeoutMs, maxBytes };
     const answer = await this.#request.join((stop) => fetchKeySet({ ...asked, signal: stop }), signal);
     const rest = { from: now, until: now + coolDownMs };
     if (typeof answer === "string") {
       this.#problem = answer;
-      this.#recovery = rest;
+      this.#rest = rest;
       return this.#lookup(undefined, kid);
     }
-    this.#keySet = collectKeys(answer.entries);
     this.#problem = undefined;
+    this.#keySet = collectKeys(answer.entries);
     this.#fresh = { from: now, until: now + Math.min(longestLifetimeMs, answer.lifetimeMs ?? ttlMs) };
-    if (!this.#keySet.keys.has(kid)) this.#coolDown = rest;
+    if (!this.#keySet.keys.has(kid)) this.#rest = rest;
     return this.#lookup(this.#keySet, kid);
   }
 

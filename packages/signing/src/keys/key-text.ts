@@ -1,8 +1,8 @@
 import { isObject } from "@a2a-connect/core/internal";
 import { type CryptoKey, exportJWK, importPKCS8, importSPKI, importX509, type JWK } from "jose";
 import { type Certificate, readCertificate } from "./der.ts";
-import { keyHint, unfit } from "./key.ts";
-import { SigningError } from "./key-types.ts";
+import { SigningError } from "./key-options.ts";
+import { keyHint, unfit } from "./key-type.ts";
 
 /** What to do about a text that is no key at all. */
 export const textHint = "give a JWK, a key set (JWKS) or PEM; `a2a keys new` makes a key";

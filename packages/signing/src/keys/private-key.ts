@@ -1,9 +1,10 @@
 import { type CryptoKey, exportJWK, importJWK, type JWK } from "jose";
 import { type AlgorithmEntry, algorithms, isSignatureAlgorithm, minimumRsaBits } from "./algorithms.ts";
-import { algorithmOf, checkPurpose, ownIdOf, publicMembers, unfit } from "./key.ts";
+import { ownIdOf } from "./key.ts";
+import type { SignatureAlgorithm } from "./key-options.ts";
+import { SigningError } from "./key-options.ts";
 import { parseKeyText } from "./key-text.ts";
-import type { SignatureAlgorithm } from "./key-types.ts";
-import { SigningError } from "./key-types.ts";
+import { algorithmOf, checkPurpose, publicMembers, unfit } from "./key-type.ts";
 
 /** A private key that is ready to sign. */
 export interface PrivateKey {

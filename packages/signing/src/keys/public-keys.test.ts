@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { VerificationKey } from "./key-types.ts";
-import { SigningError } from "./key-types.ts";
-import { createKeySet, generateSigningKey } from "./public-keys.ts";
+import { generateSigningKey } from "./generate-key.ts";
+import type { VerificationKey } from "./key-options.ts";
+import { SigningError } from "./key-options.ts";
+import { createKeySet } from "./public-keys.ts";
 
 const one = await generateSigningKey({ kid: "one" });
 const two = await generateSigningKey({ alg: "EdDSA", kid: "two" });

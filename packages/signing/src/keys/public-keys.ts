@@ -1,46 +1,17 @@
-import { exportJWK, generateKeyPair, type JWK } from "jose";
-import { checkSigningMembers } from "../option-members.ts";
-import {
-  algorithmOf,
-  checkKeyId,
-  checkPurpose,
-  isMarked,
-  keyHint,
-  ownIdOf,
-  publicMembers,
-  thumbprintOf,
-} from "./key.ts";
-import { parseKeyText, parseKeyTexts, textHint } from "./key-text.ts";
+import type { JWK } from "jose";
+import { checkMembers } from "../option-members.ts";
+import { checkKeyId, isMarked, ownIdOf, thumbprintOf } from "./key.ts";
 import type {
   CreateKeySetOptions,
-  GenerateKeyOptions,
   PublicKeyOptions,
   PublishedKeySet,
   ReadVerificationKeysOptions,
   SignatureAlgorithm,
-  SigningKeyPair,
   VerificationKey,
-} from "./key-types.ts";
-import { SigningError } from "./key-types.ts";
-
-/** Enough for longer than a key should be used (NIST SP 800-57, part 1, table 2). */
-const rsaBits = 3072;
-
-/**
- * Makes a key pair that signs cards. RSA keys have 3072 bits, and take a moment.
- *
- * @throws SigningError when the id is none that verifiers look for
- */
-export async function generateSigningKey(options: GenerateKeyOptions = {}): Promise<SigningKeyPair> {
-  checkSigningMembers("the options of generateSigningKey", options);
-  const { alg = "ES256", kid } = options;
-  if (kid !== undefined) checkKeyId(kid);
-  const { privateKey } = await generateKeyPair(alg, { extractable: true, modulusLength: rsaBits });
-  const secret = await exportJWK(privateKey);
-  const members = publicMembers(secret);
-  const says = { kid: kid ?? (await thumbprintOf(members)), alg, use: "sig" };
-  return { privateJwk: { ...secret, ...says }, publicJwk: { ...members, ...says } };
-}
+} from "./key-options.ts";
+import { SigningError } from "./key-options.ts";
+import { parseKeyText, parseKeyTexts, textHint } from "./key-text.ts";
+import { algorithmOf, checkPurpose, keyHint, publicMembers } from "./key-type.ts";
 
 /**
  * The public side of a key, for key sets and verifiers. It never has a private member.
@@ -52,7 +23,7 @@ export async function publicKeyOf(
   key: JWK | string,
   options: PublicKeyOptions = {},
 ): Promise<VerificationKey> {
-  checkSigningMembers("the options of publicKeyOf", options);
+  checkMembers("the options of publicKeyOf", options);
   const { kid, alg } = options;
   const jwk = typeof key === "string" ? await parseKeyText(key) : key;
   const chosen = alg ?? algorithmOf(jwk);
@@ -102,7 +73,7 @@ export async function readVerificationKeys(
   text: string,
   options: ReadVerificationKeysOptions = {},
 ): Promise<readonly VerificationKey[]> {
-  checkSigningMembers("the options of readVerificationKeys", options);
+  checkMembers("the options of readVerificationKeys", options);
   const { kid } = options;
   const given = await parseKeyTexts(text);
   const [only] = given;
@@ -144,7 +115,7 @@ export function createKeySet(
   keys: readonly VerificationKey[],
   options: CreateKeySetOptions = {},
 ): PublishedKeySet {
-  checkSigningMembers("the options of createKeySet", options);
+  checkMembers("the options of createKeySet", options);
   const { now = Date.now() } = options;
   const published = new Map<string, VerificationKey>();
   for (const key of keys) {

@@ -4,7 +4,7 @@ import { decodeBase64url } from "../jws/base64url.ts";
 import { createCardSigner } from "../sign/card-signer.ts";
 import { algorithms } from "./algorithms.ts";
 import { importVerificationKey, thumbprintOf } from "./key.ts";
-import type { SignatureAlgorithm } from "./key-types.ts";
+import type { SignatureAlgorithm } from "./key-options.ts";
 
 /** A signature that a standard has published. */
 interface Sample {

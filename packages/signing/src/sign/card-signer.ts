@@ -3,11 +3,11 @@ import { decodeBase64url } from "../jws/base64url.ts";
 import { algorithms, isSignatureAlgorithm, maximumRsaBits, minimumRsaBits } from "../keys/algorithms.ts";
 import { ecdsaFromDer } from "../keys/der.ts";
 import { checkKeyId, importVerificationKey } from "../keys/key.ts";
-import type { RemoteSign, SignatureAlgorithm, VerificationKey } from "../keys/key-types.ts";
-import { SigningError } from "../keys/key-types.ts";
+import type { RemoteSign, SignatureAlgorithm, VerificationKey } from "../keys/key-options.ts";
+import { SigningError } from "../keys/key-options.ts";
 import { importPrivateKey } from "../keys/private-key.ts";
 import { publicKeyOf } from "../keys/public-keys.ts";
-import { checkSigningMembers } from "../option-members.ts";
+import { checkMembers } from "../option-members.ts";
 import type { CardSigner, CardSignerOptions } from "./sign-options.ts";
 
 /**
@@ -17,7 +17,7 @@ import type { CardSigner, CardSignerOptions } from "./sign-options.ts";
  *   it is kept elsewhere and `kid` or `alg` is missing
  */
 export async function createCardSigner(options: CardSignerOptions): Promise<CardSigner> {
-  checkSigningMembers("the options of createCardSigner", options);
+  checkMembers("the options of createCardSigner", options);
   return await openCardSigner(options);
 }
 

@@ -3,8 +3,9 @@ import { inspect } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { plainCard } from "../../test-support/signed-card.ts";
-import type { SignatureAlgorithm, VerificationKey } from "../keys/key-types.ts";
-import { createKeySet, generateSigningKey, publicKeyOf, readVerificationKeys } from "../keys/public-keys.ts";
+import { generateSigningKey } from "../keys/generate-key.ts";
+import type { SignatureAlgorithm, VerificationKey } from "../keys/key-options.ts";
+import { createKeySet, publicKeyOf, readVerificationKeys } from "../keys/public-keys.ts";
 import { createCardSigner } from "./card-signer.ts";
 import { signCardText } from "./sign-card.ts";
 

@@ -1,16 +1,16 @@
-import { type AgentCard, AgentCardSchema, AgentCardSignatureSchema } from "@a2a-connect/proto";
+import { type AgentCard, AgentCardSignatureSchema } from "@a2a-connect/proto";
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { base64url } from "jose";
 import { readCard } from "../canonical/canonical-card.ts";
 import { objectOf } from "../canonical/json.ts";
-import { pruneMessage } from "../canonical/prune-message.ts";
+import { pruneCard } from "../canonical/prune-card.ts";
 import { CardTextError, defaultMaxCardLength, readCardText } from "../canonical/read-card-text.ts";
 import { writeCanonical } from "../canonical/write-canonical.ts";
 import { readProtectedHeader } from "../jws/protected-header.ts";
 import { isSameAlgorithm } from "../keys/algorithms.ts";
+import { SigningError } from "../keys/key-options.ts";
 import { assertKeySetUrl } from "../keys/key-set-url.ts";
-import { SigningError } from "../keys/key-types.ts";
-import { checkSigningMembers } from "../option-members.ts";
+import { checkMembers } from "../option-members.ts";
 import type { LegacyProfile } from "../profiles/profile-card.ts";
 import { maxSignatures, SignedCard, type SignedForm, signingInput } from "../verify/signed-card.ts";
 import { openCardSigner } from "./card-signer.ts";
@@ -57,7 +57,7 @@ export async function signCardText(text: string, options: SignCardOptions): Prom
   const signature = await makeSignature(new SignedCard(json), options);
   const all = addSignature(signatures ?? [], { ...signature }, (entry) => objectOf(entry)["protected"]);
   const signed = { ...json, signatures: [...all] };
-  return writeCanonical(pruneMessage(AgentCardSchema, signed));
+  return writeCanonical(pruneCard(signed));
 }
 
 /**
@@ -81,7 +81,7 @@ export async function signOlderCard(
 async function makeSignature(card: SignedCard, options: SignCardOptions): Promise<CardSignature> {
   const { signer: given, legacyVerifiers, onWarning } = options;
   const kind = given === undefined ? "the options of signCard" : "the options of signCard with a signer";
-  checkSigningMembers(kind, options);
+  checkMembers(kind, options);
   const problems = card.findProblems();
   if (problems.length > 0) {
     const hint = "no verifier would take it; add or correct what is named (spec §8.4.1)";

@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { JWK } from "jose";
-import type { SignatureAlgorithm, SigningKey, VerificationKey } from "../keys/key-types.ts";
+import type { SignatureAlgorithm, SigningKey, VerificationKey } from "../keys/key-options.ts";
 import type { LegacyProfile } from "../profiles/profile-card.ts";
 
 /** By what a card is signed: a key, which is imported for this one card, or a signer, which is ready. */

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { takeTurn } from "./agent-turns.ts";
-import { createCardMemory } from "./card-memory.ts";
+import type { CardMemory } from "./card-memory.ts";
+import { createCardMemory } from "./create-card-memory.ts";
 import { judgeTrust } from "./judge-trust.ts";
-import type { CardMemory } from "./trust-policy.ts";
 
 const key = "https://agent.example";
 const never = (): Promise<never> => new Promise(() => {});

@@ -1,5 +1,5 @@
 import { untilAborted, withinTime } from "@a2a-connect/core/internal";
-import type { CardMemory } from "./trust-policy.ts";
+import type { CardMemory } from "./card-memory.ts";
 
 /** When a turn ends before it is done. */
 export interface TurnOptions {

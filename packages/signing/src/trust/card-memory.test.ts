@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { cardMemoryKey, createCardMemory } from "./card-memory.ts";
-import type { RememberedCard } from "./trust-policy.ts";
+import type { RememberedCard } from "./card-memory.ts";
+import { cardMemoryKey } from "./card-memory.ts";
+import { createCardMemory } from "./create-card-memory.ts";
 
 const card = (outline = "{}"): RememberedCard => ({
   thumbprints: ["k"],

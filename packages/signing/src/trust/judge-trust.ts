@@ -1,12 +1,12 @@
 import { advice } from "../verify/sentences.ts";
 import type { CardAlarm, CardFault, SecurityFinding } from "../verify/verdict.ts";
 import { takeTurn } from "./agent-turns.ts";
+import type { CardMemory } from "./card-memory.ts";
 import { cardMemoryKey } from "./card-memory.ts";
 import { findDowngrades, findMoves } from "./compare-cards.ts";
 import { type KnownAgent, readCanonical, recall, remember, type TrustQuestion } from "./known-agent.ts";
 import { findMissingSecurity } from "./minimum-security.ts";
 import { type Outline, readOutline } from "./outline.ts";
-import type { CardMemory } from "./trust-policy.ts";
 
 /** Whether a card may be trusted, beyond its signatures. */
 export interface TrustJudgement {

@@ -1,10 +1,10 @@
 import { isObject } from "@a2a-connect/core/internal";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { writeCanonical } from "../canonical/write-canonical.ts";
+import type { CardMemory, RememberedCard } from "./card-memory.ts";
 import { digestOf } from "./card-memory.ts";
 import { formatOutline, maxOutlineLength, type Outline, readOutline } from "./outline.ts";
 import { judgePins, type PinQuestion, type PinStanding } from "./pins.ts";
-import type { CardMemory, RememberedCard } from "./trust-policy.ts";
 
 /** How old what is known of when an agent was last seen may become. */
 const maxLastSeenMs = 24 * 60 * 60 * 1_000;

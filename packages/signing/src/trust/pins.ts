@@ -1,5 +1,6 @@
 import { thumbprintOf } from "../keys/key.ts";
-import type { RememberedCard, TrustPolicy } from "./trust-policy.ts";
+import type { RememberedCard } from "./card-memory.ts";
+import type { TrustPolicy } from "./trust-policy.ts";
 
 /** How the keys of a card stand to those by which its agent is known. */
 export interface PinStanding {

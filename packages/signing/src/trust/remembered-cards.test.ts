@@ -6,8 +6,9 @@ import { thumbprintOf } from "../keys/key.ts";
 import type { CardVerdict } from "../verify/verdict.ts";
 import { createCardVerifier } from "../verify/verify-card.ts";
 import type { VerificationContext } from "../verify/verify-options.ts";
-import { createCardMemory } from "./card-memory.ts";
-import type { CardMemory, RememberedCard, TrustPolicy } from "./trust-policy.ts";
+import type { CardMemory, RememberedCard } from "./card-memory.ts";
+import { createCardMemory } from "./create-card-memory.ts";
+import type { TrustPolicy } from "./trust-policy.ts";
 
 const origin = "https://agents.example.org";
 const url = `${origin}/.well-known/agent-card.json`;

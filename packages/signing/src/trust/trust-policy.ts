@@ -1,6 +1,7 @@
-import type { SignatureAlgorithm, VerificationKey } from "../keys/key-types.ts";
+import type { SignatureAlgorithm, VerificationKey } from "../keys/key-options.ts";
 import type { LegacyProfile } from "../profiles/profile-card.ts";
 import type { CardAlarm, CardVerdict } from "../verify/verdict.ts";
+import type { CardMemory } from "./card-memory.ts";
 
 /** Which cards are trusted. Everything that is not allowed here is refused. */
 export interface TrustPolicy {
@@ -105,62 +106,4 @@ export interface TrustCardsOptions {
   readonly now?: () => number;
   /** Fetches key sets, when the policy has no `jku.fetch`. Key sets are shared by all who have the same policy object. */
   readonly fetch?: typeof globalThis.fetch;
-}
-
-/** What is remembered of an agent. */
-export interface RememberedCard {
-  /** Thumbprints (RFC 7638) of the keys that have signed its cards, and by which it is known. */
-  readonly thumbprints: readonly string[];
-  /**
-   * Other keys that sign beside these, and since when, by their thumbprints; ISO 8601. They count by themselves when they have
-   * done so for long enough (`TrustPolicy.newKeyDelayMs`). Default none.
-   */
-  readonly newKeys?: Readonly<Record<string, string>>;
-  /**
-   * Those of `thumbprints` that have not signed the last card, and since when they are missed; ISO 8601. They count no longer when
-   * that has lasted for as long as a new key has to wait. Default none.
-   */
-  readonly missingKeys?: Readonly<Record<string, string>>;
-  /**
-   * What later cards are compared with, as JSON text of one form: name, version, interfaces, security schemes and requirements of
-   * its last trusted card, and of each skill its id and requirements. Absent when that was too large to be kept, for us (65,536
-   * UTF-16 units) or for the memory, which may leave it out at any time: other cards of the agent are refused then, because they
-   * cannot be compared.
-   */
-  readonly outline?: string;
-  /** SHA-256 of the outline, base64url: whether the next card declares the same can be told without it. */
-  readonly digest: string;
-  /** When it was first and last seen, ISO 8601. Another time within a day of the last one is not written down. */
-  readonly firstSeen: string;
-  readonly lastSeen: string;
-}
-
-/**
- * Remembers cards by agent (`cardMemoryKey`). May be shared. Cards of one agent that are verified at the same time, with the same
- * object, are judged one after the other; what other processes do meanwhile, `write` has to notice.
- */
-export interface CardMemory {
-  read(key: string): Promise<RememberedCard | undefined>;
-  /**
-   * Writes what replaces `expected`, in one step: nothing when something else, or nothing, is remembered by now. The card is then
-   * judged again. A memory that cannot tell takes no notice of `expected`: of two that write at the same time the last one wins.
-   *
-   * @param expected what `read` gave, null where that was nothing; without it any record is replaced
-   * @returns false when nothing was written because something else was there
-   */
-  write(key: string, remembered: RememberedCard, expected?: RememberedCard | null): Promise<boolean>;
-  /** Forgets it: the next card is the first again. */
-  forget(key: string): Promise<void>;
-}
-
-/** How much is remembered. */
-export interface CardMemoryLimits {
-  /** Agents. Beyond that the agent that was not met for the longest time is forgotten: the next time is the first. Default 10,000. */
-  readonly maxCards?: number;
-  /**
-   * What their cards declare (`RememberedCard.outline`), all together, in UTF-16 units. Beyond that it is left out of those that were
-   * not met for the longest time; their keys stay known. Default 67,108,864; in a file, which
-   * is read as a whole each time, 8,388,608.
-   */
-  readonly maxLength?: number;
 }

@@ -3,10 +3,10 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import type { CryptoKey } from "jose";
 import { algorithms } from "../keys/algorithms.ts";
 import { findKeyTimeFault, importVerificationKey, thumbprintOf } from "../keys/key.ts";
+import type { VerificationKey } from "../keys/key-options.ts";
+import { SigningError } from "../keys/key-options.ts";
 import { checkJku } from "../keys/key-set-url.ts";
 import type { KeyLookupOptions } from "../keys/key-sets.ts";
-import type { VerificationKey } from "../keys/key-types.ts";
-import { SigningError } from "../keys/key-types.ts";
 import { legacyProfiles, type Profile } from "../profiles/profile-card.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
 import { type ReadableSignature, readSignatureEntry } from "./signature-entry.ts";
@@ -22,8 +22,6 @@ export interface CheckContext extends KeyLookupOptions {
   readonly cardUrl: URL | undefined;
   /** The key sets that this card has made us ask, by their URL. */
   readonly askedKeySets: Set<string>;
-  /** What came of each header and signature: the same may stand on a card many times. */
-  readonly found: Map<string, Promise<Signer | Refusal>>;
 }
 
 /** Who has signed, and what. */
@@ -54,7 +52,7 @@ export async function checkSignature(
   context: CheckContext,
 ): Promise<SignatureCheck> {
   const read = readSignatureEntry(entry, context.policy);
-  const found = "fault" in read ? read : await findSignerOnce({ ...context, read });
+  const found = "fault" in read ? read : await findSigner({ ...context, read });
   return {
     index,
     valid: isSigner(found),
@@ -74,14 +72,6 @@ export async function checkSignature(
 
 function isSigner(found: Signer | Refusal): found is Signer {
   return "keySource" in found;
-}
-
-function findSignerOnce(search: Search): Promise<Signer | Refusal> {
-  const { found, read } = search;
-  const text = `${read.protectedText}.${read.signatureText}`;
-  const finding = found.get(text) ?? findSigner(search);
-  found.set(text, finding);
-  return finding;
 }
 
 async function findSigner(search: Search): Promise<Signer | Refusal> {
@@ -154,7 +144,7 @@ async function judgeKey(key: VerificationKey, { policy, now, read }: Search): Pr
   try {
     const thumbprint = await thumbprintOf(key);
     // What the policy knows of a key counts wherever the key comes from, and under any id (requirement M-4).
-    const known = (await keysByThumbprint(policy)).get(thumbprint) ?? [];
+    const known = (await policy.keysByThumbprint).get(thumbprint) ?? [];
     for (const each of [key, ...known]) {
       const name = `the key "${shownText(each.kid)}"`;
       if (policy.revoked.has(each.kid) || policy.revoked.has(thumbprint)) {
@@ -181,23 +171,6 @@ async function judgeKey(key: VerificationKey, { policy, now, read }: Search): Pr
 function modulusBytes({ algorithm }: CryptoKey): number {
   const { modulusLength } = algorithm as RsaHashedKeyAlgorithm; // only RSA signatures are as long as their key
   return Math.ceil(modulusLength / 8);
-}
-
-type KeysByThumbprint = ReadonlyMap<string, readonly VerificationKey[]>;
-
-const sorted = new WeakMap<PreparedPolicy, Promise<KeysByThumbprint>>();
-
-/** The trusted keys, whichever id they have. Sorted once for each policy. */
-function keysByThumbprint(policy: PreparedPolicy): Promise<KeysByThumbprint> {
-  const sorting = sorted.get(policy) ?? sortByThumbprint([...policy.keys.values()].flat());
-  sorted.set(policy, sorting);
-  return sorting;
-}
-
-async function sortByThumbprint(keys: readonly VerificationKey[]): Promise<KeysByThumbprint> {
-  // What is no key has no thumbprint, and is asked for by none.
-  const thumbprints = await Promise.all(keys.map((key) => thumbprintOf(key).catch(() => "")));
-  return Map.groupBy(keys, (_, index) => thumbprints[index] ?? "");
 }
 
 /** What of a card the key has signed, as a profile sees it; undefined when it has signed nothing of it. */

@@ -1,7 +1,8 @@
 import { isSignatureAlgorithm } from "../keys/algorithms.ts";
+import { thumbprintOf } from "../keys/key.ts";
+import type { VerificationKey } from "../keys/key-options.ts";
 import { type KeySetHosts, readKeySetHosts } from "../keys/key-set-url.ts";
 import { createKeySets, type KeySets } from "../keys/key-sets.ts";
-import type { VerificationKey } from "../keys/key-types.ts";
 import { checkMembers } from "../option-members.ts";
 import { legacyProfiles, type Profile } from "../profiles/profile-card.ts";
 import { isSchemeKind } from "../trust/scheme.ts";
@@ -12,6 +13,8 @@ export interface PreparedPolicy {
   readonly policy: TrustPolicy;
   /** Trusted keys by their id. */
   readonly keys: ReadonlyMap<string, readonly VerificationKey[]>;
+  /** The same, whichever id they have. What is no key has no thumbprint, and is under "". */
+  readonly keysByThumbprint: Promise<ReadonlyMap<string, readonly VerificationKey[]>>;
   /** Undefined: all that are known. */
   readonly algorithms: ReadonlySet<string> | undefined;
   /** Key ids and thumbprints. */
@@ -35,6 +38,7 @@ export function preparePolicy(policy: TrustPolicy): PreparedPolicy {
   return {
     policy,
     keys: Map.groupBy(keys, ({ kid }) => kid),
+    keysByThumbprint: groupByThumbprint(keys),
     algorithms: algorithms && new Set(algorithms),
     revoked: new Set(revoked),
     profiles: ["strict", ...legacyProfiles.filter((profile) => profiles.includes(profile))],
@@ -42,6 +46,11 @@ export function preparePolicy(policy: TrustPolicy): PreparedPolicy {
     minSigners,
     signers: signers && new Set(signers),
   };
+}
+
+async function groupByThumbprint(keys: readonly VerificationKey[]) {
+  const thumbprints = await Promise.all(keys.map((key) => thumbprintOf(key).catch(() => "")));
+  return Map.groupBy(keys, (_, index) => thumbprints[index] ?? "");
 }
 
 const keySets = new WeakMap<TrustPolicy, KeySets>();

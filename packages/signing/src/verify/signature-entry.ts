@@ -4,7 +4,7 @@ import { decodeBase64url } from "../jws/base64url.ts";
 import { readProtectedHeader } from "../jws/protected-header.ts";
 import { algorithms, isSignatureAlgorithm } from "../keys/algorithms.ts";
 import { maxKeyIdLength } from "../keys/key.ts";
-import type { SignatureAlgorithm } from "../keys/key-types.ts";
+import type { SignatureAlgorithm } from "../keys/key-options.ts";
 import type { Profile } from "../profiles/profile-card.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
 import type { Refusal, SignatureFault } from "./verdict.ts";
@@ -14,8 +14,6 @@ export interface ReadableSignature {
   /** As it stands there: it is part of what was signed. */
   readonly protectedText: string;
   readonly signature: Uint8Array<ArrayBuffer>;
-  /** As it stands there. It is the only text of these bytes. */
-  readonly signatureText: string;
   readonly alg: SignatureAlgorithm;
   readonly kid: string;
   /** What the header has there, any JSON value; undefined: nothing. */
@@ -80,7 +78,7 @@ export function readSignatureEntry(
   const typ = readTyp(header);
   const profiles = policy.profiles.filter((profile) => allowsTyp(profile, typ));
   if (profiles.length === 0) return refused("typ-not-allowed", typProblem(typ));
-  return { protectedText, signature, signatureText, alg, kid, jku, profiles };
+  return { protectedText, signature, alg, kid, jku, profiles };
 }
 
 interface SignatureParts {

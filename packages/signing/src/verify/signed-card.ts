@@ -3,7 +3,7 @@ import { AgentCardSchema } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { pruneUnsigned } from "../canonical/canonical-card.ts";
 import { writeCanonical } from "../canonical/write-canonical.ts";
-import { base64urlLength, writeBase64url } from "../jws/base64url.ts";
+import { encodeBase64url } from "../jws/base64url.ts";
 import { type Profile, type ProfiledCard, profileCard } from "../profiles/profile-card.ts";
 
 /** Signatures that are looked at: more are on no card that is meant well. */
@@ -14,8 +14,8 @@ const maxProblems = 10;
 
 /** One thing that may have been signed of a card, ready to be verified. */
 export interface SignedForm extends ProfiledCard {
-  /** ASCII codes of base64url(payload), after a full stop: what follows the protected header in what is signed. */
-  readonly tail: Uint8Array;
+  /** ASCII codes of base64url(payload). */
+  readonly encoded: Uint8Array;
 }
 
 /** A card that was read, and what was signed of it by each profile: made once, when it is asked for. */
@@ -68,28 +68,19 @@ export class SignedCard {
     if (known !== undefined) return known;
     const forms =
       profile === "strict" ? [{ payload: this.canonical, uncovered: [] }] : profileCard(profile, this.json);
-    const ready = forms.map((form) => ({ ...form, tail: tailOf(form.payload) }));
+    const ready = forms.map((form) => ({ ...form, encoded: encodeBase64url(encoder.encode(form.payload)) }));
     this.#forms.set(profile, ready);
     return ready;
   }
 }
 
-/** What is signed: the JWS Signing Input (RFC 7515 §5.2, step 8). */
-export function signingInput(protectedText: string, { tail }: SignedForm): Uint8Array<ArrayBuffer> {
-  const input = new Uint8Array(protectedText.length + tail.length);
-  encoder.encodeInto(protectedText, input);
-  input.set(tail, protectedText.length);
-  return input;
-}
-
 const encoder = new TextEncoder();
 
-const fullStop = 0x2e;
-
-function tailOf(payload: string): Uint8Array {
-  const bytes = encoder.encode(payload);
-  const tail = new Uint8Array(1 + base64urlLength(bytes.length));
-  tail[0] = fullStop;
-  writeBase64url(bytes, tail, 1);
-  return tail;
+/** What is signed: the JWS Signing Input (RFC 7515 §5.2, step 8). */
+export function signingInput(protectedText: string, { encoded }: SignedForm): Uint8Array<ArrayBuffer> {
+  const head = `${protectedText}.`;
+  const input = new Uint8Array(head.length + encoded.length);
+  encoder.encodeInto(head, input);
+  input.set(encoded, head.length);
+  return input;
 }

@@ -2,7 +2,7 @@ import { CardTextError, readCardText } from "../canonical/read-card-text.ts";
 import { checkMembers } from "../option-members.ts";
 import { judgeTrust } from "../trust/judge-trust.ts";
 import type { TrustPolicy } from "../trust/trust-policy.ts";
-import { type CheckContext, checkSignature } from "./check-signature.ts";
+import { checkSignature } from "./check-signature.ts";
 import { losesEmpties, removableAlarm, unrequiredAlarm } from "./coverage.ts";
 import { type PreparedPolicy, preparePolicy } from "./prepared-policy.ts";
 import { advice, describeDistrusted, describeRefused, describeVerified } from "./sentences.ts";
@@ -84,8 +84,7 @@ async function verify(
     return rejected("no-signature", "The card has no signature.");
   }
   const seen = entries.slice(0, maxSignatures);
-  const given = { card, policy, cardUrl, now: now(), signal, fetch };
-  const checking: CheckContext = { ...given, askedKeySets: new Set(), found: new Map() };
+  const checking = { card, policy, cardUrl, now: now(), signal, fetch, askedKeySets: new Set<string>() };
   const checks = await Promise.all(seen.map((entry, index) => checkSignature(entry, index, checking)));
   const weighed = weighChecks(checks, card, policy);
   const { checks: signatures, best, gap, covering, signers } = weighed;

@@ -1,4 +1,4 @@
-import type { VerificationKey } from "../keys/key-types.ts";
+import type { VerificationKey } from "../keys/key-options.ts";
 import type { TrustPolicy } from "../trust/trust-policy.ts";
 
 /** By what a card is verified: keys alone, or a whole policy. */

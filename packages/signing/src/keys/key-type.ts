@@ -1,0 +1,154 @@
+import type { JWK } from "jose";
+import { decodeBase64url } from "../jws/base64url.ts";
+import {
+  algorithms,
+  isSameAlgorithm,
+  isSignatureAlgorithm,
+  maximumRsaBits,
+  minimumRsaBits,
+} from "./algorithms.ts";
+import type { SignatureAlgorithm } from "./key-options.ts";
+import { SigningError } from "./key-options.ts";
+
+/** What to do about a key that is of none of the kinds that sign cards. */
+export const keyHint =
+  "a card is signed with EC keys on P-256 (ES256) or P-384 (ES384), Ed25519 keys (EdDSA) and RSA keys of 2048 bits or more (RS256, PS256); `a2a keys new` makes one, in code generateSigningKey";
+
+/** A key that cannot be used for what it was given for: another type, another curve, too weak, not made for signatures. */
+export function unfit(message: string, hint: string = keyHint): SigningError {
+  return new SigningError(message, hint);
+}
+
+/** What makes a public key: the members that its thumbprint is made of (RFC 7638 §3.2), and nothing else. */
+export type PublicMembers =
+  | { readonly kty: "EC"; readonly crv: "P-256" | "P-384"; readonly x: string; readonly y: string }
+  | { readonly kty: "OKP"; readonly crv: "Ed25519"; readonly x: string }
+  | { readonly kty: "RSA"; readonly n: string; readonly e: string };
+
+/**
+ * The public members of a key, checked. They must be written in the one way that JWA allows, for otherwise one key would have
+ * many thumbprints: it could count as several signers, or come back after it was revoked.
+ *
+ * @throws SigningError when the key is not of a type that signs cards, or not well-formed, or a weak RSA key
+ */
+export function publicMembers(key: JWK): PublicMembers {
+  const { crv } = key;
+  switch (key.kty) {
+    case "EC": {
+      if (crv !== "P-256" && crv !== "P-384")
+        throw unfit("the curve of the EC key is neither P-256 nor P-384");
+      const length = crv === "P-256" ? 32 : 48; // RFC 7518 §6.2.1
+      return { kty: "EC", crv, x: coordinate(key, "x", length), y: coordinate(key, "y", length) };
+    }
+    case "OKP":
+      if (crv !== "Ed25519") throw unfit("the curve of the OKP key is not Ed25519");
+      return { kty: "OKP", crv, x: coordinate(key, "x", 32) }; // RFC 8037 §2
+    case "RSA":
+      return { kty: "RSA", n: modulus(key), e: exponent(key) };
+    case "oct":
+      throw unfit("the key is symmetric (oct), and whoever can verify with it can also sign");
+    default:
+      throw unfit("the type of the key (kty) is none of EC, OKP and RSA");
+  }
+}
+
+function coordinate(key: JWK, name: "x" | "y", length: number): string {
+  const { text, bytes } = readMember(key, name);
+  if (bytes.length === length) return text;
+  throw unfit(`the member "${name}" of the ${key.crv} key is not ${length} bytes long`);
+}
+
+function modulus(key: JWK): string {
+  const { text, bytes } = readMember(key, "n");
+  const bits = bytes.length * 8 - Math.clz32(bytes[0] ?? 0) + 24;
+  if (bits < minimumRsaBits) {
+    throw unfit(`the RSA key has ${bits} bits, and at least ${minimumRsaBits} are needed`);
+  }
+  if (bits > maximumRsaBits) {
+    throw unfit(`the RSA key has ${bits} bits, and at most ${maximumRsaBits} are worked with`);
+  }
+  return text;
+}
+
+/**
+ * The exponent is odd and at least 3: with 1 a signature would be no more than its own padding. Above 64 bits it only makes
+ * verifying slow; OpenSSL refuses that for most keys.
+ */
+function exponent(key: JWK): string {
+  const { text, bytes } = readMember(key, "e");
+  const last = bytes.at(-1) ?? 0;
+  if (bytes.length > 8 || last % 2 === 0 || (bytes.length === 1 && last < 3)) {
+    throw unfit('the exponent of the RSA key ("e") is even, less than 3 or above 64 bits');
+  }
+  return text;
+}
+
+function readMember(key: JWK, name: "x" | "y" | "n" | "e"): { text: string; bytes: Uint8Array } {
+  const text: unknown = key[name]; // a JWK comes from JSON, which need not fit its type
+  if (typeof text !== "string") throw unfit(`the key has no member "${name}"`);
+  const bytes = decodeBase64url(text);
+  if (bytes === undefined || bytes.length === 0) {
+    throw unfit(`the member "${name}" of the key is not unpadded base64url`);
+  }
+  // Base64urlUInt of RFC 7518 §2 has the smallest number of bytes.
+  if (bytes[0] === 0 && (name === "n" || name === "e")) {
+    throw unfit(`the member "${name}" of the RSA key starts with a zero byte`);
+  }
+  return { text, bytes };
+}
+
+/**
+ * What a key is for: what it says, else the first algorithm of the table that its type is made for.
+ *
+ * @throws SigningError when the key is for something else, or is none that signs cards
+ */
+export function algorithmOf(key: JWK): SignatureAlgorithm {
+  if (isSignatureAlgorithm(key.alg)) return key.alg;
+  const names = Object.keys(algorithms).join(", ");
+  if (key.alg !== undefined) {
+    throw unfit(
+      'the key is for an algorithm that cards are not signed with (its member "alg")',
+      key.kty === "oct"
+        ? keyHint
+        : `take another key; where the member is wrong, make it one of ${names} or leave it away`,
+    );
+  }
+  const { kty } = publicMembers(key);
+  const fitting = Object.values(algorithms).find(
+    (each) => each.kty === kty && (each.crv ?? key.crv) === key.crv,
+  );
+  if (fitting === undefined) throw unfit("the key is none that signs cards");
+  return fitting.alg;
+}
+
+/**
+ * Compares what a JWK says of its own purpose with what it is to be used for.
+ *
+ * @throws SigningError when the two do not agree
+ */
+export function checkPurpose(key: JWK, alg: SignatureAlgorithm, operation: "sign" | "verify"): void {
+  if (!isSignatureAlgorithm(alg)) throw unfit("the algorithm is none that signs cards");
+  const { kty, crv } = algorithms[alg];
+  if (key.kty === "oct") throw unfit("the key is symmetric (oct), and cards are signed with key pairs only");
+  if (key.kty !== kty) throw unfit(`${alg} needs a key of the type ${kty}`);
+  if (crv !== undefined && key.crv !== crv) throw unfit(`${alg} needs a key on the curve ${crv}`);
+  if (key.alg !== undefined && !isSameAlgorithm(key.alg, alg)) {
+    throw unfit(
+      `the key is for another algorithm than ${alg} (its member "alg")`,
+      "let it do what it is for, or take another key; where the member is wrong, correct it or leave it away",
+    );
+  }
+  if (key.use !== undefined && key.use !== "sig") {
+    throw unfit(
+      'the key is not for signatures (its member "use")',
+      'take one that is; where the member is wrong, make it "sig" or leave it away',
+    );
+  }
+  const operations: unknown = key.key_ops;
+  if (operations !== undefined && !(Array.isArray(operations) && operations.includes(operation))) {
+    throw unfit(
+      `the key may not ${operation} (its member "key_ops")`,
+      `take one that may; where the member is wrong, add "${operation}" or leave it away`,
+    );
+  }
+}
