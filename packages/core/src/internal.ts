@@ -113,7 +113,7 @@ export {
 } from "./service-parameters.ts";
 export { constantTimeEqual, formatHex, parseHex, sha256, sha256Hex } from "./sha256.ts";
 export { type Holding, SharedBudget, type SharedBudgetOptions } from "./shared-budget.ts";
-export { applyStep, copyTask, findArtifact, type TaskStep } from "./task-reducer.ts";
+export { applyStep, copyTask, findArtifact, shareTask, type TaskStep } from "./task-reducer.ts";
 export { findTaskPhase } from "./task-state.ts";
 export {
   escapeInvisible,

@@ -12,7 +12,7 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { agentMessage, partText, text, userMessage } from "./parts.ts";
-import { applyStep, copyTask, findArtifact, type TaskStep } from "./task-reducer.ts";
+import { applyStep, copyTask, findArtifact, shareTask, type TaskStep } from "./task-reducer.ts";
 import { isTerminal } from "./task-state.ts";
 
 const name = { taskId: "t", contextId: "c" };
@@ -237,15 +237,46 @@ describe("the fold of a task", () => {
   });
 });
 
-describe("copyTask", () => {
-  it("gives a task whose lists stay as they are when the original goes on", () => {
-    const begun = () => fold(created(), chunk({ artifactId: "a", parts: [text("1")], metadata: { x: 1 } }));
-    const task = begun();
-    const copy = copyTask(task);
-    applyStep(task, chunk({ artifactId: "a", parts: [text("2")], metadata: { x: 2, y: 2 } }, true));
-    applyStep(task, chunk({ artifactId: "b", parts: [text("3")] }));
-    applyStep(task, input("second"));
-    applyStep(task, status(TaskState.COMPLETED));
-    expect(copy).toEqual(begun());
+for (const copyOf of [copyTask, shareTask]) {
+  describe(copyOf.name, () => {
+    it("gives a task whose lists stay as they are when the original goes on", () => {
+      const begun = () =>
+        fold(
+          created(),
+          chunk({ artifactId: "a", parts: [text("1")], metadata: { x: 1 } }),
+          chunk({ artifactId: "b", parts: [text("1")] }),
+        );
+      const task = begun();
+      for (const round of [1, 2]) {
+        const copy = copyOf(task);
+        const before = structuredClone(copy);
+        applyStep(task, chunk({ artifactId: "a", parts: [text("2")], metadata: { x: 2, y: round } }, true));
+        applyStep(task, chunk({ artifactId: "a", parts: [text("3")] }, true));
+        applyStep(task, chunk({ artifactId: "b", parts: [text(`${round}`)] }));
+        applyStep(task, chunk({ artifactId: `c${round}`, parts: [text("3")] }));
+        applyStep(task, chunk({ artifactId: `c${round}`, parts: [text("4")] }, true));
+        applyStep(task, input("second"));
+        applyStep(task, status(TaskState.WORKING));
+        expect(copy).toEqual(before);
+      }
+      expect(task.artifacts.map(({ parts }) => parts.length)).toEqual([5, 1, 2, 2]);
+    });
+  });
+}
+
+describe("shareTask", () => {
+  it("copies only the artifacts that change, and each once for all the chunks that follow", () => {
+    const task = fold(
+      created(),
+      chunk({ artifactId: "a", parts: [text("1")] }),
+      chunk({ artifactId: "b", parts: [text("1")] }),
+    );
+    const copy = shareTask(task);
+    applyStep(task, chunk({ artifactId: "a", parts: [text("2")] }, true));
+    const changed = task.artifacts[0];
+    applyStep(task, chunk({ artifactId: "a", parts: [text("3")] }, true));
+    expect(task.artifacts[0]).toBe(changed);
+    expect(changed).not.toBe(copy.artifacts[0]);
+    expect(task.artifacts[1]).toBe(copy.artifacts[1]);
   });
 });

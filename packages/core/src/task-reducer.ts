@@ -16,7 +16,7 @@ export type TaskStep = StreamResponse["payload"] | { readonly case: "input"; rea
  * Folds one step into a task and returns the task: `task` itself, changed in place, or a copy of the Task in the step.
  *
  * It changes the task in place because an append must cost only what it appends, at any size of the artifact. Code that
- * hands a task to a reader copies it first (`copyTask`).
+ * hands a task to a reader copies it first (`copyTask`, `shareTask`).
  *
  * History follows from the fold and is never a step of its own (requirement C-5): when a status replaces an interrupted
  * one, the message of the interrupted status goes to the end of history, before the answer. The message of a WORKING
@@ -53,6 +53,19 @@ export function copyTask(task: Task): Task {
   return { ...task, history: [...task.history], artifacts: task.artifacts.map(ownArtifact) };
 }
 
+/**
+ * A copy of a task that goes on, for readers who change nothing in it. It shares its artifacts: the fold copies one when
+ * it next changes it, because a task may have thousands of artifacts, and of these few change between two readers.
+ */
+export function shareTask(task: Task): Task {
+  const known = foldedArtifacts.get(task);
+  if (known !== undefined) {
+    known.shared = task.artifacts.length;
+    known.own.clear();
+  }
+  return { ...task, history: [...task.history], artifacts: [...task.artifacts] };
+}
+
 function applyStatus(task: Task, status: TaskStatus | undefined): void {
   const from = task.status?.state;
   if (status === undefined || !canTransition(from, status.state)) {
@@ -81,10 +94,21 @@ function applyArtifact(task: Task, { artifact, append }: TaskArtifactUpdateEvent
   if (known === undefined) {
     task.artifacts.push(ownArtifact(artifact));
   } else if (append) {
-    extendArtifact(known, artifact);
+    extendArtifact(changeable(task, known), artifact);
   } else {
-    Object.assign(known, { metadata: undefined, ...ownArtifact(artifact) });
+    Object.assign(changeable(task, known), { metadata: undefined, ...ownArtifact(artifact) });
   }
+}
+
+/** The artifact itself when it belongs to the fold alone, else a copy of it, which takes its place. */
+function changeable(task: Task, artifact: Artifact): Artifact {
+  const { positions, shared, own } = indexArtifacts(task);
+  const position = positions.get(artifact.artifactId);
+  if (position === undefined || position >= shared || own.has(position)) return artifact;
+  const copy = ownArtifact(artifact);
+  task.artifacts[position] = copy;
+  own.add(position);
+  return copy;
 }
 
 function extendArtifact(known: Artifact, chunk: Artifact): void {
@@ -118,18 +142,29 @@ function ownMetadata(metadata: JsonObject): JsonObject {
  * then.
  */
 export function findArtifact(task: Task, artifactId: string): Artifact | undefined {
-  let index = artifactIndexes.get(task);
-  if (index === undefined) {
-    index = new Map();
-    artifactIndexes.set(task, index);
-  }
-  for (let next = index.size; next < task.artifacts.length; next++) {
-    const artifact = task.artifacts[next];
-    if (artifact !== undefined) {
-      index.set(artifact.artifactId, artifact);
-    }
-  }
-  return index.get(artifactId);
+  const position = indexArtifacts(task).positions.get(artifactId);
+  return position === undefined ? undefined : task.artifacts[position];
 }
 
-const artifactIndexes = new WeakMap<Task, Map<string, Artifact>>();
+interface FoldedArtifacts {
+  /** Where each artifact is, by id. */
+  readonly positions: Map<string, number>;
+  /** The artifacts before this position may belong to others as well, except for those at `own`. */
+  shared: number;
+  readonly own: Set<number>;
+}
+
+const foldedArtifacts = new WeakMap<Task, FoldedArtifacts>();
+
+function indexArtifacts(task: Task): FoldedArtifacts {
+  let known = foldedArtifacts.get(task);
+  if (known === undefined) {
+    known = { positions: new Map(), shared: task.artifacts.length, own: new Set() };
+    foldedArtifacts.set(task, known);
+  }
+  for (let next = known.positions.size; next < task.artifacts.length; next++) {
+    const artifact = task.artifacts[next];
+    if (artifact !== undefined) known.positions.set(artifact.artifactId, next);
+  }
+  return known;
+}

@@ -34,8 +34,8 @@ export interface EngineLimits {
    */
   readonly maxFollowers: number;
   /**
-   * Bytes of one task's artifacts, and as many again of its messages; each part counts 128 more and each value of data or
-   * metadata 32, because they take much more in memory. A task whose agent goes beyond fails with reason `task-too-large`, and a caller's
+   * Bytes of one task's artifacts, and as many again of its messages; each artifact counts 512 more, each part 128 and each
+   * value of data or metadata 32, because they take much more in memory. A task whose agent goes beyond fails with reason `task-too-large`, and a caller's
    * message beyond is refused with TASK_TOO_LARGE. Default 64 MiB.
    */
   readonly maxTaskBytes: number;

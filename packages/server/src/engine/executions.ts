@@ -451,7 +451,7 @@ export class Executions {
     const execution = new TurnExecution(this.#context, {
       input: {
         ...callInput(live, selection, message, details),
-        task: isFirst ? undefined : live.snapshot(),
+        task: isFirst ? undefined : live.copy(),
         attempt,
         grant: details.grant,
       },
@@ -548,7 +548,7 @@ export class Executions {
 }
 
 function firstMessage(live: LiveTask): Message {
-  const [message] = live.snapshot().history;
+  const [message] = live.seen().task.history;
   if (message === undefined) {
     throw new Error("a task begins with a message");
   }

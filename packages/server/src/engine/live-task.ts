@@ -1,5 +1,5 @@
 import { a2aError, canTransition, isInterrupted, isTerminal, readLifecycleReport } from "@a2a-connect/core";
-import { applyStep, copyTask, findArtifact } from "@a2a-connect/core/internal";
+import { applyStep, copyTask, findArtifact, shareTask } from "@a2a-connect/core/internal";
 import {
   type Message,
   type Part,
@@ -130,19 +130,16 @@ export class LiveTask {
     return new LiveTask(context, agent, owner, { taskId, contextId: index.contextId }, loaded);
   }
 
-  /** The task as callers may see it. The copy does not change when the task goes on. */
-  snapshot(): Task {
-    if (this.#task === undefined) {
-      throw new Error("the creation of this task has not been committed yet");
-    }
-    return copyTask(this.#task);
+  /** A copy of the task as callers may see it, for the agent's code: it may change the lists, and the task's stay. */
+  copy(): Task {
+    return copyTask(this.#visible());
   }
 
   /** The task as callers may see it, and its current generation. Until it changes, all who wait for it get one copy. */
   seen(): SeenTask {
     let seen = this.#seen?.deref();
     if (seen === undefined) {
-      seen = { task: this.snapshot(), generation: this.generation };
+      seen = { task: shareTask(this.#visible()), generation: this.generation };
       this.#seen = new WeakRef(seen);
     }
     return seen;
@@ -166,7 +163,7 @@ export class LiveTask {
 
   /** About its size in memory. */
   get bytes(): number {
-    return this.#snapshots.headBytes + this.#artifacts.bytes;
+    return this.#snapshots.headBytes + this.#artifacts.memoryBytes;
   }
 
   /** Generation of the newest event that callers may see. */
@@ -445,6 +442,13 @@ export class LiveTask {
   /** The skill that was chosen when the task was created. */
   get skill(): string | undefined {
     return this.#task === undefined ? undefined : readSkill(this.#task);
+  }
+
+  #visible(): Task {
+    if (this.#task === undefined) {
+      throw new Error("the creation of this task has not been committed yet");
+    }
+    return this.#task;
   }
 
   #register({ pushConfigs, onRegister, key }: Intake, generation: number): void {

@@ -1,4 +1,10 @@
-import { applyStep, copyTask, decodeMessage, encodeMessage, type TaskStep } from "@a2a-connect/core/internal";
+import {
+  applyStep,
+  decodeMessage,
+  encodeMessage,
+  shareTask,
+  type TaskStep,
+} from "@a2a-connect/core/internal";
 import {
   type Message,
   MessageSchema,
@@ -298,7 +304,7 @@ export class SnapshotPolicy {
     if (task === undefined || grown < Math.max(2 * (this.#headBytes + artifactBytes), minSnapshotBytes)) {
       return undefined;
     }
-    let fold = copyTask(task);
+    let fold = shareTask(task);
     for (const { step } of batch) {
       fold = step.case === undefined ? fold : applyStep(fold, step);
     }

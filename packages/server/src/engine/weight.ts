@@ -17,6 +17,9 @@ const valueWeight = 32;
 /** The same for a part, which may have 2 bytes: protobuf-es makes two objects of it, too. */
 const partWeight = 2 * objectBytes;
 
+/** The same for an artifact, of which the fold, its index and the ledger keep objects. */
+const artifactWeight = 8 * objectBytes;
+
 /** How many values there are in metadata or in a data part, and the length of their texts and names. */
 interface JsonSize {
   readonly values: number;
@@ -165,9 +168,14 @@ export class ArtifactLedger {
     this.#maxBytes = maxBytes;
   }
 
-  /** What all artifacts weigh. */
+  /** What all artifacts weigh in the log. */
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** About what they take in memory, where a task of many small ones is much larger. */
+  get memoryBytes(): number {
+    return this.#bytes + this.#lines.size * artifactWeight;
   }
 
   /** Starts from the artifacts of a task that was read. @param artifactBytes the weight of each, by id */
@@ -200,7 +208,8 @@ export class ArtifactLedger {
       throw new AgentMistake(`artifact "${id}" is sealed by its last chunk and cannot be changed`);
     }
     const grown = append ? bytes : bytes - (line?.bytes ?? 0);
-    if (this.#bytes + grown > this.#maxBytes) {
+    const added = line === undefined ? grown + artifactWeight : grown;
+    if (this.memoryBytes + added > this.#maxBytes) {
       throw new AgentMistake(`the task's artifacts would exceed ${this.#maxBytes} bytes`, "task-too-large");
     }
     this.#bytes += grown;
