@@ -49,6 +49,12 @@ export {
   startWalk,
   tooManyValues,
 } from "./field-walk.ts";
+export {
+  type Freshness,
+  longestLifetimeMs,
+  longestVerifiedLifetimeMs,
+  readFreshness,
+} from "./freshness.ts";
 export type { HttpRoute } from "./http-rule.ts";
 export { formatMessage, formatResponse } from "./json/format-json.ts";
 export { toTimestamp } from "./json/json-scalar.ts";

@@ -1,6 +1,10 @@
 import {
+  type Freshness,
   findMissingFields,
   formatMessage,
+  longestLifetimeMs,
+  longestVerifiedLifetimeMs,
+  readFreshness,
   SharedRequest,
   shownUrl,
   type Timer,
@@ -17,7 +21,6 @@ import { resolveSettings } from "../settings.ts";
 import { findCardUrls } from "./card-reference.ts";
 import { type CardVerdict, judgeCard } from "./card-verdict.ts";
 import type { CardValidators } from "./fetch-card.ts";
-import { type Freshness, longestLifetimeMs, longestVerifiedLifetimeMs, readFreshness } from "./freshness.ts";
 import { readCard } from "./read-card.ts";
 import { fetchCardRepeatedly, type LastingAnswer } from "./repeat-fetch.ts";
 

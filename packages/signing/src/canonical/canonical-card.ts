@@ -19,7 +19,7 @@ export { CardTextError } from "./read-card-text.ts";
  * @throws CardTextError when the text could be read in two ways, or holds what JSON has no one form for
  */
 export function canonicalCard(card: AgentCard | string): string {
-  return canonicalJson(readCard(card));
+  return writeCanonical(pruneUnsigned(readCard(card)));
 }
 
 /**
@@ -30,11 +30,6 @@ export function canonicalCard(card: AgentCard | string): string {
  */
 export function canonicalSignedCard(card: AgentCard | string): string {
   return writeCanonical(pruneCard(readCard(card)));
-}
-
-/** The canonical text of a card that was read by `readCardText`, without its signatures. @throws CardTextError */
-export function canonicalJson(json: JsonObject): string {
-  return writeCanonical(pruneUnsigned(json));
 }
 
 /** A card's JSON without its signatures and without what says nothing. @throws CardTextError `both-spellings` */

@@ -8,10 +8,10 @@ type KeySetRequest = Required<Pick<JkuPolicy, "fetch" | "timeoutMs" | "maxBytes"
   readonly signal: AbortSignal;
 };
 
-/** The list `keys` of a key set, and for how long it says it holds, in milliseconds; undefined when it does not say. */
+/** The list `keys` of a key set, and what the headers say, such as how long it holds. */
 export interface FetchedKeySet {
   readonly entries: readonly unknown[];
-  readonly lifetimeMs: number | undefined;
+  readonly headers: Headers;
 }
 
 /**
@@ -53,7 +53,7 @@ async function ask(request: KeySetRequest, signal: AbortSignal): Promise<Fetched
   const bytes = await readAtMost(chunksOf(piped ?? null), maxBytes);
   if (bytes === undefined) return tooLarge;
   const entries = readEntries(bytes);
-  return typeof entries === "string" ? entries : { entries, lifetimeMs: statedLifetime(headers) };
+  return typeof entries === "string" ? entries : { entries, headers };
 }
 
 const redirects: readonly number[] = [301, 302, 303, 307, 308];
@@ -81,23 +81,4 @@ function readEntries(bytes: Uint8Array): readonly unknown[] | string {
   if (read.fault !== undefined) return read.problem;
   const keys = objectOf(read.json)["keys"];
   return Array.isArray(keys) ? keys : 'has no list "keys"';
-}
-
-/**
- * How long an answer holds by `max-age`, less what it has spent in caches (RFC 9111 §4.2). `no-store`, `no-cache` and a `max-age`
- * that is no number mean not at all.
- */
-function statedLifetime(headers: Headers): number | undefined {
-  const directives = (headers.get("cache-control") ?? "").toLowerCase().split(",");
-  const named = directives.map((directive) => directive.split("=").map((part) => part.trim()));
-  if (named.some(([name]) => name === "no-store" || name === "no-cache")) return 0;
-  const maxAge = named.find(([name]) => name === "max-age");
-  if (maxAge === undefined) return undefined;
-  const lifetimeMs = milliseconds((maxAge[1] ?? "").replace(/^"(.*)"$/, "$1"));
-  return Math.max(0, lifetimeMs - milliseconds(headers.get("age") ?? ""));
-}
-
-/** Of a text of whole seconds; 0 when it is none. */
-function milliseconds(seconds: string): number {
-  return /^\d{1,10}$/.test(seconds) ? Number(seconds) * 1000 : 0;
 }

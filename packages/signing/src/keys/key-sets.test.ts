@@ -124,6 +124,11 @@ describe("keeping a key set", () => {
     ["as long as it says", { "cache-control": "public, Max-Age=60" }, 60_000],
     ["as long as it says, in quotes", { "cache-control": 'max-age="60"' }, 60_000],
     ["less what it has spent in caches", { "cache-control": "max-age=60", age: "20" }, 40_000],
+    [
+      "until it expires",
+      { date: "Thu, 01 Jan 2026 00:00:00 GMT", expires: "Thu, 01 Jan 2026 00:01:00 GMT" },
+      60_000,
+    ],
     ["a day at most", { "cache-control": "max-age=99999999" }, 24 * 60 * 60_000],
   ] as const) {
     it(`keeps it ${what}`, async () => {

@@ -1,4 +1,10 @@
-import { RecentMap, SharedRequest, shownUrl } from "@a2a-connect/core/internal";
+import {
+  longestVerifiedLifetimeMs,
+  RecentMap,
+  readFreshness,
+  SharedRequest,
+  shownUrl,
+} from "@a2a-connect/core/internal";
 import type { JkuPolicy } from "../trust/trust-policy.ts";
 import type { Refusal } from "../verify/verdict.ts";
 import { type FetchedKeySet, fetchKeySet } from "./fetch-key-set.ts";
@@ -21,9 +27,6 @@ export interface KeyLookupOptions {
 
 /** Key sets that are kept: those that were looked into last. */
 const maxKeySets = 100;
-
-/** Longest time that a key set is kept, even if it asks for more. After that, no verifier has a revoked key any more. */
-const longestLifetimeMs = 24 * 60 * 60 * 1000;
 
 /** Key sets of other servers, kept for a while. */
 export interface KeySets {
@@ -89,7 +92,8 @@ class KeySetState {
     }
     this.#problem = undefined;
     this.#keySet = collectKeys(answer.entries);
-    this.#fresh = { from: now, until: now + Math.min(longestLifetimeMs, answer.lifetimeMs ?? ttlMs) };
+    const { freshUntilMs } = readFreshness(answer.headers, now, ttlMs, longestVerifiedLifetimeMs);
+    this.#fresh = { from: now, until: freshUntilMs };
     if (!this.#keySet.keys.has(kid)) this.#rest = rest;
     return this.#lookup(this.#keySet, kid);
   }

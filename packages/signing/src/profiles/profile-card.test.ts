@@ -79,7 +79,7 @@ describe("the raw profile", () => {
 describe("a card that could be read in two ways", () => {
   const json = { iconUrl: "a", icon_url: "b" };
 
-  for (const profile of ["strict", ...legacyProfiles] as const) {
+  for (const profile of legacyProfiles) {
     it(profile === "raw" ? "is signed with both readings by raw" : `is refused by ${profile}`, () => {
       const profiled = () => profileCard(profile, json)[0]?.payload;
       if (profile === "raw") {

@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { canonicalJson, pruneUnsigned } from "../canonical/canonical-card.ts";
+import { pruneUnsigned } from "../canonical/canonical-card.ts";
 import { writeCanonical } from "../canonical/write-canonical.ts";
 import { type FieldPath, PathList } from "./field-path.ts";
 import { writePythonJson } from "./python-json.ts";
@@ -34,16 +34,14 @@ export interface ProfiledCard {
 export const legacyProfiles: readonly LegacyProfile[] = ["js-1", "python-1", "raw"];
 
 /**
- * What a profile may have signed of a card, and what that leaves out: each form that its software is known to sign, the one
+ * What a legacy profile may have signed of a card, and what that leaves out: each form that its software is known to sign, the one
  * that leaves out least first.
  *
  * @param json the card, read by `readCardText`
  * @throws CardTextError when it has no canonical form
  */
-export function profileCard(profile: Profile, json: JsonObject): readonly ProfiledCard[] {
+export function profileCard(profile: LegacyProfile, json: JsonObject): readonly ProfiledCard[] {
   switch (profile) {
-    case "strict":
-      return [{ payload: canonicalJson(json), uncovered: [] }];
     case "js-1":
       return cleanedCards(json).map(({ kept, uncovered }) => ({ payload: writeCanonical(kept), uncovered }));
     case "python-1": {

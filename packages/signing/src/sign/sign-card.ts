@@ -1,8 +1,7 @@
 import { type AgentCard, AgentCardSignatureSchema } from "@a2a-connect/proto";
-import { create, type JsonObject } from "@bufbuild/protobuf";
+import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import { base64url } from "jose";
 import { readCard } from "../canonical/canonical-card.ts";
-import { objectOf } from "../canonical/json.ts";
 import { pruneCard } from "../canonical/prune-card.ts";
 import { CardTextError, defaultMaxCardLength, readCardText } from "../canonical/read-card-text.ts";
 import { writeCanonical } from "../canonical/write-canonical.ts";
@@ -35,7 +34,7 @@ interface CardSignature {
 export async function signCard(card: AgentCard, options: SignCardOptions): Promise<AgentCard> {
   const signature = await makeSignature(new SignedCard(readCard(card)), options);
   const added = create(AgentCardSignatureSchema, signature);
-  const signatures = addSignature(card.signatures, added, (entry) => entry.protected);
+  const signatures = addSignature(card.signatures, added);
   return { ...card, signatures: [...signatures] };
 }
 
@@ -55,7 +54,7 @@ export async function signCardText(text: string, options: SignCardOptions): Prom
     );
   }
   const signature = await makeSignature(new SignedCard(json), options);
-  const all = addSignature(signatures ?? [], { ...signature }, (entry) => objectOf(entry)["protected"]);
+  const all = addSignature<JsonValue>(signatures ?? [], { ...signature });
   const signed = { ...json, signatures: [...all] };
   return writeCanonical(pruneCard(signed));
 }
@@ -165,17 +164,12 @@ function copyUnprotectedHeader(header: JsonObject): JsonObject {
  * Signatures with one more. It takes the place of those that the same key has made before: they are of another card, or say the
  * same. Those of other keys stay, so that keys can be rotated. A key is told by its id and its algorithm.
  *
- * @param protectedOf the member `protected` of an entry, which may be any value
  * @throws SigningError when there are more than verifiers look at
  */
-function addSignature<Entry>(
-  entries: readonly Entry[],
-  added: Entry,
-  protectedOf: (entry: Entry) => unknown,
-): readonly Entry[] {
-  const own = readSigner(protectedOf(added));
+function addSignature<Entry>(entries: readonly Entry[], added: Entry): readonly Entry[] {
+  const own = readSigner(added);
   const isOwn = (entry: Entry) => {
-    const signer = readSigner(protectedOf(entry));
+    const signer = readSigner(entry);
     return (
       signer !== undefined && own?.["kid"] === signer["kid"] && isSameAlgorithm(own?.["alg"], signer["alg"])
     );
@@ -188,7 +182,9 @@ function addSignature<Entry>(
   throw new SigningError(problem, "take out those of keys that are not needed any more");
 }
 
-function readSigner(protectedText: unknown): JsonObject | undefined {
-  const header = typeof protectedText === "string" ? readProtectedHeader(protectedText) : undefined;
+/** The protected header of an entry, which may be any JSON value, or a message. */
+function readSigner(entry: unknown): JsonObject | undefined {
+  const { protected: text } = (entry ?? {}) as { readonly protected?: unknown }; // any value has members or none
+  const header = typeof text === "string" ? readProtectedHeader(text) : undefined;
   return typeof header === "string" ? undefined : header;
 }

@@ -1,8 +1,9 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { makeKey, plainCard, signText } from "../../test-support/signed-card.ts";
-import { type LegacyProfile, legacyProfiles, type Profile, profileCard } from "../profiles/profile-card.ts";
+import { type LegacyProfile, legacyProfiles, type Profile } from "../profiles/profile-card.ts";
 import type { TrustPolicy } from "../trust/trust-policy.ts";
+import { SignedCard } from "./signed-card.ts";
 import { verifyCard } from "./verify-card.ts";
 
 const key = await makeKey("k");
@@ -18,7 +19,7 @@ const card: JsonObject = {
 };
 
 const sign = (profile: Profile, json: JsonObject, header = {}) =>
-  signText(profileCard(profile, json)[0]?.payload ?? "", key, header);
+  signText(new SignedCard(json).forms(profile)[0]?.payload ?? "", key, header);
 
 /** Verifies what is received by the signature of what was signed. */
 async function verify(

@@ -12,8 +12,8 @@ const dayMs = 24 * 60 * 60 * 1_000;
 export const longestLifetimeMs: number = 30 * dayMs;
 
 /**
- * The same for a card that must be trusted, 24 hours. No signature covers the headers, so an attacker who relays an old
- * card could otherwise have it cached as long as he likes.
+ * The same for a card that must be trusted, and for key sets, 24 hours. No signature covers the headers, so an attacker who
+ * relays an old card could otherwise have it cached as long as he likes; and a revoked key would go on to count.
  */
 export const longestVerifiedLifetimeMs: number = dayMs;
 

@@ -4,7 +4,7 @@ import { longestVerifiedLifetimeMs, readFreshness } from "./freshness.ts";
 const now = 1_000_000;
 const ttl = 300_000;
 
-describe("how long a card holds (L-6)", () => {
+describe("how long a response holds (L-6)", () => {
   for (const [headers, holdsMs, storable = true] of [
     [{}, ttl],
     [{ "cache-control": "max-age=60" }, 60_000],
