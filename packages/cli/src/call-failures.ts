@@ -78,7 +78,7 @@ function hintOf(error: AgentError, { lookCommand }: FailureSituation): string | 
   }
   if (error instanceof CardNotFoundError && mayWantTls(error)) {
     const { host, pathname } = new URL(error.url);
-    return `try again, or look into the server's log; if it expects TLS, use https://${host}${pathname.replace(/\/\.well-known\/.*$/, "")}`;
+    return `try again, or look into the server's log; if it expects TLS, use https://${host}${pathname.replace(/\/\.well-known\/.*/s, "")}`;
   }
   return promptHints.find(([names]) => error.hint?.includes(names))?.[1] ?? error.hint;
 }

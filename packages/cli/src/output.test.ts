@@ -43,6 +43,17 @@ describe("output in text (A2ACLI_OUT_005)", () => {
     expect(rest).toBe("");
   });
 
+  it("reads each character once, however many spaces or line feeds there are within", async () => {
+    const { output, written } = open("text");
+    const [spaces, lines] = [" ".repeat(1_000_000), "\n".repeat(1_000_000)];
+    await output.field("Label", `x${spaces}y`);
+    await output.field("Label", `x${lines}y`);
+    await output.block("Text", `x${lines}y`);
+    expect(written.out === `Label: x${spaces}y\nLabel: x y\nText:\nx\n${" \n".repeat(999_999)}y\n\n`).toBe(
+      true,
+    );
+  });
+
   it("has notes and warnings on stderr, and no documents", async () => {
     const { output, written } = open("text");
     await output.document({ a: 1 });

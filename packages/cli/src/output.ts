@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import { escapeInvisible, visibleText } from "@a2a-connect/core/internal";
+import { escapeInvisible, trimEndOf, visibleText } from "@a2a-connect/core/internal";
 import type { CliIo, TextSink } from "./cli-io.ts";
 import type { Settings } from "./settings/resolve.ts";
 
@@ -132,7 +132,7 @@ export function toSentence(text: string): string {
 
 /** The same on one line. */
 export function toLine(text: string): string {
-  return toText(text).replace(/\s*\n\s*/g, " ");
+  return toText(text).replace(/\s+/g, (space) => (space.includes("\n") ? " " : space));
 }
 
 /**
@@ -140,7 +140,7 @@ export function toLine(text: string): string {
  * one, so that no reader takes what an agent wrote for fields of ours (a2a-cli §11.2).
  */
 function toBlock(text: string): string {
-  return toText(text).replace(/\n+$/, "").replace(/^$/gm, " ");
+  return trimEndOf(toText(text), (character) => character === "\n").replace(/^$/gm, " ");
 }
 
 /** JSON on one line, or indented. Invisible characters and what a terminal might act upon are escaped, which leaves the value the same. */

@@ -9,6 +9,7 @@ import {
   parseJsonText,
   protocolVersion,
   readAtMost,
+  trimSlashes,
   versionHeader,
 } from "@a2a-connect/core/internal";
 import { A2AService } from "@a2a-connect/proto";
@@ -153,7 +154,7 @@ export async function findServer(
   { headers: given = {}, signal, card: known, fetch = globalThis.fetch, tls = {} }: FindOptions = {},
 ): Promise<FoundServer> {
   const { origin, pathname } = new URL(url);
-  const base = origin + pathname.replace(cardPath, "").replace(/\/+$/, "");
+  const base = origin + trimSlashes(pathname.replace(cardPath, ""));
   const card = known ?? (await readCard(base + cardPath, fetch, signal));
   const { addresses, tenants } = findInterfaces(card, origin, platform.wires);
   if (addresses.size === 0) {

@@ -241,7 +241,7 @@ function targetOf({ interface: { url }, cardUrl }: CredentialCall): URL {
 /** The URL of the agent. */
 function baseOf(call: CredentialCall): string {
   const { cardUrl } = call;
-  return cardUrl === undefined ? targetOf(call).origin : cardUrl.replace(/\/\.well-known\/.*$|[?#].*$/, "");
+  return cardUrl === undefined ? targetOf(call).origin : cardUrl.replace(/(?:\/\.well-known\/|[?#]).*/s, "");
 }
 
 /** @throws Error when it could smuggle a header */

@@ -4,6 +4,7 @@ import {
   httpRequestParts,
   isObject,
   type JsonMedia,
+  trimSlashes,
 } from "@a2a-connect/core/internal";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { createJsonTransport, type OutgoingCall } from "../fetch/json-transport.ts";
@@ -189,7 +190,7 @@ function requireMethod({ method }: OutgoingCall): RpcMethod {
 function joinUrl(baseUrl: string, { path, query }: HttpRequestParts): string {
   const [base = "", ...baseQuery] = baseUrl.split("?");
   const parameters = [...baseQuery, query.toString()].filter((part) => part !== "").join("&");
-  return `${base.replace(/\/+$/, "")}${path}${parameters === "" ? "" : `?${parameters}`}`;
+  return `${trimSlashes(base)}${path}${parameters === "" ? "" : `?${parameters}`}`;
 }
 
 function answered(status: number): string {

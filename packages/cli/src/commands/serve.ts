@@ -72,7 +72,7 @@ function parsePublicUrl(text: string): string {
       "Give an http or https URL without user, query or fragment, such as https://agents.example.org.",
     );
   }
-  return text.replace(/\/+$/, "");
+  return text.replace(/(?<!\/)\/+$/, ""); // core, with its trimSlashes, is loaded by the action
 }
 
 /** ISO 8601: a day, which means its beginning in UTC, or a time with its zone. */

@@ -1,4 +1,4 @@
-import { parseJsonMedia } from "@a2a-connect/core/internal";
+import { parseJsonMedia, trimSlashes } from "@a2a-connect/core/internal";
 import { isObject, parseJson } from "../json.ts";
 import { formatDuration } from "../settings/values.ts";
 import { type Finding, type FindingId, find } from "./findings.ts";
@@ -28,7 +28,7 @@ function placesOf(target: URL): Place[] {
   if (pathname.endsWith(".json")) {
     return [{ url: href, meaning: pathname.endsWith(cardPath) ? "card.found" : "card.elsewhere" }];
   }
-  const base = origin + pathname.replace(/\/+$/, "");
+  const base = origin + trimSlashes(pathname);
   const places: Place[] = [
     { url: base + cardPath, meaning: "card.found" },
     { url: origin + cardPath, meaning: "card.found" },

@@ -96,7 +96,7 @@ function suggestName(name: string): string | undefined {
   const plain = name
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, "-")
-    .replaceAll(/^[-0-9]+|-+$/g, "")
+    .replaceAll(/^[-0-9]+|-$/g, "")
     .slice(0, 64);
   return plain === "" || taken.has(plain) ? undefined : plain;
 }

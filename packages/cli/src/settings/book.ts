@@ -1,5 +1,6 @@
 import { dirname, resolve } from "node:path";
 import type { OAuthClient } from "@a2a-connect/auth/client";
+import { trimSlashes } from "@a2a-connect/core/internal";
 import type { LegacyProfile } from "@a2a-connect/signing/internal";
 import { CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
@@ -161,7 +162,7 @@ export async function readServerConfig(io: Pick<CliIo, "cwd">): Promise<ServerCo
   const { hostname, port, protocol } = URL.parse(url) ?? { hostname: "", port: "", protocol: "" };
   const isHere = ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
   return {
-    url: server.url?.replace(/\/+$/, ""),
+    url: server.url && trimSlashes(server.url),
     port: isHere ? Number(port || (protocol === "https:" ? 443 : 80)) : undefined,
     store: store === undefined || store === "memory" ? store : resolve(dirname(found.path), store),
     auth: oidc !== undefined ? `oidc=${oidc}` : apiKeys && `api-key=${resolve(dirname(found.path), apiKeys)}`,

@@ -70,7 +70,7 @@ function isLines(text: string): boolean {
 function linesOf(text: string): string[] {
   return text
     .split(/\r?\n/)
-    .map((line) => line.replace(/(^|\s)#.*$/, "").trim())
+    .map((line) => line.replace(/(^|\s)#.*/s, "").trim())
     .filter((line) => line !== "");
 }
 

@@ -37,7 +37,9 @@ export function createMasking(secrets: Iterable<string>): Masking {
       secret,
       encodeURIComponent(secret),
       JSON.stringify(secret).slice(1, -1),
-      Buffer.from(secret).toString("base64").replace(/=+$/, ""),
+      Buffer.from(secret)
+        .toString("base64")
+        .replace(/={1,2}$/, ""),
     ])
     .sort((one, other) => other.length - one.length);
   const values = (text: string): string =>

@@ -1,4 +1,4 @@
-import { isLoopbackHost, shownText, shownUrl } from "@a2a-connect/core/internal";
+import { isLoopbackHost, shownText, shownUrl, trimSlashes } from "@a2a-connect/core/internal";
 import { CardNotFoundError } from "../errors.ts";
 
 /** The path of a card by the specification (spec §8.2), and the path before 0.3. */
@@ -18,7 +18,7 @@ export function findCardUrls(reference: string | URL): readonly URL[] {
   if (url.pathname.endsWith(".json") || url.pathname.includes("/.well-known/")) {
     return [url];
   }
-  const base = url.pathname.replace(/\/+$/, "");
+  const base = trimSlashes(url.pathname);
   const guesses = wellKnownPaths.map((path) => new URL(base + path, url.origin));
   return base === "" && url.search === "" ? guesses : [...guesses, url];
 }

@@ -108,7 +108,7 @@ function formatNanos(nanos: number): string {
     ? ""
     : `.${String(nanos)
         .padStart(9, "0")
-        .replace(/(?:000)+$/, "")}`;
+        .replace(/(?:000){1,2}$/, "")}`;
 }
 
 /** Seconds with 0 to 9 fraction digits: `1.5s`. */

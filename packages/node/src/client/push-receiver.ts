@@ -13,7 +13,7 @@ import type {
   PushReceiver,
   PushSubscription,
 } from "@a2a-connect/client/internal";
-import { countValues, isObject, parseHttpUrl } from "@a2a-connect/core/internal";
+import { countValues, isObject, parseHttpUrl, trimSlashes } from "@a2a-connect/core/internal";
 import { StreamResponseSchema } from "@a2a-connect/proto";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { listen } from "../port/listen.ts";
@@ -76,7 +76,7 @@ export async function createPushReceiver(options: PushReceiverOptions = {}): Pro
   } = options;
   const named = publicUrl === undefined ? undefined : requireUrl(publicUrl);
   const subscriptions = new Map<string, Subscription>();
-  const basePath = trimSlash(named?.pathname ?? path);
+  const basePath = trimSlashes(named?.pathname ?? path);
   const listener = await listen(createHandler(subscriptions, basePath, maxBodyBytes), listenOptions);
   const url = `${named?.origin ?? listener.url}${basePath}`;
   const close = async (): Promise<void> => {
@@ -243,10 +243,6 @@ function authorizationOf({
   credentials = "",
 }: NonNullable<PushConfigInput["authentication"]>): string {
   return lowerScheme(`${scheme} ${credentials}`);
-}
-
-function trimSlash(path: string): string {
-  return path.replace(/\/+$/, "");
 }
 
 /** 192 bits that fit a URL. */

@@ -56,6 +56,10 @@ describe("safeFileName", () => {
     expect(safeFileName(`a.${"x".repeat(300)}`)).toHaveLength(249);
   });
 
+  it("reads each character once, however many dots there are within", () => {
+    expect(safeFileName(`${".x".repeat(10)}${".".repeat(1_000_000)}y`)).toMatch(/^x(?:\.x){9}\.+y$/);
+  });
+
   it("is a name that any system takes, whatever the name", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (name) => {

@@ -1,4 +1,4 @@
-import { visibleText } from "@a2a-connect/core/internal";
+import { trimEndOf, visibleText } from "@a2a-connect/core/internal";
 
 const encoder = new TextEncoder();
 
@@ -28,7 +28,7 @@ const leading = /^[.\s~#-]+/;
 export function safeFileName(name: string): string {
   const segment = name.split(/[/\\]/).pop() ?? "";
   const plain = visibleText(segment).replace(special, "_"); // unseen, `annex‮fdp.exe` would look like a PDF
-  const trimmed = plain.replace(leading, "").replace(/[.\s]+$/, "");
+  const trimmed = trimEndOf(plain.replace(leading, ""), (character) => /[.\s]/.test(character));
   const [stem, extension] = splitExtension(trimmed === "" ? "file" : trimmed);
   const base = deviceNames.test(stem.split(".")[0]?.trimEnd() ?? "") ? `_${stem}` : stem;
   return shorten(base, extension, maxNameBytes - maxNumberBytes);

@@ -75,7 +75,7 @@ function addressOf(node: string | undefined): string | undefined {
  */
 export function toNetwork(text: string | undefined): string | undefined {
   if (text === undefined || ipaddr.IPv4.isValidFourPartDecimal(text)) return text;
-  const address = parseReachedAddress(text.replace(/%.*$/, "")); // without the zone of a link-local one
+  const address = parseReachedAddress(text.replace(/%.*/s, "")); // without the zone of a link-local one
   if (address === undefined || address instanceof ipaddr.IPv4) return address?.toString();
   return `${ipaddr.IPv6.networkAddressFromCIDR(`${address.toString()}/64`).toString()}/64`;
 }

@@ -137,7 +137,7 @@ function hostsOf(hostname: string, { headers }: Request): readonly string[] {
 
 /** An IPv4 address, or the first 64 bits of an IPv6 one, which belong to one site. */
 function networkOf(address: string): string {
-  const text = address.replace(/^::ffff:(?=\d+\.)/i, "").replace(/%.*$/, "");
+  const text = address.replace(/^::ffff:(?=\d+\.)/i, "").replace(/%.*/s, "");
   if (!text.includes(":")) return text;
   const [before = "", after] = text.toLowerCase().split("::");
   const groups = (part: string): string[] => (part === "" ? [] : part.split(":"));

@@ -1,6 +1,6 @@
 import type { HttpHandler, HttpRequest } from "@a2a-connect/bindings";
 import { refuseRpc } from "@a2a-connect/bindings/server";
-import { isLoopbackHost, startTimer } from "@a2a-connect/core/internal";
+import { isLoopbackHost, startTimer, trimSlashes } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { AgentServer } from "../agent-server.ts";
 import { plainError } from "../plain-routes.ts";
@@ -99,7 +99,7 @@ function isGrpc({ header }: HttpRequest): boolean {
 }
 
 function parsePath(path: string): string {
-  const trimmed = path.replace(/\/+$/, "");
+  const trimmed = trimSlashes(path);
   if (!/^(?:\/[^/?#\s]+)*$/.test(trimmed)) {
     throw new Error(`the path of a mount begins with "/", such as /a2a; ${JSON.stringify(path)} does not`);
   }

@@ -1,5 +1,5 @@
 import type { HttpRequest } from "@a2a-connect/bindings";
-import { type ForwardedUrlSource, parseHttpUrl } from "@a2a-connect/core/internal";
+import { type ForwardedUrlSource, parseHttpUrl, trimSlashes } from "@a2a-connect/core/internal";
 import type { LogRecord } from "../engine/engine-context.ts";
 import { parseListedUrl } from "./listed-host.ts";
 
@@ -77,7 +77,7 @@ export function createBaseUrls({ publicUrl, forwardedHosts, log }: BaseUrlOption
     varyBy: ({ trustsProxies = false }) => (trustsProxies && !isFixed ? forwardingFields : []),
     moveTo(url) {
       if (!isFixed) {
-        own = url.replace(/\/+$/, "");
+        own = trimSlashes(url);
       }
     },
   };
@@ -110,5 +110,5 @@ export function parsePublicUrl(publicUrl: string): string {
       `the public URL is http or https, without user, query or fragment: https://agents.example.org, not "${publicUrl}"`,
     );
   }
-  return (url.origin + url.pathname).replace(/\/+$/, "");
+  return trimSlashes(url.origin + url.pathname);
 }

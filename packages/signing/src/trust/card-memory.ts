@@ -1,4 +1,4 @@
-import { parseHttpUrl, sha256 } from "@a2a-connect/core/internal";
+import { parseHttpUrl, sha256, trimSlashes } from "@a2a-connect/core/internal";
 import { base64url } from "jose";
 
 /** What is remembered of an agent. */
@@ -75,7 +75,7 @@ export async function cardMemoryKey(url: string | URL): Promise<string | undefin
   if (parsed === undefined) {
     return undefined;
   }
-  const path = parsed.pathname.replace(/\/\.well-known\/agent(?:-card)?\.json$/, "").replace(/\/+$/, "");
+  const path = trimSlashes(parsed.pathname.replace(/\/\.well-known\/agent(?:-card)?\.json$/, ""));
   const query = parsed.search === "" ? "" : `?sha256-${await digestOf(parsed.search)}`;
   return parsed.origin + path + query;
 }

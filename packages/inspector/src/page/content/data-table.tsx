@@ -2,9 +2,9 @@ import { isObject } from "@a2a-connect/core/internal";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
+import { maxColumns } from "./parse-csv.ts";
 import { shownLine } from "./shown.ts";
 
-const maxColumns = 20;
 const pageLength = 50;
 
 /** The rows of a value that is a table: a list of objects with few names and plain values. Undefined for all others. */
@@ -61,23 +61,4 @@ export function DataTable({ rows }: { readonly rows: readonly JsonObject[] }): J
       ) : null}
     </div>
   );
-}
-
-/** Comma-separated values as rows: the first line has the names. Undefined when the text is no table. */
-export function parseCsv(text: string): readonly JsonObject[] | undefined {
-  const [names = [], ...lines] = readCsvLines(text);
-  if (names.length < 2 || names.length > maxColumns || lines.length === 0) return undefined;
-  return lines.map((cells) => Object.fromEntries(names.map((name, index) => [name, cells[index] ?? ""])));
-}
-
-function readCsvLines(text: string): string[][] {
-  const lines: string[][] = [];
-  let cells: string[] = [];
-  for (const [, quoted, plain = "", end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/g)) {
-    cells.push(quoted === undefined ? plain : quoted.replaceAll('""', '"'));
-    if (end === ",") continue;
-    if (cells.length > 1 || cells[0] !== "") lines.push(cells);
-    cells = [];
-  }
-  return lines;
 }

@@ -1,3 +1,5 @@
+import { trimEndOf } from "@a2a-connect/core/internal";
+
 /** A block of Markdown. */
 export type Block =
   | { readonly is: "heading"; readonly level: number; readonly spans: readonly Span[] }
@@ -49,10 +51,9 @@ function parseBlocks(lines: readonly string[], depth: number): Block[] {
     if (fence !== null) {
       endParagraph();
       const [, mark = "```", language = ""] = fence;
-      const end = lines.findIndex((each, index) => index > at && each.trim().startsWith(mark));
-      const last = end === -1 ? lines.length : end;
-      blocks.push({ is: "code", language, text: lines.slice(at + 1, last).join("\n") });
-      at = last;
+      const end = findEnd(lines, at + 1, (each) => !each.trim().startsWith(mark));
+      blocks.push({ is: "code", language, text: lines.slice(at + 1, end).join("\n") });
+      at = end;
     } else if (trimmed === "") {
       endParagraph();
     } else if (/^#{1,6}\s/.test(trimmed)) {
@@ -197,7 +198,7 @@ function findSpan(
     before === undefined || /[\s(<]/.test(before) ? /^<?(https?:\/\/[^\s<>]{1,1500})>?/.exec(rest) : null;
   if (bare !== null) {
     const [whole, found = ""] = bare;
-    const url = found.replace(/[.,;:!?)]+$/, "");
+    const url = trimEndOf(found, (character) => ".,;:!?)".includes(character));
     return {
       span: { is: "link", url, label: "" },
       length: whole.startsWith("<") ? whole.length : url.length,

@@ -2,15 +2,16 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { TextBlocks } from "../talk/text-blocks.ts";
 import { Icon } from "../ui/icon.tsx";
-import { DataTable, parseCsv } from "./data-table.tsx";
+import { DataTable } from "./data-table.tsx";
 import { save } from "./download.ts";
 import { Markdown } from "./markdown.tsx";
+import { parseCsv } from "./parse-csv.ts";
 import { formatBytes, shown } from "./shown.ts";
 
 /** Longest text that is read as Markdown or as a table: it is read anew for each frame. */
 const maxFormatted = 24_000;
 
-const markdownSigns = /^#{1,6} |^```|\*\*\S|^\s*[-*] \S|^\|.*\|$|\[[^\]\n]+\]\(http/m;
+const markdownSigns = /^#{1,6} |^```|\*\*\S|^[ \t]*[-*] \S|^\|.*\|$|\[[^[\]\n]+\]\(http/m;
 
 /** A text of an agent, formatted where that is what it is, and in pages when it is long. */
 export function TextView({

@@ -1,5 +1,5 @@
 import type { RpcMethod } from "@a2a-connect/core";
-import { escapeInvisible } from "@a2a-connect/core/internal";
+import { escapeInvisible, trimSlashes } from "@a2a-connect/core/internal";
 import type { AgentInterface } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { bindingName } from "../content/shown.ts";
@@ -35,13 +35,13 @@ export function shellCommands(
   const binding = bindingName(protocolBinding);
   const buf = (protocol: string, flags = ""): ShellCommand => ({
     tool: "buf curl",
-    line: `npx @bufbuild/buf curl --protocol ${protocol}${flags} ${headers} \\\n  -d ${json} \\\n  ${quote(base(url) + method.grpcPath)}`,
+    line: `npx @bufbuild/buf curl --protocol ${protocol}${flags} ${headers} \\\n  -d ${json} \\\n  ${quote(trimSlashes(url) + method.grpcPath)}`,
   });
   switch (binding) {
     case "Connect": {
       const unary: ShellCommand = {
         tool: "curl",
-        line: `curl ${headers} -H 'content-type: application/json' \\\n  -d ${json} \\\n  ${quote(base(url) + method.grpcPath)}`,
+        line: `curl ${headers} -H 'content-type: application/json' \\\n  -d ${json} \\\n  ${quote(trimSlashes(url) + method.grpcPath)}`,
       };
       return [...(method.streaming ? [] : [unary]), buf("connect")];
     }
@@ -56,7 +56,7 @@ export function shellCommands(
         { tool: "grpcurl", line: grpcurl },
         {
           tool: "buf curl",
-          line: `npx @bufbuild/buf curl --protocol grpc${isTls ? "" : " --http2-prior-knowledge"} ${headers} \\\n  -d ${json} \\\n  ${quote(`${scheme}://${base(address)}${method.grpcPath}`)}`,
+          line: `npx @bufbuild/buf curl --protocol grpc${isTls ? "" : " --http2-prior-knowledge"} ${headers} \\\n  -d ${json} \\\n  ${quote(`${scheme}://${trimSlashes(address)}${method.grpcPath}`)}`,
         },
       ];
     }
@@ -75,10 +75,6 @@ export function shellCommands(
       ];
     }
   }
-}
-
-function base(url: string): string {
-  return url.replace(/\/+$/, "");
 }
 
 /** For a POSIX shell: nothing within single quotes means anything. */
