@@ -26,20 +26,24 @@ const shareOf = ({ owner }: Delivery) => owner.principal;
 
 interface Circumstances {
   readonly running?: readonly Delivery[];
+  readonly failed?: readonly Delivery[];
   readonly maxConcurrent?: number;
   readonly maxConcurrentBytes?: number;
 }
 
 function decide(due: Partial<DueDeliveries>, circumstances: Circumstances): DeliveryChoice {
-  const { running = [], maxConcurrent = 4, maxConcurrentBytes = 2 ** 20 } = circumstances;
-  const attempts = running.map((delivery) => ({
-    delivery,
-    share: shareOf(delivery),
-    bytes: delivery.bytes,
-  }));
+  const { running = [], failed = [], maxConcurrent = 4, maxConcurrentBytes = 2 ** 20 } = circumstances;
+  const toAttempt = (delivery: Delivery) => ({ delivery, share: shareOf(delivery), bytes: delivery.bytes });
   return chooseDeliveries(
     { fresh: [], retries: [], nextAt: undefined, ...due },
-    { running: attempts, maxConcurrent, maxConcurrentBytes, maxShare: 7 / 8, shareOf },
+    {
+      running: running.map(toAttempt),
+      failed: failed.map(toAttempt),
+      maxConcurrent,
+      maxConcurrentBytes,
+      maxShare: 7 / 8,
+      shareOf,
+    },
   );
 }
 
@@ -111,6 +115,22 @@ describe("the choice among due deliveries", () => {
       last: 13,
       hasRoom: true,
     });
+  });
+
+  it("keeps half of an origin's places for those that do not fail there", () => {
+    const [host, maxConcurrent] = ["mixed.example", 8];
+    const retries = deliveriesOf(1, 5, { attempts: 1, host });
+    expect(choose({ retries, fresh: deliveriesOf(6, 10, { host }) }, { maxConcurrent }).start).toEqual([
+      1, 2, 6, 7,
+    ]);
+  });
+
+  it("leaves what has failed a moment ago its place, and its next attempt another", () => {
+    const retries = failing.slice(0, 1);
+    expect(choose({ fresh, retries }, { failed: retries, maxConcurrent: 8 }).start).toEqual([
+      6, 1, 2, 3, 4, 5,
+    ]);
+    expect(choose({ fresh }, { failed: deliveriesOf(11, 12) }).start).toEqual([1, 2]);
   });
 
   it("gives one origin a place even when there is only one", () => {

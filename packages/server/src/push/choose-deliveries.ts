@@ -15,6 +15,8 @@ export interface Attempt {
 export interface SenderState {
   /** The requests that ran when the store was asked. */
   readonly running: readonly Attempt[];
+  /** Those that have failed a moment ago: each keeps its place, and its delivery may have another. */
+  readonly failed: readonly Attempt[];
   /** How many requests may run at a time. */
   readonly maxConcurrent: number;
   /** No large notification is begun while those under way have as many bytes. */
@@ -46,18 +48,19 @@ export function isLarge({ bytes }: Pick<Attempt, "bytes">): boolean {
 /**
  * Which deliveries to start. Repeated attempts may be half of all requests and no more. The others are served in the
  * order of their numbers, however many events each has. One origin also gets at most half of all requests, however many
- * webhooks it has, so that a slow origin does not delay the others. Of each of these limits, and of the bytes, one caller
- * gets no more than its share: a caller may name as many slow origins as it likes.
+ * webhooks it has, so that a slow origin does not delay the others; half of those may be repeated attempts, so that its
+ * failing webhooks do not delay the others there. Of each of these limits, and of the bytes, one caller gets no more than
+ * its share: a caller may name as many slow origins as it likes.
  */
 export function chooseDeliveries(
   { fresh, retries }: Omit<DueDeliveries, "nextAt">,
-  { running, maxConcurrent, maxConcurrentBytes, maxShare, shareOf }: SenderState,
+  { running, failed, maxConcurrent, maxConcurrentBytes, maxShare, shareOf }: SenderState,
 ): DeliveryChoice {
   const half = Math.ceil(maxConcurrent / 2);
   const requests = new Limit(maxConcurrent, maxShare);
   const repeated = new Limit(half, maxShare);
   const bytes = new Limit(maxConcurrentBytes, maxShare);
-  const origins = new Map<string, Limit>();
+  const origins = new Map<string, { readonly requests: Limit; readonly repeated: Limit }>();
   const busy = new Set(running.map(({ delivery }) => delivery.number));
   const start: Attempt[] = [];
   let last: number | undefined;
@@ -65,10 +68,13 @@ export function chooseDeliveries(
 
   function limitsOf(attempt: Attempt): readonly Limit[] {
     const origin = originOf(attempt.delivery);
-    const atOrigin = origins.get(origin) ?? new Limit(half, maxShare);
+    const atOrigin = origins.get(origin) ?? {
+      requests: new Limit(half, maxShare),
+      repeated: new Limit(Math.ceil(half / 2), maxShare),
+    };
     origins.set(origin, atOrigin);
-    const limits = [requests, atOrigin];
-    if (attempt.delivery.attempts > 0) limits.push(repeated);
+    const limits = [requests, atOrigin.requests];
+    if (attempt.delivery.attempts > 0) limits.push(repeated, atOrigin.repeated);
     if (isLarge(attempt)) limits.push(bytes);
     return limits;
   }
@@ -86,7 +92,7 @@ export function chooseDeliveries(
     occupy(attempt, limits);
   }
 
-  for (const attempt of running) occupy(attempt, limitsOf(attempt));
+  for (const attempt of [...running, ...failed]) occupy(attempt, limitsOf(attempt));
   for (const delivery of retries) {
     if (!requests.hasRoom || !repeated.hasRoom) break;
     consider(delivery);

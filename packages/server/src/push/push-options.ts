@@ -36,9 +36,10 @@ export interface PushOptions {
   /** Default: after 1 s, then twice as long each time, and at least once an hour. */
   readonly retry?: Partial<PushRetry>;
   /**
-   * Requests at a time. At most half of them are repeated attempts, and at most half go to one origin, so that failing
-   * or slow webhooks do not delay others. Of each of these, one caller gets its share (`limits.maxShare`). A webhook that
-   * hangs costs little but its connection. Default 128.
+   * Requests at a time. At most half of them are repeated attempts, and at most half go to one origin (and half of these
+   * are repeated attempts), so that failing or slow webhooks do not delay others. Of each of these, one caller gets its
+   * share (`limits.maxShare`). A webhook that hangs costs little but its connection. One that fails keeps its place for up
+   * to a second: so this is also about how many may fail in a second. Default 128.
    */
   readonly maxConcurrent?: number;
   /**

@@ -154,7 +154,7 @@ describe("a webhook that fails", () => {
     expect(log.map(({ message }) => message)).toEqual([
       "a webhook was not called, because its URL is none or has too long a host; trying again until it takes the event",
     ]);
-    expect(clock.alarms).toBe(1);
+    expect(clock.alarms).toBe(2); // its next attempt, and the end of the period for which this one keeps its place
   });
 
   it("is tried at least once an hour, for as long as it takes", async () => {
@@ -262,10 +262,13 @@ describe("many webhooks", () => {
   });
 
   it("that have failed are tried again at their time, however many others wait", async () => {
-    const { start, clock, answer, received, idsAt } = setUp({ maxConcurrent: 1 });
+    const { start, clock, answer, received, idsAt } = setUp({
+      maxConcurrent: 1,
+      retry: { initialMs: 2_000 },
+    });
     answer(a, 500);
     await start("failed", a);
-    await clock.settle();
+    await clock.advance(1_000);
     answer(a, 200);
     const reply = Promise.withResolvers<Response>();
     for (let task = 1; task <= 20; task += 1) {
@@ -342,6 +345,85 @@ describe("callers", () => {
     reply.resolve(new Response());
     await clock.settle();
     expect([idsAt(a), looks]).toEqual([[1, 2, 3, 4, 5], expect.toSatisfy((count: number) => count <= 5)]);
+  });
+
+  describe("with thousands of webhooks that refuse at once", () => {
+    /** Webhooks of one caller: it may take 28 of the 32 places, and 14 of the 16 at one origin. */
+    async function startRefusing(urlOf: (task: number) => string, count = 2_000) {
+      let looks = 0;
+      const hooks = setUp({ maxConcurrent: 32 }, (store) => ({
+        dueDeliveries(query) {
+          looks += 1;
+          return store.dueDeliveries(query);
+        },
+      }));
+      const urls = Array.from({ length: count }, (_, task) => urlOf(task));
+      for (const [task, url] of urls.entries()) {
+        const taskId = `refusing-${task}`;
+        hooks.answer(url, 401);
+        hooks.sender.noteCaller({ owner: alice, taskId, id: "hook" }, "network 192.0.2.1");
+        await hooks.start(taskId, url);
+      }
+      await hooks.clock.settle();
+      return { ...hooks, urls, looks: () => looks };
+    }
+
+    for (const [name, urlOf, places] of [
+      ["one origin", (task: number) => `${b}/${task}`, 14],
+      ["many origins", (task: number) => `https://${task}.example/hook`, 28],
+    ] as const) {
+      it(`at ${name} cause no more requests in a second than the caller may have at a time`, async () => {
+        const { clock, received } = await startRefusing(urlOf);
+        expect(received).toHaveLength(places);
+        for (let second = 1; second <= 20; second += 1) {
+          await clock.advance(1_000);
+          expect(received.length).toBeLessThanOrEqual(places * (second + 1));
+        }
+        expect(received.length).toBeGreaterThan(places * 15);
+      });
+    }
+
+    it("let others have their events at once, and their attempts in time", async () => {
+      const { start, clock, answer, idsAt } = await startRefusing((task) => `https://${task}.example/hook`);
+      await clock.advance(5_000);
+      await start("task-1", a, 20);
+      await clock.settle();
+      expect(idsAt(a)).toHaveLength(20);
+      const flaky = "https://flaky.example/hook";
+      answer(flaky, 500);
+      await start("task-2", flaky);
+      await clock.settle();
+      for (const [delayMs, attempts] of [
+        [999, 1],
+        [51, 2],
+        [1_900, 2],
+        [150, 3],
+      ] as const) {
+        await clock.advance(delayMs);
+        expect(idsAt(flaky)).toHaveLength(attempts);
+      }
+    });
+
+    it("have all of their events as soon as they take them", async () => {
+      const { clock, answer, urls, idsAt } = await startRefusing((task) => `${b}/${task}`, 200);
+      await clock.advance(60_000);
+      for (const url of urls) answer(url, 204);
+      await clock.advance(64_000); // the longest delay of those that have failed six times
+      expect(urls.map((url) => new Set(idsAt(url)))).toEqual(urls.map(() => new Set([1])));
+      const counts = urls.map((url) => idsAt(url).length);
+      await clock.advance(3_600_000);
+      expect(urls.map((url) => idsAt(url).length)).toEqual(counts);
+    });
+
+    it("are not looked at again for each event of others", async () => {
+      const { start, clock, idsAt, looks } = await startRefusing((task) => `https://${task}.example/hook`);
+      await clock.advance(1_000);
+      const before = looks();
+      await start("task-1", a, 100);
+      await clock.settle();
+      expect(idsAt(a)).toHaveLength(100);
+      expect(looks() - before).toBeLessThanOrEqual(2);
+    });
   });
 
   it("whose webhooks hang again and again do not keep those of others from being tried again", async () => {

@@ -29,8 +29,11 @@ const maxNotedInALook = 16;
 /** and how many deliveries of each. */
 const maxNotedDeliveries = 16;
 
-/** How soon to read the next page of due deliveries when more requests may run. */
-const nextPageMs = 15;
+/** How soon to read the next page of due deliveries when more requests may run. After a full page with none to start, no page is read sooner. */
+const nextPageMs = 50;
+
+/** How long failed requests keep their places, at most. */
+const failurePeriodMs = 1_000;
 
 /** Names a task. */
 type TaskRef = Pick<Delivery, "owner" | "taskId">;
@@ -57,6 +60,12 @@ export class PushSender {
   readonly #quota: ConfigQuota;
   readonly #callers = new ConfigCallers();
   readonly #runs = new Map<number, Run>();
+  /**
+   * The requests that have failed in this period, which the first of them began. They keep their places until it ends:
+   * otherwise thousands of webhooks that refuse at once would take all of the processor.
+   */
+  #failed: Attempt[] = [];
+  #cancelPeriod: () => void = () => {};
   /** Resolves when the large notifications that were begun are made. */
   #making: Promise<void> = Promise.resolve();
   /** Number of the last delivery that was considered. */
@@ -67,6 +76,8 @@ export class PushSender {
   #lastRetry: Delivery | undefined;
   /** Whether another round follows: what was considered early in this one may have room now. */
   #retryRoundWanted = false;
+  /** When the next page may be read, as `ticks` counts. New events do not wait for it: their tasks are noted. */
+  #nextPageAt = 0;
   /**
    * Tasks with an event that no look has considered, the newest last. Where more deliveries are due than a page has, theirs do not wait for a round
    * through all: one caller may have thousands whose webhooks hang.
@@ -168,6 +179,7 @@ export class PushSender {
   async close(graceMs: number): Promise<void> {
     this.#closed = true;
     this.#cancelAlarm();
+    this.#cancelPeriod();
     this.#settle();
     const abortAll = () => {
       for (const { controller } of this.#runs.values()) {
@@ -203,8 +215,14 @@ export class PushSender {
     const { store, clock } = this.#context;
     const { maxConcurrent, retry } = this.#options;
     this.#changed = [];
-    if (this.#runs.size >= maxConcurrent) {
-      return; // a request that ends looks again
+    if (this.#runs.size + this.#failed.length >= maxConcurrent) {
+      return; // a place that becomes free makes it look again
+    }
+    const waitMs = this.#nextPageAt - clock.ticks();
+    if (waitMs > 0) {
+      await this.#lookAtNoted();
+      this.#lookIn(waitMs);
+      return;
     }
     // Running deliveries are due, too. One that ends meanwhile may have been read before its cursor moved: the next
     // look finds it.
@@ -238,9 +256,12 @@ export class PushSender {
     const isFullPage = due.retries.length === limit;
     const retriesGoOn = hasRetryRoom && (isFullPage || this.#retryRoundWanted);
     this.#lastRetry = hasRetryRoom && !isFullPage ? undefined : lastRetry;
+    if (start.length === 0 && (isFullFresh || isFullPage)) {
+      this.#nextPageAt = clock.ticks() + nextPageMs;
+    }
     this.#cancelAlarm();
     if ((goesOn || retriesGoOn) && (due.nextAt ?? Number.POSITIVE_INFINITY) > now + nextPageMs) {
-      this.#cancelAlarm = clock.schedule(nextPageMs, () => this.#lookSoon());
+      this.#lookIn(nextPageMs);
     } else if (due.nextAt !== undefined) {
       this.#setAlarm(due.nextAt);
     }
@@ -253,6 +274,7 @@ export class PushSender {
       { fresh: fresh.filter(isCurrent), retries: retries.filter(isCurrent) },
       {
         running,
+        failed: this.#failed,
         maxConcurrent,
         maxConcurrentBytes,
         maxShare: this.#context.limits.maxShare,
@@ -296,8 +318,22 @@ export class PushSender {
       await this.#move(move, run.controller.signal);
     }
     this.#runs.delete(number);
+    if (outcome.kind === "failed") {
+      this.#keepPlace(run);
+    }
     this.#settle();
     this.wake(outcome.kind === "taken" ? run.delivery : undefined); // its next event may be due already
+  }
+
+  /** It keeps its place, but no bytes: its notification is gone. */
+  #keepPlace({ delivery, share }: Run): void {
+    const isFirst = this.#failed.push({ delivery, share, bytes: 0 }) === 1;
+    if (isFirst && !this.#closed) {
+      this.#cancelPeriod = this.#context.clock.schedule(failurePeriodMs, () => {
+        this.#failed = [];
+        this.wake();
+      });
+    }
   }
 
   async #post(run: Run): Promise<PostOutcome> {
@@ -414,6 +450,13 @@ export class PushSender {
     if (!this.#closed) {
       const { clock } = this.#context;
       this.#cancelAlarm = clock.schedule(Math.max(0, at - clock.now()), () => this.wake());
+    }
+  }
+
+  #lookIn(ms: number): void {
+    if (!this.#closed) {
+      this.#cancelAlarm();
+      this.#cancelAlarm = this.#context.clock.schedule(ms, () => this.#lookSoon());
     }
   }
 
