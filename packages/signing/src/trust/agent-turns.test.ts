@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { SignedCard } from "../verify/signed-card.ts";
 import { takeTurn } from "./agent-turns.ts";
 import type { CardMemory } from "./card-memory.ts";
 import { createCardMemory } from "./create-card-memory.ts";
@@ -71,7 +72,7 @@ describe("takeTurn", () => {
     const now = vi.fn(() => 0);
     const memory: CardMemory = { ...createCardMemory(), read: () => read, write };
     const judged = judgeTrust({
-      canonical: "{}",
+      card: new SignedCard({}),
       url: key,
       thumbprints: ["k"],
       policy: { memory },

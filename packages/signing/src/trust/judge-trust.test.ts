@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { canonicalCard } from "../canonical/canonical-card.ts";
 import { thumbprintOf } from "../keys/key.ts";
+import { SignedCard } from "../verify/signed-card.ts";
 import { createCardMemory } from "./create-card-memory.ts";
 import { judgeTrust, type TrustJudgement } from "./judge-trust.ts";
 import type { TrustQuestion } from "./known-agent.ts";
@@ -29,7 +29,7 @@ function createClient(policy: Omit<TrustPolicy, "memory"> = {}) {
     question: Partial<TrustQuestion> = {},
   ): Promise<TrustJudgement> => {
     return await judgeTrust({
-      canonical: canonicalCard(JSON.stringify(card)),
+      card: new SignedCard(card),
       url,
       thumbprints: signers,
       policy: { ...policy, memory },
@@ -135,7 +135,13 @@ describe("trust on first use", () => {
 
   it("trusts nobody when it cannot remember", async () => {
     const memory = { ...createCardMemory(), read: () => Promise.reject(new Error("disk on fire")) };
-    const judging = judgeTrust({ canonical: "{}", url, thumbprints: [], policy: { memory }, now: Date.now });
+    const judging = judgeTrust({
+      card: new SignedCard({}),
+      url,
+      thumbprints: [],
+      policy: { memory },
+      now: Date.now,
+    });
     await expect(judging).rejects.toThrow("disk on fire");
   });
 

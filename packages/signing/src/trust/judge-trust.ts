@@ -4,9 +4,8 @@ import { takeTurn } from "./agent-turns.ts";
 import type { CardMemory } from "./card-memory.ts";
 import { cardMemoryKey } from "./card-memory.ts";
 import { findDowngrades, findMoves } from "./compare-cards.ts";
-import { type KnownAgent, readCanonical, recall, remember, type TrustQuestion } from "./known-agent.ts";
+import { type KnownAgent, recall, remember, type TrustQuestion } from "./known-agent.ts";
 import { findMissingSecurity } from "./minimum-security.ts";
-import { type Outline, readOutline } from "./outline.ts";
 
 /** Whether a card may be trusted, beyond its signatures. */
 export interface TrustJudgement {
@@ -53,26 +52,11 @@ export async function judgeTrust(question: TrustQuestion): Promise<TrustJudgemen
   return await takeTurn(memory, key, compare, { signal: question.signal });
 }
 
-/** What was found about a card that may be a fault. */
-interface Found {
-  readonly fault: "pin-changed" | "security-too-weak" | "downgrade";
-  readonly findings: readonly SecurityFinding[];
-  /** How the message begins that tells of it. */
-  readonly opening: string;
-}
-
 function judge(question: TrustQuestion, known: KnownAgent | undefined) {
-  const { policy, extended = false, canonical } = question;
+  const { policy, extended = false, card } = question;
   const before = known?.before;
-  const isRead = policy.minimumSecurity !== undefined || before !== undefined;
-  const card = readOutline((isRead ? readCanonical(canonical) : undefined) ?? {});
-  const found = findDoubts(question, known, card);
-  const choices = {
-    "pin-changed": policy.onPinChanged,
-    downgrade: policy.onDowngrade,
-    "security-too-weak": "refuse",
-  };
-  const faults = found.filter(({ fault }) => choices[fault] !== "alarm");
+  const doubts = findDoubts(question, known).filter(({ findings }) => findings.length > 0);
+  const faults = doubts.filter(({ choice }) => choice !== "alarm");
   const sentences = faults.map(({ opening, findings }) => opening + summarize(findings));
   const [worst] = faults;
   const judgement: TrustJudgement = {
@@ -80,38 +64,56 @@ function judge(question: TrustQuestion, known: KnownAgent | undefined) {
     message: [...sentences, ...(worst === undefined ? [] : [advice[worst.fault]])].join(" "),
     alarms: [
       ...describeNews(policy.memory, known, extended),
-      ...found.flatMap(({ fault, findings }) => toAlarms(fault, findings)),
-      ...toAlarms("moved", before === undefined ? [] : findMoves(before, card)),
+      ...doubts.flatMap(({ fault, findings }) => toAlarms(fault, findings)),
+      ...toAlarms("moved", before === undefined ? [] : findMoves(before, card.outline)),
     ],
   };
-  return { judgement, isDoubtful: found.length > 0 };
+  return { judgement, isDoubtful: doubts.length > 0 };
 }
 
-/** What is wrong with a card, the worst first. */
-function findDoubts(question: TrustQuestion, known: KnownAgent | undefined, card: Outline): readonly Found[] {
-  const { policy, thumbprints, extended = false } = question;
-  const { minimumSecurity } = policy;
+/** What may be wrong with a card. */
+interface Doubt {
+  readonly fault: "pin-changed" | "security-too-weak" | "downgrade";
+  /** What the policy makes of it. Default `refuse`. */
+  readonly choice?: "refuse" | "alarm" | undefined;
+  /** How the message begins that tells of it. */
+  readonly opening: string;
+  readonly findings: readonly SecurityFinding[];
+}
+
+/** The worst first, also those of which nothing was found. */
+function findDoubts(
+  { policy, thumbprints, extended = false, card }: TrustQuestion,
+  known: KnownAgent | undefined,
+): readonly Doubt[] {
+  const { minimumSecurity, onPinChanged, onDowngrade } = policy;
   const { key, before, pins, isUncompared = false } = known ?? {};
   const changed = `None of the keys by which ${key} is known has signed the card, but ${thumbprints.join(", ")}.`;
-  const doubts: readonly Found[] = [
+  return [
     {
       fault: "pin-changed",
-      findings: pins?.kind === "changed" ? [{ text: changed, path: "signatures" }] : [],
+      choice: onPinChanged,
       opening: "",
+      findings: pins?.kind === "changed" ? [{ text: changed, path: "signatures" }] : [],
     },
     {
       fault: "security-too-weak",
-      findings: minimumSecurity === undefined ? [] : findMissingSecurity(card, minimumSecurity),
       opening: "The card declares less security than is demanded. ",
+      findings: minimumSecurity === undefined ? [] : findMissingSecurity(card.outline, minimumSecurity),
     },
     {
       fault: "downgrade",
-      findings: before === undefined ? [] : findDowngrades(before, card, extended),
+      choice: onDowngrade,
       opening: "The card is weaker than the last one of this agent. ",
+      findings: before === undefined ? [] : findDowngrades(before, card.outline, extended),
     },
-    { fault: "downgrade", findings: isUncompared && !extended ? [notKept] : [], opening: "" },
+    {
+      fault: "downgrade",
+      choice: onDowngrade,
+      opening: "",
+      findings: isUncompared && !extended ? [notKept] : [],
+    },
   ];
-  return doubts.filter(({ findings }) => findings.length > 0);
 }
 
 const notKept: SecurityFinding = {

@@ -1,6 +1,7 @@
 import { isObject } from "@a2a-connect/core/internal";
-import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { JsonValue } from "@bufbuild/protobuf";
 import { writeCanonical } from "../canonical/write-canonical.ts";
+import type { SignedCard } from "../verify/signed-card.ts";
 import type { CardMemory, RememberedCard } from "./card-memory.ts";
 import { digestOf } from "./card-memory.ts";
 import { formatOutline, maxOutlineLength, type Outline, readOutline } from "./outline.ts";
@@ -11,8 +12,7 @@ const maxLastSeenMs = 24 * 60 * 60 * 1_000;
 
 /** A card whose signatures are right. */
 export interface TrustQuestion extends PinQuestion {
-  /** Its canonical text, without signatures. What is judged is what this says, and not what it came as. */
-  readonly canonical: string;
+  readonly card: Pick<SignedCard, "declared" | "outline">;
   /** By whose address it is remembered: the URL that was asked for. Without it nothing is remembered. */
   readonly url: string | URL | undefined;
   /** Stops waiting for the memory, and for others who ask it about the agent. */
@@ -36,19 +36,16 @@ export interface KnownAgent {
 /** @throws what the memory throws; Error when what it gives is damaged */
 export async function recall(question: TrustQuestion, memory: CardMemory, key: string): Promise<KnownAgent> {
   const remembered = await memory.read(key);
-  const outline = formatOutline(readCanonical(question.canonical) ?? {});
+  const outline = formatOutline(question.card.declared);
   const digest = await digestOf(outline);
-  const declared = remembered?.outline === undefined ? undefined : readCanonical(remembered.outline);
-  if (remembered?.outline !== undefined && declared === undefined) {
-    throw new Error(`what is remembered of ${key} is damaged: its card is no JSON object`);
-  }
+  const before = remembered?.outline === undefined ? undefined : readRemembered(remembered.outline, key);
   const isOther = remembered !== undefined && remembered.digest !== digest;
   return {
     memory,
     key,
     remembered,
-    before: isOther && declared !== undefined ? readOutline(declared) : undefined,
-    isUncompared: isOther && declared === undefined,
+    before: isOther ? before : undefined,
+    isUncompared: isOther && before === undefined,
     outline: outline.length > maxOutlineLength ? { digest } : { outline, digest },
     pins: await judgePins(question, remembered),
   };
@@ -81,12 +78,13 @@ function isSame(news: RememberedCard, remembered: RememberedCard): boolean {
   return !isLeftOut && identify(news) === identify(remembered);
 }
 
-/** A JSON text of one form; undefined when it is no object. */
-export function readCanonical(canonical: string): JsonObject | undefined {
+/** @throws Error when it is damaged */
+function readRemembered(outline: string, key: string): Outline {
   try {
-    const json: JsonValue = JSON.parse(canonical);
-    return isObject(json) ? json : undefined;
+    const json: JsonValue = JSON.parse(outline);
+    if (isObject(json)) return readOutline(json);
   } catch {
-    return undefined;
+    // It is told below.
   }
+  throw new Error(`what is remembered of ${key} is damaged: its card is no JSON object`);
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { canonicalCard } from "../canonical/canonical-card.ts";
+import { SignedCard } from "../verify/signed-card.ts";
 import { createCardMemory } from "./create-card-memory.ts";
 import { judgeTrust, type TrustJudgement } from "./judge-trust.ts";
 import type { TrustQuestion } from "./known-agent.ts";
@@ -20,7 +20,7 @@ function createClient(policy: Omit<TrustQuestion["policy"], "memory"> = {}) {
   const memory = createCardMemory();
   return (members: JsonObject = {}, question: Partial<TrustQuestion> = {}): Promise<TrustJudgement> =>
     judgeTrust({
-      canonical: canonicalCard(JSON.stringify({ ...card, ...members })),
+      card: new SignedCard({ ...card, ...members }),
       url: "https://agent.example",
       thumbprints: ["k1"],
       policy: { ...policy, memory },

@@ -1,7 +1,5 @@
-import type { JsonObject } from "@bufbuild/protobuf";
-import { listOf, objectOf } from "../canonical/json.ts";
 import type { Profile } from "../profiles/profile-card.ts";
-import { allRequirements, namesIn, readOutline } from "../trust/outline.ts";
+import { allRequirements, namesIn, type Outline } from "../trust/outline.ts";
 import type { CardAlarm } from "./verdict.ts";
 import { listPaths, quoteList } from "./verdict.ts";
 
@@ -15,19 +13,18 @@ export interface CoverageGap {
  * Why a signature is not enough by what it leaves out, or by what may be gone; undefined when that does not matter to security.
  *
  * @param uncovered paths of what stands in the card and was not signed
- * @param unsigned the card without what says nothing (`pruneUnsigned`)
  */
 export function findCoverageGap(
   profile: Profile,
   uncovered: readonly string[],
-  unsigned: JsonObject,
+  outline: Outline,
 ): CoverageGap | undefined {
-  const paths = uncovered.filter((path) => concernsSecurity(path, unsigned));
+  const paths = uncovered.filter((path) => concernsSecurity(path, outline));
   if (paths.length > 0) {
     const text = `the profile ${profile} does not protect ${listPaths(paths)}: whoever passed the card on could have put it there`;
     return { text, paths };
   }
-  return losesEmpties(profile) ? findRemovedSecurity(profile, unsigned) : undefined;
+  return losesEmpties(profile) ? findRemovedSecurity(profile, outline) : undefined;
 }
 
 /** What a card does not show any more when it was signed by a profile that loses what is empty. */
@@ -40,8 +37,7 @@ export function removableAlarm(profile: Profile | undefined): CardAlarm | undefi
 }
 
 /** That a card declares a scheme which nothing in it demands: what is left when a requirement was lost before it was signed. */
-export function unrequiredAlarm(unsigned: JsonObject): CardAlarm | undefined {
-  const outline = readOutline(unsigned);
+export function unrequiredAlarm(outline: Outline): CardAlarm | undefined {
   const named = namesIn(allRequirements(outline));
   const unnamed = [...outline.schemes.keys()].filter((name) => !named.has(name));
   if (unnamed.length === 0) return undefined;
@@ -57,23 +53,21 @@ export function losesEmpties(profile: Profile | undefined): profile is "js-1" | 
 }
 
 /** Interfaces, schemes and requirements, in either spelling. Of skills only whose own requirements are left out. */
-function concernsSecurity(path: string, unsigned: JsonObject): boolean {
+function concernsSecurity(path: string, { skills }: Outline): boolean {
   if (/^(?:supported_?interfaces|security_?schemes|security_?requirements)(?!\w)/i.test(path)) return true;
   if (/^skills\[\d+\]\.security_?requirements(?!\w)/i.test(path)) return true;
   const whole = /^skills(?:\[(\d+)\])?$/.exec(path);
   if (whole === null) return false;
-  const skills = listOf(unsigned["skills"]);
   const [, index] = whole;
   const left = index === undefined ? skills : skills.slice(Number(index), Number(index) + 1);
-  return left.some((skill) => Object.hasOwn(objectOf(skill), "securityRequirements"));
+  return left.some(({ requirements }) => requirements.length > 0);
 }
 
 /**
  * The trace of security that was taken out of a card whose signature does not protect what is empty: requirements without scopes,
  * empty schemes, and of some signers all schemes. Where a trace could itself be taken out, the place where it should be is one.
  */
-function findRemovedSecurity(profile: Profile, unsigned: JsonObject): CoverageGap | undefined {
-  const outline = readOutline(unsigned);
+function findRemovedSecurity(profile: Profile, outline: Outline): CoverageGap | undefined {
   const { schemes, requirements } = outline;
   const demanded = namesIn(requirements); // a skill replaces the card's requirements, and so says nothing of them
   const unnamed = [...schemes.keys()].filter((name) => !demanded.has(name));

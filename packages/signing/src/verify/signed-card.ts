@@ -5,6 +5,7 @@ import { pruneUnsigned } from "../canonical/canonical-card.ts";
 import { writeCanonical } from "../canonical/write-canonical.ts";
 import { encodeBase64url } from "../jws/base64url.ts";
 import { type Profile, type ProfiledCard, profileCard } from "../profiles/profile-card.ts";
+import { type Outline, readOutline } from "../trust/outline.ts";
 
 /** Signatures that are looked at: more are on no card that is meant well. */
 export const maxSignatures = 20;
@@ -27,6 +28,8 @@ export class SignedCard {
   /** The text of that: what `strict` signs. */
   readonly canonical: string;
   readonly #missing: string[] = [];
+  #declared: JsonObject | undefined;
+  #outline: Outline | undefined;
   readonly #forms = new Map<Profile, readonly SignedForm[]>();
 
   /**
@@ -54,6 +57,18 @@ export class SignedCard {
       ({ field, description }) => `${field === "" ? "the card" : field} ${description}`,
     );
     return [...wrong, ...this.#missing].slice(0, maxProblems);
+  }
+
+  /** `unsigned` with its members in the order of the canonical text: what the card says, and not how it came. */
+  get declared(): JsonObject {
+    this.#declared ??= JSON.parse(this.canonical) as JsonObject; // a card is an object
+    return this.#declared;
+  }
+
+  /** What that is about security. */
+  get outline(): Outline {
+    this.#outline ??= readOutline(this.declared);
+    return this.#outline;
   }
 
   /** What is signed by the specification. */

@@ -104,16 +104,15 @@ async function verify(
     const message = describeRefused(reason, weighed, policy, entries.length);
     return { ...found, verified: false, reason, message };
   }
-  const { canonical, unsigned } = card;
   const { url, asked = url } = context;
-  const question = { ...context, canonical, url: asked, thumbprints: signers, policy: policy.policy, now };
+  const question = { ...context, card, url: asked, thumbprints: signers, policy: policy.policy, now };
   const judged = await judgeTrust(question);
   alarms.push(...judged.alarms);
   if (judged.fault !== undefined) {
     const message = describeDistrusted(judged.message, weighed);
     return { ...found, verified: false, reason: judged.fault, message };
   }
-  const unrequired = losesEmpties(covering) ? undefined : unrequiredAlarm(unsigned);
+  const unrequired = losesEmpties(covering) ? undefined : unrequiredAlarm(card.outline);
   if (unrequired !== undefined) alarms.push(unrequired);
   const message = describeVerified(found.uncovered, weighed);
   return { ...found, verified: true, reason: undefined, message };

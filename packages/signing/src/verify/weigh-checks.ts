@@ -86,7 +86,7 @@ function createGapFinder(card: SignedCard, policy: PreparedPolicy) {
     const { uncovered } = check; // the list of the form itself, which only one profile has
     if (!gaps.has(uncovered)) {
       const covering = findCovering(check, card, policy);
-      const gap = covering === undefined ? undefined : findCoverageGap(covering, uncovered, card.unsigned);
+      const gap = covering === undefined ? undefined : findCoverageGap(covering, uncovered, card.outline);
       gaps.set(uncovered, gap);
     }
     return gaps.get(uncovered);
