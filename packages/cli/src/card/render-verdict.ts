@@ -7,7 +7,6 @@ import {
   type AppliedPolicy,
   changesOf,
   type FittingProfile,
-  findProof,
   hasGaps,
   type SignatureReport,
   tellAlarms,
@@ -57,8 +56,7 @@ export async function renderVerdict(output: Output, report: VerdictReport): Prom
 
 /** What a verified card proves, and what not: undefined when nothing was proved. */
 export function describeTrust(report: VerdictReport): string | undefined {
-  const { signatures, source, policy } = report;
-  const proof = findProof(report);
+  const { signatures, source, policy, proof } = report;
   const { host = "a host", origin = "" } = URL.parse(proof?.keySource ?? "") ?? {};
   switch (proof?.basis) {
     case "given-key": {

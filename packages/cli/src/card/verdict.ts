@@ -16,6 +16,7 @@ import {
 } from "./card-text.ts";
 import type { LostKeySet } from "./key-set-log.ts";
 import type { KnownAgent } from "./memory.ts";
+import type { Proof } from "./trust-basis.ts";
 
 /** What is known of a signature beside its verdict. */
 export interface SignatureReport extends SignatureCheck {
@@ -57,6 +58,8 @@ export interface VerdictReport {
   /** SHA-256 of that, in hexadecimal. */
   readonly sha256: string | undefined;
   readonly policy: AppliedPolicy;
+  /** On what the trust in the card rests; undefined when it is not verified. */
+  readonly proof: Proof | undefined;
   /** When it was verified, ISO 8601. */
   readonly time: string;
   readonly fits: FittingProfile | undefined;
@@ -104,40 +107,6 @@ function toTime(seconds: number | undefined): string | undefined {
 /** Whether the card counts only because gaps were allowed that matter to security. */
 export function hasGaps({ verification: { verified, signatures } }: VerdictReport): boolean {
   return verified && signatures.every(({ valid, hasGap }) => !valid || hasGap);
-}
-
-/** Whose word a verdict is: that of the card's own origin, of a host that was named, or of a key that was given. */
-export type TrustBasis = "own-origin" | "named-host" | "given-key";
-
-/** From the weakest on. */
-const bases: readonly TrustBasis[] = ["own-origin", "named-host", "given-key"];
-
-/** The source of the key on which the trust in a verified card rests, and whose word that is. */
-export interface Proof {
-  readonly keySource: string;
-  readonly basis: TrustBasis;
-}
-
-/**
- * On what the trust in a card rests: the signature that the verdict tells of; where several have to sign, the one of those that
- * count whose key proves least. Undefined for a card that is not verified.
- */
-export function findProof({ verification, source, policy }: VerdictReport): Proof | undefined {
-  const { verified, kid, alg, profile, signatures } = verification;
-  const proofs = signatures.flatMap((each): readonly Proof[] => {
-    if (!verified || !each.counts || each.keySource === undefined) return [];
-    // Keys of different sources may have one id: the verdict tells of the first by its profile.
-    const isTold = each.kid === kid && each.alg === alg && each.profile === profile;
-    return isTold || policy.minSigners > 1 ? [toProof(each.keySource, source.url)] : [];
-  });
-  if (policy.minSigners === 1) return proofs[0];
-  return proofs.toSorted((one, other) => bases.indexOf(one.basis) - bases.indexOf(other.basis))[0];
-}
-
-function toProof(keySource: string, url: string | undefined): Proof {
-  if (keySource === "trusted") return { keySource, basis: "given-key" };
-  const isOwn = url !== undefined && URL.parse(keySource)?.origin === URL.parse(url)?.origin;
-  return { keySource, basis: isOwn ? "own-origin" : "named-host" };
 }
 
 /** In what a refused card differs from the remembered one. */
@@ -192,7 +161,7 @@ export function toDocument(report: VerdictReport): Readonly<Record<string, unkno
     source: source.url ?? source.name,
     sha256,
     time,
-    trust: findProof(report)?.basis,
+    trust: report.proof?.basis,
     profile,
     kid,
     alg,

@@ -15,10 +15,10 @@ import { readCardSource } from "./card-source.ts";
 import { KeySetLog } from "./key-set-log.ts";
 import { openMemory, recallAgent } from "./memory.ts";
 import { describeTrust, renderVerdict } from "./render-verdict.ts";
+import { findProof } from "./trust-basis.ts";
 import {
   type AppliedPolicy,
   type FittingProfile,
-  findProof,
   reportSignatures,
   toDocument,
   type VerdictReport,
@@ -54,7 +54,7 @@ export async function verifyCard(
   await renderVerdict(output, report);
   await output.document(toDocument(report));
   const trust = describeTrust(report);
-  if (output.format === "json" && trust !== undefined && findProof(report)?.basis !== "given-key") {
+  if (output.format === "json" && trust !== undefined && report.proof?.basis !== "given-key") {
     await output.note(trust);
   }
 }
@@ -76,7 +76,7 @@ async function judge(
   const keySets = hosts ?? (keys.isEmpty ? "own-origin" : "none");
   const profiles = flags.profile ?? cardProfiles;
   const applied = { keys, keySets, profiles, allowUncovered, minSigners, requireSecurity } as const;
-  requireCountable(applied);
+  requireNamedSigners(applied);
   await warnAboutOptions(context, applied);
 
   const { url, asked, text } = source;
@@ -113,6 +113,7 @@ async function judge(
     canonical,
     sha256: canonical === undefined ? undefined : await cardDigest(text),
     policy: applied,
+    proof: findProof(verification, minSigners, url),
     time: new Date(at).toISOString(),
     fits: isWrong
       ? findFitting(await verify({ ...signatures, profiles: legacyProfiles, allowUncovered: false }))
@@ -136,7 +137,7 @@ function findFitting({ profile, reason, uncovered }: CardVerdict): FittingProfil
  *
  * @throws CliError USAGE
  */
-function requireCountable({ minSigners, keySets }: AppliedPolicy): void {
+function requireNamedSigners({ minSigners, keySets }: AppliedPolicy): void {
   if (minSigners === 1 || keySets !== "own-origin") return;
   throw usageError(
     "--min-signers proves nothing without keys or hosts that you name: the card's own origin says who signs, and can make any number of keys",
