@@ -1,28 +1,13 @@
 import type { HttpHandler, HttpRequest, HttpResponse } from "@a2a-connect/bindings";
-import type { SharedBudget } from "@a2a-connect/core/internal";
-import { createUnreadAnswers } from "@a2a-connect/server/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { createCallerNetworkReader } from "../network/caller-network.ts";
 import { createForwardedUrlReader } from "../network/forwarded-url.ts";
-import { Arrivals } from "./arrivals.ts";
-import { BodyBudget } from "./body-budget.ts";
-import { type BodyTurns, Turns } from "./body-turns.ts";
-import { EventLoopTurns } from "./event-loop-turns.ts";
+import { Callers } from "./callers/callers.ts";
 import type { ListenLimits, ListenOptions } from "./listen-options.ts";
 import { CallSignal, type Incoming, NodeRequest, type RequestContext } from "./node-request.ts";
 import { plainError } from "./plain-error.ts";
 import { RequestBody } from "./request-body.ts";
 import { type Patience, type ResponseSink, sendResponse } from "./send-response.ts";
-import { WriteBuffers } from "./write-buffers.ts";
-
-/** Bytes of bodies that are made into messages in one turn of the event loop; a longer one takes several. */
-const smallBodyBytes = 64 * 1024;
-
-/** Requests that are read in one turn of the event loop, of all connections. */
-const maxArrivalsInATurn = 256;
-
-/** Requests that are begun in one turn of the event loop, of all connections, and calls that are answered. */
-export const maxStartsInATurn = 64;
 
 /** What all requests of one port share. */
 export interface ExchangeContext extends RequestContext {
@@ -34,19 +19,9 @@ export interface ExchangeContext extends RequestContext {
   readonly requestTimeoutMs: number;
   /** The limit of an HTTP/2 request's header fields (Node enforces that of HTTP/1.1). */
   readonly maxHeaderBytes: number;
-  /** The memory of request bodies. */
-  readonly bodies: BodyBudget;
-  /** Connections are read a few requests at a time. */
-  readonly arrivals: Arrivals;
-  /** Requests begin a few at a time. */
-  readonly starts: EventLoopTurns;
-  /** Bodies are made into messages a few at a time. */
-  readonly turns: BodyTurns;
+  /** Who sends them, and what callers share. */
+  readonly callers: Callers;
   readonly onError: ((error: unknown, request: HttpRequest) => void) | undefined;
-  /** The memory of answers that their callers have not read. */
-  readonly unread: SharedBudget;
-  /** The memory of what was written and not read. */
-  readonly buffers: WriteBuffers;
   /** The calls without a complete response. */
   inFlight: Set<Pick<CallSignal, "abort">>;
   /** Set once, when the port stops accepting. */
@@ -74,17 +49,11 @@ export function createExchangeContext(
     stalledReaderTimeoutMs: limits.stalledReaderTimeoutMs,
     requestTimeoutMs: limits.requestTimeoutMs,
     maxHeaderBytes: limits.maxHeaderBytes,
-    bodies: new BodyBudget(limits),
-    arrivals: new Arrivals(maxArrivalsInATurn),
-    starts: new EventLoopTurns(maxStartsInATurn),
-    answers: new EventLoopTurns(maxStartsInATurn),
-    turns: { small: new Turns(smallBodyBytes), large: new Turns(0) },
+    callers: new Callers(limits),
     readForwardedUrl:
       trustedProxies.length === 0 ? undefined : createForwardedUrlReader(trustedProxies, onWarning),
     readCallerNetwork: createCallerNetworkReader(trustedProxies),
     onError,
-    unread: createUnreadAnswers(limits.maxUnreadBytes),
-    buffers: new WriteBuffers(limits.maxUnreadBytes),
     inFlight: new Set(),
     draining: false,
   };
@@ -99,23 +68,10 @@ export async function serveExchange(
   incoming: Incoming,
   sink: ResponseSink,
 ): Promise<void> {
-  const { url, source, declaredLength, bodyTimeoutMs, connection, socket, cut } = incoming;
-  const { bodies: budget, turns, buffers } = context;
+  const { url, source, declaredLength, bodyTimeoutMs, connection, cut } = incoming;
   const call = new CallSignal();
-  const account = budget.accountOf(connection, () => socket?.remoteAddress);
-  const patience: Patience = {
-    stalledTimeoutMs: context.stalledReaderTimeoutMs,
-    countWaiting: (bytes, stop) => buffers.count(account.caller, bytes, stop),
-  };
-  const body = new RequestBody(source, {
-    declaredLength,
-    timeoutMs: bodyTimeoutMs,
-    budget,
-    account,
-    turns,
-    arrivals: context.arrivals,
-    cut,
-  });
+  const patience = { stalledTimeoutMs: context.stalledReaderTimeoutMs, connection };
+  const body = new RequestBody(source, { declaredLength, timeoutMs: bodyTimeoutMs, connection, cut });
   sink.writable.on("error", () => undefined); // a broken socket, or a reset by the peer; "close" follows with the result
   sink.writable.once("close", () => {
     if (sink.complete) return;
@@ -126,11 +82,11 @@ export async function serveExchange(
   if (typeof url === "number") {
     await sendResponse(plainError(url), "GET", sink, patience);
   } else {
-    const unread = context.unread.open(account.caller.address);
-    const request = new NodeRequest(context, incoming, { url, body, call, unread, account });
+    const unread = connection.openUnread();
+    const request = new NodeRequest(context, incoming, { url, body, call, unread });
     context.inFlight.add(call);
     try {
-      const turn = context.starts.turn(account);
+      const turn = connection.requestTurn();
       if (turn !== undefined) await turn;
       if (turn === undefined || !sink.gone) await answer(context, request, sink, patience, cut);
     } finally {

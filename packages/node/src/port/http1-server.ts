@@ -8,11 +8,12 @@ import {
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import type { CallerConnection } from "./callers/callers.ts";
 import { type ExchangeContext, serveExchange } from "./exchange.ts";
 import { formatRequestUrl, hasItsHost, toHttp1Fields } from "./http-head.ts";
 import type { ListenLimits, ListenOptions } from "./listen-options.ts";
 import type { Incoming } from "./node-request.ts";
-import { Pipeline, readInSlices } from "./pipeline.ts";
+import { Pipeline } from "./pipeline.ts";
 import type { PlainErrorCode } from "./plain-error.ts";
 import type { ResponseHead, ResponseSink } from "./send-response.ts";
 
@@ -69,7 +70,7 @@ export function createHttp1Server(
   const pipelines = new WeakMap<Duplex, Pipeline>();
   server.on("request", (message, response) => {
     const { socket } = message;
-    context.arrivals.countRequest(context.bodies.accountOf(socket, () => socket.remoteAddress).caller);
+    connectionOf(context, socket).countRequest();
     void pipelines.get(socket)?.add(message, response);
   });
   // Node itself would answer at once, however many such requests are pipelined.
@@ -99,15 +100,15 @@ export function createHttp1Server(
         return Promise.resolve();
       });
       pipelines.set(socket, pipeline);
-      // In this order. Node's listeners make requests of what is read; `readInSlices` puts its own in place of the one that reads;
-      // the pipeline's must be called after both. Each may pause the connection: Node for a body, `readInSlices` for the turns of
-      // others, the pipeline for requests that wait. Node resumes it without asking, and then the other two pause it again.
       for (const listener of own) listener.call(server, socket);
-      const { caller } = context.bodies.accountOf(socket, () => socket.remoteAddress);
-      readInSlices(socket, (readOn) => context.arrivals.mustWait(caller, readOn));
-      pipeline.watchSocket();
+      const connection = connectionOf(context, socket);
+      pipeline.read((readOn) => connection.mustWait(readOn));
     },
   };
+}
+
+function connectionOf({ callers }: ExchangeContext, socket: Socket): CallerConnection {
+  return callers.connectionOf(socket, () => socket.remoteAddress);
 }
 
 /** What Node registered for an event; it is no longer called. */
@@ -160,7 +161,7 @@ export function serveHttp1(
       source: message,
       declaredLength: declaredLength(message),
       bodyTimeoutMs: undefined,
-      connection: socket,
+      connection: connectionOf(context, socket),
       socket,
       cut: () => socket.destroy(),
       ...mounted,

@@ -7,7 +7,8 @@ import {
 } from "node:http2";
 import type { Socket } from "node:net";
 import { SharedBudget } from "@a2a-connect/core/internal";
-import { EventLoopTurns } from "./event-loop-turns.ts";
+import type { CallerConnection } from "./callers/callers.ts";
+import { EventLoopTurns } from "./callers/event-loop-turns.ts";
 import { type ExchangeContext, serveExchange } from "./exchange.ts";
 import { formatRequestUrl, readAuthority, toHttp2Fields } from "./http-head.ts";
 import type { ListenLimits } from "./listen-options.ts";
@@ -49,17 +50,18 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
     closeWhenIdle(session, limits.idleSessionTimeoutMs, hasStreams);
     watchPeer(session, limits, hasStreams);
     const starts = new EventLoopTurns(maxStartsInATurn);
-    const account = context.bodies.accountOf(session, () => session.socket.remoteAddress);
+    const connection = context.callers.connectionOf(session, () => session.socket.remoteAddress);
     const refuse = refuseStreams(session);
     session.on("stream", async (stream, headers, _flags, rawHeaders) => {
       // First of all: when a bad frame has ended the session, its streams fail before their requests begin.
       stream.on("error", () => undefined);
-      context.arrivals.countRequest(account.caller);
-      if (!takePlace(streams, account.caller.address, stream)) return refuse(stream);
+      connection.countRequest();
+      if (!takePlace(streams, connection.caller.address, stream)) return refuse(stream);
       try {
-        const turn = starts.turn(account);
+        const turn = starts.turn(connection);
         if (turn !== undefined) await turn;
-        if (!stream.destroyed) await serveHttp2(context, session, stream, headers, rawHeaders);
+        if (!stream.destroyed)
+          await serveHttp2(context, { connection, session, stream }, headers, rawHeaders);
       } catch (error) {
         stream.destroy(error instanceof Error ? error : undefined); // to throw here would end the process
       }
@@ -181,11 +183,17 @@ function watchPeer(
   }
 }
 
+/** Where a request came. */
+interface Http2Request {
+  readonly connection: CallerConnection;
+  readonly session: ServerHttp2Session;
+  readonly stream: ServerHttp2Stream;
+}
+
 /** Answers one HTTP/2 request, on the stream itself: Node's compatibility layer costs twice as much for each call. */
 function serveHttp2(
   context: ExchangeContext,
-  session: ServerHttp2Session,
-  stream: ServerHttp2Stream,
+  { connection, session, stream }: Http2Request,
   fields: IncomingHttpHeaders,
   rawHeaders: readonly string[],
 ): Promise<void> {
@@ -205,7 +213,7 @@ function serveHttp2(
       source: stream,
       declaredLength: length === undefined ? undefined : Number(length),
       bodyTimeoutMs: context.requestTimeoutMs,
-      connection: session,
+      connection,
       socket: session.socket,
       cut: () => stream.close(constants.NGHTTP2_NO_ERROR), // the rest is not needed (RFC 9113 §8.1)
     },

@@ -4,8 +4,9 @@ import type { TLSSocket } from "node:tls";
 import type { HttpHandler } from "@a2a-connect/bindings";
 import { isLoopbackHost } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { createExchangeContext, type ExchangeContext, maxStartsInATurn } from "./exchange.ts";
-import { Handshakes } from "./handshakes.ts";
+import { type CallerConnection, maxStartsInATurn } from "./callers/callers.ts";
+import { Handshakes } from "./callers/handshakes.ts";
+import { createExchangeContext, type ExchangeContext } from "./exchange.ts";
 import { createHttp1Server } from "./http1-server.ts";
 import { createHttp2Server } from "./http2-server.ts";
 import { type CloseOptions, defaultLimits, type ListenLimits, type ListenOptions } from "./listen-options.ts";
@@ -47,10 +48,11 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
   const http2 = createHttp2Server(context, limits);
   const { server } = http1;
   const connections = trackConnections(server);
+  const connectionOf = (socket: Socket): CallerConnection =>
+    context.callers.connectionOf(socket, () => socket.remoteAddress);
   const route = (socket: Socket, protocol: Protocol): void => {
     connections.undecided.delete(socket);
-    const { caller } = context.bodies.accountOf(socket, () => socket.remoteAddress);
-    context.arrivals.join(caller, socket, () => {
+    connectionOf(socket).join(socket, () => {
       if (context.draining) socket.destroy();
       else if (socket.destroyed) return;
       else if (protocol === "h2") http2.adopt(socket);
@@ -60,12 +62,11 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
   if (tls === undefined) {
     sniffConnections(server, connections, limits.firstByteTimeoutMs, route);
   } else {
-    const handshakes = new Handshakes(maxStartsInATurn, context.arrivals);
-    const accountOf = (socket: Socket) => context.bodies.accountOf(socket, () => socket.remoteAddress);
+    const handshakes = new Handshakes(maxStartsInATurn);
     server.on("connection", (socket: Socket) => {
       connections.undecided.add(socket);
       awaitHello(socket, limits.firstByteTimeoutMs, () => {
-        void handshakes.begin(accountOf(socket), socket, () => {
+        void handshakes.begin(connectionOf(socket), socket, () => {
           connections.undecided.delete(socket);
           if (context.draining) socket.destroy();
           else if (!socket.destroyed) http1.secure(socket);
@@ -73,7 +74,7 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
       });
     });
     server.on("keylog", (line: Buffer, socket: TLSSocket) =>
-      handshakes.countKey(accountOf(socket), line, socket),
+      handshakes.countKey(connectionOf(socket), line, socket),
     );
     server.on("secureConnection", (socket: TLSSocket) => {
       handshakes.complete(socket);

@@ -1,4 +1,3 @@
-import type { EventEmitter } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
 import type { HttpBody, HttpRequest } from "@a2a-connect/bindings";
@@ -7,8 +6,7 @@ import type { ReadCallerNetwork } from "../network/caller-network.ts";
 import { readClientCertificate } from "../network/client-certificate.ts";
 import type { ReadForwardedUrl } from "../network/forwarded-url.ts";
 import type { Connection } from "../network/trusted-proxies.ts";
-import type { ConnectionAccount } from "./body-budget.ts";
-import type { EventLoopTurns } from "./event-loop-turns.ts";
+import type { CallerConnection } from "./callers/callers.ts";
 import { toHeaders } from "./http-head.ts";
 import type { PlainErrorCode } from "./plain-error.ts";
 
@@ -40,8 +38,6 @@ export class CallSignal {
 
 /** What all requests of one port know of it. */
 export interface RequestContext {
-  /** Answers are made a few at a time. */
-  readonly answers: EventLoopTurns;
   /** Whether only this machine reaches the port; known once it is bound. */
   boundToLoopback: boolean;
   /** Undefined: no proxy is trusted. */
@@ -68,8 +64,7 @@ export interface Incoming {
   readonly declaredLength: number | undefined;
   /** Time limit for the body, in milliseconds. Undefined: Node enforces it. */
   readonly bodyTimeoutMs: number | undefined;
-  /** What closes with the connection: the connection's bodies and starts are counted by it. */
-  readonly connection: EventEmitter;
+  readonly connection: CallerConnection;
   readonly socket: Connection | undefined;
   /** Ends the stream or connection of a caller that sends on and on what is not wanted. */
   readonly cut: () => void;
@@ -82,7 +77,6 @@ export interface RequestParts {
   readonly call: CallSignal;
   /** What its answer keeps in memory until the caller has read it. */
   readonly unread: Holding;
-  readonly account: ConnectionAccount;
 }
 
 /** Node's request in the form for handlers. Header and signal are made when code first reads them. */
@@ -98,7 +92,7 @@ export class NodeRequest implements HttpRequest {
   readonly #rawFields: readonly string[];
   readonly #call: CallSignal;
   readonly #unread: Holding;
-  readonly #account: ConnectionAccount;
+  readonly #connection: CallerConnection;
   readonly #socket: Connection | undefined;
   /** Null: no code has read it yet. */
   #forwardedUrl: string | null | undefined = null;
@@ -106,7 +100,7 @@ export class NodeRequest implements HttpRequest {
 
   constructor(
     context: RequestContext,
-    { httpVersion, method, fields, rawFields, socket, mount, boundToLoopback }: Incoming,
+    { httpVersion, method, fields, rawFields, connection, socket, mount, boundToLoopback }: Incoming,
     parts: RequestParts,
   ) {
     this.httpVersion = httpVersion;
@@ -120,7 +114,7 @@ export class NodeRequest implements HttpRequest {
     this.#rawFields = rawFields;
     this.#call = parts.call;
     this.#unread = parts.unread;
-    this.#account = parts.account;
+    this.#connection = connection;
     this.#socket = socket;
   }
 
@@ -166,7 +160,7 @@ export class NodeRequest implements HttpRequest {
   }
 
   answerTurn(): Promise<void> | undefined {
-    return this.#context.answers.turn(this.#account);
+    return this.#connection.answerTurn();
   }
 
   get signal(): AbortSignal {

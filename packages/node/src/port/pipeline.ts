@@ -11,13 +11,27 @@ type Pipelined = readonly [message: IncomingMessage, response: ServerResponse];
 /** Requests of one connection that are served at a time; further pipelined ones wait. */
 const maxAtATime = 8;
 
+/**
+ * Bytes that Node's HTTP/1.1 parser gets at a time. It makes objects of all requests and chunks in what it gets before anything
+ * else has a turn: of one-byte chunks these bytes hold 2,730.
+ */
+const sliceBytes = 16 * 1024;
+
+/** A connection that Node's parser reads. */
+interface ParsedSocket extends Socket {
+  /** Null when Node has let go of the connection. */
+  readonly parser?: object | null;
+}
+
 /** How long a refused caller may read the reason before its connection is cut, in milliseconds. */
 const refusalLingerMs = 1_000;
 
-/** The requests of one HTTP/1.1 connection, which a caller may send without waiting for answers. */
+/** The requests of one HTTP/1.1 connection, which a caller may send without waiting for answers, and how it is read. */
 export class Pipeline {
   readonly #socket: Socket;
   readonly #serve: ServeHttp1;
+  /** Whether the connection may not be read, because its caller's other requests come first. */
+  #mustWait = false;
   #running = 0;
   readonly #waiting: Pipelined[] = [];
   readonly #unanswered = new Set<ServerResponse>();
@@ -75,13 +89,44 @@ export class Pipeline {
     this.#refuseWhenAnswered();
   }
 
-  /** Call it when Node has taken the connection: what it listens to comes first. */
-  watchSocket(): void {
-    const socket = this.#socket;
+  /**
+   * From here on the connection is read here, in slices, and not while requests wait. Node's parser would read packets of 64 KiB, and
+   * all at once what arrived before it was there. Call it when Node has taken the connection, and listens to it.
+   *
+   * @param mustWait whether nothing may be read now, because of other connections; `readOn` is called when it may be
+   */
+  read(mustWait: (readOn: () => void) => boolean): void {
+    const socket: ParsedSocket = this.#socket;
+    const parse = socket.listeners("data") as ((bytes: Buffer) => void)[];
+    for (const listener of parse) socket.off("data", listener);
+    const readOn = (): void => {
+      this.#mustWait = false;
+      socket.resume();
+    };
+    const putBack = (bytes: Buffer): void => {
+      socket.pause();
+      if (bytes.length > 0) socket.unshift(bytes);
+    };
+    socket.on("data", (bytes: Buffer) => {
+      if (socket.parser == null) return;
+      this.#mustWait ||= mustWait(readOn);
+      if (this.#mustWait) {
+        putBack(bytes);
+        return;
+      }
+      for (const listener of parse) listener(bytes.subarray(0, sliceBytes));
+      if (socket.destroyed || socket.parser == null) return; // nothing reads the rest
+      const rest = bytes.subarray(sliceBytes);
+      if (rest.length === 0 && socket.readableLength === 0) return;
+      const wasPaused = socket.isPaused();
+      putBack(rest);
+      // After the tick in which the body gets its chunks, and they are counted.
+      if (!wasPaused) process.nextTick(() => socket.resume());
+    });
     // Node reads on when the body of a request was read, or an answer was written. Each answer would then let in a packet of further
     // requests, and in the end all that the caller sends would be in memory.
     socket.on("resume", () => {
-      if (this.#waiting.length > 0) socket.pause();
+      if (this.#mustWait || this.#waiting.length > 0) socket.pause();
     });
     const kept = ["drain", "close", "error"].map((event) => [event, socket.listeners(event)] as const);
     this.#restoreListeners = () => {
@@ -122,56 +167,4 @@ export class Pipeline {
     socket.end(head + body);
     setTimeout(() => socket.destroy(), refusalLingerMs).unref();
   }
-}
-
-/**
- * Bytes that Node's HTTP/1.1 parser gets at a time. It makes objects of all requests and chunks in what it gets before anything
- * else has a turn: of one-byte chunks these bytes hold 2,730.
- */
-const sliceBytes = 16 * 1024;
-
-/** A connection that Node's parser reads. */
-interface ParsedSocket extends Socket {
-  /** Null when Node has let go of the connection. */
-  readonly parser?: object | null;
-}
-
-/**
- * Lets Node's parser read a connection in slices. It otherwise reads packets of 64 KiB, and all at once what has arrived before
- * the connection got its parser.
- *
- * @param mustWait whether nothing may be read now; `readOn` is called when it may be
- */
-export function readInSlices(socket: ParsedSocket, mustWait: (readOn: () => void) => boolean): void {
-  const parse = socket.listeners("data") as ((bytes: Buffer) => void)[];
-  for (const listener of parse) socket.off("data", listener);
-  let isWaiting = false;
-  const readOn = (): void => {
-    isWaiting = false;
-    socket.resume();
-  };
-  const putBack = (bytes: Buffer): void => {
-    socket.pause();
-    if (bytes.length > 0) socket.unshift(bytes);
-  };
-  socket.on("data", (bytes: Buffer) => {
-    if (socket.parser == null) return;
-    isWaiting ||= mustWait(readOn);
-    if (isWaiting) {
-      putBack(bytes);
-      return;
-    }
-    for (const listener of parse) listener(bytes.subarray(0, sliceBytes));
-    if (socket.destroyed || socket.parser == null) return; // nothing reads the rest
-    const rest = bytes.subarray(sliceBytes);
-    if (rest.length === 0 && socket.readableLength === 0) return;
-    const wasPaused = socket.isPaused();
-    putBack(rest);
-    // After the tick in which the body gets its chunks, and they are counted.
-    if (!wasPaused) process.nextTick(() => socket.resume());
-  });
-  // Node resumes the connection when a body was read, or an answer was written.
-  socket.on("resume", () => {
-    if (isWaiting) socket.pause();
-  });
 }

@@ -2,22 +2,18 @@ import type { Readable } from "node:stream";
 import type { HttpBody } from "@a2a-connect/bindings";
 import { bodyTooLarge } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { Arrivals } from "./arrivals.ts";
-import type { BodyBudget, BudgetedBody, ConnectionAccount } from "./body-budget.ts";
-import { type BodyTurns, type Turn, takeTurn } from "./body-turns.ts";
+import type { BudgetedBody } from "./callers/body-budget.ts";
+import type { Turn } from "./callers/body-turns.ts";
+import type { CallerConnection } from "./callers/callers.ts";
 
-/** What is known about a request body before its first byte, and what it shares with others. */
+/** What is known about a request body before its first byte. */
 export interface RequestBodyOptions {
   /** From `content-length`; 0 when the request has no body; undefined when only its end tells. */
   readonly declaredLength: number | undefined;
   /** Time limit for all bytes, in milliseconds. Unlimited when absent. */
   readonly timeoutMs?: number | undefined;
-  readonly budget: BodyBudget;
-  /** The connection's part of the budget. */
-  readonly account: ConnectionAccount;
-  readonly turns: BodyTurns;
-  /** Counts its pieces, whether they are wanted or not. */
-  readonly arrivals: Arrivals;
+  /** Counts its bytes and pieces, whether they are wanted or not. */
+  readonly connection: CallerConnection;
   /** Ends the stream or connection of a caller that sends on and on what is not wanted. */
   readonly cut: () => void;
 }
@@ -103,15 +99,15 @@ export class RequestBody implements HttpBody, BudgetedBody {
 
   turn(length: number): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
-    const { budget, account, turns } = this.#options;
+    const { connection } = this.#options;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#turn = { resolve, reject };
-    budget.offer(account, this);
-    takeTurn(turns, length, account.caller, (granted) => {
+    connection.bodies.offer(this);
+    connection.askBodyTurn(length, (granted) => {
       if (this.#turn === undefined) return false;
       this.#turn = undefined;
       this.#hasTurn = granted;
-      budget.keep(account, this);
+      connection.bodies.keep(this);
       resolve();
       return true;
     });
@@ -174,8 +170,8 @@ export class RequestBody implements HttpBody, BudgetedBody {
   }
 
   #take(chunk: Buffer): void {
-    const { budget, account, arrivals } = this.#options;
-    arrivals.countPiece(account.caller);
+    const { connection } = this.#options;
+    connection.countPiece();
     if (this.#discarded !== undefined) {
       this.#discarded += chunk.length;
       if (this.#discarded > maxDiscardedBytes) this.#options.cut();
@@ -188,7 +184,7 @@ export class RequestBody implements HttpBody, BudgetedBody {
     }
     const cost = chunk.length + (this.#chunks === undefined ? 0 : chunkOverheadBytes);
     this.held += cost;
-    budget.add(account, this, cost);
+    connection.bodies.add(this, cost);
     if (this.#failure !== undefined) return;
     if (this.#chunks === undefined) {
       this.#append(chunk, size);
@@ -242,7 +238,7 @@ export class RequestBody implements HttpBody, BudgetedBody {
     const bytes = this.#bytes.subarray(0, this.#size);
     this.#bytes = nothing;
     this.#ownsBytes = false;
-    this.#options.budget.keep(this.#options.account, this);
+    this.#options.connection.bodies.keep(this);
     return bytes;
   }
 
@@ -253,7 +249,7 @@ export class RequestBody implements HttpBody, BudgetedBody {
     this.#bytes = nothing;
     this.#chunks?.splice(0);
     if (this.held > 0) {
-      this.#options.budget.remove(this.#options.account, this, this.held);
+      this.#options.connection.bodies.remove(this, this.held);
       this.held = 0;
     }
     this.#hasTurn?.leave();

@@ -1,6 +1,7 @@
 import type { Writable } from "node:stream";
 import type { HttpResponse } from "@a2a-connect/bindings";
 import { nextSlice } from "@a2a-connect/bindings/server";
+import type { CallerConnection } from "./callers/callers.ts";
 
 /** The head of a response. */
 export interface ResponseHead {
@@ -39,13 +40,8 @@ export interface ResponseSink {
 export interface Patience {
   /** How long one write may wait before the response is broken off. */
   readonly stalledTimeoutMs: number;
-  /**
-   * Counts bytes that wait.
-   *
-   * @param cut breaks the response off when there are too many
-   * @returns call it when they do not wait any more
-   */
-  countWaiting(bytes: number, cut: () => void): () => void;
+  /** Counts what waits for it, and has the answer cut off when that is too much. */
+  readonly connection: Pick<CallerConnection, "countWaiting">;
 }
 
 /** A body of up to this size is one write. A longer one goes out in several, so that a stalled reader is detected. */
@@ -194,7 +190,7 @@ function happened(event: "drain" | "finish", sink: ResponseSink, patience: Patie
     settle();
   };
   writable.on(event, settle).on("close", settle);
-  const free = patience.countWaiting(writable.writableLength, cut);
+  const free = patience.connection.countWaiting(writable.writableLength, cut);
   return promise;
 }
 

@@ -4,9 +4,9 @@ import { connect, type Socket } from "node:net";
 import type { HttpHandler, HttpRequest } from "@a2a-connect/bindings";
 import { ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { createGate, json, readBytes } from "../../test-support/handlers.ts";
-import { callHttp2, openHttp2 } from "../../test-support/http2-call.ts";
-import { listen } from "./listen.ts";
+import { createGate, json, readBytes } from "../../../test-support/handlers.ts";
+import { callHttp2, openHttp2 } from "../../../test-support/http2-call.ts";
+import { listen } from "../listen.ts";
 
 const mebibyte = 1024 * 1024;
 

@@ -5,9 +5,6 @@ interface ReadSocket extends Socket {
   readonly _handle?: { readonly reading?: boolean; readStart(): void; readStop(): void } | null;
 }
 
-/** What a piece of a request's body costs of what may arrive; a request costs 1. */
-const pieceCost = 1 / 8;
-
 /** The connections of one caller. */
 class CallerConnections {
   readonly sockets = new Set<ReadSocket>();
@@ -59,7 +56,7 @@ function startReading({ _handle }: ReadSocket): void {
  *
  * When one caller has brought half of what may arrive in a turn, its connections are not read until the next turn. When all of it
  * has come, no connection is read, and in the next turn only those that brought nothing. A parser always reads what it has got to the
- * end: 16 KiB of HTTP/1.1 (`readInSlices` of `pipeline.ts`), a packet of HTTP/2, 64 KiB at most.
+ * end: 16 KiB of HTTP/1.1 (`Pipeline.read`), a packet of HTTP/2, 64 KiB at most.
  */
 export class Arrivals {
   readonly #maxInATurn: number;
@@ -115,16 +112,6 @@ export class Arrivals {
     if (connections?.stopped !== true) return false;
     connections.unread.push(readOn);
     return true;
-  }
-
-  /** A request of this caller has arrived. */
-  countRequest(caller: object): void {
-    this.count(caller, 1);
-  }
-
-  /** A frame or a chunk of a body, or a packet with a part of one, has arrived. */
-  countPiece(caller: object): void {
-    this.count(caller, pieceCost);
   }
 
   /** Something of this cost has arrived. */

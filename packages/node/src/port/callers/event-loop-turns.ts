@@ -1,4 +1,7 @@
-import type { ConnectionAccount } from "./body-budget.ts";
+/** A connection, and who has it. */
+interface Connection {
+  readonly caller: object;
+}
 
 /** How long requests may begin in one turn; then the others wait for the next. */
 const longTurnMs = 10;
@@ -15,7 +18,7 @@ export class EventLoopTurns {
   readonly #maxInATurn: number;
   readonly #now: () => number;
   /** What waits, by caller and connection; whose turn is next comes first. */
-  readonly #waiting = new Map<object, Map<ConnectionAccount, (() => void)[]>>();
+  readonly #waiting = new Map<object, Map<Connection, (() => void)[]>>();
   #begun = 0;
   /** When the first request of this turn was begun. */
   #beganAt = 0;
@@ -27,7 +30,7 @@ export class EventLoopTurns {
   }
 
   /** @returns undefined: the request may begin at once */
-  turn(connection: ConnectionAccount): Promise<void> | undefined {
+  turn(connection: Connection): Promise<void> | undefined {
     if (this.#waiting.size === 0 && this.#hasRoom()) {
       this.#count();
       return undefined;
@@ -60,9 +63,9 @@ export class EventLoopTurns {
     queueMicrotask(() => process.nextTick(() => this.#beginNext()));
   }
 
-  #wait(connection: ConnectionAccount, begin: () => void): void {
+  #wait(connection: Connection, begin: () => void): void {
     const { caller } = connection;
-    const connections = this.#waiting.get(caller) ?? new Map<ConnectionAccount, (() => void)[]>();
+    const connections = this.#waiting.get(caller) ?? new Map<Connection, (() => void)[]>();
     this.#waiting.set(caller, connections);
     const begins = connections.get(connection);
     if (begins === undefined) connections.set(connection, [begin]);

@@ -1,6 +1,9 @@
+import { EventEmitter } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { type Turn, Turns, takeTurn } from "./body-turns.ts";
+import { defaultLimits } from "../listen-options.ts";
+import { type Turn, Turns } from "./body-turns.ts";
+import { Callers } from "./callers.ts";
 
 const alice = {};
 const bob = {};
@@ -50,15 +53,15 @@ it("passes over work that is not wanted any more", async () => {
 });
 
 it("lets small bodies wait for no large one", () => {
-  const turns = { small: new Turns(10), large: new Turns(0) };
+  const connection = new Callers(defaultLimits).connectionOf(new EventEmitter(), () => "10.0.0.1");
   const begun: number[] = [];
-  for (const length of [11, 12, 4, 6, 5]) {
-    takeTurn(turns, length, alice, () => {
+  for (const length of [70_000, 80_000, 40_000, 25_000, 10_000]) {
+    connection.askBodyTurn(length, () => {
       begun.push(length);
       return true;
     });
   }
-  expect(begun).toEqual([11, 4, 6]);
+  expect(begun).toEqual([70_000, 40_000, 25_000]);
 });
 
 /** Asks for turns, notes which have begun, and ends all that have. */

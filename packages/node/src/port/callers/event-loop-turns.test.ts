@@ -1,7 +1,8 @@
 import { EventEmitter } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { BodyBudget, type ConnectionAccount } from "./body-budget.ts";
+import { defaultLimits } from "../listen-options.ts";
+import { type CallerConnection, Callers } from "./callers.ts";
 import { EventLoopTurns } from "./event-loop-turns.ts";
 
 it("lets 64 requests begin in a turn of the event loop, whichever connections they came over", async () => {
@@ -32,10 +33,10 @@ it("lets callers begin in turns, and so the connections of one", async () => {
   );
 });
 
-const budget = new BodyBudget({ maxBodyBytesPerConnection: 1, maxTotalBodyBytes: 1 });
+const callers = new Callers(defaultLimits);
 
-function createConnection(address: string): ConnectionAccount {
-  return budget.accountOf(new EventEmitter(), () => address);
+function createConnection(address: string): CallerConnection {
+  return callers.connectionOf(new EventEmitter(), () => address);
 }
 
 /** Asks for turns, and notes what has begun. */
@@ -55,7 +56,7 @@ function createAsker() {
     slow: (ms: number) => {
       tookMs = ms;
     },
-    ask: (connection: ConnectionAccount, requests: number, name = "") => {
+    ask: (connection: CallerConnection, requests: number, name = "") => {
       for (let request = 0; request < requests; request += 1) {
         const turn = starts.turn(connection);
         if (turn === undefined) begin(name);

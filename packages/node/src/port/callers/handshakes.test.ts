@@ -5,9 +5,9 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
 import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { echo } from "../../test-support/handlers.ts";
-import { openRecordConnection } from "../../test-support/key-updates.ts";
-import { listen } from "./listen.ts";
+import { echo } from "../../../test-support/handlers.ts";
+import { openRecordConnection } from "../../../test-support/key-updates.ts";
+import { listen } from "../listen.ts";
 
 describe("a port with TLS", () => {
   it("goes on with few handshakes of TLS 1.2 in a turn of the event loop", async () => {

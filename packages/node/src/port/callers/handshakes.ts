@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { Arrivals } from "./arrivals.ts";
-import type { ConnectionAccount } from "./body-budget.ts";
+import type { CallerConnection } from "./callers.ts";
 import { EventLoopTurns } from "./event-loop-turns.ts";
 
 /** How long handshakes may work in one turn of the event loop, in milliseconds; half of it those of one address. */
@@ -29,27 +29,22 @@ export class Handshakes {
   readonly #maxInATurn: number;
   readonly #starts: EventLoopTurns;
   readonly #work = new Arrivals(workInATurnMs);
-  readonly #requests: Arrivals;
   readonly #newKeys = new WeakMap<TLSSocket, number>();
   /** End the pacing of connections, by the address of the other side. */
   readonly #open = new Map<string, () => void>();
   #lastWork: number | undefined;
 
-  /**
-   * @param maxInATurn flights that are worked on in one turn; fewer when they take long
-   * @param requests reads the connections after their handshakes
-   */
-  constructor(maxInATurn: number, requests: Arrivals) {
+  /** @param maxInATurn flights that are worked on in one turn; fewer when they take long */
+  constructor(maxInATurn: number) {
     this.#maxInATurn = maxInATurn;
-    this.#requests = requests;
     this.#starts = new EventLoopTurns(maxInATurn);
   }
 
   /** @param begin begins TLS; its first flight has arrived */
-  async begin(account: ConnectionAccount, socket: Socket, begin: () => void): Promise<void> {
-    const { caller } = account;
+  async begin(connection: CallerConnection, socket: Socket, begin: () => void): Promise<void> {
+    const { caller } = connection;
     socket.on("error", () => undefined); // while it waits it has no other listener
-    await this.#starts.turn(account);
+    await this.#starts.turn(connection);
     const peer = formatPeer(socket);
     this.#open.set(peer, () => this.#work.leave(caller, socket));
     socket.once("close", () => this.#open.delete(peer));
@@ -57,16 +52,16 @@ export class Handshakes {
   }
 
   /** TLS tells a key. */
-  countKey({ caller }: ConnectionAccount, line: Buffer, socket: TLSSocket): void {
+  countKey(connection: CallerConnection, line: Buffer, socket: TLSSocket): void {
     const label = line.toString("latin1", 0, line.indexOf(" "));
-    if (label === "CLIENT_TRAFFIC_SECRET_N") this.#countNewKey(caller, socket);
-    else if (/^(?:CLIENT_RANDOM|SERVER_HANDSHAKE)/.test(label)) this.#countWork(caller); // TLS 1.3 tells further ones
+    if (label === "CLIENT_TRAFFIC_SECRET_N") this.#countNewKey(connection, socket);
+    else if (/^(?:CLIENT_RANDOM|SERVER_HANDSHAKE)/.test(label)) this.#countWork(connection.caller); // TLS 1.3 tells further ones
   }
 
-  #countNewKey(caller: object, socket: ReadSocket): void {
+  #countNewKey(connection: CallerConnection, socket: ReadSocket): void {
     const count = (this.#newKeys.get(socket) ?? 0) + 1;
     this.#newKeys.set(socket, count);
-    this.#requests.countRequest(caller);
+    connection.countRequest();
     if (count < maxNewKeys) return;
     socket._handle?.readStop();
     if (count === maxNewKeys) setImmediate(() => socket.destroy()); // not now: OpenSSL is at work on the connection

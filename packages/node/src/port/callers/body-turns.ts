@@ -1,9 +1,3 @@
-/** The queues of what bodies are made into messages: a small one waits for no large one. */
-export interface BodyTurns {
-  readonly small: Turns;
-  readonly large: Turns;
-}
-
 /** A turn that was granted. */
 export interface Turn {
   /** The work is done. */
@@ -79,9 +73,4 @@ export class Turns {
       if (works.length > 0) this.#waiting.set(caller, works); // behind the others
     }
   }
-}
-
-/** Asks for a turn in the queue that is for bodies of this length. */
-export function takeTurn({ small, large }: BodyTurns, length: number, caller: object, begin: Begin): void {
-  (length <= small.maxBytes ? small : large).ask(caller, length, begin);
 }

@@ -4,9 +4,9 @@ import { Agent, type IncomingMessage, request } from "node:http";
 import type { HttpHandler } from "@a2a-connect/bindings";
 import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
-import { formatFrame, frameTypes, requestFrame } from "../../test-support/http2-frames.ts";
-import { openRawConnection } from "../../test-support/raw-connection.ts";
-import { listen } from "./listen.ts";
+import { formatFrame, frameTypes, requestFrame } from "../../../test-support/http2-frames.ts";
+import { openRawConnection } from "../../../test-support/raw-connection.ts";
+import { listen } from "../listen.ts";
 
 const connections = 20;
 const requests = 200;

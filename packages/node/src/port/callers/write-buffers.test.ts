@@ -6,9 +6,9 @@ import {
   type Http2Frame,
   parseFrames,
   requestFrame,
-} from "../../test-support/http2-frames.ts";
-import { openRawConnection, type RawConnection } from "../../test-support/raw-connection.ts";
-import { listen } from "./listen.ts";
+} from "../../../test-support/http2-frames.ts";
+import { openRawConnection, type RawConnection } from "../../../test-support/raw-connection.ts";
+import { listen } from "../listen.ts";
 
 const body = "x".repeat(60_000);
 

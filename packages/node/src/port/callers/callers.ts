@@ -1,0 +1,154 @@
+import type { EventEmitter } from "node:events";
+import type { Socket } from "node:net";
+import type { Holding, SharedBudget } from "@a2a-connect/core/internal";
+import { createUnreadAnswers } from "@a2a-connect/server/internal";
+import { toNetwork } from "../../network/caller-network.ts";
+import type { ListenLimits } from "../listen-options.ts";
+import { Arrivals } from "./arrivals.ts";
+import { type Bodies, BodyBudget, type ConnectionBodies } from "./body-budget.ts";
+import { type Begin, Turns } from "./body-turns.ts";
+import { EventLoopTurns } from "./event-loop-turns.ts";
+import { WriteBuffers } from "./write-buffers.ts";
+
+/** Bytes of bodies that are made into messages in one turn of the event loop; a longer one takes several. */
+const smallBodyBytes = 64 * 1024;
+
+/** Requests that are read in one turn of the event loop, of all connections. */
+const maxArrivalsInATurn = 256;
+
+/** Requests that are begun in one turn of the event loop, of all connections, and calls that are answered. */
+export const maxStartsInATurn = 64;
+
+/** What a piece of a request's body costs of what may arrive; a request costs 1. */
+const pieceCost = 1 / 8;
+
+/** All connections from one address. */
+export interface Caller {
+  readonly address: string;
+  /** Of its requests, over all its connections. */
+  readonly bodies: Bodies;
+  connections: number;
+}
+
+/**
+ * The callers of one port, and what they share: the turns of the event loop, and the memory of bodies and answers. Each of these has
+ * a file here, and none lets one caller take what others need. All other code asks its `CallerConnection`.
+ */
+export class Callers {
+  readonly arrivals: Arrivals = new Arrivals(maxArrivalsInATurn);
+  readonly starts: EventLoopTurns = new EventLoopTurns(maxStartsInATurn);
+  readonly answers: EventLoopTurns = new EventLoopTurns(maxStartsInATurn);
+  /** A small body waits for no large one. */
+  readonly bodyTurns: { readonly small: Turns; readonly large: Turns } = {
+    small: new Turns(smallBodyBytes),
+    large: new Turns(0),
+  };
+  readonly unread: SharedBudget;
+  readonly buffers: WriteBuffers;
+  readonly #bodies: BodyBudget;
+  readonly #connections = new WeakMap<EventEmitter, CallerConnection>();
+  readonly #callers = new Map<string, Caller>();
+
+  constructor(limits: ListenLimits) {
+    this.unread = createUnreadAnswers(limits.maxUnreadBytes);
+    this.buffers = new WriteBuffers(limits.maxUnreadBytes);
+    this.#bodies = new BodyBudget(limits);
+  }
+
+  /**
+   * @param connection a socket, or the session of HTTP/2: what closes with the connection
+   * @param remoteAddress asked once for each connection
+   */
+  connectionOf(connection: EventEmitter, remoteAddress: () => string | undefined): CallerConnection {
+    let known = this.#connections.get(connection);
+    if (known === undefined) {
+      const caller = this.#join(connection, toNetwork(remoteAddress()) ?? "");
+      known = new CallerConnection(this, caller, this.#bodies.open(caller.bodies));
+      this.#connections.set(connection, known);
+    }
+    return known;
+  }
+
+  #join(connection: EventEmitter, address: string): Caller {
+    let caller = this.#callers.get(address);
+    if (caller === undefined) {
+      caller = { address, bodies: this.#bodies.openCaller(), connections: 0 };
+      this.#callers.set(address, caller);
+    }
+    const { bodies } = caller;
+    caller.connections += 1;
+    connection.once("close", () => {
+      caller.connections -= 1;
+      if (caller.connections > 0) return;
+      this.#callers.delete(address);
+      this.#bodies.closeCaller(bodies);
+    });
+    return caller;
+  }
+}
+
+/** A connection, and its part of what the callers of the port share. */
+export class CallerConnection {
+  /** Several connections may have the same. */
+  readonly caller: Caller;
+  /** The memory of its requests' bodies. */
+  readonly bodies: ConnectionBodies;
+  readonly #port: Callers;
+
+  constructor(port: Callers, caller: Caller, bodies: ConnectionBodies) {
+    this.#port = port;
+    this.caller = caller;
+    this.bodies = bodies;
+  }
+
+  /** From here on the connection is read in turns. @param begin gives it to its parser, now or when requests may arrive again */
+  join(socket: Socket, begin: () => void): void {
+    this.#port.arrivals.join(this.caller, socket, begin);
+  }
+
+  /** A request has arrived. */
+  countRequest(): void {
+    this.#port.arrivals.count(this.caller, 1);
+  }
+
+  /** A frame or a chunk of a body, or a packet with a part of one, has arrived. */
+  countPiece(): void {
+    this.#port.arrivals.count(this.caller, pieceCost);
+  }
+
+  /** Whether what the connection has brought must wait. @param readOn called when it is read again */
+  mustWait(readOn: () => void): boolean {
+    return this.#port.arrivals.mustWait(this.caller, readOn);
+  }
+
+  /** What a request waits for before it is begun; undefined: nothing. */
+  requestTurn(): Promise<void> | undefined {
+    return this.#port.starts.turn(this);
+  }
+
+  /** Asks for the turn in which a message is made of a body of this length. */
+  askBodyTurn(length: number, begin: Begin): void {
+    const { small, large } = this.#port.bodyTurns;
+    (length <= small.maxBytes ? small : large).ask(this.caller, length, begin);
+  }
+
+  /** What an answer waits for before it is made; undefined: nothing. */
+  answerTurn(): Promise<void> | undefined {
+    return this.#port.answers.turn(this);
+  }
+
+  /** The memory of an answer until its reader has taken it. */
+  openUnread(): Holding {
+    return this.#port.unread.open(this.caller.address);
+  }
+
+  /**
+   * Counts bytes that were written and wait for their reader.
+   *
+   * @param cut breaks the response off when there are too many
+   * @returns call it when they do not wait any more
+   */
+  countWaiting(bytes: number, cut: () => void): () => void {
+    return this.#port.buffers.count(this.caller, bytes, cut);
+  }
+}
