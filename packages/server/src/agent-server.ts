@@ -192,7 +192,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
       maxAgeSeconds: cardMaxAgeSeconds,
     }),
     olderCardPath: olderVersions || options.olderCardPath === true,
-    olderVersions: olderVersions ? { clock, signedCardVersion } : undefined,
+    signedCardVersion: olderVersions ? signedCardVersion : undefined,
     catalogHandler:
       place === undefined
         ? createCatalogHandler({

@@ -4,8 +4,8 @@ import type { AgentCard } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { catalogPath } from "./card/ai-catalog.ts";
-import type { Cards } from "./card/cards.ts";
-import { type OlderCardPages, olderCardPages } from "./card/older-card.ts";
+import type { CardForm, Cards } from "./card/cards.ts";
+import { olderCardPages } from "./card/older-card.ts";
 import { serveDocument } from "./card/serve-document.ts";
 import { renderFrontPage } from "./front-page.ts";
 import type { BaseUrls } from "./reach/base-urls.ts";
@@ -19,8 +19,8 @@ export interface PlainRouteOptions {
   readonly keySetHandler: HttpHandler;
   /** Whether the card is also served where callers before A2A 0.3 look. */
   readonly olderCardPath: boolean;
-  /** Set when callers of A2A 0.3 are answered: they get a signed card in their own form. */
-  readonly olderVersions: Pick<OlderCardPages, "clock" | "signedCardVersion"> | undefined;
+  /** The form of a signed card that a request without a version gets; undefined where callers of A2A 0.3 are not answered. */
+  readonly signedCardVersion: string | undefined;
   /** The catalog with this agent; undefined for one of several agents, which are listed together. */
   readonly catalogHandler: HttpHandler | undefined;
   /** The OpenAPI document of the agent's HTTP+JSON interface at that URL. */
@@ -41,7 +41,7 @@ export function plainRoutes({
   maxAgeSeconds,
   keySetHandler,
   olderCardPath,
-  olderVersions,
+  signedCardVersion,
   catalogHandler,
   openApi,
   ready,
@@ -62,14 +62,17 @@ export function plainRoutes({
   const derivedPage = (contentType: string, textOf: (card: AgentCard) => string): HttpHandler =>
     pageFor(contentType, (reached) => textOf(cards.cardFor(reached)));
   // The card (spec §8.2, §8.6) needs no version header (requirement F-9).
-  const page: HttpHandler = async (request) => {
-    const document = await cards.findDocument(request, request.signal);
-    return serveDocument(request, document, { maxAgeSeconds, varyBy: baseUrls.varyBy(request) });
-  };
+  const page =
+    (form: CardForm): HttpHandler =>
+    async (request) => {
+      const document = await cards.findDocument(form, request, request.signal);
+      return serveDocument(request, document, { maxAgeSeconds, varyBy: baseUrls.varyBy(request) });
+    };
+  const pages = { current: page("current"), older: page("older") };
   const { card, older } =
-    olderVersions === undefined
-      ? { card: page, older: page }
-      : olderCardPages(page, { cards, baseUrls, maxAgeSeconds, ...olderVersions });
+    signedCardVersion === undefined
+      ? { card: pages.current, older: pages.current }
+      : olderCardPages(cards, pages, signedCardVersion);
   return new Map<string, HttpHandler>([
     ["/.well-known/agent-card.json", explained(card)],
     ...(olderCardPath ? [["/.well-known/agent.json", explained(older)] satisfies [string, HttpHandler]] : []),

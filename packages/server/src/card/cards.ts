@@ -68,13 +68,21 @@ export interface CardOptions {
   readonly log: (record: LogRecord) => void;
 }
 
-/** The public card at one base URL. Each form of it knows the change of the cards that it was made after. */
+/** The form in which the public card is served: as it is, or as callers of A2A 0.3 read it. */
+export type CardForm = "current" | "older";
+
+/** The public card at one base URL. */
 interface PublicCard {
   readonly baseUrl: string;
   /** For those who come through a mount. */
   readonly mounted: boolean;
-  /** Without signatures. */
+  /** Without signatures, and after which change of the cards it was made. */
   rendered?: { readonly revision: number; readonly card: AgentCard };
+  readonly forms: Readonly<Record<CardForm, Publication>>;
+}
+
+/** What is served of a card in one form. Each document knows the change of the cards that it was made after. */
+interface Publication {
   /** The last one that was made ready. */
   served?: { readonly revision: number; readonly document: Document };
   /** The one that is being made ready, for all who ask meanwhile. `soon` fails when that takes longer than `patienceMs`. */
@@ -82,6 +90,16 @@ interface PublicCard {
     | { readonly revision: number; readonly done: Promise<Document>; readonly soon: Promise<Document> }
     | undefined;
 }
+
+function publicCard(baseUrl: string, mounted: boolean): PublicCard {
+  return { baseUrl, mounted, forms: { current: {}, older: {} } };
+}
+
+/** What the log says of a form that cannot be signed. */
+const failures: Readonly<Record<CardForm, string>> = {
+  current: "the agent card could not be signed",
+  older: "the agent card in the form of A2A 0.3 could not be signed",
+};
 
 /** How long a card that is being signed is waited for where an older one is there, in milliseconds. */
 const patienceMs = 1_000;
@@ -94,7 +112,6 @@ const patienceMs = 1_000;
 export class Cards implements AgentCards {
   readonly #options: CardOptions;
   readonly #elsewhere: RecentMap<string, PublicCard>;
-  readonly #older = new WeakMap<AgentCard, JsonObject>();
   #agent: AgentDefinition;
   #own: PublicCard;
   /** Raised by every change. */
@@ -109,7 +126,7 @@ export class Cards implements AgentCards {
     this.#options = options;
     this.#elsewhere = new RecentMap(options.baseUrls.maxKept);
     this.#agent = options.agent;
-    this.#own = { baseUrl: options.baseUrls.own, mounted: false };
+    this.#own = publicCard(options.baseUrls.own, false);
   }
 
   get card(): AgentCard {
@@ -174,51 +191,29 @@ export class Cards implements AgentCards {
   }
 
   /**
-   * The public card as it is served: the new one, or the one before it when the new one takes longer to sign than a second.
+   * The public card as it is served, in one of its forms: the new one, or the one before it when the new one takes longer to
+   * sign than a second.
    *
    * @param signal aborts when its caller is gone
    * @throws ConnectError Unavailable when it has to be signed and cannot be
    */
-  async findDocument(reached: ForwardedUrlSource, signal?: AbortSignal): Promise<Document> {
+  async findDocument(form: CardForm, reached: ForwardedUrlSource, signal?: AbortSignal): Promise<Document> {
     const known = this.#cardAt(reached);
-    const { served } = known;
+    const { served, pending } = known.forms[form];
     if (served?.revision === this.#revision) {
       return served.document;
     }
-    const { done, soon } = known.pending?.revision === this.#revision ? known.pending : this.#publish(known);
+    const { done, soon } = pending?.revision === this.#revision ? pending : this.#publish(form, known);
     const document = served === undefined ? done : soon;
     try {
       return await (this.#signer?.wait(document, signal) ?? document);
     } catch (error) {
-      const last = this.#cardAt(reached).served; // other keys may sign by now
+      const last = this.#cardAt(reached).forms[form].served; // other keys may sign by now
       if (last === undefined) {
         throw error;
       }
       return last.document;
     }
-  }
-
-  /**
-   * The public card in the form of A2A 0.3, with a signature over that form where cards are signed. The same object until
-   * something changes.
-   *
-   * @param signal aborts when its caller is gone
-   * @throws ConnectError Unavailable when it has to be signed and cannot be
-   */
-  async findOlder(reached: ForwardedUrlSource, signal?: AbortSignal): Promise<JsonObject> {
-    const known = this.#cardAt(reached);
-    const { card } = this.#render(known);
-    const older =
-      this.#older.get(card) ??
-      toOlderCard(JSON.parse(canonicalCard(card)) as JsonObject, omittedTenant(this.#options.facts.place)); // a card is an object
-    this.#older.set(card, older);
-    const signer = this.#signer;
-    if (signer === undefined) {
-      return older;
-    }
-    const failure =
-      "the agent card in the form of A2A 0.3 could not be signed; there is none until it can be";
-    return signer.wait(signer.signOlderOnce(older, known.baseUrl, failure), signal);
   }
 
   /**
@@ -252,16 +247,13 @@ export class Cards implements AgentCards {
     const signer = new SigningQueue(keys, this.#options);
     const known = this.#cardAt({});
     const { revision, card } = this.#render(known);
-    const document = await this.#createDocument(await signer.signNow(card, known.baseUrl), known);
+    const signed = await signer.signNow(({ sign }) => sign(card, known.baseUrl));
+    const document = await this.#createDocument(this.#options.write(signed), known.forms.current);
     this.#signer = signer;
     // What other keys have signed is not served any more, nor what they are signing now.
     this.#elsewhere.clear();
-    this.#own = {
-      ...known,
-      rendered: { revision, card },
-      served: { revision, document },
-      pending: undefined,
-    };
+    const forms = { current: { served: { revision, document } }, older: {} };
+    this.#own = { ...known, rendered: { revision, card }, forms };
   }
 
   #factsFor(mounted: boolean): ServerFacts {
@@ -273,11 +265,11 @@ export class Cards implements AgentCards {
     const baseUrl = baseUrls.find(reached, this.signed);
     const mounted = reached.mount !== undefined;
     if (baseUrl === baseUrls.own && !mounted) {
-      this.#own = baseUrl === this.#own.baseUrl ? this.#own : { baseUrl, mounted };
+      this.#own = baseUrl === this.#own.baseUrl ? this.#own : publicCard(baseUrl, mounted);
       return this.#own;
     }
     const key = mounted ? `mounted ${baseUrl}` : baseUrl;
-    const known = this.#elsewhere.get(key) ?? { baseUrl, mounted };
+    const known = this.#elsewhere.get(key) ?? publicCard(baseUrl, mounted);
     this.#elsewhere.set(key, known);
     return known;
   }
@@ -290,34 +282,46 @@ export class Cards implements AgentCards {
     return known.rendered;
   }
 
-  /** Makes a card ready. Afterwards it is `served`, or has failed and is tried again by the next who asks. */
-  #publish(known: PublicCard): NonNullable<PublicCard["pending"]> {
+  /** Makes a form of a card ready. Afterwards it is `served`, or has failed and is tried again by the next who asks. */
+  #publish(form: CardForm, known: PublicCard): NonNullable<Publication["pending"]> {
     const { revision, card } = this.#render(known);
-    const stays = known.served === undefined ? "there is none until it can be" : "the last signed one stays";
-    const failure = `the agent card could not be signed; ${stays}`;
+    const publication = known.forms[form];
+    const stays =
+      publication.served === undefined ? "there is none until it can be" : "the last signed one stays";
     const make = async (): Promise<Document> => {
-      const signed = (await this.#signer?.sign(card, known.baseUrl, failure)) ?? card;
-      const document = await this.#createDocument(signed, known);
+      const text = await this.#write(form, card, known.baseUrl, `${failures[form]}; ${stays}`);
+      const document = await this.#createDocument(text, publication);
       // Something newer may have been quicker.
-      if ((known.served?.revision ?? 0) <= revision) {
-        known.served = { revision, document };
+      if ((publication.served?.revision ?? 0) <= revision) {
+        publication.served = { revision, document };
       }
       return document;
     };
     const done = make().finally(() => {
-      if (known.pending === pending) {
-        known.pending = undefined;
+      if (publication.pending === pending) {
+        publication.pending = undefined;
       }
     });
     const soon = within(this.#options.clock, patienceMs, done, new Error("signing takes its time"));
     soon.catch(() => {}); // where there is no older card, all wait for `done`
     const pending = { revision, done, soon };
-    known.pending = pending;
+    publication.pending = pending;
     return pending;
   }
 
-  #createDocument(card: AgentCard, { served }: PublicCard): Promise<Document> {
-    const now = this.#options.clock.now();
-    return createDocument(this.#options.write(card), "application/json", now, served?.document);
+  /** The text of a form of a card, with a signature over that form where cards are signed. */
+  async #write(form: CardForm, card: AgentCard, baseUrl: string, failure: string): Promise<string> {
+    const { write, facts } = this.#options;
+    if (form === "current") {
+      return write((await this.#signer?.sign(({ sign }) => sign(card, baseUrl), failure)) ?? card);
+    }
+    const json = JSON.parse(canonicalCard(card)) as JsonObject; // a card is an object
+    const older = toOlderCard(json, omittedTenant(facts.place));
+    const signed = await this.#signer?.sign(({ signOlder }) => signOlder(older, baseUrl), failure);
+    return JSON.stringify(signed ?? older);
+  }
+
+  #createDocument(text: string, { served }: Publication): Promise<Document> {
+    return createDocument(text, "application/json", this.#options.clock.now(), served?.document);
   }
 }

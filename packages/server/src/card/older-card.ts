@@ -4,11 +4,8 @@ import { absentProtocolVersion, parseProtocolVersion, versionHeader } from "@a2a
 import type { AgentCard } from "@a2a-connect/proto";
 import { canonicalSignedCard } from "@a2a-connect/signing";
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { Clock } from "../engine/clock.ts";
-import type { BaseUrls } from "../reach/base-urls.ts";
-import type { Cards } from "./cards.ts";
+import type { CardForm, Cards } from "./cards.ts";
 import { type AgentPlace, omittedTenant } from "./interfaces.ts";
-import { createDocument, type Document, serveDocument } from "./serve-document.ts";
 
 /**
  * The text of a card that callers of A2A 1.0 and 0.3 can read: the members of both stand side by side. A signed card is
@@ -23,45 +20,28 @@ export function writeInBothForms(card: AgentCard, place: AgentPlace | undefined)
     : JSON.stringify(mergeOlderCard(JSON.parse(text) as JsonObject, omittedTenant(place)));
 }
 
-/** What the pages of older cards are made from. */
-export interface OlderCardPages {
-  readonly cards: Pick<Cards, "findOlder" | "signed">;
-  readonly baseUrls: Pick<BaseUrls, "varyBy">;
-  readonly clock: Pick<Clock, "now">;
-  readonly maxAgeSeconds: number;
-  /** The form of a signed card that a request without a version gets: `1.0` or `0.3`. */
-  readonly signedCardVersion: string;
-}
-
 /**
- * The two pages of an agent that older callers know, given the page of its card: the card's own, where a card that is signed has
- * a form for each version, and the older page.
+ * The two pages of an agent that older callers know, given those of its card in both forms: the card's own, where a card that is
+ * signed has a form for each version, and the older page.
+ *
+ * @param signedCardVersion the form of a signed card that a request without a version gets: `1.0` or `0.3`
  */
 export function olderCardPages(
-  current: HttpHandler,
-  { cards, baseUrls, clock, maxAgeSeconds, signedCardVersion }: OlderCardPages,
+  cards: Pick<Cards, "signed">,
+  pages: Readonly<Record<CardForm, HttpHandler>>,
+  signedCardVersion: string,
 ): { readonly card: HttpHandler; readonly older: HttpHandler } {
-  const documents = new WeakMap<JsonObject, Promise<Document>>();
-  const documentOf = (card: JsonObject) => {
-    const known =
-      documents.get(card) ?? createDocument(JSON.stringify(card), "application/json", clock.now(), undefined);
-    documents.set(card, known);
-    return known;
-  };
-  const older: HttpHandler = async (request) => {
-    const document = await documentOf(await cards.findOlder(request, request.signal));
-    return serveDocument(request, document, { maxAgeSeconds, varyBy: baseUrls.varyBy(request) });
-  };
   return {
     async card(request) {
       if (!cards.signed) {
-        return current(request);
+        return pages.current(request);
       }
       const version = parseProtocolVersion(request.header.get(versionHeader) || signedCardVersion);
-      const response = await (version === absentProtocolVersion ? older : current)(request);
+      const page = version === absentProtocolVersion ? pages.older : pages.current;
+      const response = await page(request);
       response.header?.append("vary", versionHeader);
       return response;
     },
-    older: (request) => (cards.signed ? older : current)(request),
+    older: (request) => pages[cards.signed ? "older" : "current"](request),
   };
 }

@@ -200,6 +200,19 @@ describe("a signed card that has changed", () => {
     expect(signer.calls - failed).toBe(1); // the first pause is short again
   });
 
+  it("has the one before it in the form of A2A 0.3, too, while it cannot be signed", async () => {
+    const { signer, ask, update, log } = await start({ protocolVersions: ["1.0", "0.3"] });
+    const older = { url: "http://localhost/.well-known/agent.json" };
+    const before = await ask(older);
+    expect(before.json).toMatchObject({ protocolVersion: "0.3.0", version: "0.0.0" });
+    update("2.0.0");
+    signer.isDown = true;
+    expect(await ask(older)).toEqual(before);
+    expect(messagesOf(log)).toEqual([
+      "the agent card in the form of A2A 0.3 could not be signed; the last signed one stays",
+    ]);
+  });
+
   it("says when to come back where there is no other", async () => {
     const { signer, ask, clock } = await start();
     signer.isDown = true;

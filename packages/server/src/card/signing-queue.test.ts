@@ -21,7 +21,7 @@ describe("signing", () => {
       keySetAt: () => ({ keys: [] }),
     };
     const queue = new SigningQueue(signing, { clock, log: () => {} });
-    const sign = () => queue.sign(card, "http://localhost", "failed");
+    const sign = () => queue.sign((keys) => keys.sign(card, "http://localhost"), "failed");
     const all = Promise.allSettled(Array.from({ length: 1_004 }, sign));
     await expect(sign()).rejects.toMatchObject({ code: Code.Unavailable });
     expect(calls).toBe(4);
@@ -45,7 +45,8 @@ describe("signing", () => {
     };
     const clock = createFakeClock();
     const queue = new SigningQueue(signing, { clock, log: () => {} });
-    const all = ["1", "2", "3", "4", "5", "6", "7"].map((name) => queue.sign(card, name, "failed"));
+    const sign = (name: string) => queue.sign((keys) => keys.sign(card, name), "failed");
+    const all = ["1", "2", "3", "4", "5", "6", "7"].map(sign);
     const outcomes = Promise.allSettled(all);
     await clock.settle();
     expect(names).toEqual(["1", "2", "3", "4"]);
@@ -60,7 +61,7 @@ describe("signing", () => {
     begun[6]?.reject(new Error("failed"));
     expect((await outcomes).filter(({ status }) => status === "rejected")).toHaveLength(1);
     await clock.advance(5_000);
-    for (const name of ["8", "9", "10", "11"]) void queue.sign(card, name, "failed");
+    for (const name of ["8", "9", "10", "11"]) void sign(name);
     await clock.settle();
     expect(names.slice(7)).toEqual(["8", "9", "10", "11"]);
   });

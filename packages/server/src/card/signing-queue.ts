@@ -1,7 +1,6 @@
 import { RecentMap, type Timer, untilAborted, withinTime } from "@a2a-connect/core/internal";
 import type { AgentCard } from "@a2a-connect/proto";
 import { canonicalCard } from "@a2a-connect/signing";
-import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../engine/clock.ts";
 import type { LogRecord } from "../engine/engine-context.ts";
@@ -36,7 +35,6 @@ export class SigningQueue {
   /** Begins those that wait, oldest first. */
   readonly #waiting: (() => void)[] = [];
   readonly #kept = new RecentMap<string, Promise<AgentCard>>(maxKept);
-  readonly #keptOlder = new RecentMap<string, Promise<JsonObject>>(maxKept);
   #signings = 0;
   /** The time after the last failure, in ticks of the clock, in which signing is not tried. Undefined when the last one succeeded. */
   #pause: { readonly since: number; readonly ms: number } | undefined;
@@ -47,35 +45,30 @@ export class SigningQueue {
   }
 
   /**
-   * The card, signed.
+   * What the keys sign.
    *
    * @param failure what the log says when that fails
    * @throws ConnectError Unavailable (as a rejection) when it fails, or is not tried
    */
-  sign(card: AgentCard, baseUrl: string, failure: string): Promise<AgentCard> {
-    return this.#inTurn(() => this.signNow(card, baseUrl), failure);
+  sign<Card>(make: (keys: SigningKeys) => Promise<Card>, failure: string): Promise<Card> {
+    return this.#inTurn(() => this.signNow(make), failure);
   }
 
-  /** As `sign`; the same card gets the same signatures for as long as they are kept. */
+  /** The card, as `sign`; the same card gets the same signatures for as long as they are kept. */
   signOnce(card: AgentCard, baseUrl: string, failure: string): Promise<AgentCard> {
     const id = JSON.stringify([baseUrl, canonicalCard(card)]);
-    return once(this.#kept, id, () => this.sign(card, baseUrl, failure));
+    const known = this.#kept.get(id);
+    if (known !== undefined) return known;
+    const signing = this.sign((keys) => keys.sign(card, baseUrl), failure);
+    this.#kept.set(id, signing);
+    signing.catch(() => this.#kept.delete(id));
+    return signing;
   }
 
-  /** The same of a card in the form of an older version. */
-  signOlderOnce(card: JsonObject, baseUrl: string, failure: string): Promise<JsonObject> {
-    const signing = () => this.#within(this.keys.signOlder(card, baseUrl));
-    return once(this.#keptOlder, JSON.stringify([baseUrl, card]), () => this.#inTurn(signing, failure));
-  }
-
-  /** The card, signed without waiting for others, as a trial. @throws Error (as a rejection) saying why not */
-  signNow(card: AgentCard, baseUrl: string): Promise<AgentCard> {
-    return this.#within(this.keys.sign(card, baseUrl));
-  }
-
-  #within<Card>(signing: Promise<Card>): Promise<Card> {
+  /** What the keys sign, without waiting for others, as a trial. @throws Error (as a rejection) saying why not */
+  signNow<Card>(make: (keys: SigningKeys) => Promise<Card>): Promise<Card> {
     const late = new Error(`signing a card took longer than ${signTimeoutMs} ms`);
-    return within(this.#options.clock, signTimeoutMs, signing, late);
+    return within(this.#options.clock, signTimeoutMs, make(this.keys), late);
   }
 
   async #inTurn<Card>(signing: () => Promise<Card>, failure: string): Promise<Card> {
@@ -138,22 +131,6 @@ export class SigningQueue {
     const message = "the agent card cannot be signed at the moment; try again later";
     return new ConnectError(message, Code.Unavailable, { "retry-after": String(seconds) });
   }
-}
-
-/** What is kept, or is made and kept unless it fails. */
-function once<Card>(
-  kept: RecentMap<string, Promise<Card>>,
-  id: string,
-  make: () => Promise<Card>,
-): Promise<Card> {
-  const known = kept.get(id);
-  if (known !== undefined) {
-    return known;
-  }
-  const made = make();
-  kept.set(id, made);
-  made.catch(() => kept.delete(id));
-  return made;
 }
 
 /** What the work gives. @throws `late` (as a rejection) when it takes longer than that; it goes on */
