@@ -35,8 +35,6 @@ export interface Piece {
  * itself names the runs. Methods that change pieces run inside a transaction.
  */
 export interface LargeValues {
-  /** The values of a commit that are to be written before it. Most commits have none. */
-  choose(commit: TaskCommit): readonly Uint8Array[];
   /** Writes a piece of a run. @param run undefined begins a run @returns the run */
   append(task: number, run: number | undefined, piece: Uint8Array): number;
   /** Removes at most `limit` pieces: of a run that no row names, or of all runs of a task. @returns how many */
@@ -49,7 +47,7 @@ export interface LargeValues {
 export const pieceBytes: number = 512 * 1024;
 
 /** Size of a commit above which its large values are written before it, in bytes. */
-const maxCommitBytes = 1024 * 1024;
+export const maxCommitBytes: number = 1024 * 1024;
 
 /** Size of the smallest value that is worth rows of its own, in bytes. */
 const minRunBytes = 32 * 1024;
@@ -85,13 +83,6 @@ export function createLargeValues(database: DatabaseSync): LargeValues {
   let lastNumber = last.get()?.number ?? 0;
 
   return {
-    choose(commit) {
-      const values = valuesOf(commit);
-      const bytes = values.reduce((sum, value) => sum + value.byteLength, 0);
-      if (bytes <= maxCommitBytes) return [];
-      return [...new Set(values.filter(({ byteLength }) => byteLength >= minRunBytes))];
-    },
-
     append(task, run, piece) {
       lastNumber += 1;
       insert.run(lastNumber, task, run ?? lastNumber, piece);
@@ -149,9 +140,10 @@ export function removeLostPieces(database: DatabaseSync): void {
   database.exec(`delete from pieces where number in (select number from pieces as piece where ${isLost})`);
 }
 
-function valuesOf({ entries, snapshot }: TaskCommit): Uint8Array[] {
-  const values = entries.map(({ payload }) => payload);
-  if (snapshot !== undefined) values.push(snapshot.head);
-  if (snapshot?.artifacts !== undefined) values.push(snapshot.artifacts);
-  return values;
+/** The values of a commit that are to be written before it, when it is larger than `maxCommitBytes`. */
+export function chooseLarge({ entries, snapshot }: TaskCommit): readonly Uint8Array[] {
+  const values = [...entries.map(({ payload }) => payload), snapshot?.head, snapshot?.artifacts];
+  return [...new Set(values)]
+    .filter((value) => value !== undefined)
+    .filter(({ byteLength }) => byteLength >= minRunBytes);
 }

@@ -28,7 +28,7 @@ export type PlaceRow = Pick<
 >;
 
 /** A committed change of a task's place; undefined: there was no task before, or there is none after. */
-export interface Move {
+export interface ListChange {
   readonly from: ListPlace | undefined;
   readonly to: ListPlace | undefined;
 }
@@ -70,7 +70,7 @@ export class Tally {
     this.#isDone = last === undefined;
   }
 
-  move({ from, to }: Move): void {
+  apply({ from, to }: ListChange): void {
     if (from !== undefined && this.#counts(from)) this.#total -= 1;
     if (to !== undefined && this.#counts(to)) this.#total += 1;
   }
@@ -112,16 +112,16 @@ export class ListTotals {
   }
 
   /** Call it when the change is committed, before a list is read. */
-  move(move: Move): void {
+  apply(change: ListChange): void {
     if (this.#tallies.size === 0) return;
     const keys = new Set<string>();
-    for (const place of [move.from, move.to]) {
+    for (const place of [change.from, change.to]) {
       if (place === undefined) continue;
       keys.add(formatKey(place.owner, undefined));
       keys.add(formatKey(place.owner, place.contextId));
     }
     for (const key of keys) {
-      for (const tally of this.#tallies.get(key) ?? []) tally.move(move);
+      for (const tally of this.#tallies.get(key) ?? []) tally.apply(change);
     }
   }
 }

@@ -14,9 +14,11 @@ import {
 import { createExpireRows } from "./expire-rows.ts";
 import { createGroupCommit } from "./group-commit.ts";
 import {
+  chooseLarge,
   createLargeValues,
   fillGap,
   type Gap,
+  maxCommitBytes,
   pieceBytes,
   type Run,
   removeLostPieces,
@@ -91,12 +93,16 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
   /** Large commits that are not finished, by the id of their task. */
   const underWay = new Map<string, Promise<unknown>>();
 
-  async function commitOne(commit: TaskCommit, written?: WrittenValues): Promise<CommitResult> {
-    const bytes = written === undefined ? storedBytes(commit) : 0;
+  /** @param bytes of the values that are still to be written */
+  async function commitOne(
+    commit: TaskCommit,
+    bytes: number,
+    written?: WrittenValues,
+  ): Promise<CommitResult> {
     const { result, lost } = await writes.run({
       bytes,
       write: () => writer.commit(commit, written),
-      afterCommit: ({ move }) => move && totals.move(move),
+      afterCommit: ({ listChange }) => listChange && totals.apply(listChange),
     });
     removeLost(lost);
     return result;
@@ -118,7 +124,7 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
           runs.set(value, { run, bytes: value.length });
         }
       }
-      return await commitOne(commit, { task, runs });
+      return await commitOne(commit, 0, { task, runs });
     } catch (error) {
       removeLost(runsOf({ task, runs }));
       throw error;
@@ -207,8 +213,9 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
       for (let before = underWay.get(taskId); before !== undefined; before = underWay.get(taskId)) {
         await before; // commits to one task keep their order
       }
-      const large = values.choose(commit);
-      if (large.length === 0) return commitOne(commit);
+      const bytes = storedBytes(commit);
+      const large = bytes > maxCommitBytes ? chooseLarge(commit) : [];
+      if (large.length === 0) return commitOne(commit, bytes);
       const committed = commitLarge(commit, large);
       const over = committed.catch(() => {}).finally(() => underWay.delete(taskId));
       underWay.set(taskId, over);
@@ -309,7 +316,7 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
         bytes: expiry.limit * bytesPerExpiredRow,
         write: () => expireRows(expiry),
         afterCommit: ({ tasks }) => {
-          for (const from of tasks) totals.move({ from, to: undefined });
+          for (const from of tasks) totals.apply({ from, to: undefined });
         },
       });
       return more;

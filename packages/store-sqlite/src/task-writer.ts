@@ -14,7 +14,7 @@ import {
   withoutHistory,
 } from "@a2a-connect/server/store";
 import type { Run, WrittenValues } from "./large-values.ts";
-import { type Move, toPlace } from "./list-totals.ts";
+import { type ListChange, toPlace } from "./list-totals.ts";
 import type { PushDeliveries } from "./push-deliveries.ts";
 import type { RequestKeys } from "./request-keys.ts";
 import { prepareQuery } from "./schema.ts";
@@ -39,7 +39,7 @@ export interface Committed {
   /** Runs that no row names any more. */
   readonly lost: readonly LostRun[];
   /** Undefined when the task stays where it is in lists. */
-  readonly move: Move | undefined;
+  readonly listChange: ListChange | undefined;
 }
 
 /** A run whose pieces are to be removed. */
@@ -149,7 +149,7 @@ export function createTaskWriter(
       const { owner } = commit;
       const result = decideCommit(commit, row && toTarget(row), (key) => keys.isTaken(owner, key));
       if ("refused" in result) {
-        return { result, lost: written === undefined ? [] : runsOf(written), move: undefined };
+        return { result, lost: written === undefined ? [] : runsOf(written), listChange: undefined };
       }
       const { tail } = result;
       const task =
@@ -163,7 +163,7 @@ export function createTaskWriter(
       if (result.deliveryDue && row !== undefined) deliveries.wake(task);
       for (const config of commit.pushConfigs) deliveries.put(task, config, before + 1, tail.generation);
       for (const key of commit.keys) keys.putTask(owner, task, key);
-      return { result, lost, move: toMove(row, commit) };
+      return { result, lost, listChange: toListChange(row, commit) };
     },
 
     claim(owner, taskId) {
@@ -192,7 +192,10 @@ export function createTaskWriter(
   };
 }
 
-function toMove(row: TaskRow | undefined, { owner, taskId, index }: TaskCommit): Move | undefined {
+function toListChange(
+  row: TaskRow | undefined,
+  { owner, taskId, index }: TaskCommit,
+): ListChange | undefined {
   const from = row && toPlace(row);
   if (
     from?.contextId === index.contextId &&
