@@ -1,12 +1,15 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { EventEmitter, once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
+import type { Socket } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { HttpHandler } from "@a2a-connect/bindings";
 import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
 import { formatFrame, frameTypes, requestFrame } from "../../../test-support/http2-frames.ts";
 import { openRawConnection } from "../../../test-support/raw-connection.ts";
 import { listen } from "../listen.ts";
+import { Arrivals } from "./arrivals.ts";
 
 const connections = 20;
 const requests = 200;
@@ -155,6 +158,66 @@ describe("pieces of HTTP/1.1 bodies that arrive in packets of 64 KiB, or before 
     expect(arrivals.mostInATurn).toBeLessThanOrEqual(1_024 + 2 * slice);
   });
 });
+
+describe("bytes of which a parser makes no request", () => {
+  /** A port that reads a megabyte of each connection that is not stopped, and tells of how many. */
+  function createPort() {
+    let busyMs = 0;
+    const arrivals = new Arrivals(256, () => busyMs);
+    const readAll = async (each: readonly FakeConnection[], ms: number): Promise<number> => {
+      const read = each.filter(({ _handle }) => _handle.isRead);
+      for (const { _handle } of read) {
+        _handle.bytesRead += 1024 * 1024;
+        busyMs += ms;
+      }
+      await nextTurn();
+      return read.length;
+    };
+    return { arrivals, readAll };
+  }
+
+  it("arrive from few connections of a caller at a time where they make turns long, from all of them in turns", async () => {
+    const { arrivals, readAll } = createPort();
+    const [greedy, other] = [{}, {}];
+    const all = Array.from({ length: 100 }, () => new FakeConnection());
+    const alone = new FakeConnection();
+    for (const each of all) arrivals.join(greedy, each as unknown as Socket, () => undefined);
+    arrivals.join(other, alone as unknown as Socket, () => undefined);
+    expect(await readAll(all, 5)).toBe(100);
+    await nextTurn();
+    for (let turn = 0; turn < 200; turn += 1) {
+      expect(await readAll(all, 5)).toBeLessThanOrEqual(4);
+      expect(alone._handle.isRead).toBe(true);
+    }
+    expect(all.every(({ _handle }) => _handle.bytesRead >= 2 * 1024 * 1024)).toBe(true);
+  });
+
+  it("arrive from all connections again when they make no turn long", async () => {
+    const { arrivals, readAll } = createPort();
+    const greedy = {};
+    const all = Array.from({ length: 100 }, () => new FakeConnection());
+    for (const each of all) arrivals.join(greedy, each as unknown as Socket, () => undefined);
+    await readAll(all, 5);
+    await nextTurn();
+    let turns = 0;
+    while ((await readAll(all, 0)) < 100) turns += 1;
+    expect(turns).toBeLessThan(20);
+  });
+});
+
+/** A connection as `Arrivals` sees it. */
+class FakeConnection extends EventEmitter {
+  readonly _handle = {
+    bytesRead: 0,
+    isRead: true,
+    readStart(): void {
+      this.isRead = true;
+    },
+    readStop(): void {
+      this.isRead = false;
+    },
+  };
+}
 
 /** A handler that counts the pieces of bodies, and when it has counted so many. */
 function countPieces(wanted: number) {

@@ -1,24 +1,92 @@
 import type { Socket } from "node:net";
+import { performance } from "node:perf_hooks";
 
 /** A parser of Node's reads in a socket's place. Only what Node calls `_handle` can tell it to stop. */
 interface ReadSocket extends Socket {
-  readonly _handle?: { readonly reading?: boolean; readStart(): void; readStop(): void } | null;
+  readonly _handle?: {
+    readonly reading?: boolean;
+    readonly bytesRead?: number;
+    readStart(): void;
+    readStop(): void;
+  } | null;
 }
+
+/** A turn of the event loop that takes longer is too long. */
+const longTurnMs = 10;
+
+/** A caller that has brought fewer bytes did not make a turn long. */
+const fewBytes = 128 * 1024;
 
 /** The connections of one caller. */
 class CallerConnections {
-  readonly sockets = new Set<ReadSocket>();
+  /** With the bytes that each had brought when they were last counted; the connection that is read next comes first. */
+  readonly #sockets = new Map<ReadSocket, number>();
   /** Begin those that are new, and bring requests already. */
   readonly waiting: (() => void)[] = [];
   /** Go on with connections that have brought more than could be read. */
   readonly unread: (() => void)[] = [];
   arrived = 0;
   stopped = false;
+  /** How many connections are read in one turn. */
+  #atATime = Number.POSITIVE_INFINITY;
+  /** Whether they took turns before. */
+  #tookTurns = false;
+
+  /** Whether only some of the connections are read in a turn. */
+  get takesTurns(): boolean {
+    return this.#atATime < this.#sockets.size;
+  }
+
+  get isEmpty(): boolean {
+    return this.#sockets.size === 0;
+  }
+
+  has(socket: Socket): boolean {
+    return this.#sockets.has(socket);
+  }
+
+  add(socket: ReadSocket): void {
+    this.#sockets.set(socket, socket._handle?.bytesRead ?? 0);
+  }
+
+  delete(socket: Socket): void {
+    this.#sockets.delete(socket);
+  }
 
   stop(): void {
     if (this.stopped) return;
     this.stopped = true;
-    for (const { _handle } of this.sockets) _handle?.readStop();
+    for (const { _handle } of this.#sockets.keys()) _handle?.readStop();
+  }
+
+  /**
+   * Decides how many connections are read in the next turn, so that it does not become long.
+   *
+   * @param busyMs how long the last turn took
+   */
+  judge(busyMs: number): void {
+    if (busyMs < longTurnMs && !this.takesTurns) return;
+    const { connections, bytes } = this.#countBrought();
+    if (busyMs >= longTurnMs && bytes >= fewBytes) {
+      this.#atATime = Math.max(1, Math.floor((connections * longTurnMs) / busyMs));
+    } else if (busyMs < longTurnMs / 2) {
+      this.#atATime = Math.ceil(this.#atATime * 1.5);
+    }
+    if (!this.takesTurns) this.#atATime = Number.POSITIVE_INFINITY;
+  }
+
+  /** What came since it was counted the last time. */
+  #countBrought(): { readonly connections: number; readonly bytes: number } {
+    let connections = 0;
+    let bytes = 0;
+    for (const [socket, before] of this.#sockets) {
+      const now = socket._handle?.bytesRead ?? before;
+      if (now === before) continue;
+      this.#sockets.set(socket, now);
+      connections += 1;
+      bytes += now - before;
+    }
+    return { connections, bytes };
   }
 
   /** One of the connections that wait goes on or begins. What it has brought arrives with that, and counts in this turn. */
@@ -30,7 +98,7 @@ class CallerConnections {
   }
 
   get isWaiting(): boolean {
-    return this.stopped || this.unread.length > 0 || this.waiting.length > 0;
+    return this.stopped || this.takesTurns || this.unread.length > 0 || this.waiting.length > 0;
   }
 
   /** Its connections are read in the turn after the next. */
@@ -39,9 +107,25 @@ class CallerConnections {
   }
 
   #read(): void {
-    if (!this.stopped) return;
+    if (this.takesTurns) {
+      for (const { _handle } of this.#sockets.keys()) _handle?.readStop(); // Node reads on where it has written
+      this.#readNext(this.#atATime);
+    } else if (this.stopped || this.#tookTurns) {
+      this.#readNext(this.#sockets.size);
+    }
+    this.#tookTurns = this.takesTurns;
     this.stopped = false;
-    for (const socket of this.sockets) startReading(socket);
+  }
+
+  #readNext(count: number): void {
+    let left = count;
+    for (const [socket, bytes] of this.#sockets) {
+      if (left === 0) return;
+      left -= 1;
+      this.#sockets.delete(socket);
+      this.#sockets.set(socket, bytes); // behind the others
+      startReading(socket);
+    }
   }
 }
 
@@ -57,15 +141,24 @@ function startReading({ _handle }: ReadSocket): void {
  * When one caller has brought half of what may arrive in a turn, its connections are not read until the next turn. When all of it
  * has come, no connection is read, and in the next turn only those that brought nothing. A parser always reads what it has got to the
  * end: 16 KiB of HTTP/1.1 (`Pipeline.read`), a packet of HTTP/2, 64 KiB at most.
+ *
+ * Node tells nothing of most frames of HTTP/2 (WINDOW_UPDATE, header fields that its parser refuses), and reads up to 2 MiB of each
+ * connection in a turn. So where a turn was long, the bytes count: a caller that has brought many has only as many of its
+ * connections read in a turn as it takes to make the turn long, one at least.
  */
 export class Arrivals {
   readonly #maxInATurn: number;
   readonly #callers = new Map<object, CallerConnections>();
+  readonly #busyMs: () => number;
   #arrived = 0;
-  #isScheduled = false;
+  /** Undefined: there is no connection. */
+  #turn: NodeJS.Immediate | undefined;
+  #busyBefore = 0;
 
-  constructor(maxInATurn: number) {
+  /** @param busyMs time that the event loop has worked, since any moment */
+  constructor(maxInATurn: number, busyMs: () => number = () => performance.eventLoopUtilization().active) {
     this.#maxInATurn = maxInATurn;
+    this.#busyMs = busyMs;
   }
 
   /**
@@ -76,9 +169,11 @@ export class Arrivals {
   join(caller: object, socket: Socket, begin: () => void): void {
     const connections = this.#callers.get(caller) ?? new CallerConnections();
     this.#callers.set(caller, connections);
-    connections.sockets.add(socket);
+    connections.add(socket);
+    this.#watchTurns();
     socket.once("close", () => this.#forget(caller, connections, socket));
-    if (!connections.stopped && connections.waiting.length === 0 && this.#arrived < this.#maxInATurn) {
+    const mayBegin = !connections.stopped && !connections.takesTurns && connections.waiting.length === 0;
+    if (mayBegin && this.#arrived < this.#maxInATurn) {
       begin();
       return;
     }
@@ -90,14 +185,14 @@ export class Arrivals {
   /** From here on the connection is not read in turns any more. */
   leave(caller: object, socket: Socket): void {
     const connections = this.#callers.get(caller);
-    if (connections?.sockets.has(socket) !== true) return;
+    if (connections?.has(socket) !== true) return;
     this.#forget(caller, connections, socket);
     if (connections.stopped) startReading(socket);
   }
 
   #forget(caller: object, connections: CallerConnections, socket: Socket): void {
-    connections.sockets.delete(socket);
-    if (connections.sockets.size === 0 && this.#callers.get(caller) === connections) {
+    connections.delete(socket);
+    if (connections.isEmpty && this.#callers.get(caller) === connections) {
       this.#callers.delete(caller);
     }
   }
@@ -128,18 +223,27 @@ export class Arrivals {
     if (connections.arrived >= this.#maxInATurn / 2) connections.stop();
   }
 
+  /** The next turn comes at once, although nothing may arrive. */
   #schedule(): void {
-    if (this.#isScheduled) return;
-    this.#isScheduled = true;
-    setImmediate(() => this.#nextTurn());
+    this.#watchTurns().ref();
+  }
+
+  /** Each turn ends with `#nextTurn`, as long as there are connections; that alone keeps no turn from waiting for something to do. */
+  #watchTurns(): NodeJS.Immediate {
+    this.#turn ??= setImmediate(() => this.#nextTurn()).unref();
+    return this.#turn;
   }
 
   #nextTurn(): void {
+    this.#turn = undefined;
+    if (this.#callers.size > 0) this.#watchTurns();
+    const busyMs = this.#busyMs();
+    for (const each of this.#callers.values()) each.judge(busyMs - this.#busyBefore);
+    this.#busyBefore = busyMs;
     // The system tells in a fixed order which connections have something to read. So when the first of them bring all that may
     // arrive in a turn, the others are read alone in the next one.
     const wasFull = this.#arrived >= this.#maxInATurn;
     this.#arrived = 0;
-    this.#isScheduled = false;
     for (const each of this.#callers.values()) {
       if (wasFull && each.arrived > 0) each.sitOut();
       else each.nextTurn();
