@@ -48,6 +48,7 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
   const http2 = createHttp2Server(context, limits);
   const { server } = http1;
   const connections = trackConnections(server);
+  server.on("connection", () => context.callers.arrivals.countConnection());
   const connectionOf = (socket: Socket): CallerConnection =>
     context.callers.connectionOf(socket, () => socket.remoteAddress);
   const route = (socket: Socket, protocol: Protocol): void => {

@@ -1,8 +1,12 @@
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
+import { type IncomingMessage, request } from "node:http";
 import { connect } from "node:net";
 import { Worker } from "node:worker_threads";
 import { expect, it, onTestFinished } from "vitest";
+import { openSilentHttp2, requestFrame } from "../../test-support/http2-frames.ts";
+import { openRawConnection } from "../../test-support/raw-connection.ts";
+import { listen } from "./listen.ts";
 
 /** What the system allows at most; where it does not say, what all of them do. */
 const somaxconn = "/proc/sys/net/core/somaxconn";
@@ -28,4 +32,32 @@ it("a thousand connections that come at once are kept while the process is busy,
     return text.startsWith("HTTP/1.1 200 ");
   });
   expect((await Promise.all(answers)).filter((answered) => answered)).toHaveLength(count);
+});
+
+it("two hundred new connections of a caller whose requests take long do not keep a new one of another waiting", async () => {
+  let handled = 0;
+  const begun = Promise.withResolvers<void>();
+  await using listener = await listen(async ({ callerNetwork }) => {
+    if (callerNetwork === "127.0.0.1") {
+      handled += 1;
+      begun.resolve();
+      const end = performance.now() + 6;
+      while (performance.now() < end);
+    }
+    return { status: 200 };
+  });
+  using busy = await openRawConnection(listener.port);
+  await openSilentHttp2(busy);
+  void busy.write(Buffer.concat(Array.from({ length: 1_000 }, (_, at) => requestFrame(2 * at + 1))));
+  await begun.promise;
+  const before = handled;
+  const address = { host: "127.0.0.1", port: listener.port };
+  const others = Array.from({ length: 200 }, () => connect(address).on("error", () => undefined));
+  const [response] = (await once(
+    request({ ...address, localAddress: "127.0.0.2", agent: false }).end(),
+    "response",
+  )) as [IncomingMessage];
+  expect(response.statusCode).toBe(200);
+  expect(handled - before).toBeLessThan(150); // it would be one or two for each connection
+  for (const socket of [busy.socket, ...others, response.socket]) socket.destroy();
 });

@@ -14,6 +14,9 @@ interface ReadSocket extends Socket {
 /** A turn of the event loop that takes longer is too long. */
 const longTurnMs = 10;
 
+/** How long turns may be for new connections alone, one after the other. */
+const acceptingMs = 10;
+
 /** A caller that has brought fewer bytes did not make a turn long. */
 const fewBytes = 128 * 1024;
 
@@ -154,6 +157,9 @@ export class Arrivals {
   /** Undefined: there is no connection. */
   #turn: NodeJS.Immediate | undefined;
   #busyBefore = 0;
+  #accepted = false;
+  /** What turns for new connections alone have taken; undefined: this turn is for all. */
+  #accepting: number | undefined;
 
   /** @param busyMs time that the event loop has worked, since any moment */
   constructor(maxInATurn: number, busyMs: () => number = () => performance.eventLoopUtilization().active) {
@@ -180,6 +186,17 @@ export class Arrivals {
     socket.on("error", () => undefined); // without a parser it has no listener
     connections.waiting.push(begin);
     this.#schedule();
+  }
+
+  /** A connection was accepted. Node accepts one in a turn, however many there are, and others wait behind them. */
+  countConnection(): void {
+    this.#accepted = true;
+    this.#watchTurns();
+  }
+
+  /** Whether this turn is for new connections alone, so that it is short. */
+  get isAccepting(): boolean {
+    return this.#accepting !== undefined;
   }
 
   /** From here on the connection is not read in turns any more. */
@@ -238,8 +255,14 @@ export class Arrivals {
     this.#turn = undefined;
     if (this.#callers.size > 0) this.#watchTurns();
     const busyMs = this.#busyMs();
-    for (const each of this.#callers.values()) each.judge(busyMs - this.#busyBefore);
+    const tookMs = busyMs - this.#busyBefore;
     this.#busyBefore = busyMs;
+    if (this.#mustAccept(tookMs)) {
+      for (const each of this.#callers.values()) each.stop();
+      this.#schedule();
+      return;
+    }
+    for (const each of this.#callers.values()) each.judge(tookMs);
     // The system tells in a fixed order which connections have something to read. So when the first of them bring all that may
     // arrive in a turn, the others are read alone in the next one.
     const wasFull = this.#arrived >= this.#maxInATurn;
@@ -249,5 +272,19 @@ export class Arrivals {
       else each.nextTurn();
       if (each.isWaiting) this.#schedule();
     }
+  }
+
+  /**
+   * Whether the next turn is for new connections alone: after a long one in which a connection came, until a turn brings none or
+   * they have taken long enough.
+   */
+  #mustAccept(tookMs: number): boolean {
+    const accepted = this.#accepted;
+    this.#accepted = false;
+    if (this.#accepting !== undefined) this.#accepting += tookMs;
+    else if (tookMs >= longTurnMs / 2) this.#accepting = 0;
+    if (!accepted || this.#accepting === undefined || this.#accepting >= acceptingMs)
+      this.#accepting = undefined;
+    return this.isAccepting;
   }
 }

@@ -36,8 +36,8 @@ export interface Caller {
  */
 export class Callers {
   readonly arrivals: Arrivals = new Arrivals(maxArrivalsInATurn);
-  readonly starts: EventLoopTurns = new EventLoopTurns(maxStartsInATurn);
-  readonly answers: EventLoopTurns = new EventLoopTurns(maxStartsInATurn);
+  readonly starts: EventLoopTurns = this.#createTurns();
+  readonly answers: EventLoopTurns = this.#createTurns();
   /** A small body waits for no large one. */
   readonly bodyTurns: { readonly small: Turns; readonly large: Turns } = {
     small: new Turns(smallBodyBytes),
@@ -67,6 +67,10 @@ export class Callers {
       this.#connections.set(connection, known);
     }
     return known;
+  }
+
+  #createTurns(): EventLoopTurns {
+    return new EventLoopTurns(maxStartsInATurn, () => this.arrivals.isAccepting);
   }
 
   #join(connection: EventEmitter, address: string): Caller {

@@ -33,6 +33,15 @@ it("lets callers begin in turns, and so the connections of one", async () => {
   );
 });
 
+it("lets none begin in turns that are for something else", async () => {
+  const { ask, rest, turns } = createAsker();
+  ask(createConnection("10.0.0.1"), 100);
+  rest(true);
+  expect(await turns(4)).toEqual([64, 0, 0, 0]);
+  rest(false);
+  expect(await turns(1)).toEqual([36]);
+});
+
 const callers = new Callers(defaultLimits);
 
 function createConnection(address: string): CallerConnection {
@@ -43,7 +52,12 @@ function createConnection(address: string): CallerConnection {
 function createAsker() {
   let now = 0;
   let tookMs = 0;
-  const starts = new EventLoopTurns(64, () => now);
+  let resting = false;
+  const starts = new EventLoopTurns(
+    64,
+    () => resting,
+    () => now,
+  );
   const begun: string[] = [];
   let counted = 0;
   const begin = (name: string): void => {
@@ -55,6 +69,9 @@ function createAsker() {
     /** What each request takes from now on, in all that are begun in a turn. */
     slow: (ms: number) => {
       tookMs = ms;
+    },
+    rest: (rests: boolean) => {
+      resting = rests;
     },
     ask: (connection: CallerConnection, requests: number, name = "") => {
       for (let request = 0; request < requests; request += 1) {

@@ -17,15 +17,24 @@ const longTurnMs = 10;
 export class EventLoopTurns {
   readonly #maxInATurn: number;
   readonly #now: () => number;
+  readonly #mustRest: () => boolean;
   /** What waits, by caller and connection; whose turn is next comes first. */
   readonly #waiting = new Map<object, Map<Connection, (() => void)[]>>();
   #begun = 0;
   /** When the first request of this turn was begun. */
   #beganAt = 0;
 
-  /** @param now milliseconds that never go back */
-  constructor(maxInATurn: number, now: () => number = () => performance.now()) {
+  /**
+   * @param mustRest whether what waits has to wait for a later turn
+   * @param now milliseconds that never go back
+   */
+  constructor(
+    maxInATurn: number,
+    mustRest: () => boolean = () => false,
+    now: () => number = () => performance.now(),
+  ) {
     this.#maxInATurn = maxInATurn;
+    this.#mustRest = mustRest;
     this.#now = now;
   }
 
@@ -46,12 +55,18 @@ export class EventLoopTurns {
   #count(): void {
     if (this.#begun === 0) {
       this.#beganAt = this.#now();
-      setImmediate(() => {
-        this.#begun = 0;
-        this.#beginNext();
-      });
+      setImmediate(() => this.#nextTurn());
     }
     this.#begun += 1;
+  }
+
+  #nextTurn(): void {
+    if (this.#mustRest()) {
+      setImmediate(() => this.#nextTurn());
+      return;
+    }
+    this.#begun = 0;
+    this.#beginNext();
   }
 
   #beginNext(): void {
