@@ -15,7 +15,7 @@ export type {
   SigningKey,
   SigningKeyPair,
 } from "./keys/key-options.ts";
-export { assertKeySetUrl } from "./keys/key-set-url.ts";
+export { assertKeySetUrl, parseHost } from "./keys/key-set-url.ts";
 export {
   type LegacyProfile,
   legacyProfiles,

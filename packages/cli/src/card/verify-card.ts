@@ -6,7 +6,7 @@ import {
   type TrustPolicy,
   verifyCard as verifyCardText,
 } from "@a2a-connect/signing";
-import { type LegacyProfile, legacyProfiles } from "@a2a-connect/signing/internal";
+import { type LegacyProfile, legacyProfiles, parseHost } from "@a2a-connect/signing/internal";
 import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { defined } from "../json.ts";
@@ -178,9 +178,8 @@ function findCanonical(text: string): string | undefined {
 
 /** @throws CliError USAGE */
 function requireHost(text: string): string {
-  const url = URL.parse(`https://${text}/`);
-  if (url !== null && url.pathname === "/" && url.username === "" && !/[/?#\\*\s@]/.test(text))
-    return url.host;
+  const host = parseHost(text);
+  if (host !== undefined) return host;
   throw usageError(
     `--jwks-host: "${text}" is not a host`,
     "give a host such as keys.example.org, with its port if that is not 443",

@@ -1,3 +1,5 @@
+import { coordinateLengths } from "./algorithms.ts";
+
 /** What jose does not tell of a certificate (RFC 5280 §4.1). */
 export interface Certificate {
   /** Its validity, in seconds since 1970: from `nbf` on, before `exp`. */
@@ -46,8 +48,6 @@ function readTime(element: DerElement | undefined): number | undefined {
 /** Algorithms whose signatures have a form of DER, too. */
 export type EcdsaAlgorithm = "ES256" | "ES384";
 
-const coordinateLengths: Readonly<Record<EcdsaAlgorithm, number>> = { ES256: 32, ES384: 48 };
-
 /**
  * An ECDSA signature as JWS wants it, R||S (RFC 7518 §3.4), from the DER that key management services and OpenSSL give
  * (RFC 3279 §2.2.3).
@@ -61,7 +61,7 @@ export function ecdsaFromDer(der: Uint8Array, alg: EcdsaAlgorithm): Uint8Array<A
   const integers = readDer(sequence.content);
   const [r, s] = integers ?? [];
   if (integers?.length !== 2 || r === undefined || s === undefined) return undefined;
-  const length = coordinateLengths[alg];
+  const length = coordinateLengths[alg === "ES256" ? "P-256" : "P-384"];
   const signature = new Uint8Array(2 * length);
   return placeInteger(r, signature.subarray(0, length)) && placeInteger(s, signature.subarray(length))
     ? signature

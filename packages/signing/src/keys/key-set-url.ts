@@ -54,14 +54,19 @@ export function assertKeySetUrl(jku: string): void {
 
 /** @throws TypeError when one of the hosts is none */
 export function readKeySetHosts({ hosts }: JkuPolicy): KeySetHosts {
-  return hosts === undefined ? undefined : new Set(hosts.map(parseHost));
+  return hosts === undefined ? undefined : new Set(hosts.map(requireHost));
 }
 
-function parseHost(host: string): string {
-  const url = /[/?#\\*@\s]/.test(host) ? null : URL.parse(`https://${host}/`);
-  if (url !== null) return url.host;
+function requireHost(text: string): string {
+  const host = parseHost(text);
+  if (host !== undefined) return host;
   const problem = "is no host, such as keys.example.org or keys.example.org:8443";
-  throw new TypeError(`jku.hosts: ${JSON.stringify(host)} ${problem}`);
+  throw new TypeError(`jku.hosts: ${JSON.stringify(text)} ${problem}`);
+}
+
+/** A host with its port, as `URL.host` has it; undefined for a text that is none. */
+export function parseHost(text: string): string | undefined {
+  return /[/?#\\*@\s]/.test(text) ? undefined : URL.parse(`https://${text}/`)?.host;
 }
 
 /**

@@ -2,6 +2,8 @@ import type { JWK } from "jose";
 import { decodeBase64url } from "../jws/base64url.ts";
 import {
   algorithms,
+  type Curve,
+  coordinateLengths,
   isSameAlgorithm,
   isSignatureAlgorithm,
   maximumRsaBits,
@@ -34,15 +36,13 @@ export type PublicMembers =
 export function publicMembers(key: JWK): PublicMembers {
   const { crv } = key;
   switch (key.kty) {
-    case "EC": {
+    case "EC":
       if (crv !== "P-256" && crv !== "P-384")
         throw unfit("the curve of the EC key is neither P-256 nor P-384");
-      const length = crv === "P-256" ? 32 : 48; // RFC 7518 §6.2.1
-      return { kty: "EC", crv, x: coordinate(key, "x", length), y: coordinate(key, "y", length) };
-    }
+      return { kty: "EC", crv, x: coordinate(key, "x", crv), y: coordinate(key, "y", crv) };
     case "OKP":
       if (crv !== "Ed25519") throw unfit("the curve of the OKP key is not Ed25519");
-      return { kty: "OKP", crv, x: coordinate(key, "x", 32) }; // RFC 8037 §2
+      return { kty: "OKP", crv, x: coordinate(key, "x", crv) };
     case "RSA":
       return { kty: "RSA", n: modulus(key), e: exponent(key) };
     case "oct":
@@ -52,10 +52,11 @@ export function publicMembers(key: JWK): PublicMembers {
   }
 }
 
-function coordinate(key: JWK, name: "x" | "y", length: number): string {
+function coordinate(key: JWK, name: "x" | "y", crv: Curve): string {
   const { text, bytes } = readMember(key, name);
+  const length = coordinateLengths[crv];
   if (bytes.length === length) return text;
-  throw unfit(`the member "${name}" of the ${key.crv} key is not ${length} bytes long`);
+  throw unfit(`the member "${name}" of the ${crv} key is not ${length} bytes long`);
 }
 
 function modulus(key: JWK): string {

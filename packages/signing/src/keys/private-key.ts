@@ -14,13 +14,7 @@ export interface PrivateKey {
   readonly publicJwk: JWK | undefined;
 }
 
-/**
- * Imports a private key. What is imported cannot be exported again.
- *
- * @param key a JWK or its text, PKCS#8 as PEM, or a key of Web Crypto
- * @param alg default: what the key says or is made for
- * @throws SigningError when it cannot sign cards
- */
+/** Imports a key of CardSignerOptions. What is imported cannot be exported again. @throws SigningError when it cannot sign cards */
 export async function importPrivateKey(
   key: JWK | string | CryptoKey,
   alg: SignatureAlgorithm | undefined,

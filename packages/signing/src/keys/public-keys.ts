@@ -30,12 +30,7 @@ export async function publicKeyOf(
   return { ...(await toVerificationKey(jwk, kid, chosen)), alg: chosen, use: "sig" };
 }
 
-/**
- * What of a JWK may be shown to others and matters to those who verify.
- *
- * @param kid default: the JWK's own, else its thumbprint
- * @param alg what it must be for; default: what it is for
- */
+/** What of a JWK may be shown to others and matters to those who verify. Defaults as in PublicKeyOptions. */
 async function toVerificationKey(
   jwk: JWK,
   kid: string | undefined,

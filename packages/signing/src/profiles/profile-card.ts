@@ -24,8 +24,7 @@ export interface ProfiledCard {
   readonly payload: string;
   /**
    * Paths of what stands in the card and not in the payload, such as `skills[0].tags`: another party may have put
-   * it there. Each names the outermost value that is left out, whole and unmerged; only when the list would be far longer than the
-   * card, some name the member of the card that holds such values.
+   * it there. Each names the outermost value that is left out, as `PathList` has it.
    */
   readonly uncovered: readonly string[];
 }

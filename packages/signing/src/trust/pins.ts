@@ -29,16 +29,11 @@ export interface PinQuestion {
   readonly extended?: boolean | undefined;
 }
 
-/** Time in which a signature that another party added, or took out, is noticed. */
 const defaultNewKeyDelayMs = 24 * 60 * 60 * 1_000;
 
 /**
- * Trust on first use, with rotation: the first keys are known from then on.
- *
- * A key that signs beside a known one gets known: at once, or when it is seen at two times far enough apart, and on all cards in
- * between. A known key that signs no longer is forgotten when it is missed at two times that far apart: otherwise taking its
- * signature out of one card would make it a stranger. Keys that the policy has are known as soon as they sign beside a known
- * one, and stay known.
+ * Trust on first use, with rotation as `TrustPolicy.newKeyDelayMs` says it. A known key that was missed once stays known for a
+ * while: otherwise taking its signature out of one card would make it a stranger. Keys that the policy names stay known.
  *
  * @param remembered the keys of the last trusted card
  */
