@@ -28,23 +28,23 @@ export function findCoverageGap(
 }
 
 /** What a card does not show any more when it was signed by a profile that loses what is empty. */
-export function removableAlarm(profile: Profile | undefined): CardAlarm | undefined {
-  if (!losesEmpties(profile)) return undefined;
+export function removableAlarms(profile: Profile | undefined): readonly CardAlarm[] {
+  if (!losesEmpties(profile)) return [];
   const text =
     `The profile ${profile} does not sign what is empty, so every empty member could have been taken out of this card without a ` +
     "trace, such as a security requirement without scopes.";
-  return { kind: "removable", text, paths: [] };
+  return [{ kind: "removable", text, paths: [] }];
 }
 
 /** That a card declares a scheme which nothing in it demands: what is left when a requirement was lost before it was signed. */
-export function unrequiredAlarm(outline: Outline): CardAlarm | undefined {
+export function unrequiredAlarms(outline: Outline): readonly CardAlarm[] {
   const named = namesIn(allRequirements(outline));
   const unnamed = [...outline.schemes.keys()].filter((name) => !named.has(name));
-  if (unnamed.length === 0) return undefined;
+  if (unnamed.length === 0) return [];
   const text =
     `No requirement names the security scheme ${quoteList(unnamed)}, so no caller has to use it. Some software drops requirements ` +
     "without scopes when it signs a card: ask the operator of the agent whether that is meant.";
-  return { kind: "unrequired-scheme", text, paths: ["securityRequirements"] };
+  return [{ kind: "unrequired-scheme", text, paths: ["securityRequirements"] }];
 }
 
 /** Whether signers by a profile leave out what is empty. */

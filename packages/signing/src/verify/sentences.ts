@@ -83,8 +83,8 @@ export function describeDistrusted(fault: string, weighed: WeighedChecks): strin
   return `${describeSigner(weighed)}, but it is not trusted. ${fault}`;
 }
 
-export function describeVerified(uncovered: readonly string[], weighed: WeighedChecks): string {
-  const { best, covering, signers } = weighed;
+export function describeVerified(weighed: WeighedChecks): string {
+  const { best, covering, signers, uncovered } = weighed;
   const others = signers.length > 1 ? ` ${signers.length} different keys have signed it.` : "";
   const rest =
     uncovered.length === 0 ? "" : ` Not protected by that, so do not rely on it: ${listPaths(uncovered)}.`;

@@ -1,9 +1,10 @@
+import type { JsonValue } from "@bufbuild/protobuf";
 import { CardTextError, readCardText } from "../canonical/read-card-text.ts";
 import { checkMembers } from "../option-members.ts";
 import { judgeTrust } from "../trust/judge-trust.ts";
 import type { TrustPolicy } from "../trust/trust-policy.ts";
 import { checkSignature } from "./check-signature.ts";
-import { losesEmpties, removableAlarm, unrequiredAlarm } from "./coverage.ts";
+import { losesEmpties, removableAlarms, unrequiredAlarms } from "./coverage.ts";
 import { type PreparedPolicy, preparePolicy } from "./prepared-policy.ts";
 import { advice, describeDistrusted, describeRefused, describeVerified } from "./sentences.ts";
 import { maxSignatures, SignedCard } from "./signed-card.ts";
@@ -72,50 +73,57 @@ async function verify(
   const now = () => readClock(context.now ?? Date.now);
   const cardUrl = context.url === undefined ? undefined : new URL(context.url);
   const card = readCard(text, maxLength);
-  if (card instanceof CardTextError) {
-    return rejected(card.fault, `Nothing can be said about who signed it: ${card.message}.`);
-  }
-  const { signatures: entries = null } = card.json;
-  const isList = Array.isArray(entries) || entries === null;
-  const problems = [...card.findProblems(), ...(isList ? [] : ["signatures must be an array"])];
-  if (problems.length > 0) return rejected("card-invalid", `This is no valid card: ${listPaths(problems)}.`);
+  if ("verified" in card) return card;
+  const entries = readEntries(card);
+  if ("verified" in entries) return entries;
   // Each entry is checked by itself, so that a malformed one does not make the others fail.
-  if (!Array.isArray(entries) || entries.length === 0) {
-    return rejected("no-signature", "The card has no signature.");
-  }
   const seen = entries.slice(0, maxSignatures);
   const checking = { card, policy, cardUrl, now: now(), signal, fetch, askedKeySets: new Set<string>() };
   const checks = await Promise.all(seen.map((entry, index) => checkSignature(entry, index, checking)));
   const weighed = weighChecks(checks, card, policy);
-  const { checks: signatures, best, gap, covering, signers } = weighed;
-  const removable = removableAlarm(covering);
-  const alarms: CardAlarm[] = removable === undefined ? [] : [removable];
-  const found = {
+  const fault = findSignatureFault(weighed, policy);
+  if (fault !== undefined) {
+    return conclude(weighed, fault, describeRefused(fault, weighed, policy, entries.length));
+  }
+  const { asked = context.url } = context;
+  const { covering, signers: thumbprints } = weighed;
+  const judged = await judgeTrust({ ...context, card, url: asked, thumbprints, policy: policy.policy, now });
+  if (judged.fault !== undefined) {
+    const message = describeDistrusted(judged.message, weighed);
+    return conclude(weighed, judged.fault, message, judged.alarms);
+  }
+  const unrequired = losesEmpties(covering) ? [] : unrequiredAlarms(card.outline);
+  return conclude(weighed, undefined, describeVerified(weighed), [...judged.alarms, ...unrequired]);
+}
+
+type Weighed = Pick<WeighedChecks, "checks" | "best" | "covering" | "gap" | "uncovered">;
+
+const nothing: Weighed = { checks: [], best: undefined, covering: undefined, gap: undefined, uncovered: [] };
+
+/** @param reason undefined: the card is verified */
+function conclude(
+  { checks, best, covering, gap, uncovered }: Weighed,
+  reason: CardFault | undefined,
+  message: string,
+  alarms: readonly CardAlarm[] = [],
+): CardVerdict {
+  return {
+    verified: reason === undefined,
     // The doubt that a legacy profile leaves is what refuses the signature, even where it is right by another profile, too.
     profile: gap === undefined ? best?.profile : covering,
     kid: best?.kid,
     alg: best?.alg,
-    uncovered: [...new Set([...(best?.uncovered ?? []), ...(gap?.paths ?? [])])],
-    signatures,
-    alarms,
+    uncovered,
+    reason,
+    message,
+    signatures: checks,
+    alarms: [...removableAlarms(covering), ...alarms],
   };
-  const reason = findSignatureFault(weighed, policy);
-  if (reason !== undefined) {
-    const message = describeRefused(reason, weighed, policy, entries.length);
-    return { ...found, verified: false, reason, message };
-  }
-  const { url, asked = url } = context;
-  const question = { ...context, card, url: asked, thumbprints: signers, policy: policy.policy, now };
-  const judged = await judgeTrust(question);
-  alarms.push(...judged.alarms);
-  if (judged.fault !== undefined) {
-    const message = describeDistrusted(judged.message, weighed);
-    return { ...found, verified: false, reason: judged.fault, message };
-  }
-  const unrequired = losesEmpties(covering) ? undefined : unrequiredAlarm(card.outline);
-  if (unrequired !== undefined) alarms.push(unrequired);
-  const message = describeVerified(found.uncovered, weighed);
-  return { ...found, verified: true, reason: undefined, message };
+}
+
+/** A card whose signatures cannot be looked at. */
+function rejected(reason: CardFault, problem: string): CardVerdict {
+  return conclude(nothing, reason, `${problem} ${advice[reason]}`);
 }
 
 function findSignatureFault(
@@ -136,18 +144,22 @@ function readClock(now: () => number): number {
   return time;
 }
 
-function readCard(text: string, maxLength: number | undefined): SignedCard | CardTextError {
+function readCard(text: string, maxLength: number | undefined): SignedCard | CardVerdict {
   try {
     return new SignedCard(readCardText(text, maxLength));
   } catch (error) {
-    if (error instanceof CardTextError) return error;
-    throw error;
+    if (!(error instanceof CardTextError)) throw error;
+    return rejected(error.fault, `Nothing can be said about who signed it: ${error.message}.`);
   }
 }
 
-/** @param problem what is wrong, in a sentence */
-function rejected(reason: CardFault, problem: string): CardVerdict {
-  const nothing = { profile: undefined, kid: undefined, alg: undefined };
-  const message = `${problem} ${advice[reason]}`;
-  return { ...nothing, uncovered: [], signatures: [], alarms: [], verified: false, reason, message };
+/** The signatures of a card, at least one. */
+function readEntries(card: SignedCard): readonly JsonValue[] | CardVerdict {
+  const entries = card.json["signatures"] ?? [];
+  const isList = Array.isArray(entries);
+  const problems = [...card.findProblems(), ...(isList ? [] : ["signatures must be an array"])];
+  if (problems.length > 0 || !isList) {
+    return rejected("card-invalid", `This is no valid card: ${listPaths(problems)}.`);
+  }
+  return entries.length === 0 ? rejected("no-signature", "The card has no signature.") : entries;
 }

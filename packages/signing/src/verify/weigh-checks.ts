@@ -18,6 +18,8 @@ export interface WeighedChecks {
   readonly covering: Profile | undefined;
   /** Why the best signature is right and still does not count. */
   readonly gap: CoverageGap | undefined;
+  /** Paths of what the best signature does not protect, and of that gap. */
+  readonly uncovered: readonly string[];
 }
 
 /** Weighs checks: which keys count, and which signature tells most. */
@@ -36,6 +38,7 @@ export function weighChecks(
     (check) => policy.signers === undefined || namesMet(check, policy).length > 0,
   );
   const best = counting[0] ?? covering[0] ?? valid[0] ?? furthest(checks);
+  const gap = best === undefined || mayHaveGaps ? undefined : findGap(best);
   const signers = new Set(counting.flatMap(({ thumbprint }) => thumbprint ?? []));
   return {
     checks: checks.map((check) => ({
@@ -47,7 +50,8 @@ export function weighChecks(
     signers: [...signers],
     signerCount: policy.signers === undefined ? signers.size : countNamed(counting, policy),
     covering: best === undefined ? undefined : findCovering(best, card, policy),
-    gap: best === undefined || mayHaveGaps ? undefined : findGap(best),
+    gap,
+    uncovered: [...new Set([...(best?.uncovered ?? []), ...(gap?.paths ?? [])])],
   };
 }
 
