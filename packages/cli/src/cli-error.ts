@@ -12,7 +12,6 @@ export const cliErrors = {
   A2ACLI_ERR_INTERNAL: 1,
 } as const;
 
-/** Code of an error of the command itself. */
 export type CliErrorCode = keyof typeof cliErrors;
 
 /** A command could not do its job, for a reason that the protocol has no name for. */
@@ -66,7 +65,6 @@ export interface Failure {
 
 /** What the caller knows about the call that failed. */
 export interface FailureSituation {
-  /** Whether a credential was given. */
   readonly hasCredentials: boolean;
   /** The only version that was to be used, when there was one. */
   readonly a2aVersion?: string | undefined;
@@ -74,7 +72,6 @@ export interface FailureSituation {
   readonly lookCommand?: string | undefined;
 }
 
-/** A failure of the command itself. */
 export function localFailure(code: CliErrorCode, message: string, hint: string | undefined): Failure {
   return { code, message, hint: hint ?? null, a2aCode: null, exitCode: cliErrors[code] };
 }

@@ -25,7 +25,6 @@ export interface CliIo {
   readonly interrupted: AbortSignal;
 }
 
-/** The command's process as it is. */
 export function createProcessIo(): CliIo {
   return {
     stdout: createSink(process.stdout, process.stdout.isTTY),

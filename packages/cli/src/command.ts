@@ -1,16 +1,19 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CommandContext, CommandRun } from "./context.ts";
-import { type RawValue, type SettingFlag, type SettingOption, settingOptions } from "./options.ts";
+import {
+  type CommandKind,
+  type RawValue,
+  type SettingFlag,
+  type SettingOption,
+  settingOptions,
+} from "./options.ts";
 import type { GivenFlags } from "./settings/resolve.ts";
 import { parseDuration } from "./settings/values.ts";
 
 /**
  * Makes what `load` gives the action of a command: it gets its context, with the settings resolved, and then the arguments of a
- * commander action: positional arguments, the command's own options, the command. Errors are printed in the chosen format, and
- * what was opened is closed. What the action needs is loaded only when it runs, so that `--help` is quick.
- *
- * Adds the options that all commands of its kind have: `agent` for those that talk to an agent (the default), `called` for those
- * that call it in ways of their own, `card` for those that fetch a card and no more, `local` for those that do none of it.
+ * commander action: positional arguments, the command's own options, the command. What the action needs is loaded only when it
+ * runs, so that `--help` is quick. Adds the options that all commands of its kind have (default: `agent`).
  */
 export type SetAction = <Args extends unknown[]>(
   command: Command,
@@ -18,15 +21,12 @@ export type SetAction = <Args extends unknown[]>(
   kind?: CommandKind,
 ) => void;
 
-type CommandKind = "agent" | "called" | "card" | "local";
-
 /**
  * One file of `commands/`: adds one command, or one group of them. All of these files are loaded whenever the command
  * starts, so what costs time to load (client, core, proto, server, yaml) is imported by what the action loads.
  */
 export type AddCommand = (program: Command, setAction: SetAction) => void;
 
-/** Sets actions for one run. */
 export function createSetAction(run: CommandRun): SetAction {
   return <Args extends unknown[]>(
     command: Command,
@@ -42,38 +42,14 @@ export function createSetAction(run: CommandRun): SetAction {
   };
 }
 
-/** Options that make sense for any command, whether or not it talks to an agent. */
-const generalFlags: ReadonlySet<SettingFlag> = new Set<SettingFlag>(["output", "config", "verbose", "debug"]);
-
-/** Those that make sense where nothing but a card is fetched. */
-const cardFlags: ReadonlySet<SettingFlag> = new Set<SettingFlag>([
-  ...generalFlags,
-  "agent-card",
-  "card-key",
-  "timeout",
-  "svc-param",
-  "insecure",
-]);
-
-/** Those that make sense where an agent is called otherwise than by the client. */
-const calledFlags: ReadonlySet<SettingFlag> = new Set<SettingFlag>([
-  ...generalFlags,
-  "agent-card",
-  "bearer",
-  "api-key",
-  "svc-param",
-  "allow-credential",
-]);
-
 /**
  * Adds the options of a2a-cli §7.2, but for those that the command has already. Where they do not matter, they are taken and not
  * shown in help; what talks to no agent takes the general ones, unseen.
  */
 export function addSettingOptions(command: Command, kind: CommandKind): void {
-  const shown = kind === "card" ? cardFlags : kind === "called" ? calledFlags : undefined;
   for (const option of settingOptions) {
-    const isShown = kind === "agent" || shown?.has(option.flag) === true;
-    if (kind !== "local" || generalFlags.has(option.flag)) addSettingOption(command, option, !isShown);
+    const isOfKind = kind === "agent" || option.kinds?.includes(kind) === true;
+    if (kind !== "local" || isOfKind) addSettingOption(command, option, !isOfKind || kind === "local");
   }
 }
 
@@ -99,10 +75,9 @@ function addSettingOption(command: Command, option: SettingOption, hidden: boole
   const short = option.short === undefined ? "" : `${dashes}${option.short}, `;
   const argument = option.argument === undefined ? "" : ` <${option.argument}>`;
   const main = new Option(`${short}${flag}${argument}`, option.description).hideHelp(hidden);
-  if (option.repeatable === true) {
-    main.argParser(collect);
-  }
-  command.addOption(main.helpGroup(generalFlags.has(option.flag) ? "General options:" : "Agent options:"));
+  if (option.repeatable === true) main.argParser(collect);
+  const isGeneral = option.kinds?.includes("local") === true;
+  command.addOption(main.helpGroup(isGeneral ? "General options:" : "Agent options:"));
   if (option.argument === undefined && option.negatable !== false) {
     command.addOption(new Option(`--no-${option.flag}`).hideHelp());
   }
@@ -114,7 +89,6 @@ function addSettingOption(command: Command, option: SettingOption, hidden: boole
   }
 }
 
-/** The parser of an option that may be given several times. */
 export function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
 }
@@ -131,9 +105,13 @@ export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER):
   };
 }
 
-/** The parser of option values that are durations, in milliseconds. */
 export function duration(text: string): number {
   const ms = parseDuration(text);
   if (ms === undefined || ms < 1) throw new InvalidArgumentError("It must be a duration such as 30s or 2m.");
   return ms;
+}
+
+/** An option whose value is a duration. @param preset when it is not given, such as `10s` */
+export function durationOption(flags: string, description: string, preset: string): Option {
+  return new Option(flags, description).argParser(duration).default(duration(preset), preset);
 }

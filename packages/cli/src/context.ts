@@ -1,8 +1,7 @@
 import type { AgentClient, ConnectOptions } from "@a2a-connect/client";
-import type { AgentSituation } from "./agent/agent-connection.ts";
 import { type AgentSettings, resolveAgent } from "./agent/agent-settings.ts";
+import type { AgentSituation, FoundCard } from "./agent/open-agent.ts";
 import { CredentialPermits, locateAgent, type Provenance } from "./agent/permits.ts";
-import type { FoundCard } from "./agent/receive-card.ts";
 import type { CardReference } from "./agent/reference.ts";
 import { CliError } from "./cli-error.ts";
 import type { CliIo } from "./cli-io.ts";
@@ -11,15 +10,19 @@ import type { AgentEntry } from "./settings/book.ts";
 import { type GivenFlags, resolveSettings, type Settings } from "./settings/resolve.ts";
 import { formatDuration } from "./settings/values.ts";
 
-/** How an agent is opened. */
 interface OpenAgentOptions extends Partial<ConnectOptions> {
   /** In place of `--agent-card`: for commands that take the agent as an argument. */
   readonly reference?: string | undefined;
   /** Whether the reference stands in a file, and was not typed: then others may have written it. */
   readonly isListed?: boolean;
+  /** Keys that have to have signed its card, in place of the one that the settings name. */
+  readonly keys?: readonly string[] | undefined;
 }
 
-/** What a command's action is given, beside its own arguments and options. */
+/**
+ * What a command's action is given, beside its own arguments and options. What it throws is reported in the chosen format: a
+ * CliError with its own exit code, errors of the client by their names.
+ */
 export interface CommandContext {
   readonly io: CliIo;
   readonly output: Output;
@@ -37,21 +40,13 @@ export interface CommandContext {
   /**
    * Connects to the agent that `--agent-card` names (or a name in `a2a.config.yaml`), with its credentials, binding
    * and version. Closed by itself when the command ends. Where a key is known for the agent, its card has to be signed by it.
-   *
-   * @throws CliError CARD_NOT_FOUND, CARD_INVALID, UNREACHABLE, CREDENTIALS_MISSING
    */
   openAgent(options?: OpenAgentOptions): Promise<AgentClient>;
-  /**
-   * The card alone, fetched or read: also one with faults, and that of an agent that cannot be called.
-   *
-   * @throws CliError CARD_NOT_FOUND, UNREACHABLE; AgentErrors of the client
-   */
+  /** The card alone, fetched or read: also one with faults, and that of an agent that cannot be called. */
   receiveCard(reference?: string): Promise<FoundCard>;
   /**
-   * Aborted when the user interrupts, or `--timeout` expires; then its reason is a CliError TIMEOUT. What a command
-   * throws because of it need not be translated: an interruption ends with the exit code of its signal, 130 or 143,
-   * a timeout as `A2ACLI_ERR_TIMEOUT`; both are reported. A command that knows more (how to resume) throws a CliError of
-   * its own.
+   * Aborted when the user interrupts, or `--timeout` expires; then its reason is a CliError TIMEOUT. What a command throws because of
+   * it is reported as that, unless it is a CliError: an interruption ends with the exit code of its signal, 130 or 143.
    */
   readonly signal: AbortSignal;
   /**
@@ -60,8 +55,8 @@ export interface CommandContext {
    */
   needReader(): void;
   /**
-   * The exit code of a command that did its job, where it is not 0 (or, after an interruption, not its signal's). What
-   * is thrown has the exit code of its error. To be called before what it is about is printed, because printing may fail.
+   * The exit code of a command that did its job, where it is not 0 (or, after an interruption, not its signal's). To be called before
+   * what it is about is printed, because printing may fail.
    */
   exitWith(code: number): void;
 }
@@ -71,10 +66,8 @@ export interface CommandRun {
   readonly io: CliIo;
   /** What the user typed, without the command itself. */
   readonly argv: readonly string[];
-  /** Set as soon as they are known. */
   settings?: Settings;
   output?: RunOutput;
-  /** What the action asked for. */
   exitCode?: number;
   /** Whether output that is not read to its end makes the command fail. */
   needsReader?: boolean;
@@ -131,10 +124,8 @@ export async function runAction(
       opened.push(agent);
       return agent;
     },
-    receiveCard: async (reference) => {
-      const { receiveCard } = await import("./agent/receive-card.ts");
-      return await receiveCard(situationFor(reference));
-    },
+    receiveCard: async (reference) =>
+      (await import("./agent/open-agent.ts")).receiveCard(situationFor(reference)),
     needReader: () => {
       run.needsReader = true;
     },
@@ -147,7 +138,6 @@ export async function runAction(
 /** A reference that stands in a list. */
 const listed: Provenance = { source: "found-file", where: "a list of agents" };
 
-/** A reference that stands among the arguments. */
 const typed: Provenance = { source: "flag", where: "the command line" };
 
 /** Who interrupts wants to know that nothing has begun. */
@@ -157,13 +147,11 @@ function whileConnecting(error: unknown, { interrupted }: CliIo): unknown {
     : error;
 }
 
-/** `--timeout`, running. */
 function startTimeout(controller: AbortController, timeoutMs: number | undefined): Disposable {
   const giveUp = (): void => {
     const message = `gave up after ${formatDuration(timeoutMs ?? 0)} (--timeout)`;
-    controller.abort(
-      new CliError("A2ACLI_ERR_TIMEOUT", message, { hint: "allow more time with --timeout 5m" }),
-    );
+    const hint = "allow more time with --timeout 5m";
+    controller.abort(new CliError("A2ACLI_ERR_TIMEOUT", message, { hint }));
   };
   const timer = timeoutMs === undefined ? undefined : setTimeout(giveUp, timeoutMs);
   return { [Symbol.dispose]: () => clearTimeout(timer) };

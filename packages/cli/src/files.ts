@@ -1,13 +1,6 @@
 import { createReadStream, readFileSync } from "node:fs";
 import { addAbortSignal, type Readable } from "node:stream";
-import { CliError } from "./cli-error.ts";
-
-/** Why a file cannot be read or written, for people. */
-interface FileError {
-  /** The rest of a sentence about the file, such as `is a directory`. */
-  readonly problem: string;
-  readonly hint: string | undefined;
-}
+import { CliError, usageError } from "./cli-error.ts";
 
 /** What Node's codes say, and what to do about it; where reading and writing differ, by both. */
 const faults: Readonly<Record<string, readonly [reason: string, hint: string]>> = {
@@ -28,8 +21,11 @@ const faults: Readonly<Record<string, readonly [reason: string, hint: string]>> 
 
 const sameAs: Readonly<Record<string, string>> = { EPERM: "EACCES", EDQUOT: "ENOSPC" };
 
-/** @param error what the file system threw @param use what was tried */
-export function describeFileError(error: unknown, use: "read" | "written"): FileError {
+/** The rest of a sentence about a file, such as `cannot be read: it is a directory`. @param error what the file system threw */
+export function describeFileError(
+  error: unknown,
+  use: "read" | "written",
+): { readonly problem: string; readonly hint: string | undefined } {
   const given = error instanceof Error && "code" in error ? String(error.code) : "";
   const code = sameAs[given] ?? given;
   const [reason, hint] = faults[`${use} ${code}`] ?? faults[code] ?? [];
@@ -37,18 +33,21 @@ export function describeFileError(error: unknown, use: "read" | "written"): File
 }
 
 /**
- * All bytes of a file or of a stream such as the standard input, unless there are too many.
- *
- * @param source the path of a file, or the stream
- * @param refuse makes the error from the rest of a sentence about the source, such as `has more than 10 bytes`
- * @param signal ends the wait for a user who types, or for a pipe that stays open
- * @throws what `refuse` makes; the signal's reason
+ * All bytes of a file or of a stream such as the standard input, unless there are too many. @param name begins messages about it
+ * @throws CliError USAGE, or what `refuse` makes; the signal's reason
  */
 export async function readInput(
   source: string | Readable,
+  name: string,
   maxBytes: number,
-  refuse: (problem: string, hint?: string, cause?: unknown) => CliError,
-  signal: AbortSignal = new AbortController().signal,
+  {
+    refuse = usageError,
+    signal = new AbortController().signal,
+  }: {
+    readonly refuse?: (message: string, hint?: string, cause?: unknown) => CliError;
+    /** Ends the wait for a user who types, or for a pipe that stays open. */
+    readonly signal?: AbortSignal | undefined;
+  } = {},
 ): Promise<Buffer> {
   const stream = typeof source === "string" ? createReadStream(source) : source;
   const chunks: Buffer[] = [];
@@ -57,14 +56,14 @@ export async function readInput(
     for await (const chunk of addAbortSignal(signal, stream)) {
       const bytes = Buffer.from(chunk);
       size += bytes.byteLength;
-      if (size > maxBytes) throw refuse(`has more than the ${maxBytes} bytes that it may have`);
+      if (size > maxBytes) throw refuse(`${name} has more than the ${maxBytes} bytes that it may have`);
       chunks.push(bytes);
     }
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof CliError) throw error;
     const { problem, hint } = describeFileError(error, "read");
-    throw refuse(problem, hint, error);
+    throw refuse(`${name} ${problem}`, hint, error);
   }
   return Buffer.concat(chunks);
 }
@@ -74,7 +73,6 @@ export function publishedFile(path: string): URL {
   return new URL(`../${path}`, import.meta.url);
 }
 
-/** The version of this command. */
 export function readVersion(): string {
   const manifest = JSON.parse(readFileSync(publishedFile("package.json"), "utf8")) as {
     version: string; // our own package.json

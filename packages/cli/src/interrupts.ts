@@ -37,7 +37,6 @@ export function interruptedExitCode({ reason }: AbortSignal): number {
   return reason instanceof Interruption ? reason.exitCode : exitCodes.SIGINT;
 }
 
-/** What is needed of a process. */
 export interface InterruptedProcess {
   on(signal: keyof typeof exitCodes, listener: () => void): unknown;
   exit(code: number): unknown;

@@ -1,7 +1,6 @@
 /** JSON of which nothing is known but that it is an object. */
 export type LooseObject = Readonly<Record<string, unknown>>;
 
-/** What a text is as JSON; undefined when it is none. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -10,7 +9,6 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Whether a value is an object, and no array. */
 export function isObject(value: unknown): value is LooseObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -17,7 +17,6 @@ export interface PartSource {
   /** `text` is the content itself, `file` a path or URL, `data` a path or `-` for the standard input. */
   readonly kind: "text" | "file" | "data";
   readonly value: string;
-  /** Undefined: to be inferred. */
   readonly mediaType: string | undefined;
 }
 
@@ -49,9 +48,7 @@ export function addPartOptions(command: Command): Command {
 
 /**
  * The parts that the command line asks for, in its order. Words without a flag are one part of text, and the first.
- *
- * @throws CliError USAGE when there is no part, when a media type has no part to belong to, or when two parts want
- *   the standard input
+ * @throws CliError USAGE: no part, a media type that belongs to none, two parts that want the standard input
  */
 export function orderParts(words: readonly string[], options: PartOptions): PartSource[] {
   const given = options.text ?? options.file ?? options.data ?? options.mediaType ?? [];
@@ -79,7 +76,6 @@ export function orderParts(words: readonly string[], options: PartOptions): Part
   return sources;
 }
 
-/** Whether a part's content comes from the standard input. */
 export function readsStdin({ kind, value }: PartSource): boolean {
   return kind === "data" && value === "-";
 }

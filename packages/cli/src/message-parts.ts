@@ -14,10 +14,7 @@ const maxDataBytes = 16 * 2 ** 20;
 
 /**
  * The parts, with their content: files and the standard input are read, one after the other; what is behind a URL is
- * left to the agent.
- *
- * @param signal ends the wait for a user who types, or for a pipe that stays open: a Ctrl-C, `--timeout`
- * @throws CliError USAGE when something cannot be read, is too large, or is no JSON; the signal's reason
+ * left to the agent. @throws CliError USAGE when something cannot be read, is too large, or is no JSON; the signal's reason
  */
 export async function readParts(
   sources: readonly PartSource[],
@@ -77,12 +74,8 @@ async function readJson(
 ): Promise<JsonValue> {
   const isStdin = readsStdin(source);
   const name = isStdin ? "the standard input" : `--data ${source.value}`;
-  const bytes = await readInput(
-    isStdin ? stdin : toPath(source.value, cwd),
-    maxDataBytes,
-    (problem, hint, cause) => usageError(`${name} ${problem}`, hint, cause),
-    signal,
-  );
+  const input = isStdin ? stdin : toPath(source.value, cwd);
+  const bytes = await readInput(input, name, maxDataBytes, { signal });
   try {
     return JSON.parse(bytes.toString("utf8")) as JsonValue; // that is what it parses to
   } catch {

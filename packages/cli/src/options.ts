@@ -5,12 +5,16 @@ import { holdsPrivateKey, parseBinding, parseDuration } from "./settings/values.
 /** Words or a switch, as flags, environment and files hold them; several of a repeatable option. */
 export type RawValue = string | boolean | readonly string[];
 
+/** What a command does with an agent: talks to it, calls it in ways of its own, only fetches its card, or nothing. */
+export type CommandKind = "agent" | "called" | "card" | "local";
+
 /** One row of the options that every command that talks to an agent has (a2a-cli §7.2). */
 interface SettingRow {
   /** The long flag, without dashes. What the environment variable and the files' line are named after, too. */
   readonly flag: string;
-  /** One letter, or a shorter word. */
   readonly short?: string;
+  /** The commands that show it in help, beside those that talk to an agent. */
+  readonly kinds?: readonly CommandKind[];
   /** What stands for the value in help; a switch has none. */
   readonly argument?: string;
   readonly repeatable?: true;
@@ -20,9 +24,7 @@ interface SettingRow {
   readonly flagOnly?: true;
   /** Not taken from an `.env` that was found: it says whom to trust. */
   readonly ownOnly?: true;
-  /** For people; the default is added. */
   readonly description: string;
-  /** The built-in default, in words. */
   readonly builtIn?: string;
   readonly choices?: readonly string[];
   /** Other spellings that are accepted and not shown, each with the value it stands for. */
@@ -35,12 +37,14 @@ interface SettingRow {
 const table = [
   {
     flag: "agent-card",
+    kinds: ["card", "called"],
     short: "a",
     argument: "ref",
     description: "the agent: host, URL of its card, file, or a name in a2a.config.yaml",
   },
   {
     flag: "card-key",
+    kinds: ["card"],
     argument: "key",
     ownOnly: true,
     description: "public key that must verify the agent's card: a JWK, or a file with a JWK, key set or PEM",
@@ -63,6 +67,7 @@ const table = [
   },
   {
     flag: "output",
+    kinds: ["card", "called", "local"],
     short: "o",
     argument: "format",
     choices: ["text", "json"],
@@ -98,6 +103,7 @@ const table = [
   },
   {
     flag: "timeout",
+    kinds: ["card"],
     argument: "duration",
     description: "give up after this long; the task goes on",
     builtIn: "none",
@@ -111,24 +117,28 @@ const table = [
   },
   {
     flag: "bearer",
+    kinds: ["called"],
     argument: "token",
     secret: true,
     description: "bearer token; as a flag it shows in process lists and history, so prefer A2ACLI_BEARER",
   },
   {
     flag: "api-key",
+    kinds: ["called"],
     argument: "key",
     secret: true,
     description: "API key; as a flag it shows in process lists and history, so prefer A2ACLI_API_KEY",
   },
   {
     flag: "svc-param",
+    kinds: ["card", "called"],
     argument: "k:v",
     repeatable: true,
     description: "service parameter, sent as header or gRPC metadata, repeatable",
   },
   {
     flag: "allow-credential",
+    kinds: ["called"],
     argument: "name",
     repeatable: true,
     flagOnly: true,
@@ -138,30 +148,39 @@ const table = [
   },
   {
     flag: "insecure",
+    kinds: ["card"],
     ownOnly: true,
     description: "do not verify TLS certificates (development only)",
     builtIn: "off",
   },
   {
     flag: "config",
+    kinds: ["card", "called", "local"],
     argument: "path",
     flagOnly: true,
     description: "an .env file to use in place of the nearest one",
     builtIn: "the nearest .env in this directory or above",
   },
-  { flag: "verbose", description: "show everything that was sent and received", builtIn: "off" },
-  { flag: "debug", description: "log requests and answers to stderr, with secrets masked", builtIn: "off" },
+  {
+    flag: "verbose",
+    kinds: ["card", "called", "local"],
+    description: "show everything that was sent and received",
+    builtIn: "off",
+  },
+  {
+    flag: "debug",
+    kinds: ["card", "called", "local"],
+    description: "log requests and answers to stderr, with secrets masked",
+    builtIn: "off",
+  },
 ] as const;
 
-/** Long flag of an option, without dashes. */
 export type SettingFlag = (typeof table)[number]["flag"];
 
-/** One of the options. */
 export interface SettingOption extends SettingRow {
   readonly flag: SettingFlag;
 }
 
-/** All of them, in the order of help. */
 export const settingOptions: readonly SettingOption[] = table;
 
 /** What is wrong with a value, as the end of a sentence that names the option; undefined when it is fine. */
@@ -196,7 +215,6 @@ export function environmentName(flag: SettingFlag): string {
   return `A2ACLI_${flag.toUpperCase().replaceAll("-", "_")}`;
 }
 
-/** A JSON object, or undefined. */
 export function parseObject(text: string): JsonObject | undefined {
   const value = parseJson(text);
   return isObject(value) ? (value as JsonObject) : undefined; // it was parsed from JSON

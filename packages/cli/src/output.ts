@@ -19,8 +19,10 @@ export interface Output {
   paint(style: Style, text: string): string;
   /** Text: as it is, without a line of its own. Does nothing in `json`. */
   write(text: string): Promise<void>;
-  /** Text: one `Label: value` line. Does nothing in `json`. */
-  field(label: string, value: string | number | boolean | undefined, style?: Style): Promise<void>;
+  /** Text: one `Label: value` line; none without a value. Does nothing in `json`. */
+  field(label: string, value: string | number | undefined, style?: Style): Promise<void>;
+  /** Text: the same for each of these; of a list one line each. */
+  fields(values: Fields): Promise<void>;
   /** Text: a label of its own line, the content, an empty line. Does nothing in `json`. */
   block(label: string, content: string): Promise<void>;
   /** At a terminal: a line at the bottom, until something else is printed; undefined takes it away. */
@@ -33,10 +35,12 @@ export interface Output {
   note(sentence: string): Promise<void>;
 }
 
+/** Values by their labels, in the order of their lines. */
+export type Fields = Readonly<Record<string, string | number | undefined | readonly string[]>>;
+
 /** Styles of the command: what is well, what is wrong, what waits for the user, what goes on, and what matters less. */
 export type Style = "green" | "red" | "yellow" | "cyan" | "bold" | "dim";
 
-/** The output of one run, which remembers what it has said. */
 export interface RunOutput extends Output {
   /** Whether a document was printed: without `--stream` there is only one. */
   readonly answered: boolean;
@@ -65,6 +69,11 @@ export function createOutput(
     }
     await sink.write(text);
   };
+  const field: Output["field"] = async (label, value, style) => {
+    if (!isText || value === undefined || value === "") return;
+    const line = toLine(String(value));
+    await print(stdout, `${paint("dim", `${label}:`)} ${style === undefined ? line : paint(style, line)}\n`);
+  };
   let answered = false;
   return {
     format,
@@ -83,13 +92,10 @@ export function createOutput(
     get answered() {
       return answered;
     },
-    async field(label, value, style) {
-      if (isText && value !== undefined) {
-        const line = toLine(String(value));
-        await print(
-          stdout,
-          `${paint("dim", `${label}:`)} ${style === undefined ? line : paint(style, line)}\n`,
-        );
+    field,
+    async fields(values) {
+      for (const [label, value] of Object.entries(values)) {
+        for (const each of [value].flat()) await field(label, each);
       }
     },
     async block(label, content) {

@@ -19,11 +19,8 @@ import { createHelpConfiguration } from "./help.ts";
 import { interruptedExitCode } from "./interrupts.ts";
 
 /**
- * Runs the command once.
- *
- * @param argv what was typed after the name of the command
- * @returns the exit code (a2a-cli §11.6); errors have been printed. It is decided before anything is printed about it, and output
- *   that is lost can only make it worse.
+ * Runs the command once. @returns the exit code (a2a-cli §11.6); errors have been printed. It is decided before anything is printed
+ * about it, and output that is lost can only make it worse.
  */
 export async function runCli(argv: readonly string[], io: CliIo): Promise<number> {
   const run: CommandRun = { argv, io };
@@ -84,7 +81,6 @@ async function nameFailure(error: unknown, program: Command, argv: readonly stri
   return toUsageError(error, program, argv);
 }
 
-/** All commands, in the order of help. */
 const commands: readonly AddCommand[] = [
   addCard,
   addSend,
@@ -105,9 +101,7 @@ const commands: readonly AddCommand[] = [
   addHelp,
 ];
 
-/**
- * The `a2a` command. Errors are thrown as CommanderErrors and not printed; `print` gets help and version.
- */
+/** The `a2a` command. Errors are thrown as CommanderErrors and not printed; `print` gets help and version. */
 function createProgram(run: CommandRun, print: (text: string) => void): Command {
   const program = new Command("a2a")
     .description("Talk to A2A agents, serve them, examine them.")

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { openUntilAborted } from "./agent-connection.ts";
+import { openUntilAborted } from "./open-agent.ts";
 
 const never = new Promise<never>(() => {});
 

@@ -7,13 +7,11 @@ import { parseBinding } from "../settings/values.ts";
 
 /** Settings for one agent, with what `a2a.config.yaml` says about it. */
 export interface AgentSettings extends Settings {
-  /** The only binding to be used. */
   readonly pinBinding?: string | undefined;
   /** Range of the card's own version. */
   readonly cardVersion?: string | undefined;
   /** How the card may have been signed, beside the specification's way. Default: in none other. */
   readonly cardProfiles?: readonly LegacyProfile[];
-  /** Gets tokens where no credential is given. */
   readonly client?: ClientEntry | undefined;
 }
 

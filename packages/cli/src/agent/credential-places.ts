@@ -9,7 +9,6 @@ interface CredentialPlace {
   readonly location: "header" | "query" | "cookie";
   readonly name: string;
   readonly value: string;
-  /** Which of the given ones it is. */
   readonly credential: "bearer" | "api-key";
 }
 
@@ -22,10 +21,7 @@ export interface CredentialPlan {
 
 /**
  * Attaches what was given in the way that the card declares: the first of its requirements that can be met, each of them
- * in full (requirement L-9). A card that declares no scheme gets a bearer token as `Authorization` and an API key as
- * `X-API-Key`.
- *
- * @throws CliError CREDENTIALS_MISSING when the card has requirements and none can be met
+ * in full (requirement L-9). A card that declares no scheme gets a bearer token as `Authorization`, an API key as `X-API-Key`.
  */
 export function planCredentials(card: AgentCard, given: GivenCredentials): CredentialPlan {
   const schemes = Object.keys(card.securitySchemes);
@@ -61,7 +57,6 @@ function keyPlace(location: CredentialPlace["location"], name: string, value: st
 interface Demand {
   /** For people. */
   readonly words: string;
-  /** How it is given. */
   readonly hint?: string;
   /** Where what was given goes; none when a service parameter is it already, undefined when it is missing. */
   readonly places?: readonly CredentialPlace[] | undefined;
@@ -142,7 +137,6 @@ export interface CallHeaders {
   readonly interceptor: Interceptor;
   /** What no header can carry, for the client: an API key in the query. @throws CliError USAGE for a call over gRPC, which has none */
   queryOver(binding: string): Readonly<Record<string, string>>;
-  /** From now on, calls are authenticated. */
   use(plan: CredentialPlan): void;
 }
 

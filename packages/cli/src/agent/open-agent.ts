@@ -1,73 +1,219 @@
 import type { CredentialSource } from "@a2a-connect/auth/client";
-import { type AgentClient, NoInterfaceError } from "@a2a-connect/client";
-import { isLoopbackHost } from "@a2a-connect/core/internal";
-import { connectAgent, type NodeConnectOptions } from "@a2a-connect/node/client";
-import { findTokenSource } from "../auth/token-source.ts";
+import { type AgentClient, CardNotFoundError, NoInterfaceError } from "@a2a-connect/client";
+import { findCardText, readCard } from "@a2a-connect/client/internal";
+import { isLoopbackHost, protocolVersion, shownUrl, untilAborted } from "@a2a-connect/core/internal";
+import { connectAgent, type NodeConnectOptions, nodePlatform } from "@a2a-connect/node/client";
+import type { AgentCard } from "@a2a-connect/proto";
+import { findTokenSource } from "../auth/logins.ts";
+import type { CliIo } from "../cli-io.ts";
+import { defined } from "../json.ts";
 import type { Output } from "../output.ts";
-import type { Settings } from "../settings/resolve.ts";
-import {
-  type AgentSituation,
-  openUntilAborted,
-  prepareConnection,
-  withNameHint,
-} from "./agent-connection.ts";
-import { type CredentialPlan, planCredentials } from "./credential-places.ts";
-import type { HeldCredential } from "./permits.ts";
-import { readWithWarnings } from "./receive-card.ts";
-import { findCardTrust, requireTrusted } from "./trust.ts";
+import type { ResolvedSettings, Settings } from "../settings/resolve.ts";
+import { WireLog } from "../wire-log/wire-log.ts";
+import type { AgentSettings } from "./agent-settings.ts";
+import { type CredentialPlan, createCallHeaders, planCredentials } from "./credential-places.ts";
+import { type CredentialPermits, type LocatedAgent, locateAgent, type Provenance } from "./permits.ts";
+import { type CardReference, nameHint, readCardInput, resolveCardReference } from "./reference.ts";
+import { findCardVerifier, requireVerified } from "./trust.ts";
 
-/**
- * Connects to an agent as the settings say, with the credentials that its card wants.
- *
- * @throws CliError USAGE, CARD_NOT_FOUND, CREDENTIALS_MISSING; AgentErrors of the client
- */
+export interface AgentSituation {
+  readonly io: CliIo;
+  readonly output: Output;
+  readonly resolved: ResolvedSettings;
+  /** The agent: `--agent-card`, or an argument. */
+  readonly reference: string | undefined;
+  /** What holds the reference. */
+  readonly referenceOrigin: Provenance;
+  readonly permits: CredentialPermits;
+  readonly signal: AbortSignal;
+  /** Told which settings apply to this agent. */
+  adopt(settings: AgentSettings): void;
+}
+
+export interface FoundCard {
+  /** Its JSON, byte for byte. */
+  readonly text: string;
+  /** Where it came from, after redirects; undefined for a file, and for what did not come by itself. */
+  readonly url: string | undefined;
+  /** The address that was asked for it. */
+  readonly asked: string | undefined;
+  readonly settings: AgentSettings;
+  /** What it says. @throws CardInvalidError when it cannot be used */
+  readonly read: () => AgentCard | Promise<AgentCard>;
+}
+
+/** Connects to an agent as the settings say, with the credentials that its card wants. @param keys in place of `--card-key` */
 export async function openAgent(
   situation: AgentSituation,
-  options: NodeConnectOptions = {},
+  { keys, ...options }: NodeConnectOptions & { readonly keys?: readonly string[] | undefined } = {},
 ): Promise<AgentClient> {
-  const { io, output, signal } = situation;
-  const connection = await prepareConnection(situation);
-  const { target, settings, calls } = connection;
+  const { io, output, signal, permits } = situation;
+  const { reference, settings, named, stray, platform, fetch } = await prepare(situation);
+  const calls = createCallHeaders(settings.serviceParameters);
   let tokens: CredentialSource | undefined;
-  const connectOptions: NodeConnectOptions = {
-    ...connection.options,
-    ...options,
-    auth: {
-      forCall: async (call) =>
-        tokens?.forCall(call) ?? { headers: {}, query: calls.queryOver(call.interface.protocolBinding) },
-      refused: (call, sent) => tokens?.refused(call, sent) === true,
-    },
-    interceptors: [calls.interceptor, ...(options.interceptors ?? [])],
-  };
   try {
-    const card =
-      target.kind === "url" ? target.url : await readWithWarnings(target.text, target.path, output);
-    const trust = await findCardTrust(settings, io);
+    const text = reference.kind === "file" ? await readCardInput(reference.path, reference.path) : undefined;
     const given =
-      target.kind === "file" && typeof card === "object" ? { card, text: target.text } : undefined;
-    const judge = trust === undefined ? undefined : requireTrusted(trust, given);
-    const verifyCard: NodeConnectOptions["verifyCard"] = async (received) => {
-      await judge?.(received);
-      await options.verifyCard?.(received);
-    };
+      text === undefined
+        ? undefined
+        : { text, card: await readWithWarnings(text, namePlace(reference), output) };
+    const verify = await findCardVerifier(settings, io, keys);
+    const judge = verify && requireVerified(verify, given);
+    const connect = (choice: NodeConnectOptions): Promise<AgentClient> =>
+      connectAgent(given?.card ?? namePlace(reference), {
+        ...defined({
+          pinVersion: settings.a2aVersion,
+          pinBinding: settings.pinBinding,
+          expect: settings.cardVersion === undefined ? undefined : { cardVersion: settings.cardVersion },
+        }),
+        protocolVersions: [protocolVersion], // below it only what the user names (a2a-cli §13.2)
+        fetch,
+        tls: { insecure: settings.insecure },
+        platform,
+        onWarning: (warning) => warnQuietly(output, warning),
+        ...options,
+        auth: {
+          forCall: async (call) =>
+            tokens?.forCall(call) ?? { headers: {}, query: calls.queryOver(call.interface.protocolBinding) },
+          refused: (call, sent) => tokens?.refused(call, sent) === true,
+        },
+        interceptors: [calls.interceptor, ...(options.interceptors ?? [])],
+        verifyCard: async (received) => {
+          await judge?.(received);
+          await options.verifyCard?.(received);
+        },
+        ...choice,
+      });
     const agent = await connectPreferably(settings.transports, (choice) =>
-      openUntilAborted(signal, connectAgent(card, { ...connectOptions, verifyCard, ...choice })),
+      openUntilAborted(signal, connect(choice)),
     );
-    const home = new URL(target.kind === "url" ? target.url : agent.interface.url).origin;
+    const home = new URL(reference.kind === "url" ? reference.url : agent.interface.url).origin;
     tokens = await findTokenSource(agent.card, home, settings, io);
     const plan =
       tokens === undefined ? planCredentials(agent.card, settings) : { places: [], isDeclared: true };
-    const isUsed = (held: HeldCredential): boolean =>
-      held.kind === "client" ? tokens !== undefined : isSent(held, plan);
-    for (const credential of connection.stray.filter(isUsed)) {
-      await situation.permits.require(credential, connection.named, signal);
+    for (const held of stray) {
+      // Service parameters go with every call.
+      const isSent =
+        held.kind === "parameter" || plan.places.some(({ credential }) => credential === held.kind);
+      const isUsed = held.kind === "client" ? tokens !== undefined : isSent;
+      if (isUsed) await permits.require(held, named, signal);
     }
     calls.use(plan);
     await warnAboutExposure(output, settings, plan, agent.interface.url);
     return agent;
   } catch (error) {
-    await connection.close();
+    await platform.close();
     throw await withNameHint(error, situation);
+  }
+}
+
+/** Fetches or reads a card, whether or not it is a good one, and whether or not this command could call the agent. */
+export async function receiveCard(situation: AgentSituation): Promise<FoundCard> {
+  const { reference, settings, platform, fetch } = await prepare(situation);
+  const reader = (text: string, what: string) => () => readWithWarnings(text, what, situation.output);
+  try {
+    if (reference.kind === "file") {
+      const text = await readCardInput(reference.path, reference.path);
+      return { text, url: undefined, asked: undefined, settings, read: reader(text, reference.path) };
+    }
+    const { url: asked } = reference;
+    const { text, url } = await findCardText(
+      asked,
+      { fetch, platform, onWarning: (warning) => warnQuietly(situation.output, warning) },
+      situation.signal,
+    );
+    return { text, url, asked, settings, read: reader(text, `The card at ${shownUrl(url)}`) };
+  } catch (error) {
+    throw await withNameHint(error, situation);
+  } finally {
+    await platform.close();
+  }
+}
+
+/** What is needed to reach one agent. The platform is to be closed when that fails; afterwards the client does. */
+interface Preparation extends LocatedAgent {
+  readonly reference: CardReference;
+  readonly platform: ReturnType<typeof nodePlatform>;
+  readonly fetch: typeof globalThis.fetch;
+}
+
+async function prepare(situation: AgentSituation): Promise<Preparation> {
+  const { io, output, resolved } = situation;
+  const reference = await resolveCardReference(situation.reference, io);
+  const agent = await locateAgent(resolved, reference, situation.referenceOrigin, io);
+  const { settings } = agent;
+  situation.adopt(settings);
+  if (settings.insecure) {
+    await output.warn(
+      "TLS certificates are not verified (--insecure): an attacker on the network can read and change everything",
+    );
+  }
+  const cardUrl = reference.kind === "url" ? new URL(reference.url) : undefined;
+  if (cardUrl !== undefined && hasLostQuery(cardUrl)) {
+    await output.warn(
+      "calls do not carry the query of the address (the text after the ?); to send credentials use --api-key, --bearer or --svc-param",
+    );
+  }
+  const platform = nodePlatform({ tls: { insecure: settings.insecure }, ...defined({ cardUrl }) });
+  const { fetch = globalThis.fetch } = platform;
+  if (!settings.debug) return { ...agent, reference, platform, fetch };
+  const log = new WireLog(io.stderr, settings);
+  return { ...agent, reference, platform: log.wrapPlatform(platform), fetch: log.wrapFetch(fetch) };
+}
+
+/** Whether the user may have meant a query for the agent. Behind the address of a card itself it is for the card. */
+function hasLostQuery({ search, pathname }: URL): boolean {
+  return search !== "" && !pathname.endsWith(".json") && !pathname.includes("/.well-known/");
+}
+
+function namePlace(reference: CardReference): string {
+  return reference.kind === "url" ? reference.url : reference.path;
+}
+
+/** The card that a text is; what is odd about it is a warning. @param what names it @throws CardInvalidError */
+async function readWithWarnings(text: string, what: string, output: Output): Promise<AgentCard> {
+  const { card, warnings } = await readCard(text, what);
+  for (const warning of warnings) warnQuietly(output, warning);
+  return card;
+}
+
+/** Stderr may have no reader. */
+function warnQuietly(output: Output, warning: string): void {
+  output.warn(warning).catch(() => {});
+}
+
+/** For an unknown name, the hint says which names there are, or where they are listed. */
+async function withNameHint(error: unknown, { io, reference }: AgentSituation): Promise<unknown> {
+  if (!(error instanceof CardNotFoundError)) return error;
+  const hint = (await nameHint(reference, io)) ?? catalogHint(error);
+  return hint === undefined
+    ? error
+    : new CardNotFoundError(error.url, error.message, { hint, cause: error.cause });
+}
+
+/** A server of several agents has no card of its own. */
+function catalogHint({ url, message, hint }: CardNotFoundError): string | undefined {
+  const origin = message.includes("has no card (HTTP 404)") ? URL.parse(url)?.origin : undefined;
+  return origin === undefined
+    ? undefined
+    : `${hint ?? "Check the address."} A server with several agents lists them in ${origin}/.well-known/ai-catalog.json; each has a card at its own URL.`;
+}
+
+/** What `work` opens, unless the signal is aborted first: then its reason, and what comes too late is closed. */
+export async function openUntilAborted<T extends AsyncDisposable>(
+  signal: AbortSignal,
+  work: Promise<T>,
+): Promise<T> {
+  try {
+    return await untilAborted(work, signal);
+  } catch (error) {
+    if (signal.aborted) {
+      work.then(
+        (late) => late[Symbol.asyncDispose](),
+        () => {}, // no caller waits for it any more
+      );
+    }
+    throw error;
   }
 }
 
@@ -83,11 +229,6 @@ async function connectPreferably(
     if (error instanceof NoInterfaceError) return await connectWith({});
     throw error;
   }
-}
-
-/** Service parameters go with every call. */
-function isSent({ kind }: HeldCredential, { places }: CredentialPlan): boolean {
-  return kind === "parameter" || places.some(({ credential }) => credential === kind);
 }
 
 /** Credentials that others could read on their way. */

@@ -15,7 +15,6 @@ import { isCredentialName } from "../wire-log/masking.ts";
 import { type AgentSettings, resolveAgent } from "./agent-settings.ts";
 import type { CardReference } from "./reference.ts";
 
-/** An agent that a reference leads to. */
 export interface LocatedAgent {
   readonly settings: AgentSettings;
   readonly named: NamedAgent;
@@ -25,9 +24,7 @@ export interface LocatedAgent {
 
 /**
  * What holds for the agent of a reference, and which credentials would go to it although its source is trusted less than theirs, or
- * is none that they came with.
- *
- * @param given what holds the reference
+ * is none that they came with. @param given what holds the reference
  */
 export async function locateAgent(
   resolved: Pick<ResolvedSettings, "origins" | "settings">,
@@ -209,7 +206,6 @@ export class CredentialPermits {
   }
 }
 
-/** That a credential is not sent, and why. */
 function sayRefusal({ name, where: from }: HeldCredential, { where, agent }: NamedAgent): string {
   const origin = from === name ? "" : ` (${from})`;
   return `${name}${origin} is not sent to ${agent}: that address comes from ${where}, not from you`;

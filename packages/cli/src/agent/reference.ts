@@ -20,10 +20,8 @@ export type CardReference =
     };
 
 /**
- * Reads a reference: a file that is there, a name that `a2a.config.yaml` knows, or an address. A host without a scheme is
- * called over https, this machine over http.
- *
- * @throws CliError USAGE without a reference, CARD_NOT_FOUND for a path that leads nowhere
+ * A file that is there, a name that `a2a.config.yaml` knows, or an address: a host without a scheme is called over https, this
+ * machine over http. @throws CliError USAGE without a reference, CARD_NOT_FOUND for a path that leads nowhere
  */
 export async function resolveCardReference(text: string | undefined, io: CliIo): Promise<CardReference> {
   const reference = text?.trim() ?? "";
@@ -34,9 +32,8 @@ export async function resolveCardReference(text: string | undefined, io: CliIo):
     );
   }
   if (/^https?:\/\//i.test(reference)) return { kind: "url", url: requireUrl(reference) };
-  if (/^file:/i.test(reference)) {
+  if (/^file:/i.test(reference))
     return { kind: "file", path: await requireFile(toPath(reference)), isFound: false };
-  }
   const path = resolve(io.cwd, reference.replace(/^~(?=\/|$)/, io.home || homedir()));
   if (isReadable(await look(path))) return { kind: "file", path, isFound: !isPath(reference) };
   const entry = await findAgent(reference, io);
@@ -110,36 +107,25 @@ function look(path: string): Promise<Stats | undefined> {
 export const maxCardBytes: number = 1024 * 1024;
 
 /**
- * The text of a card file.
- *
- * @param name how the user has named it
- * @throws CliError CARD_NOT_FOUND, CARD_INVALID
+ * The text of a card that is in a file, or comes from the standard input. Bytes that are no UTF-8 have none that all readers would
+ * agree on. @throws CliError CARD_NOT_FOUND for a file that cannot be read, else CARD_INVALID
  */
-export async function readCardFile(path: string, name: string = path): Promise<string> {
-  const bytes = await readInput(path, maxCardBytes, (problem, hint, cause) => {
-    const code = cause === undefined ? "A2ACLI_ERR_CARD_INVALID" : "A2ACLI_ERR_CARD_NOT_FOUND";
-    return new CliError(code, `${name} ${problem}`, { hint, cause });
+export async function readCardInput(
+  source: string | CliIo["stdin"],
+  name: string,
+  signal?: AbortSignal,
+): Promise<string> {
+  const bytes = await readInput(source, name, maxCardBytes, {
+    signal,
+    refuse: (message, hint, cause) => {
+      const isLost = cause !== undefined && typeof source === "string";
+      const code = isLost ? "A2ACLI_ERR_CARD_NOT_FOUND" : "A2ACLI_ERR_CARD_INVALID";
+      return new CliError(code, message, { hint, cause });
+    },
   });
-  return requireText(bytes, name);
-}
-
-/**
- * The text of a card. Bytes that are no UTF-8 have none that all readers would agree on.
- *
- * @param name what it is, for people
- * @throws CliError CARD_INVALID
- */
-export function requireText(bytes: Uint8Array, name: string): string {
-  const text = decodeText(bytes);
-  if (text === undefined) throw new CliError("A2ACLI_ERR_CARD_INVALID", `${name} is not UTF-8`);
-  return text;
-}
-
-/** UTF-8 as text, a byte order mark kept; undefined for anything else. */
-export function decodeText(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    return undefined;
+    throw new CliError("A2ACLI_ERR_CARD_INVALID", `${name} is not UTF-8`);
   }
 }

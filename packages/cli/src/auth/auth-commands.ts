@@ -6,10 +6,8 @@ import { defined } from "../json.ts";
 import { areEncrypted, type Login, loginStore, loginsFile, readLogins, writeLogins } from "./logins.ts";
 import { openLoopback } from "./loopback.ts";
 
-/** Options of `a2a auth login`. */
-export interface LoginFlags {
+interface LoginFlags {
   readonly clientId: string;
-  /** Environment variable of the client's secret. */
   readonly clientSecretEnv?: string;
   readonly issuer?: string;
   readonly audience?: string;
@@ -17,21 +15,15 @@ export interface LoginFlags {
   readonly browser?: boolean;
 }
 
-/**
- * Logs in to the agent of `--agent-card`: gets a token of the authorization server that its card names, and keeps it.
- *
- * @throws CliError USAGE, CREDENTIALS_MISSING, AUTH_FAILED; as `receiveCard`
- */
+/** Logs in to the agent of `--agent-card`: gets a token of the authorization server that its card names, and keeps it. */
 export async function login(context: CommandContext, flags: LoginFlags): Promise<void> {
   const { io, output, signal } = context;
   const { clientId: id, clientSecretEnv, issuer, audience, scope: scopes, browser = false } = flags;
   const secret = clientSecretEnv === undefined ? undefined : io.env[clientSecretEnv]?.trim();
   if (clientSecretEnv !== undefined && !secret) {
-    throw new CliError(
-      "A2ACLI_ERR_CREDENTIALS_MISSING",
-      `the environment variable ${clientSecretEnv} is not set`,
-      { hint: `Set it to the secret of the client ${id}: export ${clientSecretEnv}=…` },
-    );
+    const hint = `Set it to the secret of the client ${id}: export ${clientSecretEnv}=…`;
+    const message = `the environment variable ${clientSecretEnv} is not set`;
+    throw new CliError("A2ACLI_ERR_CREDENTIALS_MISSING", message, { hint });
   }
   const { read, url } = await context.receiveCard();
   const card = await read();
@@ -48,26 +40,24 @@ export async function login(context: CommandContext, flags: LoginFlags): Promise
   const agent = new URL(url ?? target.url).origin;
   const known: Omit<Login, "tokens"> = { agent, id, ...defined({ issuer, audience, scopes }) };
   await using loopback = browser ? await openLoopback() : undefined;
-  const { redirectUri, receive } = loopback ?? {};
-  const grant: Grant | undefined =
-    redirectUri === undefined || receive === undefined
+  const grant: Grant =
+    loopback === undefined
       ? deviceLogin(async ({ url: where, completeUrl, code }) => {
           await output.note(`Open ${completeUrl ?? where} in a browser, and confirm the code ${code}`);
         })
       : browserLogin({
-          redirectUri,
+          redirectUri: loopback.redirectUri,
           open: async (start, aborted) => {
             await output.note(`Open this address in a browser of this machine, and log in:\n${start.href}`);
-            return await receive(aborted);
+            return await loopback.receive(aborted);
           },
         });
-  await forget(agent, context);
+  const logins = await readLogins(io);
+  const others = logins.filter((each) => each.agent !== agent);
+  if (others.length < logins.length) await writeLogins(others, io);
+  const store = loginStore(known, io);
   const source = createCredentials({
-    client: {
-      ...known,
-      store: loginStore(known, io),
-      ...(secret === undefined ? { grant } : { secret }),
-    },
+    client: { ...known, store, ...(secret === undefined ? { grant } : { secret }) },
   });
   try {
     await source.forCall({ card, cardUrl: url, interface: target, fetch: globalThis.fetch, signal });
@@ -91,13 +81,10 @@ export async function login(context: CommandContext, flags: LoginFlags): Promise
   );
 }
 
-/** Shows who is logged in where. */
 export async function status(context: CommandContext): Promise<void> {
   const logins = await readLogins(context.io);
-  if (logins.length === 0)
-    await context.output.note(
-      "You are not logged in to any agent; to log in: a2a auth login -a AGENT --client-id ID",
-    );
+  const hint = "You are not logged in to any agent; to log in: a2a auth login -a AGENT --client-id ID";
+  if (logins.length === 0) await context.output.note(hint);
   await show(logins, context);
 }
 
@@ -119,18 +106,11 @@ export async function logout(
   if (gone.length === 0 && !all) {
     throw usageError(`you are not logged in to ${wanted}`, "a2a auth status lists where you are");
   }
-  await writeLogins(
-    logins.filter((each) => !isWanted(each)),
-    io,
-  );
-  await output.document({ loggedOut: gone.map(({ agent }) => agent) });
-  for (const { agent } of gone) await output.field("Logged out", agent);
-}
-
-async function forget(agent: string, { io }: CommandContext): Promise<void> {
-  const logins = await readLogins(io);
-  const others = logins.filter((each) => each.agent !== agent);
-  if (others.length < logins.length) await writeLogins(others, io);
+  const kept = logins.filter((each) => !isWanted(each));
+  await writeLogins(kept, io);
+  const loggedOut = gone.map(({ agent }) => agent);
+  await output.document({ loggedOut });
+  await output.fields({ "Logged out": loggedOut });
 }
 
 async function show(logins: readonly Login[], { output }: CommandContext): Promise<void> {

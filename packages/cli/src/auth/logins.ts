@@ -1,12 +1,19 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { OAuthClient, StoredTokens, TokenStore } from "@a2a-connect/auth/client";
+import {
+  type CredentialSource,
+  createCredentials,
+  type OAuthClient,
+  type StoredTokens,
+  type TokenStore,
+} from "@a2a-connect/auth/client";
+import type { AgentCard } from "@a2a-connect/proto";
+import type { AgentSettings } from "../agent/agent-settings.ts";
 import type { CliIo } from "../cli-io.ts";
 import { isObject, parseJson } from "../json.ts";
 import { keepPrivately } from "../keys/write-file.ts";
 import { findKey, findSecretStorage, obtainKey, type SecretStorage, seal, unseal } from "./secret-storage.ts";
 
-/** That a user has logged in to an agent. */
 export interface Login extends Pick<OAuthClient, "id" | "issuer" | "scopes" | "audience"> {
   /** Origin of the agent, which alone gets the tokens. */
   readonly agent: string;
@@ -14,19 +21,13 @@ export interface Login extends Pick<OAuthClient, "id" | "issuer" | "scopes" | "a
   readonly tokens: Readonly<Record<string, StoredTokens>>;
 }
 
-/** The file of the logins, for its owner alone. */
 export function loginsFile({ home }: Pick<CliIo, "home">): string {
   return join(home, ".local", "state", "a2a-cli", "logins.json");
 }
 
-/** What of the command's process the logins need. */
 export type LoginsIo = Pick<CliIo, "home" | "cwd" | "env" | "stderr">;
 
-/**
- * All logins; a file that is not there, or is damaged, has none.
- *
- * @param storage has the key of a file that is encrypted; without it the file has no logins, and stderr says so
- */
+/** All logins; none of a file that is not there, is damaged, or is encrypted while the storage has no key: stderr says so. */
 export async function readLogins(
   io: Omit<LoginsIo, "cwd">,
   storage: SecretStorage | undefined = findSecretStorage(io),
@@ -36,7 +37,6 @@ export async function readLogins(
   return Array.isArray(logins) ? logins.filter((each) => isObject(each) && isObject(each["tokens"])) : [];
 }
 
-/** Whether the file of the logins is encrypted. */
 export async function areEncrypted(io: Pick<CliIo, "home">): Promise<boolean> {
   return isObject(await readStored(io));
 }
@@ -60,11 +60,7 @@ async function openSealed(
   return parseJson(words ?? "");
 }
 
-/**
- * Encrypts the logins when the system's secret storage keeps the key.
- *
- * @throws CliError USAGE when the file cannot be written
- */
+/** Encrypts the logins when the system's secret storage keeps the key. @throws CliError USAGE when the file cannot be written */
 export async function writeLogins(
   logins: readonly Login[],
   io: LoginsIo,
@@ -76,7 +72,6 @@ export async function writeLogins(
   await keepPrivately(loginsFile(io), content, io);
 }
 
-/** Keeps the tokens of a login in the file. */
 export function loginStore(login: Omit<Login, "tokens">, io: LoginsIo): TokenStore {
   const find = async () => (await readLogins(io)).find(({ agent }) => agent === login.agent);
   return {
@@ -88,3 +83,25 @@ export function loginStore(login: Omit<Login, "tokens">, io: LoginsIo): TokenSto
     },
   };
 }
+
+/**
+ * Where tokens for an agent (its origin) come from, when it wants credentials and none is given: the client that `a2a.config.yaml`
+ * names, or a login (`a2a auth login`). Undefined: there is neither.
+ */
+export async function findTokenSource(
+  card: AgentCard,
+  agent: string,
+  { bearer, apiKey, client, serviceParameters }: AgentSettings,
+  io: LoginsIo,
+): Promise<CredentialSource | undefined> {
+  const isGiven = (bearer ?? apiKey ?? serviceParameters["authorization"]) !== undefined;
+  if (isGiven || Object.keys(card.securitySchemes).length === 0) return undefined;
+  if (client !== undefined) {
+    return createCredentials({ client, fetch });
+  }
+  const login = (await readLogins(io)).find((each) => each.agent === agent);
+  return login && createCredentials({ client: { ...login, store: loginStore(login, io) }, fetch });
+}
+
+/** Authorization servers are not in the log of `--debug`: it would have to hide what they answer. */
+const fetch: typeof globalThis.fetch = (input, init) => globalThis.fetch(input, init);

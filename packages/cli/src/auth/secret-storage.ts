@@ -34,9 +34,7 @@ const patienceMs = 60_000;
 /** The system's secret storage. Undefined where none is known, and for a home directory that is not the user's own. */
 export function findSecretStorage({ home, env }: Pick<CliIo, "home" | "env">): SecretStorage | undefined {
   const tool = tools[process.platform];
-  if (tool === undefined || home !== ownHome()) {
-    return undefined;
-  }
+  if (tool === undefined || home !== ownHome()) return undefined;
   const run = async ([command = "", ...args]: string[], input: string): Promise<string | undefined> => {
     const child = spawn(command, args, {
       env: { ...env },
@@ -75,7 +73,6 @@ export async function obtainKey(storage: SecretStorage): Promise<Buffer | undefi
   return found;
 }
 
-/** The key in the storage. */
 export async function findKey(storage: SecretStorage | undefined): Promise<Buffer | undefined> {
   const key = Buffer.from((await storage?.find()) ?? "", "base64url");
   return key.length === keyBytes ? key : undefined;

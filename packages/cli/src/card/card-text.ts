@@ -6,10 +6,8 @@ import { defined, isObject, type LooseObject, objectOf, readObject } from "../js
 export type SignatureHeader = Readonly<Record<"kid" | "alg" | "typ" | "jku", string | undefined>>;
 
 /**
- * The protected headers of a card's signatures, by their place, for people to see: nothing is verified here, and what cannot be
- * read says nothing.
- *
- * @param text a card as it was received; it need not be valid
+ * The protected headers of a card's signatures, by their place, for people to see: nothing is verified here, the card need not be
+ * valid, and what cannot be read says nothing.
  */
 export function readSignatureHeaders(text: string): readonly SignatureHeader[] {
   const { signatures } = readObject(text);
@@ -96,11 +94,8 @@ export interface CardChange {
 const maxChanges = 50;
 
 /**
- * In what a card differs from the remembered one, as far as that is remembered: where callers go and what they are asked for
- * first.
- *
- * @param remembered JSON text, as `RememberedCard` has it
- * @param canonical JSON text of the other card
+ * In what a card differs from the remembered one, as far as that is remembered: where callers go and what they are asked for first.
+ * Both are JSON text, the first as `RememberedCard` has it.
  */
 export function findChanges(remembered: string, canonical: string): readonly CardChange[] {
   const changes: CardChange[] = [];

@@ -2,27 +2,19 @@ import type { ReceivedCard } from "@a2a-connect/client";
 import { a2aError } from "@a2a-connect/core";
 import { formatMessage } from "@a2a-connect/core/internal";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
-import type { JsonValue } from "@bufbuild/protobuf";
-import type { FoundCard } from "../agent/receive-card.ts";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { FoundCard } from "../agent/open-agent.ts";
 import { resolveCardReference } from "../agent/reference.ts";
-import {
-  type CardTrust,
-  findCardTrust,
-  requireTrusted,
-  type TrustSettings,
-  trustKeys,
-} from "../agent/trust.ts";
+import { findCardVerifier } from "../agent/trust.ts";
 import { CliError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
-import { parseJson } from "../json.ts";
+import { parseJson, readObject } from "../json.ts";
 import { findOlderCard } from "./older-card.ts";
 import { renderCard } from "./render-card.ts";
 
-/** The options that `card get` has beside those of every command that talks to an agent. */
 export interface GetCardFlags {
   readonly validate?: boolean;
   readonly extended?: boolean;
-  /** Keys that have to have signed the card, in place of `--card-key`. */
   readonly key?: readonly string[];
 }
 
@@ -30,46 +22,35 @@ export interface GetCardFlags {
  * Prints an agent's card: in words, or its JSON as it was received (a card of an older protocol as the 1.0 card that it was
  * read as). Where a key is known its signatures are verified, and a card that is not verified is shown all the same; the exit
  * code is 1 then.
- *
- * @throws CliError CARD_INVALID with `--validate`, naming every problem
  */
 export async function getCard(
   context: CommandContext,
   reference: string | undefined,
   { validate = false, extended = false, key }: GetCardFlags,
 ): Promise<void> {
-  const { output } = context;
+  const { io, output } = context;
   if (key !== undefined) context.needReader();
   const found = extended
     ? await receiveExtendedCard(context, reference, key)
     : await context.receiveCard(reference);
   if (validate) await requireValid(context, found.text);
   const card = await found.read();
-  const trust = await findTrust(context, found.settings, key);
-  const verification = await trust?.verify(found.text);
-  if (trust !== undefined) context.needReader();
-  if (verification?.verified === false) context.exitWith(1);
+  const verify = await findCardVerifier(found.settings, io, key);
+  if (verify !== undefined) context.needReader();
+  const verification = await verify?.(found.text);
+  const isRefused = verification?.verified === false;
+  if (isRefused) context.exitWith(1);
   await renderCard(output, card, verification);
   await output.document(toJson(found.text, card));
   if (validate) await output.field("Valid", "yes");
-  if (verification?.verified === false) {
-    await output.warn(`the card is not verified. ${verification.message}`);
-  }
-}
-
-function findTrust(
-  { io }: CommandContext,
-  settings: TrustSettings,
-  key: readonly string[] | undefined,
-): Promise<CardTrust | undefined> {
-  return key === undefined ? findCardTrust(settings, io) : trustKeys(key, settings.cardProfiles, io);
+  if (isRefused) await output.warn(`the card is not verified. ${verification.message}`);
 }
 
 /** The JSON that was received; there were no supportedInterfaces before 1.0. */
 function toJson(text: string, card: AgentCard): JsonValue {
-  const json: unknown = JSON.parse(text);
-  return typeof json === "object" && json !== null && "supportedInterfaces" in json
-    ? (json as JsonValue) // it came out of JSON.parse
+  const json = readObject(text);
+  return "supportedInterfaces" in json
+    ? (json as JsonObject) // it was parsed from JSON
     : formatMessage(AgentCardSchema, card);
 }
 
@@ -77,18 +58,16 @@ function toJson(text: string, card: AgentCard): JsonValue {
 async function receiveExtendedCard(
   context: CommandContext,
   reference: string | undefined,
-  key: readonly string[] | undefined,
+  keys: readonly string[] | undefined,
 ): Promise<FoundCard> {
-  const { io, settings: own, settingsFor, signal } = context;
-  const named = await resolveCardReference(reference ?? own.agentCard, io);
-  const settings = settingsFor(named.kind === "url" ? named.entry : undefined);
-  const trust = key === undefined ? undefined : await trustKeys(key, settings.cardProfiles, io);
-  const judge = trust === undefined ? undefined : requireTrusted(trust, undefined);
+  const { io, signal } = context;
+  const named = await resolveCardReference(reference ?? context.settings.agentCard, io);
+  const settings = context.settingsFor(named.kind === "url" ? named.entry : undefined);
   let received: ReceivedCard | undefined;
   const agent = await context.openAgent({
     reference,
+    keys,
     verifyCard: async (card) => {
-      await judge?.(card);
       received = card; // the last one is the extended card
     },
   });
@@ -135,16 +114,13 @@ async function findProblems(text: string): Promise<readonly string[]> {
 async function requireValid({ output }: CommandContext, text: string): Promise<void> {
   const problems = await findProblems(text);
   if (problems.length === 0) return;
-  for (const problem of problems) await output.field("Problem", problem);
+  await output.fields({ Problem: problems });
   const { maxDefects } = await import("@a2a-connect/conformance");
-  const isAll = problems.length < maxDefects;
-  const count = `${problems.length} problem${problems.length === 1 ? "" : "s"}${isAll ? "" : ", and more are not looked for"}`;
-  throw new CliError(
-    "A2ACLI_ERR_CARD_INVALID",
-    // In text the problems have just been told.
-    `the card does not fit the schema of A2A 1.0: ${output.format === "json" ? problems.join("; ") : count}`,
-    {
-      hint: "https://a2a-protocol.org/latest/specification/ lists the fields under AgentCard",
-    },
-  );
+  const more = problems.length < maxDefects ? "" : ", and more are not looked for";
+  const count = `${problems.length} problem${problems.length === 1 ? "" : "s"}${more}`;
+  // In text the problems have just been told.
+  const told = output.format === "json" ? problems.join("; ") : count;
+  throw new CliError("A2ACLI_ERR_CARD_INVALID", `the card does not fit the schema of A2A 1.0: ${told}`, {
+    hint: "https://a2a-protocol.org/latest/specification/ lists the fields under AgentCard",
+  });
 }

@@ -12,14 +12,8 @@ export interface LostKeySet {
 /** Watches key sets being asked for: what they said, and why they could not be had. */
 export class KeySetLog {
   readonly #texts = new Map<string, string>();
-  readonly #lost: LostKeySet[] = [];
+  readonly lost: LostKeySet[] = [];
 
-  /** Those that could not be reached. */
-  get lost(): readonly LostKeySet[] {
-    return this.#lost;
-  }
-
-  /** The same `fetch`, watched. */
   watch(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
     return async (input, init) => {
       const url = input instanceof Request ? input.url : String(input);
@@ -28,7 +22,7 @@ export class KeySetLog {
         if (response.status !== 200) return response;
         return recordBody(response, (bytes) => this.#texts.set(url, bytes.toString("utf8")));
       } catch (error) {
-        if (init?.signal?.aborted !== true) this.#lost.push({ url, failure: findFailure(error, url) });
+        if (init?.signal?.aborted !== true) this.lost.push({ url, failure: findFailure(error, url) });
         throw error;
       }
     };

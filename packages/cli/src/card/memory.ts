@@ -5,23 +5,17 @@ import type { CardMemory, RememberedCard } from "@a2a-connect/signing";
 import { cardMemoryKey } from "@a2a-connect/signing/internal";
 import { resolveCardReference } from "../agent/reference.ts";
 import { type CliError, usageError } from "../cli-error.ts";
-import type { CliIo } from "../cli-io.ts";
 import type { CommandContext } from "../context.ts";
 import { describeFileError } from "../files.ts";
 
 /** The file of `--memory`, as the commands use it: what is wrong with it is told as wrong use. */
 export interface OpenedMemory {
-  /** As it was named. */
   readonly file: string;
   readonly memory: CardMemory;
 }
 
-/**
- * Opens the file in which cards are remembered. There need not be one, but the directory it is to be in.
- *
- * @throws CliError USAGE when there can be none, and from the memory's own methods when it is damaged or cannot be used
- */
-export async function openMemory(file: string, { cwd }: Pick<CliIo, "cwd">): Promise<OpenedMemory> {
+/** Opens the file in which cards are remembered. There need not be one, but the directory it is to be in. */
+export async function openMemory(file: string, { cwd }: { readonly cwd: string }): Promise<OpenedMemory> {
   const path = resolve(cwd, file);
   const [found, directory] = await Promise.all(
     [path, dirname(path)].map((each) => stat(each).catch(() => undefined)),
@@ -60,56 +54,46 @@ export async function recallAgent(
 }
 
 async function explained<T>(work: Promise<T>, file: string): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
+  return await work.catch((error: unknown) => {
     const { message, cause } = error instanceof Error ? error : new Error(String(error));
-    if (/ is damaged/.test(message)) throw unusable(`${file} is damaged`, error, hintDamaged(file));
+    if (/ is damaged/.test(message)) {
+      const hint = `restore ${file} from a backup, or move it away: then the next card of every agent counts as its first`;
+      throw unusable(`${file} is damaged`, error, hint);
+    }
     const use = / written$/.test(message) ? "written" : "read";
     throw unusable(`${file} ${describeFileError(cause, use).problem}`, error);
-  }
+  });
 }
 
-function hintDamaged(file: string): string {
-  return `restore ${file} from a backup, or move it away: then the next card of every agent counts as its first`;
+function unusable(
+  problem: string,
+  cause?: unknown,
+  hint = "give --memory a file that nothing else uses, in a directory that exists; a2a makes the file",
+): CliError {
+  return usageError(`--memory: ${problem}`, hint, cause);
 }
 
-function unusable(problem: string, cause?: unknown, hint?: string): CliError {
-  return usageError(
-    `--memory: ${problem}`,
-    hint ?? "give --memory a file that nothing else uses, in a directory that exists; a2a makes the file",
-    cause,
-  );
-}
-
-/** The options of `card forget`. */
-interface ForgetCardFlags {
-  readonly memory: string;
-}
-
-/**
- * Takes an agent out of the file of `--memory`: its next card is the first again.
- *
- * @throws CliError USAGE when nothing is remembered of it, or the file cannot be used
- */
+/** Takes an agent out of the file of `--memory`: its next card is the first again. */
 export async function forgetCard(
   { io, output }: CommandContext,
   given: string,
-  { memory: file }: ForgetCardFlags,
+  { memory: file }: { readonly memory: string },
 ): Promise<void> {
   const reference = await resolveCardReference(given, io);
-  const key = reference.kind === "url" ? await cardMemoryKey(reference.url) : undefined;
+  const forgotten = reference.kind === "url" ? await cardMemoryKey(reference.url) : undefined;
   const hint = "name the agent as you verified it: by its URL, its host, or its name in a2a.config.yaml";
-  if (key === undefined) throw usageError("a card without a URL is not remembered", hint);
+  if (forgotten === undefined) throw usageError("a card without a URL is not remembered", hint);
   const { memory } = await openMemory(file, io);
-  const remembered = await memory.read(key);
-  if (remembered === undefined) throw usageError(`${file} has no record of ${key}`, hint);
-  await memory.forget(key);
+  const remembered = await memory.read(forgotten);
+  if (remembered === undefined) throw usageError(`${file} has no record of ${forgotten}`, hint);
+  await memory.forget(forgotten);
   const { thumbprints, firstSeen, lastSeen } = remembered;
-  await output.field("Forgotten", key);
-  await output.field("Known Since", firstSeen);
-  await output.field("Last Seen", lastSeen);
-  await output.field("Signed By", thumbprints.join(", "));
-  await output.field("Memory", file);
-  await output.document({ forgotten: key, firstSeen, lastSeen, thumbprints });
+  await output.fields({
+    Forgotten: forgotten,
+    "Known Since": firstSeen,
+    "Last Seen": lastSeen,
+    "Signed By": thumbprints.join(", "),
+    Memory: file,
+  });
+  await output.document({ forgotten, firstSeen, lastSeen, thumbprints });
 }

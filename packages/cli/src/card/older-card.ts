@@ -42,10 +42,8 @@ const schemeMembers = [
 ];
 
 /**
- * A card for callers of 1.0 and 0.3 without the members of 0.3: what is signed. Undefined for every other card, such as one that
- * is signed already.
- *
- * @param card the JSON of a card
+ * The JSON of a card for callers of 1.0 and 0.3 without the members of 0.3: what is signed. Undefined for every other card, such as
+ * one that is signed already.
  */
 export function withoutOlderMembers(card: unknown): Record<string, unknown> | undefined {
   if (!isObject(card) || !("supportedInterfaces" in card) || "signatures" in card) return undefined;

@@ -1,57 +1,53 @@
 import { shownText } from "@a2a-connect/core/internal";
-import type { AgentCard, AgentSkill, SecurityRequirement, SecurityScheme } from "@a2a-connect/proto";
+import type { AgentCard, SecurityRequirement, SecurityScheme } from "@a2a-connect/proto";
 import type { CardVerdict } from "@a2a-connect/signing";
-import type { Output } from "../output.ts";
+import type { Fields, Output } from "../output.ts";
 
-/**
- * A card in words: identity, capabilities, interfaces, security, skills (a2a-cli §10.1). That it is not verified comes first.
- *
- * @param verification undefined: no key is known, so nothing was verified
- */
+/** A card in words (a2a-cli §10.1). That it is not verified comes first. @param verification undefined: no key is known */
 export async function renderCard(
   output: Output,
   card: AgentCard,
   verification: CardVerdict | undefined,
 ): Promise<void> {
+  const signature: Fields = { Signature: describeSignatures(card, verification) };
   const isRefused = verification?.verified === false;
-  if (isRefused) await output.field("Signature", describeSignatures(card, verification));
-  await output.field("Agent", card.name);
-  await output.field("Description", unlessEmpty(card.description));
-  await output.field("Version", unlessEmpty(card.version));
-  if (card.provider !== undefined) {
-    await output.field("Provider", join([card.provider.organization, card.provider.url]));
-  }
-  await output.field("Documentation", card.documentationUrl);
-  await renderCapabilities(output, card);
-  for (const { protocolBinding, protocolVersion, url, tenant } of card.supportedInterfaces) {
-    const forTenant = tenant === "" ? "" : `, tenant ${tenant}`;
-    await output.field("Interface", `${protocolBinding} ${protocolVersion} at ${url}${forTenant}`);
-  }
-  await renderSecurity(output, card);
-  if (!isRefused) await output.field("Signature", describeSignatures(card, verification));
-  await output.field("Input Modes", card.defaultInputModes.join(", "));
-  await output.field("Output Modes", card.defaultOutputModes.join(", "));
-  for (const skill of card.skills) await renderSkill(output, skill);
-}
-
-async function renderCapabilities(output: Output, { capabilities }: AgentCard): Promise<void> {
-  await output.field("Streaming", yesNo(capabilities?.streaming));
-  await output.field("Push Notifications", yesNo(capabilities?.pushNotifications));
-  await output.field("Extended Card", yesNo(capabilities?.extendedAgentCard));
-  for (const { uri, required, description } of capabilities?.extensions ?? []) {
-    await output.field(
-      "Extension",
+  if (isRefused) await output.fields(signature);
+  const { provider, capabilities } = card;
+  await output.fields({
+    Agent: card.name,
+    Description: card.description,
+    Version: card.version,
+    Provider: provider && join([provider.organization, provider.url]),
+    Documentation: card.documentationUrl,
+    Streaming: yesNo(capabilities?.streaming),
+    "Push Notifications": yesNo(capabilities?.pushNotifications),
+    "Extended Card": yesNo(capabilities?.extendedAgentCard),
+    Extension: capabilities?.extensions.map(({ uri, required, description }) =>
       join([uri, required ? "required" : "", output.verbose ? description : ""]),
-    );
-  }
-}
-
-async function renderSecurity(output: Output, card: AgentCard): Promise<void> {
-  for (const [name, scheme] of Object.entries(card.securitySchemes)) {
-    await output.field("Security Scheme", `${name}: ${describeScheme(scheme)}`);
-  }
-  for (const requirement of card.securityRequirements) {
-    await output.field("Security Requirement", describeRequirement(requirement));
+    ),
+    Interface: card.supportedInterfaces.map(({ protocolBinding, protocolVersion, url, tenant }) =>
+      join([`${protocolBinding} ${protocolVersion} at ${url}`, tenant && `tenant ${tenant}`]),
+    ),
+    "Security Scheme": Object.entries(card.securitySchemes).map(
+      ([name, scheme]) => `${name}: ${describeScheme(scheme)}`,
+    ),
+    "Security Requirement": card.securityRequirements.map(describeRequirement),
+  });
+  if (!isRefused) await output.fields(signature);
+  await output.fields({
+    "Input Modes": join(card.defaultInputModes),
+    "Output Modes": join(card.defaultOutputModes),
+  });
+  for (const { id, name, description, tags, inputModes, outputModes, ...skill } of card.skills) {
+    await output.fields({
+      Skill: join([id, name]),
+      "Skill Description": description,
+      "Skill Tags": join(tags),
+      "Skill Input Modes": join(inputModes),
+      "Skill Output Modes": join(outputModes),
+      "Skill Example": skill.examples,
+      "Skill Security": skill.securityRequirements.map(describeRequirement),
+    });
   }
 }
 
@@ -63,18 +59,6 @@ function describeSignatures({ signatures }: AgentCard, verification: CardVerdict
   if (!verified) return `${signatures.length}, NOT VERIFIED (${reason}): ${message}`;
   const gaps = uncovered.length === 0 ? "" : `, but ${uncovered.length} field(s) are not protected`;
   return `${signatures.length}, verified: ${shownText(`key ${kid}`)}, ${alg}, ${profile}${gaps}`;
-}
-
-async function renderSkill(output: Output, skill: AgentSkill): Promise<void> {
-  await output.field("Skill", skill.name === "" ? skill.id : `${skill.id}, ${skill.name}`);
-  await output.field("Skill Description", unlessEmpty(skill.description));
-  await output.field("Skill Tags", unlessEmpty(skill.tags.join(", ")));
-  await output.field("Skill Input Modes", unlessEmpty(skill.inputModes.join(", ")));
-  await output.field("Skill Output Modes", unlessEmpty(skill.outputModes.join(", ")));
-  for (const example of skill.examples) await output.field("Skill Example", example);
-  for (const requirement of skill.securityRequirements) {
-    await output.field("Skill Security", describeRequirement(requirement));
-  }
 }
 
 function describeScheme({ scheme }: SecurityScheme): string {
@@ -104,10 +88,6 @@ function describeRequirement({ schemes }: SecurityRequirement): string {
 
 function yesNo(value: boolean | undefined): string {
   return value === true ? "yes" : "no";
-}
-
-function unlessEmpty(value: string): string | undefined {
-  return value === "" ? undefined : value;
 }
 
 function join(values: readonly string[]): string {

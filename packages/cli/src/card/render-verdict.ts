@@ -14,17 +14,21 @@ import {
   type VerdictReport,
 } from "./verdict.ts";
 
-/** Rows of one kind that text shows. */
-const maxRows = 10;
-
-/** Signatures that text shows. */
-const maxSignatures = 5;
-
 /** Longest value of a change, in UTF-16 units. */
 const maxValueLength = 80;
 
 /** A line of the verdict; without a value there is none. */
 type Field = readonly [label: string, value: string | undefined];
+
+/** Lines of one kind, the first ten of them. */
+function listFields(
+  label: string,
+  values: readonly string[],
+  labelOf = (_: string) => label,
+): readonly Field[] {
+  const shown = values.slice(0, 10).map((value): Field => [labelOf(value), value]);
+  return [...shown, ...restField(label, values.length, 10)];
+}
 
 /** Prints the whole verdict: subject, verdict, what it rests on, what was vouched for, what to do next. */
 export async function renderVerdict(output: Output, report: VerdictReport): Promise<void> {
@@ -47,7 +51,7 @@ export async function renderVerdict(output: Output, report: VerdictReport): Prom
     ...claimFields(report),
     ["Trust", describeTrust(report)],
     ["Memory", describeMemory(report)],
-    ["Digest", sha256 === undefined ? undefined : `SHA-256 ${sha256}`],
+    ["Digest", sha256 && `SHA-256 ${sha256}`],
     ["Checked", `${time}, by ${describePolicy(policy)}`],
     ["Next", nextStep(report)],
   ];
@@ -63,7 +67,7 @@ export function describeTrust(report: VerdictReport): string | undefined {
       const given = signatures.filter(({ valid, keySource }) => valid && keySource === "trusted");
       const names = given.flatMap(({ thumbprint = "" }) => policy.keys.nameOf(thumbprint) ?? []);
       const list = [...new Set(names)].join(", ");
-      return `the owner of a key that you gave signed this card${list === "" ? "" : ` (${list})`}`;
+      return `the owner of a key that you gave signed this card${list && ` (${list})`}`;
     }
     case "own-origin": {
       const { protocol = "", hostname = "" } = URL.parse(source.url ?? "") ?? {};
@@ -85,15 +89,15 @@ function describeSubject({ signatures, source }: VerdictReport): string {
   return signatures.some(({ valid }) => valid) ? called : `${called} (not verified)`;
 }
 
-/** What is worth knowing, and no reason to be alarmed. */
-const notes: ReadonlySet<string> = new Set(["first-use", "not-remembered"]);
+/** Kinds of alarms that are worth knowing, and no reason to be alarmed. */
+const noted = /^(?:first-use|not-remembered):/;
 
 function alarmFields(report: VerdictReport): readonly Field[] {
-  const alarms = tellAlarms(report).map(({ kind, text, paths }): Field => {
+  const alarms = tellAlarms(report).map(({ kind, text, paths }) => {
     const where = paths.length === 0 ? "" : ` (${quoteList(paths)})`;
-    return [notes.has(kind) ? "Note" : "Alarm", `${kind}: ${text}${where}`];
+    return `${kind}: ${text}${where}`;
   });
-  return [...alarms.slice(0, maxRows), ...restField("Alarm", alarms.length, maxRows)];
+  return listFields("Alarm", alarms, (alarm) => (noted.test(alarm) ? "Note" : "Alarm"));
 }
 
 function changeFields(report: VerdictReport): readonly Field[] {
@@ -102,17 +106,16 @@ function changeFields(report: VerdictReport): readonly Field[] {
     return text.length > maxValueLength ? `${text.slice(0, maxValueLength)}…` : text;
   };
   const changes = changesOf(report).map(
-    ({ path, was, is }): Field => ["Changed", `${inline(path)}: was ${show(was)}, is ${show(is)}`],
+    ({ path, was, is }) => `${inline(path)}: was ${show(was)}, is ${show(is)}`,
   );
-  return [...changes.slice(0, maxRows), ...restField("Changed", changes.length, maxRows)];
+  return listFields("Changed", changes);
 }
 
+/** Of the first five. */
 function signatureFields(report: VerdictReport): readonly Field[] {
   const { signatures } = report;
-  return [
-    ...signatures.slice(0, maxSignatures).flatMap((signature) => fieldsOfSignature(signature, report)),
-    ...restField("Signature", signatures.length, maxSignatures),
-  ];
+  const fields = signatures.slice(0, 5).flatMap((signature) => fieldsOfSignature(signature, report));
+  return [...fields, ...restField("Signature", signatures.length, 5)];
 }
 
 function fieldsOfSignature(signature: SignatureReport, report: VerdictReport): readonly Field[] {
@@ -156,8 +159,7 @@ function uncoveredFields({ verification: { profile, uncovered } }: VerdictReport
   if (profile === undefined) return [];
   const isFirst = (path: string) => /^(?:supported_?interfaces|security|skills\[\d+\]\.security)/i.test(path);
   const paths = uncovered.toSorted((one, other) => Number(isFirst(other)) - Number(isFirst(one)));
-  const shown = paths.slice(0, maxRows).map((path): Field => ["Uncovered", inline(path)]);
-  return [...shown, ...restField("Uncovered", paths.length, maxRows)];
+  return listFields("Uncovered", paths.map(inline));
 }
 
 /** What was vouched for; of a card that is not verified, where it would have callers go. */

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { AgentCardSchema } from "@a2a-connect/proto";
 import { CardTextError, canonicalCard, SigningError, signCardText } from "@a2a-connect/signing";
 import { assertKeySetUrl, type LegacyProfile, type SignatureAlgorithm } from "@a2a-connect/signing/internal";
-import { readCardFile } from "../agent/reference.ts";
+import { readCardInput } from "../agent/reference.ts";
 import { CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import type { CommandContext } from "../context.ts";
@@ -13,10 +13,9 @@ import { openSigningKey } from "../keys/signing-key.ts";
 import { replaceFile } from "../keys/write-file.ts";
 import { isInlineKey } from "../settings/values.ts";
 import { quote } from "../task/hints.ts";
-import { noCanonicalForm, readStandardInput, textToSign, writeExactly } from "./card-source.ts";
+import { noCanonicalForm, textToSign, writeExactly } from "./card-source.ts";
 import { readSignatureHeaders } from "./card-text.ts";
 
-/** The options of `card sign`. */
 interface SignCardFlags {
   readonly key: string;
   readonly kid?: string;
@@ -31,31 +30,26 @@ interface SignCardFlags {
   readonly legacy?: readonly LegacyProfile[];
 }
 
-/** Older verifiers that signers are warned of: most cards are written otherwise by the Python of before, and few still use it. */
-const usualVerifiers: readonly LegacyProfile[] = ["js-1", "raw"];
-
 /**
  * Signs a card, and prints or writes the bytes to be served: its canonical form with its signatures, and nothing else. At a
  * terminal, a line feed follows. Signatures of other keys stay, so that keys can be rotated.
- *
- * @throws CliError USAGE for flags that make no sense, a key that cannot sign, and a file that cannot be written or is no card;
- *   CARD_NOT_FOUND; CARD_INVALID for what is no card or has no canonical form
  */
 export async function signCard(context: CommandContext, file: string, flags: SignCardFlags): Promise<void> {
   const { io, output } = context;
   const { kid, alg, jku } = flags;
   const target = await checkFlags(context, file, flags);
   const { signer } = await openSigningKey(flags.key, io, defined({ kid, alg }));
-  const text =
-    file === "-" ? await readStandardInput(context) : await readCardFile(resolve(io.cwd, file), file);
+  const [source, name] = file === "-" ? [io.stdin, "the standard input"] : [resolve(io.cwd, file), file];
+  const text = await readCardInput(source, name, context.signal);
   const warnings: string[] = [];
-  const { signed, isOfBoth } = await explained(file, async () => {
+  const { signed, isOfBoth } = await explained(name, async () => {
     const whole = flags.replace === true ? canonicalCard(text) : text;
     const current = textToSign(whole);
     const signed = await signCardText(current, {
       signer,
       ...defined({ jku }),
-      legacyVerifiers: flags.legacy ?? usualVerifiers,
+      // Most cards are written otherwise by the Python of before, and few still use it.
+      legacyVerifiers: flags.legacy ?? ["js-1", "raw"],
       onWarning: (warning) => void warnings.push(warning),
     });
     return { signed, isOfBoth: current !== whole };
@@ -67,9 +61,8 @@ export async function signCard(context: CommandContext, file: string, flags: Sig
     );
   }
   const signatures = readSignatureHeaders(signed);
-  const others = signatures.flatMap(({ kid: id }) =>
-    id === undefined || id === signer.kid ? [] : JSON.stringify(id),
-  );
+  const ids = signatures.flatMap(({ kid: id }) => id ?? []);
+  const others = ids.filter((id) => id !== signer.kid).map((id) => JSON.stringify(id));
   if (others.length > 0) {
     await output.note(
       `the signatures by ${others.join(", ")} are kept: if the card was changed since, have these keys sign it again, or drop their signatures (--replace)`,
@@ -78,15 +71,12 @@ export async function signCard(context: CommandContext, file: string, flags: Sig
   if (target === undefined) {
     await writeExactly(io.stdout, signed);
     if (io.stdout.isTerminal) await io.stdout.write("\n");
-    await output.note(`signed by key ${signer.kid} with ${signer.alg}`);
-    return;
+    return await output.note(`signed by key ${signer.kid} with ${signer.alg}`);
   }
   await replaceFile(target, signed, io);
-  await output.field("File", target);
-  await output.field("Key", signer.kid);
-  await output.field("Algorithm", signer.alg);
-  await output.field("Signatures", signatures.length);
-  await output.document({ file: target, kid: signer.kid, alg: signer.alg, signatures: signatures.length });
+  const count = signatures.length;
+  await output.fields({ File: target, Key: signer.kid, Algorithm: signer.alg, Signatures: count });
+  await output.document({ file: target, kid: signer.kid, alg: signer.alg, signatures: count });
 }
 
 /** @returns the file to be written; undefined for the standard output */
@@ -105,10 +95,8 @@ async function checkFlags(
     );
   }
   if (/^https?:\/\//i.test(file)) {
-    throw usageError(
-      "card sign takes a file, not a URL",
-      `fetch it first: a2a card get ${quote(file)} -o json > card.json`,
-    );
+    const hint = `fetch it first: a2a card get ${quote(file)} -o json > card.json`;
+    throw usageError("card sign takes a file, not a URL", hint);
   }
   if (jku !== undefined) await refusedAsUsage(() => assertKeySetUrl(jku), "--jku: ");
   const target = inPlace === true ? file : out === "-" ? undefined : out;
@@ -121,34 +109,25 @@ async function checkFlags(
 async function warnUnknown(signed: string): Promise<readonly string[]> {
   const { findDefects } = await import("@a2a-connect/conformance");
   const defects = findDefects(AgentCardSchema, JSON.parse(signed));
-  const unknown = defects
-    .flatMap(({ kind, path }) => (kind === "unknown" ? [path.slice(0, 120)] : []))
-    .slice(0, 20);
+  const unknown = defects.flatMap(({ kind, path }) => (kind === "unknown" ? [path.slice(0, 120)] : []));
   return unknown.length === 0
     ? []
-    : [`not in A2A 1.0: ${unknown.join(", ")}; signed anyway, but few clients read it`];
+    : [`not in A2A 1.0: ${unknown.slice(0, 20).join(", ")}; signed anyway, but few clients read it`];
 }
 
 /** What is wrong with the card, as people can act upon it. */
-async function explained<T>(file: string, sign: () => Promise<T>): Promise<T> {
+async function explained<T>(name: string, sign: () => Promise<T>): Promise<T> {
   try {
     return await sign();
   } catch (error) {
-    const name = file === "-" ? "the standard input" : file;
     if (error instanceof CardTextError) throw noCanonicalForm(error, name);
     if (!(error instanceof SigningError)) throw error;
-    throw new CliError("A2ACLI_ERR_CARD_INVALID", `${name}: ${error.message}`, {
-      hint: error.hint,
-      cause: error,
-    });
+    const { message, hint } = error;
+    throw new CliError("A2ACLI_ERR_CARD_INVALID", `${name}: ${message}`, { hint, cause: error });
   }
 }
 
-/**
- * Makes sure that the card does not overwrite the key, under any name of its file: there may be no other copy.
- *
- * @throws CliError USAGE
- */
+/** Makes sure that the card does not overwrite the key, under any name of its file: there may be no other copy. */
 async function requireOtherFile(target: string, key: string, { cwd }: Pick<CliIo, "cwd">): Promise<void> {
   if (isInlineKey(key) || key === "-") return;
   const [one, other] = await Promise.all(
@@ -162,24 +141,17 @@ async function requireOtherFile(target: string, key: string, { cwd }: Pick<CliIo
 }
 
 /**
- * Sees to it that a card takes the place of cards alone: of anything else, such as another private key, there may be no other
- * copy. An empty file, and what is no file, such as a pipe or a device, has nothing to lose.
- *
- * @throws CliError USAGE for a file that is there and is no card, or cannot be read
+ * Sees to it that a card takes the place of cards alone, also of older or unfinished ones: of anything else, such as another private
+ * key, there may be no other copy. An empty file, and what is no file, such as a pipe or a device, has nothing to lose.
  */
 async function requireCardFile(target: string, { cwd }: Pick<CliIo, "cwd">): Promise<void> {
   const path = resolve(cwd, target);
   const there = await stat(path).catch(() => undefined);
   if (there?.isFile() !== true || there.size === 0) return;
-  if (looksLikeCard(await readCardFile(path).catch(() => ""))) return;
+  const json = readObject(await readCardInput(path, path).catch(() => ""));
+  if (("supportedInterfaces" in json || "name" in json) && !("kty" in json || "keys" in json)) return;
   throw usageError(
     `${target} exists and is not a readable card; nothing was written`,
     "choose another file with --out, or overwrite it with --force; a key that is overwritten cannot sign again",
   );
-}
-
-/** Cards that are older, or not finished, are cards as well. */
-function looksLikeCard(text: string): boolean {
-  const json = readObject(text);
-  return ("supportedInterfaces" in json || "name" in json) && !("kty" in json || "keys" in json);
 }

@@ -27,10 +27,9 @@ export interface SignatureReport extends SignatureCheck {
   readonly expires: string | undefined;
 }
 
-/** What a signature that is wrong by the profiles that count would be by another one. */
+/** A profile that does not count, by which a signature is right that is wrong by those that do. */
 export interface FittingProfile {
   readonly profile: LegacyProfile;
-  /** Paths of what it would leave unprotected. */
   readonly uncovered: readonly string[];
   /** Whether what it leaves open matters so much to security that it would be refused all the same. */
   readonly isRefused: boolean;
@@ -53,28 +52,19 @@ export interface VerdictReport {
   readonly verification: CardVerdict;
   readonly signatures: readonly SignatureReport[];
   readonly source: CardSource;
-  /** The card's canonical form; undefined when it has none. */
+  /** The card's canonical form, and its SHA-256 in hexadecimal; undefined when it has none. */
   readonly canonical: string | undefined;
-  /** SHA-256 of that, in hexadecimal. */
   readonly sha256: string | undefined;
   readonly policy: AppliedPolicy;
   /** On what the trust in the card rests; undefined when it is not verified. */
   readonly proof: Proof | undefined;
-  /** When it was verified, ISO 8601. */
   readonly time: string;
   readonly fits: FittingProfile | undefined;
   readonly lostKeySets: readonly LostKeySet[];
-  /** Undefined without a memory. */
   readonly known: KnownAgent | undefined;
 }
 
-/**
- * The checks of a card's signatures with what else is known of them: what their headers say, which keys were tried in vain, and
- * until when the right ones count.
- *
- * @param text the card as it was received
- * @param keys all that were at hand, of any source
- */
+/** The checks of a card's signatures with what else is known of them. @param keys all that were at hand, of any source */
 export async function reportSignatures(
   { signatures }: CardVerdict,
   text: string,
@@ -98,7 +88,6 @@ export async function reportSignatures(
   });
 }
 
-/** @param seconds since 1970 */
 function toTime(seconds: number | undefined): string | undefined {
   const time = new Date((seconds ?? Number.NaN) * 1_000);
   return Number.isNaN(time.getTime()) ? undefined : time.toISOString();
@@ -132,13 +121,11 @@ export function tellStory({ verification, fits, lostKeySets }: VerdictReport): s
   return `${message} ${lost.failure.what} (${lost.failure.evidence ?? lost.url})`;
 }
 
-/** Something that a person should look at: the library's own alarms, and those that only the command knows. */
-export interface VerdictAlarm extends Omit<CardAlarm, "kind"> {
-  readonly kind: CardAlarm["kind"] | "unsigned";
-}
-
-/** What a person should look at. That a known agent signs no more is the greatest of all downgrades. */
-export function tellAlarms({ verification, known }: VerdictReport): readonly VerdictAlarm[] {
+/** What a person should look at: the library's own alarms, and that a known agent signs no more, the greatest of all downgrades. */
+export function tellAlarms({
+  verification,
+  known,
+}: VerdictReport): readonly (Omit<CardAlarm, "kind"> & { readonly kind: CardAlarm["kind"] | "unsigned" })[] {
   const { alarms, reason } = verification;
   const { remembered, key } = known ?? {};
   if (reason !== "no-signature" || remembered === undefined) return alarms;
@@ -166,31 +153,28 @@ export function toDocument(report: VerdictReport): Readonly<Record<string, unkno
     kid,
     alg,
     uncovered,
-    signatures: report.signatures.map(signatureDocument),
+    // Names and types as they stand in the header: what makes them unfit for a terminal is escaped.
+    signatures: report.signatures.map(({ index, valid, fault, problem, header, ...signature }) =>
+      withNulls({
+        index,
+        valid,
+        fault,
+        problem,
+        kid: header?.kid ?? signature.kid,
+        alg: header?.alg ?? signature.alg,
+        typ: header?.typ,
+        jku: header?.jku,
+        profile: signature.profile,
+        uncovered: signature.uncovered,
+        thumbprint: signature.thumbprint,
+        keySource: signature.keySource,
+        expires: signature.expires,
+        tried: signature.tried,
+      }),
+    ),
     alarms: tellAlarms(report),
     remembered: thumbprints && { firstSeen, lastSeen, thumbprints },
     changes: changesOf(report).map((change) => withNulls({ ...change })),
-  });
-}
-
-function signatureDocument(signature: SignatureReport): Readonly<Record<string, unknown>> {
-  const { index, valid, fault, problem, header, profile, uncovered, thumbprint, keySource } = signature;
-  return withNulls({
-    index,
-    valid,
-    fault,
-    problem,
-    // As they stand there: what makes them unfit for a terminal is escaped.
-    kid: header?.kid ?? signature.kid,
-    alg: header?.alg ?? signature.alg,
-    typ: header?.typ,
-    jku: header?.jku,
-    profile,
-    uncovered,
-    thumbprint,
-    keySource,
-    expires: signature.expires,
-    tried: signature.tried,
   });
 }
 

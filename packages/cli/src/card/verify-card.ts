@@ -24,7 +24,6 @@ import {
   type VerdictReport,
 } from "./verdict.ts";
 
-/** The options that `card verify` has beside those of every command that talks to an agent. */
 export interface VerifyCardFlags {
   readonly key?: readonly string[];
   readonly jwksHost?: readonly string[];
@@ -35,13 +34,7 @@ export interface VerifyCardFlags {
   readonly memory?: string;
 }
 
-/**
- * Verifies a card, prints the verdict, and exits with 1 when it is not verified. No verdict is an error. The exit
- * code is decided before anything is printed, and is not 0 when that could not be printed.
- *
- * @throws CliError USAGE for keys and hosts that are none, several signers of whom none is named, and a memory that cannot be
- *   used; CARD_NOT_FOUND, CARD_INVALID where there is no text to verify
- */
+/** Verifies a card, prints the verdict, and exits with 1 when it is not verified. No verdict is an error. */
 export async function verifyCard(
   context: CommandContext,
   reference: string | undefined,
@@ -124,19 +117,15 @@ async function judge(
 }
 
 /**
- * A profile that does not count, and by which a signature is right that is wrong by those that do. Older software may have signed
- * the card so, or an attacker changed it where that profile does not look; the two look alike. Changes nothing about the verdict.
+ * Older software may have signed the card so, or an attacker changed it where that profile does not look; the two look alike. Changes
+ * nothing about the verdict.
  */
 function findFitting({ profile, reason, uncovered }: CardVerdict): FittingProfile | undefined {
   if (profile === undefined || profile === "strict") return undefined;
   return { profile, uncovered, isRefused: reason === "uncovered" };
 }
 
-/**
- * Several signers are worth more than one only where the card's own server does not make up who they are.
- *
- * @throws CliError USAGE
- */
+/** Several signers are worth more than one only where the card's own server does not make up who they are. */
 function requireNamedSigners({ minSigners, keySets }: AppliedPolicy): void {
   if (minSigners === 1 || keySets !== "own-origin") return;
   throw usageError(
@@ -167,7 +156,6 @@ async function warnAboutOptions(
   }
 }
 
-/** Undefined for what has none. */
 function findCanonical(text: string): string | undefined {
   try {
     return canonicalCard(text);
@@ -176,7 +164,6 @@ function findCanonical(text: string): string | undefined {
   }
 }
 
-/** @throws CliError USAGE */
 function requireHost(text: string): string {
   const host = parseHost(text);
   if (host !== undefined) return host;

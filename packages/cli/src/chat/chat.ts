@@ -18,17 +18,11 @@ import { ChatSession } from "./session.ts";
 import { type Entry, explainCommands, parseEntry } from "./slash-commands.ts";
 import { type ChatView, TerminalView } from "./terminal-view.ts";
 
-/** What `a2a chat` has beside the options of every command that talks to an agent. */
 interface ChatFlags {
-  /** Id of the skill that is to do what is asked. */
   readonly skill?: string;
 }
 
-/**
- * A conversation: for a person where keyboard and screen are a terminal, else as text, a line a turn (a2a-cli §11.2).
- *
- * @throws CliError USAGE for `-o json`; in text what the first failing turn throws
- */
+/** A conversation: for a person where keyboard and screen are a terminal, else as text, a line a turn (a2a-cli §11.2). */
 export async function startChat(context: CommandContext, flags: ChatFlags): Promise<void> {
   const { io, output, signal } = context;
   if (output.format === "json") {
@@ -118,7 +112,6 @@ class Conversation {
     this.#sending = { ...pollingOf(context.settings), ...defined({ skill }), signal: this.#signal };
   }
 
-  /** Takes lines until there are none, or the user quits or interrupts. */
   async run(): Promise<void> {
     const { taskId } = this.#context.settings;
     if (taskId !== undefined) await this.#follow(this.#agent.follow(taskId, { ...this.#sending, until }));
@@ -166,7 +159,6 @@ class Conversation {
     });
   }
 
-  /** Shows what comes, and takes commands beside it. */
   async #follow(stream: TaskStream, isEnd: (task: Task) => boolean = () => false): Promise<void> {
     try {
       using _ = this.#lines.divert((line) => this.#interject(line));

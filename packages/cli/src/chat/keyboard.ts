@@ -2,7 +2,6 @@ import { createInterface, type Interface } from "node:readline/promises";
 import type { Readable, Writable } from "node:stream";
 import { completeEntry } from "./slash-commands.ts";
 
-/** Where the lines of a chat come from. */
 export interface LineSource extends Disposable {
   /** The next line, without its end; undefined when there will be none. */
   next(prompt: string): Promise<string | undefined>;
@@ -14,11 +13,9 @@ export interface LineSource extends Disposable {
   readonly interrupted: AbortSignal;
 }
 
-/** What a keyboard reads from, and where it shows what is typed. */
 interface KeyboardOptions {
   readonly stdin: Readable;
   readonly terminal: Writable;
-  /** Ends the lines, like Ctrl-C. */
   readonly signal: AbortSignal;
   /** Called before a line is shown that the user begins to type while something else is on the screen. */
   readonly onTyping: () => void;
@@ -141,12 +138,7 @@ export class Keyboard implements LineSource {
   }
 }
 
-/**
- * Lines that a program or a file gives: each is a turn of its own, the next one is read when the last one has settled.
- * Empty lines are left out.
- *
- * @param signal ends the lines
- */
+/** Lines that a program or a file gives, without empty ones: each is a turn, the next one is read when the last one has settled. */
 export function createPipedLines(stdin: Readable, signal: AbortSignal): LineSource {
   const reader = createInterface({ input: stdin, terminal: false, signal });
   const lines = reader[Symbol.asyncIterator]();

@@ -16,11 +16,7 @@ export function questionOf(status: TaskStatus | undefined): Question {
   return readQuestion(create(TaskSchema, defined({ status })), never);
 }
 
-/**
- * The answer as parts: a choice by its number, JSON as data where a schema asks for data, else the words.
- *
- * @param words not empty
- */
+/** The answer as parts: a choice by its number, JSON as data where a schema asks for data, else the words, which are not empty. */
 export function toAnswer(words: string, { choices, schema }: AnswerHints): Part[] {
   if (choices !== undefined && !choices.includes(words) && /^\d{1,3}$/.test(words)) {
     return [text(choices[Number(words) - 1] ?? words)];

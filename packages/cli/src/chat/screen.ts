@@ -2,9 +2,7 @@ import wrapAnsi from "wrap-ansi";
 import type { TextSink } from "../cli-io.ts";
 import { type Output, type Style, toText } from "../output.ts";
 
-/** How the screen looks. */
 export interface ScreenOptions {
-  /** Width of the terminal now. */
   readonly columns: () => number;
   readonly paint: Output["paint"];
 }

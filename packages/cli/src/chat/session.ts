@@ -9,12 +9,10 @@ import { questionOf, toAnswer } from "./question.ts";
 export class ChatSession {
   /** The conversation, as the agent calls it; undefined: the next message begins one. */
   contextId: string | undefined;
-  /** The last task, in any state. */
   task: Task | undefined;
   /** What goes with the next message. */
   attachments: readonly Part[] = [];
 
-  /** A conversation that begins, or goes on where `--context-id` says. */
   constructor(contextId?: string) {
     this.contextId = contextId;
   }

@@ -1,10 +1,8 @@
-/** What a line of the user means. */
 export type Entry =
   | { readonly kind: "message"; readonly text: string }
   | { readonly kind: "command"; readonly name: SlashCommand; readonly argument: string }
   | { readonly kind: "mistake"; readonly sentence: string };
 
-/** The names of all commands. */
 type SlashCommand = "cancel" | "attach" | "save" | "task" | "new" | "help" | "quit";
 
 /** All commands, in the order of their help. */
@@ -18,7 +16,6 @@ const slashCommands: Readonly<Record<SlashCommand, Syntax>> = {
   quit: { usage: "/quit", purpose: "ends the chat; so do Ctrl-C and Ctrl-D", argument: "none" },
 };
 
-/** How a command is written, and what it does. */
 interface Syntax {
   readonly usage: string;
   readonly purpose: string;
@@ -44,14 +41,12 @@ export function parseEntry(line: string): Entry {
     : { kind: "command", name: word, argument };
 }
 
-/** What the Tab key offers for a line. */
 export function completeEntry(line: string): string[] {
   return Object.keys(slashCommands)
     .map((name) => `/${name}`)
     .filter((command) => line.startsWith("/") && command.startsWith(line));
 }
 
-/** Lines that explain all commands. */
 export function explainCommands(): string[] {
   const syntaxes = Object.values(slashCommands);
   const width = Math.max(...syntaxes.map(({ usage }) => usage.length));

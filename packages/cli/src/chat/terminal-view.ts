@@ -17,21 +17,14 @@ import { stateOf } from "../task/following.ts";
 import { describeSchema, questionOf } from "./question.ts";
 import type { Screen } from "./screen.ts";
 
-/** Shows a conversation. */
 export interface ChatView {
-  /** One event of the agent. */
   event(event: StreamResponse): Promise<void>;
   /** What followed on a message is over; `task` is what it went to, unless that goes on without us. */
   settled(task: Task | undefined): Promise<void>;
   /** A task on request: its ids, its state, what it has. */
   task(task: Task): Promise<void>;
-  /** Words of the chat itself. */
   say(sentence: string): Promise<void>;
-  /**
-   * Something went wrong. The chat goes on where this resolves.
-   *
-   * @throws the error, where the chat is to end with it
-   */
+  /** Something went wrong. The chat goes on where this resolves. @throws the error, where the chat is to end with it */
   failure(error: unknown): Promise<void>;
 }
 
@@ -41,15 +34,11 @@ export interface ChatView {
  */
 export class TerminalView implements ChatView {
   readonly #screen: Screen;
-  /** The context that was shown last. */
   #contextId = "";
-  /** The task that the rest is about. */
   #taskId: string | undefined;
   /** Parts of each artifact that were shown, by its id. */
   readonly #parts = new Map<string, number>();
-  /** The artifact that was shown last. */
   #artifactId: string | undefined;
-  /** Id of the status message that was shown last. */
   #statusMessageId: string | undefined;
 
   constructor(screen: Screen) {

@@ -83,7 +83,6 @@ export const addCard: AddCommand = (program, setAction) => {
   setAction(forget, async () => (await import("../card/memory.ts")).forgetCard, "local");
 };
 
-/** `--key`, as all commands have it that verify. */
 function keyOption(): Option {
   return new Option(
     "--key <key>",

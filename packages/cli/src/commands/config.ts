@@ -1,10 +1,10 @@
 import type { Command } from "commander";
-import type { ResolvedAgent } from "../agent/agent-settings.ts";
 import { CliError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import { type AddCommand, readGivenFlags } from "../command.ts";
 import type { CommandContext } from "../context.ts";
 import { defined } from "../json.ts";
+import type { Output } from "../output.ts";
 import type { AgentEntry } from "../settings/book.ts";
 import type { SettingSource } from "../settings/provenance.ts";
 import { formatRawValue, maskRawValue, type ResolvedSettings, resolveSettings } from "../settings/resolve.ts";
@@ -33,8 +33,7 @@ export const addUse: AddCommand = (program, setAction) => {
 
 async function showConfig({ io, output }: CommandContext, _flags: object, command: Command): Promise<void> {
   const resolved = resolveSettings(readGivenFlags(command), io);
-  const { origins, entry, file, warning } = await findAgentOrigins(resolved, io);
-  if (warning !== undefined) await output.warn(warning);
+  const { origins, entry, file } = await findAgentOrigins(resolved, io, output);
   for (const [flag, { option, value, source, where }] of origins) {
     const said = source === "built-in" ? "built in" : `${nameSource(source)} ${where}`;
     await output.field(flag, `${formatRawValue(option, value)} (${said})`);
@@ -43,9 +42,11 @@ async function showConfig({ io, output }: CommandContext, _flags: object, comman
     entry === undefined || entry.cardProfiles.length === 0
       ? undefined
       : { value: entry.cardProfiles, source: "file", where: entry.locate("profiles") };
-  await output.field("profiles", profiles && `${profiles.value.join(", ")} (file ${profiles.where})`);
   const files = file === undefined ? resolved.files : [file, ...resolved.files];
-  for (const each of files) await output.field("file", each);
+  await output.fields({
+    profiles: profiles && `${profiles.value.join(", ")} (file ${profiles.where})`,
+    file: files,
+  });
   const settings = [...origins].map(([flag, { option, source, where, value }]) => [
     flag,
     {
@@ -62,31 +63,28 @@ function nameSource(source: SettingSource): string {
   return source.startsWith("found-") ? "file" : source;
 }
 
-/** What holds for the agent that the settings name, as far as it can be told. */
-interface AgentOrigins extends Pick<ResolvedAgent, "origins"> {
-  readonly entry?: AgentEntry | undefined;
-  /** The `a2a.config.yaml` that was found. */
-  readonly file?: string | undefined;
-  /** Why what it says is missing. */
-  readonly warning?: string;
-}
-
-async function findAgentOrigins(resolved: ResolvedSettings, io: CliIo): Promise<AgentOrigins> {
+/** What holds for the agent that the settings name, as far as it can be told; the `a2a.config.yaml` that was found. */
+async function findAgentOrigins(
+  resolved: ResolvedSettings,
+  io: CliIo,
+  output: Output,
+): Promise<Pick<ResolvedSettings, "origins"> & { readonly entry?: AgentEntry; readonly file?: string }> {
   const [{ findConfigFile }, { resolveCardReference }, { resolveAgent }] = await Promise.all([
     import("../settings/config-file.ts"),
     import("../agent/reference.ts"),
     import("../agent/agent-settings.ts"),
   ]);
+  const { origins, settings } = resolved;
   let file: string | undefined;
   try {
     file = (await findConfigFile(io.cwd))?.path;
-    const { agentCard } = resolved.settings;
-    if (file === undefined || agentCard === undefined) return { origins: resolved.origins, file };
-    const reference = await resolveCardReference(agentCard, io);
+    if (file === undefined || settings.agentCard === undefined) return { origins, ...defined({ file }) };
+    const reference = await resolveCardReference(settings.agentCard, io);
     const entry = reference.kind === "url" ? reference.entry : undefined;
-    return { origins: resolveAgent(resolved, entry).origins, entry, file };
+    return { origins: resolveAgent(resolved, entry).origins, file, ...defined({ entry }) };
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
-    return { origins: resolved.origins, file, warning: error.message };
+    await output.warn(error.message);
+    return { origins, ...defined({ file }) };
   }
 }

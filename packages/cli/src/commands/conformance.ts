@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from "commander";
-import { type AddCommand, collect, duration, wholeNumber } from "../command.ts";
+import { type AddCommand, collect, durationOption, wholeNumber } from "../command.ts";
 
 /** As `a2a conformance` spells them, in the order of help. */
 const wires = ["grpc", "grpc-web", "connect", "jsonrpc", "http-json", "card"] as const;
@@ -45,15 +45,9 @@ export const addConformance: AddCommand = (program, setAction) => {
     .option("--junit <file>", "write JUnit XML, for CI")
     .option("--badge <file>", "write an SVG badge, for a README")
     .option("--concurrency <n>", "conversations at a time", wholeNumber(1, 32), 4)
+    .addOption(durationOption("--scenario-timeout <duration>", "how long one conversation may take", "10s"))
     .addOption(
-      new Option("--scenario-timeout <duration>", "how long one conversation may take")
-        .argParser(duration)
-        .default(10_000, "10s"),
-    )
-    .addOption(
-      new Option("--run-timeout <duration>", "how long the whole run may take; the rest is not run")
-        .argParser(duration)
-        .default(60_000, "60s"),
+      durationOption("--run-timeout <duration>", "how long the run may take; the rest is not run", "60s"),
     )
     .addHelpText("after", explanation);
   setAction(

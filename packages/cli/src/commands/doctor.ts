@@ -1,5 +1,4 @@
-import { Option } from "commander";
-import { type AddCommand, duration, wholeNumber } from "../command.ts";
+import { type AddCommand, durationOption, wholeNumber } from "../command.ts";
 
 /** `a2a doctor`: says in plain words what is wrong with a card or a server. */
 export const addDoctor: AddCommand = (program, setAction) => {
@@ -14,11 +13,7 @@ export const addDoctor: AddCommand = (program, setAction) => {
       "--restart-command <command>",
       "with --checklist: restarts the server, to see whether tasks survive",
     )
-    .addOption(
-      new Option("--request-timeout <duration>", "how long a single request may take")
-        .argParser(duration)
-        .default(10_000, "10s"),
-    );
+    .addOption(durationOption("--request-timeout <duration>", "how long a single request may take", "10s"));
   setAction(command, async () => (await import("../doctor/run-doctor.ts")).runDoctor);
 };
 
@@ -34,10 +29,6 @@ export const addSmoke: AddCommand = (program, setAction) => {
       "URLs, hosts, names of a2a.config.yaml, or files that list them (default: all of a2a.config.yaml)",
     )
     .option("--concurrency <n>", "skills to try at a time", wholeNumber(1, 100), 4)
-    .addOption(
-      new Option("--skill-timeout <duration>", "how long each skill may take")
-        .argParser(duration)
-        .default(60_000, "60s"),
-    );
+    .addOption(durationOption("--skill-timeout <duration>", "how long each skill may take", "60s"));
   setAction(command, async () => (await import("../smoke/run-smoke.ts")).runSmoke);
 };

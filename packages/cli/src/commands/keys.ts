@@ -60,7 +60,6 @@ const algorithmNames = [
   "PS256",
 ] as const satisfies readonly SignatureAlgorithm[];
 
-/** `--alg`, as all commands have it that sign. */
 export function algorithmOption(description: string): Option {
   return new Option("--alg <name>", description).choices(algorithmNames);
 }

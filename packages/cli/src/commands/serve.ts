@@ -110,7 +110,7 @@ Examples:
   a2a serve agent.ts --host 0.0.0.0 --open --public-url https://agents.example.org --sign-key keys/2026.json
   a2a serve agent.ts --sign-key keys/2027.json --retired-key keys/2026.public.json@2027-01-31`;
 
-/** `--port`, as all commands have it that listen. Undefined when it was not given: something else may say it. */
+/** `--port` of all commands that listen. Undefined when it was not given: something else may say it. */
 export function portOption(preset: number): Option {
   return new Option(
     "--port <number>",
@@ -118,7 +118,6 @@ export function portOption(preset: number): Option {
   ).argParser(wholeNumber(0, 65_535));
 }
 
-/** `--host`, as all commands have it that listen. */
 export function hostOption(): Option {
   return new Option(
     "--host <name>",
@@ -126,21 +125,11 @@ export function hostOption(): Option {
   );
 }
 
-/** `--open`, as all commands have it that serve an agent. */
-export function openOption(): Option {
+function openOption(): Option {
   return new Option(
     "--open",
     "let all callers that reach --host call without credentials (default: only callers on this machine)",
   );
-}
-
-/** Not that of `a2a serve`, so that both can run beside each other. */
-const demoPort = 4100;
-
-interface DemoFlags {
-  readonly port?: number;
-  readonly host?: string;
-  readonly open?: boolean;
 }
 
 /** `a2a demo-server`: an agent to practise every command with (a2a-cli §7.1). */
@@ -148,18 +137,10 @@ export const addDemoServer: AddCommand = (program, setAction) => {
   const command = program
     .command("demo-server")
     .description("Run a demo agent to practise every command with")
-    .addOption(portOption(demoPort))
+    .addOption(portOption(4100))
     .addOption(hostOption())
     .addOption(openOption());
-  setAction(
-    command,
-    async () => {
-      const { serveDemo } = await import("../demo/serve-demo.ts");
-      return (context, { port = demoPort, host, open }: DemoFlags) =>
-        serveDemo(context, { port, host, open });
-    },
-    "local",
-  );
+  setAction(command, async () => (await import("../demo/serve-demo.ts")).serveDemo, "local");
 };
 
 /** `a2a new NAME`: a working agent with a test, to begin with. */
@@ -173,15 +154,12 @@ export const addNew: AddCommand = (program, setAction) => {
   setAction(command, async () => (await import("../scaffold/create-project.ts")).createProject, "local");
 };
 
-/** Not that of an agent, so that both can run beside each other. */
-const inspectPort = 4200;
-
 /** `a2a inspect`: the inspector's page, for any agents. */
 export const addInspect: AddCommand = (program, setAction) => {
   const command = program
     .command("inspect")
     .description("Serve a page on this machine to talk to agents and look into their tasks, wires and cards")
     .argument("[agents...]", "hosts, URLs, card files or names in a2a.config.yaml (default: --agent-card)")
-    .option("--port <number>", "port to listen on; 0: any that is free", wholeNumber(0, 65_535), inspectPort);
+    .option("--port <number>", "port to listen on; 0: any that is free", wholeNumber(0, 65_535), 4200);
   setAction(command, async () => (await import("../inspect/run-inspect.ts")).runInspect, "card");
 };

@@ -4,6 +4,7 @@ import type {
   ConformanceOptions,
   ConformanceReport,
   ConformanceRun,
+  Outcome,
   Place,
   Result,
   Tally,
@@ -18,9 +19,7 @@ import { replaceFile } from "../keys/write-file.ts";
 import type { Output } from "../output.ts";
 import { formatDuration } from "../settings/values.ts";
 import { maskSettings } from "../wire-log/masking.ts";
-import { formatCheckTable } from "./check-table.ts";
 
-/** The options that `conformance` has beside those of every command. */
 export interface ConformanceFlags {
   readonly wire?: readonly Place[];
   readonly only?: readonly string[];
@@ -38,8 +37,6 @@ export interface ConformanceFlags {
 /**
  * Examines a server, prints what it finds as it finds it, writes the reports that are asked for, and exits with 1 when the server
  * does not conform.
- *
- * @throws CliError USAGE, CARD_NOT_FOUND, CARD_INVALID, UNREACHABLE
  */
 export async function runConformanceCommand(
   context: CommandContext,
@@ -98,14 +95,10 @@ export async function runConformanceCommand(
   const report = kit.createReport(run, results);
   const verdict = kit.verdictOf(report, strict);
   if (verdict !== "passed") context.exitWith(1);
-  const files: readonly (readonly [string | undefined, () => string])[] = [
-    [flags.html, () => kit.renderPage(report, { at: new Date(), strict })],
-    [flags.junit, () => kit.renderJunit(report)],
-    [flags.badge, () => kit.renderBadge(report, strict)],
-  ];
-  for (const [file, render] of files) {
-    if (file !== undefined) await replaceFile(file, render(), io);
-  }
+  const { html, junit, badge } = flags;
+  if (html) await replaceFile(html, kit.renderPage(report, { at: new Date(), strict }), io);
+  if (junit) await replaceFile(junit, kit.renderJunit(report), io);
+  if (badge) await replaceFile(badge, kit.renderBadge(report, strict), io);
   const columns = kit.placesInOrder.filter((place) =>
     places === undefined ? place === "card" || run.server.addresses.has(place) : places.includes(place),
   );
@@ -152,26 +145,26 @@ async function printHead(
 ): Promise<void> {
   const { name } = server.card;
   const wires = placesInOrder.filter((place) => place !== "card" && server.addresses.has(place));
-  await output.field(
-    "Agent",
-    typeof name === "string" && name !== "" ? `${name} at ${server.url}` : server.url,
-  );
-  await output.field("Wires", wires.join(", "));
   const others = dialect.signs.filter(({ spec }) => spec !== dialect.spec);
   const why = dialect.isGiven ? "as asked for" : dialect.signs.length > 0 ? "which it speaks" : "by default";
-  const but = others.map(
-    ({ what, seen, spec }) => `; ${what} is ${seen}${spec === undefined ? "" : ` (${spec})`}`,
-  );
-  await output.field("Specification", `A2A ${dialect.spec}, ${why}${but.join("")}`);
+  const but = others.map(({ what, seen, spec }) => `; ${what} is ${seen}${spec ? ` (${spec})` : ""}`);
+  await output.fields({
+    Agent: typeof name === "string" && name !== "" ? `${name} at ${server.url}` : server.url,
+    Wires: wires.join(", "),
+    Specification: `A2A ${dialect.spec}, ${why}${but.join("")}`,
+  });
 }
-
-/** Characters of a failure. Reports have all of them. */
-const maxLine = 400;
 
 /** A failure in one line. */
 function describe({ scenario, place, sentence }: Result, weight: Weight): string {
-  const line = `${scenario.ids.join(" ")} (${weight.toUpperCase()}) over ${place}: ${scenario.title}: ${sentence}`;
-  return line.length > maxLine ? `${line.slice(0, maxLine)}…` : line;
+  return shorten(
+    `${scenario.ids.join(" ")} (${weight.toUpperCase()}) over ${place}: ${scenario.title}: ${sentence}`,
+  );
+}
+
+/** Reports have all of it. */
+function shorten(line: string): string {
+  return line.length > 400 ? `${line.slice(0, 400)}…` : line;
 }
 
 /** Requirements that are named beside a cause. Reports have all of them. */
@@ -182,8 +175,7 @@ function describeCause({ sentence, places, scenarios, results }: Cause): string 
   const ids = [...new Set([...scenarios].flatMap((scenario) => scenario.ids))];
   const named =
     ids.slice(0, maxIds).join(" ") + (ids.length > maxIds ? ` and ${ids.length - maxIds} more` : "");
-  const said = sentence.length > maxLine ? `${sentence.slice(0, maxLine)}…` : sentence;
-  return `${results.length} checks over ${[...places].join(", ")} fail like this: ${said} (${named})`;
+  return `${results.length} checks over ${[...places].join(", ")} fail like this: ${shorten(sentence)} (${named})`;
 }
 
 async function printEnd(
@@ -192,18 +184,18 @@ async function printEnd(
   verdict: "passed" | "failed" | "incomplete",
   { html, runTimeout }: ConformanceFlags,
 ): Promise<void> {
-  for (const cause of causes.filter((each) => each.results.length > 1 && !output.verbose)) {
-    await output.field("Same cause", describeCause(cause));
-  }
-  for (const [note, noted] of Map.groupBy(
-    results.flatMap(({ notes, place }) => notes.map((note) => ({ note, place }))),
-    ({ note }) => note,
-  )) {
-    await output.field("Note", `${note} (${[...new Set(noted.map(({ place }) => place))].join(", ")})`);
-  }
-  for (const weight of ["must", "should", "may"] as const) {
-    await output.field(weight.toUpperCase(), describeTally(tallies[weight]));
-  }
+  const shared = causes.filter((each) => each.results.length > 1 && !output.verbose);
+  const all = results.flatMap(({ notes, place }) => notes.map((note) => ({ note, place })));
+  const notes = [...Map.groupBy(all, ({ note }) => note)].map(
+    ([note, noted]) => `${note} (${[...new Set(noted.map(({ place }) => place))].join(", ")})`,
+  );
+  await output.fields({
+    "Same cause": shared.map(describeCause),
+    Note: notes,
+    MUST: describeTally(tallies.must),
+    SHOULD: describeTally(tallies.should),
+    MAY: describeTally(tallies.may),
+  });
   const isCut = Object.values(tallies).some((tally) => tally["not-run"] > 0);
   const verdicts = {
     passed: "conforms",
@@ -221,10 +213,45 @@ async function printEnd(
 }
 
 function describeTally({ passed, failed, "not-run": notRun, "not-applicable": idle }: Tally): string {
-  return [
-    `${passed} passed`,
-    `${failed} failed`,
-    ...(notRun > 0 ? [`${notRun} not run`] : []),
-    `${idle} do not apply`,
-  ].join(", ");
+  const cut = notRun > 0 ? `, ${notRun} not run` : "";
+  return `${passed} passed, ${failed} failed${cut}, ${idle} do not apply`;
+}
+
+/** Characters of a row's title. */
+const titleWidth = 22;
+
+/**
+ * Lines of a table: what has passed, and what has not, by group of requirements and place; `–` where nothing applies.
+ *
+ * @param titles of the groups, by the letter that their requirements begin with
+ * @param places the columns
+ */
+function formatCheckTable(
+  results: readonly Result[],
+  titles: Readonly<Record<string, string>>,
+  places: readonly Place[],
+): string[] {
+  const groups = Map.groupBy(results, ({ scenario: { ids } }) => ids[0]?.replace(/-.*/, "") ?? "");
+  const rows = Object.entries(titles).flatMap(([letter, title]) => {
+    const group = groups.get(letter);
+    if (group === undefined) return [];
+    const cells = places.map((place) =>
+      formatCell(group.filter((result) => result.place === place)).padStart(widthOf(place)),
+    );
+    return [`${`${letter} ${title}`.slice(0, titleWidth).padEnd(titleWidth)}${cells.join("")}`];
+  });
+  const head = places.map((place) => place.padStart(widthOf(place))).join("");
+  return [`${" ".repeat(titleWidth)}${head}`, ...rows];
+}
+
+function formatCell(results: readonly Result[]): string {
+  const count = (wanted: Outcome) => results.filter(({ outcome }) => outcome === wanted).length;
+  const [passed, failed] = [count("passed"), count("failed")];
+  if (failed > 0) return `${passed} ✗${failed}`;
+  if (passed > 0) return `${passed}`;
+  return count("not-run") > 0 ? "…" : "–";
+}
+
+function widthOf(place: Place): number {
+  return Math.max(place.length, 6) + 2;
 }

@@ -7,16 +7,18 @@ import { defined } from "../json.ts";
 import { announceAgents, offerCommands, runServer } from "../serve/run-server.ts";
 import { demoAgent } from "./demo-agent.ts";
 
+interface DemoFlags {
+  /** Not that of `a2a serve`, so that both can run beside each other. */
+  readonly port?: number;
+  readonly host?: string;
+  readonly open?: boolean;
+}
+
 /** Serves the demo agent until the user interrupts. Its tasks are gone afterwards. */
 export async function serveDemo(
   context: CommandContext,
-  flags: {
-    readonly port: number;
-    readonly host: string | undefined;
-    readonly open: boolean | undefined;
-  },
+  { port = 4100, host, open }: DemoFlags,
 ): Promise<void> {
-  const { port, host, open } = flags;
   const options: ServeOptions = {
     port,
     ...defined({ host, open }),
@@ -37,28 +39,31 @@ export async function serveDemo(
 }
 
 /** What there is to practise, in an order that makes sense, each with the command to copy. */
-const lessons: readonly (readonly [what: string, command: (agent: string) => string])[] = [
-  ["Look at its card", (agent) => `a2a card get ${agent}`],
-  ["Send a message, get one", (agent) => `a2a send ${agent} "echo hello"`],
-  ["Watch a task stream, with progress", (agent) => `a2a send --stream ${agent} story`],
-  ["The same for programs, as JSON Lines", (agent) => `a2a send --stream -o json ${agent} story`],
-  ["Get a question, and the command that answers it", (agent) => `a2a send ${agent} choose`],
-  ["Get a question whose answer is data", (agent) => `a2a send ${agent} form`],
-  ["Get a request for credentials", (agent) => `a2a send ${agent} sign-in`],
-  ["Get files, then save them", (agent) => `a2a send ${agent} file`],
-  ["", (agent) => `a2a task download ${agent} TASK`],
-  ["Do not wait; come back, or cancel", (agent) => `a2a send --async ${agent} slow`],
-  ["", (agent) => `a2a task subscribe ${agent} TASK`],
-  ["", (agent) => `a2a task cancel ${agent} TASK`],
-  ["See a failure and a refusal", (agent) => `a2a send ${agent} fail`],
-  ["", (agent) => `a2a send ${agent} reject`],
-  ["List the tasks, replay one from its start", (agent) => `a2a task list ${agent}`],
-  ["", (agent) => `a2a task history ${agent} TASK`],
-  ["Get events by webhook", (agent) => `a2a task push-config listen ${agent} TASK`],
-  ["All of it in one conversation", (agent) => `a2a chat ${agent}`],
+const lessons: readonly (readonly [what: string, ...commands: readonly string[]])[] = [
+  ["Look at its card", "card get AGENT"],
+  ["Send a message, get one", 'send AGENT "echo hello"'],
+  ["Watch a task stream, with progress", "send --stream AGENT story"],
+  ["The same for programs, as JSON Lines", "send --stream -o json AGENT story"],
+  ["Get a question, and the command that answers it", "send AGENT choose"],
+  ["Get a question whose answer is data", "send AGENT form"],
+  ["Get a request for credentials", "send AGENT sign-in"],
+  ["Get files, then save them", "send AGENT file", "task download AGENT TASK"],
+  [
+    "Do not wait; come back, or cancel",
+    "send --async AGENT slow",
+    "task subscribe AGENT TASK",
+    "task cancel AGENT TASK",
+  ],
+  ["See a failure and a refusal", "send AGENT fail", "send AGENT reject"],
+  ["List the tasks, replay one from its start", "task list AGENT", "task history AGENT TASK"],
+  ["Get events by webhook", "task push-config listen AGENT TASK"],
+  ["All of it in one conversation", "chat AGENT"],
 ];
 
 /** Lines to read and to copy, for an agent at `url`. */
 function guide(url: string): string[] {
-  return lessons.flatMap(([what, command]) => [...(what === "" ? [] : [`# ${what}`]), command(`-a ${url}`)]);
+  return lessons.flatMap(([what, ...commands]) => [
+    `# ${what}`,
+    ...commands.map((command) => `a2a ${command.replace("AGENT", `-a ${url}`)}`),
+  ]);
 }

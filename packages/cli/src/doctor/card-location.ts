@@ -4,12 +4,10 @@ import { formatDuration } from "../settings/values.ts";
 import { type Finding, type FindingId, find } from "./findings.ts";
 import { type Answer, type AskOptions, ask, findFailure } from "./network.ts";
 
-/** A card as it was received. */
 export interface FoundCard {
   /** Where it came from, after redirects; undefined for a file. */
   readonly url: string | undefined;
   readonly text: string;
-  /** Parsed: an object. */
   readonly json: Readonly<Record<string, unknown>>;
 }
 
@@ -40,9 +38,7 @@ function placesOf(target: URL): Place[] {
   return places.filter((place, index) => places.findIndex(({ url }) => url === place.url) === index);
 }
 
-/** How cards are asked for. */
 export interface LocateOptions extends AskOptions {
-  /** Of the requests for the card. */
   readonly cardHeaders: Readonly<Record<string, string>>;
 }
 
@@ -110,7 +106,6 @@ function isCardLike(json: FoundCard["json"], meaning: Place["meaning"]): boolean
   );
 }
 
-/** Why an answer is no card. */
 function judgeMiss({ url, status, headers, text, isWhole }: Answer): Finding {
   const reasons: readonly (readonly [boolean, FindingId])[] = [
     [status === 401 || status === 403, "card.login"],
@@ -126,7 +121,6 @@ function judgeMiss({ url, status, headers, text, isWhole }: Answer): Finding {
   );
 }
 
-/** Characters of a card that is worth a note. */
 const largeCard = 64 * 1024;
 const slowCardMs = 2_000;
 

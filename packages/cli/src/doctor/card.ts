@@ -3,16 +3,13 @@ import { findFieldViolations } from "@a2a-connect/core";
 import { findMissingFields, parseMediaType, parseMessage } from "@a2a-connect/core/internal";
 import { type AgentCard, AgentCardSchema, type AgentSkill } from "@a2a-connect/proto";
 import type { CardVerdict } from "@a2a-connect/signing";
-import type { OwnOriginTrust } from "../agent/trust.ts";
 import { findOlderCard, olderMembers } from "../card/older-card.ts";
 import type { FoundCard } from "./card-location.ts";
 import { type Finding, type FindingId, find } from "./findings.ts";
 
 /**
  * What a card lacks, and what it has that no card of 1.0 has (spec §4.4), and the card as far as it can be read.
- *
  * @param defects of its JSON by the closed schema
- * @param isOlderMember whether one is a member of A2A 0.3, which may stand beside those of 1.0
  * @param mayRead whether the card is read at all: one of hundreds of thousands of empty skills takes a gigabyte
  */
 export function readFields(
@@ -134,17 +131,18 @@ function listed(id: FindingId, evidence: readonly string[]): Finding[] {
   return evidence.length === 0 ? [] : [find(id, evidence.join(", "))];
 }
 
+/** Verifies the text of a card by the key set of its own origin. @param url where the card came from */
+export type OriginVerifier = (text: string, url: string) => Promise<CardVerdict>;
+
 /**
  * Whether the card is signed, and by the right key. A card without signatures is in order (spec §8.4), unless a key is known.
- *
- * @param verification what came of the key that is known; undefined: none is
- * @param ownOrigin asked where none is known
+ * @param verification what came of that key; undefined: none is known, and `ownOrigin` is asked
  */
 export async function judgeSignatures(
   { text, url }: FoundCard,
   { signatures: { length } }: AgentCard,
   verification: CardVerdict | undefined,
-  ownOrigin: OwnOriginTrust | undefined,
+  ownOrigin: OriginVerifier | undefined,
 ): Promise<Finding> {
   const count = `${length} signature${length === 1 ? "" : "s"}`;
   const by = ({ alg, kid, profile }: CardVerdict) => `${count}; ${alg} by ${kid}, ${profile}`;

@@ -21,13 +21,10 @@ export interface ChecklistItem extends Judgement {
   readonly title: string;
 }
 
-/** What a check comes to. */
 interface Judgement {
   /** `unproven` when nothing that the agent did shows it; it counts as not there. */
   readonly verdict: "yes" | "no" | "unproven";
-  /** What the verdict stands on. */
   readonly evidence: string;
-  /** What to do about it; undefined when there is nothing to do. */
   readonly fix?: string;
 }
 
@@ -36,7 +33,6 @@ interface Facts extends Pick<Diagnosis, "findings" | "results"> {
   readonly card: AgentCard;
   /** Each skill's first example, tried. */
   readonly runs: readonly ExampleRun[];
-  /** For what has to be tried. */
   readonly agent: AgentClient;
   /** Ends one call or one trial. */
   readonly limit: () => AbortSignal;
@@ -53,12 +49,8 @@ const unproven = (evidence: string, fix?: string): Judgement =>
 const trialTimeoutMs = 60_000;
 
 /**
- * Scores how ready an agent is for production, by what was found and by each skill's first example, which it sends.
- *
- * @param given the agent, where it is an argument
- * @param restartCommand restarts the server; undefined: durability stays unproven
- * @param onItem told each item as soon as it is there
- * @returns undefined for an agent without a card that can be read, or that cannot be called: a note says so
+ * Scores how ready an agent is for production, by what was found and by each skill's first example, which it sends. Undefined for an
+ * agent without a card that can be read, or that cannot be called: a note says so.
  */
 export async function runChecklist(
   context: CommandContext,
@@ -249,7 +241,6 @@ function nameRuns(runs: readonly ExampleRun[]): string {
   return runs.map(({ skill, outcome, ms }) => `${skill}: ${outcome} in ${ms} ms`).join(", ");
 }
 
-/** Follows a finished task from its beginning. */
 async function tryResume({ card, runs, agent, limit }: Facts): Promise<Judgement> {
   if (card.capabilities?.streaming !== true) return unproven("the agent does not stream");
   const task = runs.find(({ outcome }) => outcome === "completed")?.task;
@@ -263,7 +254,6 @@ async function tryResume({ card, runs, agent, limit }: Facts): Promise<Judgement
     : no("events have no ids, or are not replayed", fix);
 }
 
-/** Sends an example twice under one key. */
 async function tryIdempotency(facts: Facts): Promise<Judgement> {
   if (lifecycleParams(facts.card)?.["idempotencyKeys"] !== true) {
     const fix = "Honour Idempotency-Key, and say idempotencyKeys: true in the lifecycle extension.";
@@ -279,7 +269,6 @@ async function tryIdempotency(facts: Facts): Promise<Judgement> {
   return no("two sends with one key gave two tasks", "Answer the second send with the task of the first.");
 }
 
-/** Starts a task, restarts the server, and looks for it. */
 async function tryDurability(facts: Facts): Promise<Judgement> {
   const { agent, signal, restartCommand } = facts;
   if (restartCommand === undefined) {

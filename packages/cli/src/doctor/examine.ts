@@ -1,31 +1,26 @@
 import { readCard } from "@a2a-connect/client/internal";
 import type { ConformanceOptions, FindOptions, Result } from "@a2a-connect/conformance";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
-import type { CardTrust, OwnOriginTrust } from "../agent/trust.ts";
-import { judgeDeclarations, judgeSignatures, readFields } from "./card.ts";
+import type { CardVerifier } from "../agent/trust.ts";
+import { judgeDeclarations, judgeSignatures, type OriginVerifier, readFields } from "./card.ts";
 import { cardPath, type FoundCard, type LocateOptions, locateCard } from "./card-location.ts";
 import { type Finding, find, findUnmet, mergeFindings } from "./findings.ts";
 import { type TriedInterfaces, tryInterfaces } from "./interfaces.ts";
 import { findNetwork } from "./network.ts";
 
-/** What an agent is examined with. */
 export interface ExamineOptions extends LocateOptions {
   /** The user's credentials, once the card has said where they go. */
   readonly headers: NonNullable<FindOptions["headers"]>;
-  /** The keys that should have signed the card. Default: none is known. */
-  readonly trust?: CardTrust | undefined;
-  /** What the key set of the card's own origin says about it, where no key is known. Default: it is not asked. */
-  readonly ownOrigin?: OwnOriginTrust | undefined;
-  /** Told each finding, in the order of the examination. */
+  /** Verifies the card by the keys that should have signed it. Default: none is known. */
+  readonly verify?: CardVerifier | undefined;
+  /** Verifies it by the key set of its own origin, where no key is known. Default: that is not asked. */
+  readonly ownOrigin?: OriginVerifier | undefined;
   readonly onFinding?: (finding: Finding) => Promise<void>;
 }
 
-/** What was found. */
 export interface Diagnosis {
   readonly findings: readonly Finding[];
-  /** Where the card was. */
   readonly cardUrl: string | undefined;
-  /** The card, where it can be read. */
   readonly card: AgentCard | undefined;
   /** What the conformance kit has tried. */
   readonly results: readonly Result[];
@@ -34,10 +29,7 @@ export interface Diagnosis {
 /**
  * Examines an agent: the network, the card and each interface first, then what the conformance kit can try without a message to the
  * agent. The servers of a card that is not verified, although a key is known, are not asked: the card may have been changed to name
- * them, and they would be told credentials.
- *
- * @param target where the agent is, or its card
- * @throws the signal's reason when it is aborted
+ * them, and they would be told credentials. @throws the signal's reason when it is aborted
  */
 export async function examine(target: URL | FoundCard, options: ExamineOptions): Promise<Diagnosis> {
   const findings: Finding[] = [];
@@ -69,7 +61,7 @@ export async function examine(target: URL | FoundCard, options: ExamineOptions):
   const read = await readForClients(found.text);
   const card = fields.card ?? read;
   if (card === undefined) return close();
-  const verification = await options.trust?.verify(found.text);
+  const verification = await options.verify?.(found.text);
   await add([
     await judgeSignatures(found, card, verification, options.ownOrigin),
     ...judgeDeclarations(card),
@@ -148,10 +140,9 @@ function judgeResults(kit: Kit, results: readonly Result[], { live }: TriedInter
     const [id = ""] = scenario.ids;
     if (outcome === "not-run") return [find("conformance.unfinished", sentence)];
     if (outcome !== "failed") return [];
-    const { sentence: demand, source } = kit.getRequirement(id);
     const isMust = kit.weightOfScenario(scenario) === "must";
-    const unmet = { id, title: scenario.title, isMust, sentence: demand, sections: source };
-    return [findUnmet(unmet, sentence, atOf(result))];
+    const unmet = { title: scenario.title, isMust, seen: sentence };
+    return [findUnmet(kit.getRequirement(id), unmet, atOf(result))];
   });
   const passed = told.filter(({ outcome }) => outcome === "passed");
   const notes = passed.flatMap((result): Finding[] =>

@@ -1,3 +1,4 @@
+import type { Requirement } from "@a2a-connect/conformance";
 import { defined } from "../json.ts";
 import rows from "./findings.json" with { type: "json" };
 
@@ -9,11 +10,9 @@ export interface Finding {
   /** A key of the table below, an id of a requirement, or the letter of a group of them; stable, for programs. */
   readonly id: string;
   readonly severity: Severity;
-  /** One sentence. */
   readonly what: string;
   /** What was seen. May quote a server: to be stripped before a terminal gets it. */
   readonly evidence?: string;
-  /** What to do about it. */
   readonly fix?: string;
   /** The interfaces that it is true for, when it is about some of them. */
   readonly at?: readonly string[];
@@ -26,50 +25,33 @@ export type FindingId = keyof typeof rows;
 
 const table = rows as Readonly<Record<FindingId, Row>>; // in JSON a severity is any string
 
-/** @param at the interfaces that it is about */
 export function find(id: FindingId, evidence?: string, at?: readonly string[]): Finding {
   return toFinding(id, table[id], evidence, at);
 }
 
-/** A requirement that is not met. */
-export interface Unmet {
-  readonly id: string;
-  /** Of the scenario that shows it. There may be a row for it, because a requirement can demand several things. */
-  readonly title: string;
-  /** Whether the specification demands it. */
-  readonly isMust: boolean;
-  readonly sentence: string;
-  readonly sections: readonly string[];
-}
-
 /** The finding about a requirement that is not met. Where the table has nothing about it, a MUST is a warning, and all else a note. */
 export function findUnmet(
-  { id, title, isMust, sentence, sections }: Unmet,
-  seen: string,
+  { id, sentence, source }: Requirement,
+  { title, isMust, seen }: { readonly title: string; readonly isMust: boolean; readonly seen: string },
   at: readonly string[],
 ): Finding {
-  const where = sections.length === 0 ? "" : `See ${sections.join(", ")} of the specification. `;
-  const known = [`${id} ${title}`, id].find(isKnown);
-  const row: Row =
-    known === undefined
-      ? {
-          severity: isMust ? "warning" : "note",
-          what: `This is not so: ${sentence}`,
-          fix: `${where}a2a conformance --only ${id} --verbose shows what was said.`,
-        }
-      : table[known];
+  // A requirement can demand several things: then a row is about one scenario of it.
+  const known = [`${id} ${title}`, id].find((key): key is FindingId => Object.hasOwn(rows, key));
+  const where = source.length === 0 ? "" : `See ${source.join(", ")} of the specification. `;
+  const row: Row = known
+    ? table[known]
+    : {
+        severity: isMust ? "warning" : "note",
+        what: `This is not so: ${sentence}`,
+        fix: `${where}a2a conformance --only ${id} --verbose shows what was said.`,
+      };
   return toFinding(id, row, `${title}: ${seen}`, at);
-}
-
-function isKnown(id: string): id is FindingId {
-  return Object.hasOwn(rows, id);
 }
 
 function toFinding(id: string, row: Row, evidence?: string, at?: readonly string[]): Finding {
   return { id, ...row, ...defined({ evidence: evidence === undefined ? undefined : quote(evidence), at }) };
 }
 
-/** How many findings there are of each severity. */
 export function countFindings(findings: readonly Finding[]): Readonly<Record<Severity, number>> {
   const count = { ok: 0, note: 0, warning: 0, problem: 0 };
   for (const { severity } of findings) count[severity]++;
@@ -86,7 +68,6 @@ export function mergeFindings(findings: readonly Finding[]): Finding[] {
   });
 }
 
-/** UTF-16 units of a quotation. */
 const maxQuoteLength = 300;
 
 /** A server's text as evidence: on one line, and not too long. */

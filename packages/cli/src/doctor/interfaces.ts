@@ -11,15 +11,12 @@ import { cardPath } from "./card-location.ts";
 import { type Finding, type FindingId, find } from "./findings.ts";
 import { type AskOptions, ask, findFailure } from "./network.ts";
 
-/** What interfaces are tried with. */
 export interface TryOptions extends AskOptions {
   /** Finds the server of a card with one interface. @throws Error when it has none that can be called */
   readonly findServer: (url: string, options: FindOptions) => Promise<FoundServer>;
-  /** For `findServer`. */
   readonly find: FindOptions;
 }
 
-/** Which interfaces of a card answer. */
 export interface TriedInterfaces {
   readonly findings: readonly Finding[];
   /** What people call the first interface of each wire that answers. */

@@ -7,10 +7,8 @@ import { createGuardedFetch } from "@a2a-connect/node";
 import { codeOf } from "../cli-error.ts";
 import { type Finding, type FindingId, find } from "./findings.ts";
 
-/** How servers are asked. */
 export interface AskOptions {
   readonly fetch: typeof globalThis.fetch;
-  /** For each single request. */
   readonly timeoutMs: number;
   /** Whether to go on with servers whose certificate is not trusted. */
   readonly insecure: boolean;
@@ -107,12 +105,10 @@ function isTimeout(error: unknown): boolean {
   return error instanceof Error && (error.name === "TimeoutError" || isTimeout(error.cause));
 }
 
-/** What came back of a request. */
 export interface Answer {
   readonly url: string;
   readonly status: number;
   readonly headers: Headers;
-  /** As UTF-8. */
   readonly text: string;
   /** False when the body was cut off at the limit. */
   readonly isWhole: boolean;

@@ -2,14 +2,11 @@ import { spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { findA2AError } from "@a2a-connect/core";
 
-/** How a command ended. */
 export type CommandEnd = { readonly ok: true } | { readonly ok: false; readonly why: string };
 
 /**
  * Runs a shell command to its end; what it starts in the background goes on. One that takes longer is stopped, with all
- * that it has started.
- *
- * @throws the signal's reason when it is aborted
+ * that it has started. @throws the signal's reason when it is aborted
  */
 export async function runShell(command: string, timeoutMs: number, signal: AbortSignal): Promise<CommandEnd> {
   signal.throwIfAborted();
@@ -46,9 +43,7 @@ function stopGroup(pid: number): void {
 }
 
 /**
- * Asks until somebody answers.
- *
- * @returns what `ask` gave, or the error that nobody can wait for to change, or the last one when time was up
+ * Asks until there is an answer: what `ask` gave, an error of the protocol, which will not change, or the last one when time was up.
  * @throws the signal's reason when it is aborted
  */
 export async function untilAnswered<Answer>(

@@ -1,7 +1,9 @@
+import { createGuardedFetch } from "@a2a-connect/node";
 import { nodePlatform } from "@a2a-connect/node/client";
+import type { CardVerdict } from "@a2a-connect/signing";
 import { findCallHeaders } from "../agent/credential-places.ts";
-import { type CardReference, readCardFile, resolveCardReference } from "../agent/reference.ts";
-import { findCardTrust, verifyByOwnOrigin } from "../agent/trust.ts";
+import { type CardReference, readCardInput, resolveCardReference } from "../agent/reference.ts";
+import { findCardVerifier } from "../agent/trust.ts";
 import { CliError, usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { isObject, parseJson } from "../json.ts";
@@ -12,19 +14,13 @@ import { type ChecklistItem, runChecklist } from "./checklist.ts";
 import { type Diagnosis, examine } from "./examine.ts";
 import { countFindings, type Finding } from "./findings.ts";
 
-/** The options that `doctor` has beside those of every command that talks to an agent. */
 export interface DoctorFlags {
   readonly checklist?: boolean;
   readonly restartCommand?: string;
-  /** For each single request, in milliseconds. */
   readonly requestTimeout: number;
 }
 
-/**
- * Examines an agent and says in plain words what is wrong with it; exits with 1 when there is a problem.
- *
- * @throws CliError USAGE, CARD_NOT_FOUND for a file that is not there
- */
+/** Examines an agent and says in plain words what is wrong with it; exits with 1 when there is a problem. */
 export async function runDoctor(
   context: CommandContext,
   given: string | undefined,
@@ -90,7 +86,7 @@ async function diagnose(
       ...{ fetch: platform.fetch ?? globalThis.fetch, timeoutMs: requestTimeout, insecure, signal },
       cardHeaders: serviceParameters,
       headers: (card) => findCallHeaders(card, settings),
-      trust: await findCardTrust(settings, io),
+      verify: await findCardVerifier(settings, io),
       ownOrigin: (text, url) => verifyByOwnOrigin(text, url, signal),
       onFinding: (finding) => printFinding(output, finding),
     });
@@ -99,8 +95,15 @@ async function diagnose(
   }
 }
 
+/** Asks the key set that a card's signature names, where that is on the card's own origin. */
+async function verifyByOwnOrigin(text: string, url: string, signal: AbortSignal): Promise<CardVerdict> {
+  const { verifyCard } = await import("@a2a-connect/signing");
+  await using guarded = createGuardedFetch({ allow: [new URL(url).host] });
+  return await verifyCard(text, { trustPolicy: { jku: { fetch: guarded.fetch } }, url, signal });
+}
+
 async function readFile({ path }: Extract<CardReference, { kind: "file" }>): Promise<FoundCard> {
-  const text = await readCardFile(path);
+  const text = await readCardInput(path, path);
   const json = parseJson(text);
   if (isObject(json)) return { url: undefined, text, json };
   throw new CliError("A2ACLI_ERR_CARD_INVALID", `${path} is not a card: it is not a JSON object`);

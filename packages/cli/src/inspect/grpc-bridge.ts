@@ -23,9 +23,7 @@ export const originFields: RegExp =
   /^(?:set-cookie2?$|access-control-|clear-site-data$|strict-transport-security$|refresh$|link$)/;
 
 /**
- * Answers calls over gRPC-Web by calls over gRPC, because a page cannot speak it: the same messages, header fields and
- * errors.
- *
+ * Answers calls over gRPC-Web by calls over gRPC, because a page cannot speak it: the same messages, header fields and errors.
  * @returns a handler for each operation, by its path
  */
 export function createGrpcBridge(transport: Transport): ReadonlyMap<string, HttpHandler> {

@@ -21,7 +21,6 @@ export interface InspectedAgent {
   readonly openGrpc: (url: string) => Transport;
 }
 
-/** Longest request that is forwarded. */
 const maxBodyBytes = 32 * 2 ** 20;
 
 /** How long the agent may take to give its card once more. */
@@ -150,7 +149,6 @@ function escapeAttribute(value: string): string {
 
 /**
  * The card as it is now, or as it was when its address leads elsewhere or gives an error.
- *
  * @throws Error when it is larger than a card may be, or does not come in time
  */
 async function readCard({ card, cardUrl, fetch }: InspectedAgent): Promise<string> {
@@ -167,7 +165,6 @@ async function readCard({ card, cardUrl, fetch }: InspectedAgent): Promise<strin
   return new TextDecoder().decode(bytes);
 }
 
-/** A card, and the servers that it names. */
 interface Addresses {
   readonly text: string;
   readonly origins: ReadonlySet<string>;

@@ -10,12 +10,7 @@ export interface InspectFlags {
   readonly port: number;
 }
 
-/**
- * Serves the inspector's page for agents on this machine, until the user interrupts.
- *
- * @param references of the agents; none: the one of `--agent-card`
- * @throws CliError CARD_NOT_FOUND, UNREACHABLE
- */
+/** Serves the inspector's page for agents (default: that of `--agent-card`) on this machine, until the user interrupts. */
 export async function runInspect(
   context: CommandContext,
   references: readonly string[],

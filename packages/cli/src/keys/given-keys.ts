@@ -7,41 +7,29 @@ import type { CliIo } from "../cli-io.ts";
 import type { LooseObject } from "../json.ts";
 import { type KeyFile, readKeyFile, readPublicKeys } from "./key-file.ts";
 
-/** Public keys that were given to verify cards with. */
 export interface GivenKeys {
   readonly isEmpty: boolean;
   /** The keys as they may verify one card. One without an id, such as PEM, counts for every id that the card's signatures name. */
   forCard(text: string): readonly VerificationKey[];
   /** Where a key is from, for people; undefined when it was not given. */
   nameOf(thumbprint: string): string | undefined;
-  /** What was given, for people, in its order. */
   readonly names: readonly string[];
   /** Of these, those that hold a private key, which has no place where cards are verified. */
   readonly privateNames: readonly string[];
-}
-
-/** How keys that were given are read. */
-export interface ReadGivenKeysOptions {
-  /**
-   * Whether to keep well-formed keys that cannot verify cards: their verdict is that they do not fit. Default: they are wrong
-   * use.
-   */
-  readonly keepUnfit?: boolean;
 }
 
 /** Ids that a key without one stands for: no card that is meant well has as many signatures. */
 const maxIds = 20;
 
 /**
- * Reads the keys that `--key`, `--card-key` or `a2a.config.yaml` name: files of a JWK, a key set or PEM, or a JWK or PEM
- * itself.
- *
- * @throws CliError USAGE for what is no key that verifies cards; it is named by its file, and never repeated
+ * Reads the keys that `--key`, `--card-key` or `a2a.config.yaml` name: files of a JWK, a key set or PEM, or a JWK or PEM itself.
+ * @param keepUnfit whether to keep well-formed keys that cannot verify cards: their verdict is that they do not fit
+ * @throws CliError USAGE for others; a key is named by its file, and never repeated
  */
 export async function readGivenKeys(
   references: readonly string[],
   io: Pick<CliIo, "cwd" | "stdin">,
-  { keepUnfit = false }: ReadGivenKeysOptions = {},
+  { keepUnfit = false }: { readonly keepUnfit?: boolean } = {},
 ): Promise<GivenKeys> {
   const named: VerificationKey[] = [];
   const unnamed: VerificationKey[] = [];

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { readVerificationKeys, SigningError, type VerificationKey } from "@a2a-connect/signing";
-import { type CliError, usageError } from "../cli-error.ts";
+import { usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import { readInput } from "../files.ts";
 import { isObject, type LooseObject, parseJson } from "../json.ts";
@@ -19,42 +19,26 @@ export interface KeyFile {
 /** Largest file that is read for keys: the limit for key sets. */
 const maxKeyBytes = 256 * 1024;
 
-/**
- * Reads the file that is named, the standard input (`-`), or what was given when that is the key itself.
- *
- * @throws CliError USAGE when there is no such file, or it is none that a key can be in
- */
-export async function readKeyFile(reference: string, io: Pick<CliIo, "cwd" | "stdin">): Promise<KeyFile> {
-  const name = nameKey(reference);
-  const text = isInlineKey(reference) ? reference : await readText(reference, name, io);
-  return { name, text, entries: readEntries(text) };
-}
-
-async function readText(
+/** Reads the file that is named, the standard input (`-`), or what was given when that is the key itself. @throws CliError USAGE */
+export async function readKeyFile(
   reference: string,
-  name: string,
   { cwd, stdin }: Pick<CliIo, "cwd" | "stdin">,
-): Promise<string> {
+): Promise<KeyFile> {
+  if (isInlineKey(reference)) {
+    return { name: "the given key", text: reference, entries: readEntries(reference) };
+  }
   const isPiped = reference === "-";
-  const bytes = await readInput(
-    isPiped ? stdin : resolve(cwd, reference),
-    maxKeyBytes,
-    (problem, hint, cause) => unusable(name, problem, hint, cause),
-  );
-  if (!isPiped || bytes.byteLength > 0) return bytes.toString("utf8");
-  const hint = "pipe one key into the command, and name - once";
-  throw unusable(name, "has no key: it is empty, or was read already", hint);
-}
-
-/** What messages call a key. @param reference as it was given */
-export function nameKey(reference: string): string {
-  if (reference === "-") return "the standard input";
-  return isInlineKey(reference) ? "the given key" : reference;
-}
-
-function unusable(name: string, problem: string, hint?: string, cause?: unknown): CliError {
+  const name = isPiped ? "the standard input" : reference;
   const usual = "a key is a file with a JWK, a key set (JWKS) or PEM; a2a keys new makes one";
-  return usageError(`${name} ${problem}`, hint ?? usual, cause);
+  const bytes = await readInput(isPiped ? stdin : resolve(cwd, reference), name, maxKeyBytes, {
+    refuse: (message, hint = usual, cause) => usageError(message, hint, cause),
+  });
+  if (isPiped && bytes.byteLength === 0) {
+    const hint = "pipe one key into the command, and name - once";
+    throw usageError(`${name} has no key: it is empty, or was read already`, hint);
+  }
+  const text = bytes.toString("utf8");
+  return { name, text, entries: readEntries(text) };
 }
 
 function readEntries(text: string): readonly LooseObject[] | undefined {
@@ -65,18 +49,12 @@ function readEntries(text: string): readonly LooseObject[] | undefined {
   return Array.isArray(keys) ? keys.filter(isObject) : undefined;
 }
 
-/**
- * The public keys of a file.
- *
- * @param kid for a key without an id; default its thumbprint
- * @throws CliError USAGE when it has none that verifies cards
- */
+/** The public keys of a file. @param kid for a key without an id; default its thumbprint @throws CliError USAGE when it has none */
 export async function readPublicKeys(
   { name, text }: KeyFile,
   kid?: string,
 ): Promise<readonly VerificationKey[]> {
-  const read = () => readVerificationKeys(text, { kid });
-  return await refusedAsUsage(read, `${name} cannot verify cards: `);
+  return await refusedAsUsage(() => readVerificationKeys(text, { kid }), `${name} cannot verify cards: `);
 }
 
 /** What `work` gives; what is refused there, such as a key that is none, is wrong use. @param subject begins the sentence */

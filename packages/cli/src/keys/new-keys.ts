@@ -8,7 +8,6 @@ import { quote } from "../task/hints.ts";
 import { refusedAsUsage } from "./key-file.ts";
 import { requireAbsent, writeNewFile } from "./write-file.ts";
 
-/** The options of `keys new`. */
 export interface NewKeysFlags {
   readonly alg?: SignatureAlgorithm;
   readonly kid?: string;
@@ -17,11 +16,7 @@ export interface NewKeysFlags {
   readonly force?: boolean;
 }
 
-/**
- * Makes a key pair, and writes both sides of it to files. The private key is printed only when it is asked for by `--out -`.
- *
- * @throws CliError USAGE when a file is there, or cannot be written, and for an id that verifiers do not look for
- */
+/** Makes a key pair, and writes both sides of it to files. The private key is printed only when it is asked for by `--out -`. */
 export async function newKeys(
   { io, output, needReader }: CommandContext,
   flags: NewKeysFlags,
@@ -30,25 +25,26 @@ export async function newKeys(
   const { alg = "ES256", kid, pem = false, force = false } = flags;
   const file = flags.out ?? `a2a-signing-key.${pem ? "pem" : "json"}`;
   const publicFile = publicName(file);
-  if (file !== "-" && !force) await requireAbsent([file, publicFile], io);
+  if (file !== "-" && !force) requireAbsent([file, publicFile], io);
   const { privateJwk, publicJwk } = await refusedAsUsage(() =>
     generateSigningKey({ alg, ...defined({ kid }) }),
   );
+  const exportPem = () => createPrivateKey({ key: { ...privateJwk }, format: "jwk" });
   const text = pem
-    ? String(
-        createPrivateKey({ key: { ...privateJwk }, format: "jwk" }).export({ type: "pkcs8", format: "pem" }),
-      )
+    ? String(exportPem().export({ type: "pkcs8", format: "pem" }))
     : `${formatJsonDocument(privateJwk, false)}\n`;
   if (file === "-") return await io.stdout.write(text);
   await writeNewFile(file, text, io, { access: "private", force });
   const publicText = `${formatJsonDocument(publicJwk, false)}\n`;
   await writeNewFile(publicFile, publicText, io, { access: "public", force });
   await output.document({ publicKey: publicJwk, files: { private: file, public: publicFile } });
-  await output.field("Key", publicJwk.kid);
-  await output.field("Algorithm", alg);
-  await output.field("Thumbprint", await thumbprintOf(publicJwk));
-  await output.field("Private Key", `${file} (keep it secret)`);
-  await output.field("Public Key", `${publicFile} (for verifiers)`);
+  await output.fields({
+    Key: publicJwk.kid,
+    Algorithm: alg,
+    Thumbprint: await thumbprintOf(publicJwk),
+    "Private Key": `${file} (keep it secret)`,
+    "Public Key": `${publicFile} (for verifiers)`,
+  });
   const unsaid = pem ? unsaidFlags(alg, kid) : [];
   await output.block("Next steps", nextSteps(file, publicFile, unsaid).join("\n"));
 }

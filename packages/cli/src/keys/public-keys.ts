@@ -5,16 +5,11 @@ import type { CommandContext } from "../context.ts";
 import { formatJsonDocument } from "../output.ts";
 import { type KeyFile, readKeyFile, readPublicKeys, refusedAsUsage } from "./key-file.ts";
 
-/** The options of `keys public`. */
 export interface PublicKeysFlags {
   readonly kid?: string;
 }
 
-/**
- * Prints the public side of keys as one key set (RFC 7517 §5). What counts no more is left out, and named on stderr.
- *
- * @throws CliError USAGE when one is no key, two have one id, or an id would be given to a key that has another
- */
+/** Prints the public side of keys as one key set (RFC 7517 §5). What counts no more is left out, and named on stderr. */
 export async function publicKeys(
   { io, output }: CommandContext,
   files: readonly string[],

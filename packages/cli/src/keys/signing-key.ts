@@ -6,35 +6,33 @@ import type { LooseObject } from "../json.ts";
 import { type KeyFile, readKeyFile } from "./key-file.ts";
 
 /** How a key signs, where it does not say so itself. */
-export interface SigningKeyOptions {
+interface SigningKeyOptions {
   /** Id of a key that has none; of several, the one that signs. */
   readonly kid?: string;
   readonly alg?: SignatureAlgorithm;
 }
 
-/** A private key of a file, and what it signs with. */
-export interface OpenSigningKey {
-  /** A JWK or PEM. */
-  readonly text: string;
-  readonly signer: CardSigner;
-}
-
 /**
  * The private key of a file: a JWK, PEM, or one of a key set. Verifiers refuse what expired keys and others that are out of their
- * time have signed, so they do not sign here.
- *
- * @param options undefined: the caller has no way to say it
+ * time have signed, so they do not sign here. @param options undefined: the caller has no way to say it
  * @throws CliError USAGE when it cannot sign; the key is named by its file, and never repeated
  */
 export async function openSigningKey(
   reference: string,
   io: Pick<CliIo, "cwd" | "stdin">,
   options?: SigningKeyOptions,
-): Promise<OpenSigningKey> {
+): Promise<{ readonly text: string; readonly signer: CardSigner }> {
   const file = await readKeyFile(reference, io);
   const jwk = chooseKey(file, options);
   const text = jwk === undefined ? file.text : JSON.stringify(jwk);
-  const signer = await openSigner(text, file.name, options);
+  const signer = await createCardSigner({ key: text, ...options }).catch(async (error: unknown) => {
+    if (!(error instanceof SigningError)) throw error;
+    const { alg, ...others } = options ?? {};
+    // What the key is without the algorithm that was asked of it.
+    const own = alg && (await createCardSigner({ key: text, ...others }).catch(() => undefined));
+    const hint = own ? `leave --alg out: this key signs with ${own.alg}` : error.hint;
+    throw cannotSign(file.name, error.message, hint, error);
+  });
   const fault = jwk && findKeyTimeFault(jwk, Date.now());
   if (fault === undefined) return { text, signer };
   throw cannotSign(
@@ -42,31 +40,6 @@ export async function openSigningKey(
     `the key ${fault.problem}, so verifiers refuse what it signs`,
     "make a new key with a2a keys new; a2a serve --retired-key still publishes the old one",
   );
-}
-
-async function openSigner(
-  text: string,
-  name: string,
-  options: SigningKeyOptions | undefined,
-): Promise<CardSigner> {
-  try {
-    return await createCardSigner({ key: text, ...options });
-  } catch (error) {
-    if (!(error instanceof SigningError)) throw error;
-    const own = await signsByItself(text, options);
-    const hint = own === undefined ? error.hint : `leave --alg out: this key signs with ${own.alg}`;
-    throw cannotSign(name, error.message, hint, error);
-  }
-}
-
-/** The signer that a key is without the algorithm that was asked of it. */
-async function signsByItself(
-  text: string,
-  options: SigningKeyOptions | undefined,
-): Promise<CardSigner | undefined> {
-  if (options?.alg === undefined) return undefined;
-  const { alg: _, ...others } = options;
-  return await createCardSigner({ key: text, ...others }).catch(() => undefined);
 }
 
 /** The JWK that signs; undefined for PEM. An id chooses among several, and is given to none that has another. */

@@ -1,52 +1,40 @@
 import { randomBytes } from "node:crypto";
-import { access, chmod, mkdir, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { chmod, mkdir, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { type CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import { describeFileError } from "../files.ts";
 
 /** Who may read a file: its owner alone, or all users. */
-export type FileAccess = "private" | "public";
+const modes = { private: 0o600, public: 0o644 } as const;
 
-const modes: Readonly<Record<FileAccess, number>> = { private: 0o600, public: 0o644 };
-
-/**
- * Writes a file that is not there yet; with `force`, one that is.
- *
- * @param file as the user named it
- * @throws CliError USAGE when it is there and must not be overwritten, or cannot be written
- */
+/** Writes a file that is not there yet; with `force`, one that is. @throws CliError USAGE when it is there, or cannot be written */
 export async function writeNewFile(
   file: string,
   text: string,
   { cwd }: Pick<CliIo, "cwd">,
-  { access: who, force }: { readonly access: FileAccess; readonly force: boolean },
+  { access, force }: { readonly access: keyof typeof modes; readonly force: boolean },
 ): Promise<void> {
-  if (force) return await replaceFile(file, text, { cwd }, modes[who]);
+  const mode = modes[access];
+  if (force) return await replaceFile(file, text, { cwd }, mode);
   try {
-    await writeFile(resolve(cwd, file), text, { flag: "wx", mode: modes[who] });
+    await writeFile(resolve(cwd, file), text, { flag: "wx", mode });
   } catch (error) {
-    throw isPresent(error) ? alreadyThere(file) : notWritten(file, error);
+    const isPresent = error instanceof Error && "code" in error && error.code === "EEXIST";
+    throw isPresent ? alreadyThere(file) : notWritten(file, error);
   }
 }
 
 /** @throws CliError USAGE when one of the files is there */
-export async function requireAbsent(files: readonly string[], { cwd }: Pick<CliIo, "cwd">): Promise<void> {
-  for (const file of files) {
-    const isThere = await access(resolve(cwd, file)).then(
-      () => true,
-      () => false,
-    );
-    if (isThere) throw alreadyThere(file);
-  }
+export function requireAbsent(files: readonly string[], { cwd }: Pick<CliIo, "cwd">): void {
+  const present = files.find((file) => existsSync(resolve(cwd, file)));
+  if (present !== undefined) throw alreadyThere(present);
 }
 
 /**
  * Puts another text in a file's place, all of it or nothing. What is no file, such as a pipe, has it written into.
- *
- * @param file as the user named it
- * @param mode default: that of the file that was there, or what is usual
- * @throws CliError USAGE when it cannot be written
+ * @param mode default: that of the file that was there, or what is usual @throws CliError USAGE when it cannot be written
  */
 export async function replaceFile(
   file: string,
@@ -65,12 +53,7 @@ export async function replaceFile(
   }
 }
 
-/**
- * Keeps a line in a file that its owner alone can read, as its directory is, which is made when it is missing.
- *
- * @param file absolute
- * @throws CliError USAGE when it cannot be written
- */
+/** Keeps a line in a file that its owner alone can read, as its directory, which is made. @throws CliError USAGE when it cannot be */
 export async function keepPrivately(file: string, line: string, io: Pick<CliIo, "cwd">): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   await chmod(dirname(file), 0o700);
@@ -87,10 +70,6 @@ async function replaceWhole(target: string, text: string, mode: number | undefin
     await rm(beside, { force: true }).catch(() => undefined); // the first error is the one to tell
     throw error;
   }
-}
-
-function isPresent(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "EEXIST";
 }
 
 function alreadyThere(file: string): CliError {

@@ -16,7 +16,6 @@ import type { Output, Style } from "../output.ts";
 
 // Text of what a task is made of. All of it prints nothing in `json`, where the protocol's own JSON is the output.
 
-/** How a task is shown. */
 export interface RenderTaskOptions {
   /** Whether its history is, where it has one. Default with `--verbose`. */
   readonly history?: boolean;
@@ -39,35 +38,31 @@ export async function renderTask(
 
 /** A message: whose it is, the context and task it belongs to, and every part. */
 export async function renderMessage(output: Output, message: Message): Promise<void> {
-  await output.field("Message", message.messageId);
-  await output.field("From", message.role === Role.USER ? "user" : "agent");
-  await output.field("Context", message.contextId === "" ? undefined : message.contextId);
-  await output.field("Task", message.taskId === "" ? undefined : message.taskId);
-  if (output.verbose) {
-    await renderList(output, "Referenced Task", message.referenceTaskIds);
-    await renderList(output, "Extension", message.extensions);
-  }
+  await output.fields({
+    Message: message.messageId,
+    From: message.role === Role.USER ? "user" : "agent",
+    Context: message.contextId,
+    Task: message.taskId,
+    "Referenced Task": output.verbose ? message.referenceTaskIds : undefined,
+    Extension: output.verbose ? message.extensions : undefined,
+  });
   await renderMetadata(output, "Message Metadata", message.metadata);
-  await renderParts(output, message.parts);
+  for (const part of message.parts) await renderPart(output, part);
 }
 
-/** How an artifact is shown. */
-interface RenderArtifactOptions {
-  /** Its parts go on from those that were shown before. */
-  readonly continued?: boolean;
-}
-
-/** An artifact: name, id, description, and every part; chunks of text make one text. */
+/** An artifact: name, id, description, and every part; chunks of text make one text. @param continued after parts that were shown */
 export async function renderArtifact(
   output: Output,
   artifact: Artifact,
-  { continued = false }: RenderArtifactOptions = {},
+  { continued = false }: { readonly continued?: boolean } = {},
 ): Promise<void> {
-  await output.field("Artifact", `${artifactTitle(artifact)}${continued ? ", continued" : ""}`);
-  await output.field("Description", artifact.description === "" ? undefined : artifact.description);
-  if (output.verbose) await renderList(output, "Extension", artifact.extensions);
+  await output.fields({
+    Artifact: `${artifactTitle(artifact)}${continued ? ", continued" : ""}`,
+    Description: artifact.description,
+    Extension: output.verbose ? artifact.extensions : undefined,
+  });
   await renderMetadata(output, "Artifact Metadata", artifact.metadata);
-  await renderParts(output, joinText(artifact.parts));
+  for (const part of joinText(artifact.parts)) await renderPart(output, part);
 }
 
 /** One event of a stream. Each names its task and context, so the last one does, too (a2a-cli §11.2). */
@@ -95,16 +90,11 @@ export async function renderEvent(output: Output, { payload }: StreamResponse): 
   }
 }
 
-/** Which task it is, and of which context. */
 export async function renderIdentity(output: Output, taskId: string, contextId: string): Promise<void> {
-  await output.field("Task", taskId);
-  await output.field("Context", contextId);
+  await output.fields({ Task: taskId, Context: contextId });
 }
 
-/**
- * The state of a task: at a terminal as a word, elsewhere by the name that it has on the wire, also one that this version does not
- * know.
- */
+/** At a terminal as a word, elsewhere by the name that it has on the wire, also one that this version does not know. */
 export async function renderState(output: Output, { state = 0 }: Partial<TaskStatus> = {}): Promise<void> {
   const name = TaskStateSchema.value[state]?.name ?? String(state);
   await output.field("State", output.isTerminal ? formatTaskState(state) : name, stateStyle(state));
@@ -130,49 +120,30 @@ export function stateStyle(state: TaskState): Style {
 
 export async function renderStatus(output: Output, status: TaskStatus | undefined): Promise<void> {
   await renderState(output, status);
-  await renderReport(output, status?.message?.metadata);
-  if (status?.timestamp !== undefined && output.verbose) {
-    await output.field("Updated", timestampDate(status.timestamp).toISOString());
-  }
+  // What the lifecycle extension says about it. Agents write it, so each member may be anything.
+  const { reason, progress, ...report } = readLifecycleReport(status?.message?.metadata);
+  const { estimatedCompletion: expected, retryAfterSeconds: retryAfter } = report;
+  await output.fields({
+    Reason: typeof reason === "string" ? reason : undefined,
+    Progress: typeof progress === "number" ? `${Math.round(progress * 100)} %` : undefined,
+    Expected: typeof expected === "string" ? expected : undefined,
+    "Retry After": typeof retryAfter === "number" ? `${retryAfter} s` : undefined,
+    Updated: output.verbose && status?.timestamp ? timestampDate(status.timestamp).toISOString() : undefined,
+  });
   if (status?.message === undefined) return;
   const { messageId, metadata, parts } = status.message;
   if (output.verbose) await output.field("Message", messageId);
   await renderMetadata(output, "Message Metadata", metadata);
-  await renderParts(output, parts);
+  for (const part of parts) await renderPart(output, part);
 }
 
-/** What the lifecycle extension says about a status. Agents write it, so each member may be anything. */
-async function renderReport(output: Output, metadata: JsonObject | undefined): Promise<void> {
-  const { reason, progress, estimatedCompletion, retryAfterSeconds } = readLifecycleReport(metadata);
-  if (typeof reason === "string") await output.field("Reason", reason);
-  if (typeof progress === "number") await output.field("Progress", `${Math.round(progress * 100)} %`);
-  if (typeof estimatedCompletion === "string") await output.field("Expected", estimatedCompletion);
-  if (typeof retryAfterSeconds === "number") await output.field("Retry After", `${retryAfterSeconds} s`);
-}
-
-async function renderMetadata(
-  output: Output,
-  label: string,
-  metadata: JsonObject | undefined,
-): Promise<void> {
+async function renderMetadata(output: Output, label: string, metadata?: JsonObject): Promise<void> {
   if (output.verbose && metadata !== undefined) await output.block(label, formatJson(metadata));
-}
-
-async function renderList(output: Output, label: string, values: readonly string[]): Promise<void> {
-  for (const value of values) await output.field(label, value);
 }
 
 /** `report (artifact-1)`, or the id alone. */
 export function artifactTitle({ name, artifactId }: Artifact): string {
   return name === "" || name === artifactId ? artifactId : `${name} (${artifactId})`;
-}
-
-/**
- * Text of the parts of a message or an artifact, none left out (a2a-cli §10.2): text as it is, data as indented JSON,
- * files as one line with name, media type and size.
- */
-async function renderParts(output: Output, parts: readonly Part[]): Promise<void> {
-  for (const part of parts) await renderPart(output, part);
 }
 
 /** Chunks of text, one after the other as they were streamed, as the one text that they are. */
@@ -199,15 +170,14 @@ function isContinued(before: Part, part: Part): boolean {
   );
 }
 
-export async function renderPart(
-  output: Output,
-  { content, filename, mediaType, metadata }: Part,
-): Promise<void> {
-  const isFile = content.case === "raw" || content.case === "url";
-  if (output.verbose && !isFile) {
-    if (filename !== "") await output.field("Part Name", filename);
-    if (mediaType !== "") await output.field("Part Media Type", mediaType);
+/** None is left out (a2a-cli §10.2): text as it is, data as indented JSON, files as one line with name, media type and size. */
+export async function renderPart(output: Output, part: Part): Promise<void> {
+  const { content, filename, mediaType } = part;
+  if (output.verbose && content.case !== "raw" && content.case !== "url") {
+    await output.fields({ "Part Name": filename, "Part Media Type": mediaType });
   }
+  const file = (size: string): Promise<void> =>
+    output.field("File", [filename || "unnamed", mediaType || "type unknown", size].join(", "));
   switch (content.case) {
     case "text":
       await output.block("Text", content.value);
@@ -216,20 +186,17 @@ export async function renderPart(
       await output.block("Data", formatJson(toJson(ValueSchema, content.value)));
       break;
     case "raw":
-    case "url": {
-      const size =
-        content.case === "raw" ? `${content.value.byteLength} bytes` : `size unknown, at ${content.value}`;
-      await output.field("File", [filename || "unnamed", mediaType || "type unknown", size].join(", "));
+      await file(`${content.value.byteLength} bytes`);
       break;
-    }
+    case "url":
+      await file(`size unknown, at ${content.value}`);
+      break;
     case undefined:
       await output.field("Part", "empty, or of a kind that this version does not know");
-      break;
   }
-  if (output.verbose && metadata !== undefined) await output.block("Part Metadata", formatJson(metadata));
+  await renderMetadata(output, "Part Metadata", part.metadata);
 }
 
-/** JSON for people. */
 export function formatJson(value: JsonValue): string {
   return JSON.stringify(value, undefined, 2);
 }

@@ -6,7 +6,6 @@ import type { CommandContext } from "../context.ts";
 import { publishedFile, readVersion } from "../files.ts";
 import { quote } from "../task/hints.ts";
 
-/** The options of `a2a new`. */
 interface NewFlags {
   readonly durable?: boolean;
   readonly dir?: string;
@@ -24,15 +23,7 @@ export const kinds = {
   },
 } as const;
 
-/** Text files by their path inside a project. */
-type ProjectFiles = ReadonlyMap<string, string>;
-
-/**
- * `a2a new`: writes a project that works, with its test, and says what to do next.
- *
- * @param path a name, or a folder whose last part is the name
- * @throws CliError USAGE when the name is none, or something would be overwritten
- */
+/** `a2a new`: writes a project that works, with its test, and says what to do next. @param path a name, or a folder that ends in it */
 export async function createProject(
   { io, output }: Pick<CommandContext, "io" | "output">,
   path: string,
@@ -50,9 +41,7 @@ export async function createProject(
   await writeProject(resolve(io.cwd, dir), files, dir);
   const paths = [...files.keys()];
   await output.document({ name, directory: resolve(io.cwd, dir), files: paths });
-  await output.field("Project", name);
-  await output.field("Directory", dir);
-  await output.field("Files", paths.join(", "));
+  await output.fields({ Project: name, Directory: dir, Files: paths.join(", ") });
   const steps = [
     `cd ${quote(dir)}`,
     "npm install",
@@ -64,7 +53,7 @@ export async function createProject(
 }
 
 /** The files of a folder of `templates/`, with values in place of `{{name}}`. */
-function fillTemplate(folder: string, values: Readonly<Record<string, string>>): ProjectFiles {
+function fillTemplate(folder: string, values: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
   const url = publishedFile(`templates/${folder}/`);
   return new Map(
     readdirSync(url)
@@ -82,7 +71,6 @@ function fillTemplate(folder: string, values: Readonly<Record<string, string>>):
 /** Names that npm or Node take for something else. */
 const taken: ReadonlySet<string> = new Set(["node_modules", "test", "node", "package", "favicon.ico"]);
 
-/** @throws CliError USAGE when no package may have this name */
 function requireProjectName(name: string): void {
   if (/^[a-z][a-z0-9]*(?:[-._][a-z0-9]+)*$/.test(name) && name.length <= 64 && !taken.has(name)) return;
   const suggestion = suggestName(name);
@@ -101,14 +89,12 @@ function suggestName(name: string): string | undefined {
   return plain === "" || taken.has(plain) ? undefined : plain;
 }
 
-/**
- * Writes all files of a project, or none of them.
- *
- * @param directory created when it is missing; what else is in it stays
- * @param shown the directory as the user knows it
- * @throws CliError USAGE when one of the files is there already
- */
-async function writeProject(directory: string, files: ProjectFiles, shown: string): Promise<void> {
+/** Writes all files of a project, or none of them. @param directory made when it is missing @param shown as the user knows it */
+async function writeProject(
+  directory: string,
+  files: ReadonlyMap<string, string>,
+  shown: string,
+): Promise<void> {
   const present = [...files.keys()].filter((path) => existsSync(join(directory, path)));
   if (present.length > 0) {
     throw usageError(

@@ -19,19 +19,13 @@ import { parseTime } from "../settings/values.ts";
 import { detach, followToEnd, notePolling, pollingOf, stateOf, unanswered } from "../task/following.ts";
 import { type ExitStateOptions, exitByState, reportTask } from "../task/report.ts";
 
-/** The options that `send` has beside those of every command that talks to an agent. */
 export interface SendFlags extends PartOptions, ExitStateOptions {
   readonly skill?: string;
   readonly priority?: NonNullable<SendOptions["priority"]>;
   readonly deadline?: string;
 }
 
-/**
- * Sends a message, waits for what comes of it as the settings say, and prints it: in `json` a SendMessageResponse, or
- * the events where they are streamed.
- *
- * @throws CliError USAGE, TIMEOUT; what the client throws
- */
+/** Sends a message, waits for what comes of it, and prints it: in `json` a SendMessageResponse, or the events that are streamed. */
 export async function send(
   context: CommandContext,
   words: readonly string[],
@@ -81,11 +75,7 @@ async function sendAndLeave(
   return await printResponse(context, response);
 }
 
-/**
- * Follows what comes of the message, over a stream or by polls, to where the task has ended or waits.
- *
- * @returns the task, if that is what came, and it was not left to itself
- */
+/** Follows the message, over a stream or by polls, to where its task has ended or waits. @returns the task, unless it is left to itself */
 async function sendAndFollow(
   context: CommandContext,
   agent: AgentClient,

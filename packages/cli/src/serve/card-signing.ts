@@ -13,11 +13,8 @@ export interface RetiredKey {
   readonly until: Date;
 }
 
-/** The options of `a2a serve` about signatures. */
 export interface SigningFlags {
-  /** Files of the private keys that sign the card. */
   readonly signKey?: readonly string[];
-  /** Keys that have signed it. */
   readonly retiredKey?: readonly RetiredKey[];
 }
 
@@ -29,18 +26,12 @@ interface ServedKey {
   readonly option: Required<ServeOptions>["signing"]["keys"][number];
 }
 
-/** How the cards are signed. */
 export interface ServedSigning {
   readonly options: Required<Pick<ServeOptions, "signing">>;
-  /** In the order of the key set. */
   readonly keys: readonly ServedKey[];
 }
 
-/**
- * The keys that `--sign-key` and `--retired-key` name, as the server takes them; undefined without.
- *
- * @throws CliError USAGE for a file that is no key, or one that cannot sign; for two keys with one id
- */
+/** The keys that `--sign-key` and `--retired-key` name, as the server takes them; undefined without. @throws CliError USAGE */
 export async function readCardSigning(
   { signKey = [], retiredKey = [] }: SigningFlags,
   io: Pick<CliIo, "cwd" | "stdin">,
@@ -80,10 +71,7 @@ interface SignedPlace extends Pick<ServeOptions, "publicUrl" | "host"> {
   readonly url: string;
 }
 
-/**
- * Says where the key set is and which keys are in it, and warns of cards that cannot be verified from elsewhere, or that the
- * verifiers in use refuse.
- */
+/** Says which keys the key set has, and warns of cards that cannot be verified from elsewhere, or that verifiers in use refuse. */
 export async function announceSigning(
   output: Output,
   { keys }: ServedSigning,
@@ -92,10 +80,10 @@ export async function announceSigning(
 ): Promise<void> {
   await output.field("Key Set", `${place.publicUrl ?? place.url}/.well-known/jwks.json`);
   for (const { key, retiredUntil } of keys) {
-    const thumbprint = `thumbprint ${await thumbprintOf(key)}`;
-    await (retiredUntil === undefined
-      ? output.field("Signing Key", `${key.kid}${key.alg === undefined ? "" : `, ${key.alg}`}, ${thumbprint}`)
-      : output.field("Retired Key", `${key.kid}, until ${retiredUntil.toISOString()}, ${thumbprint}`));
+    const [label, detail] = retiredUntil
+      ? ["Retired Key", `, until ${retiredUntil.toISOString()}`]
+      : ["Signing Key", key.alg === undefined ? "" : `, ${key.alg}`];
+    await output.field(label, `${key.kid}${detail}, thumbprint ${await thumbprintOf(key)}`);
   }
   const warning = findPlaceFault(place);
   if (warning !== undefined) await output.warn(warning);

@@ -5,10 +5,7 @@ import { type AgentDefinition, defineAgent } from "@a2a-connect/server";
 import { assertAgentName } from "@a2a-connect/server/host";
 import { type CliError, usageError } from "../cli-error.ts";
 import { isObject } from "../json.ts";
-import { type Fault, findFault } from "./module-fault.ts";
-
-const howTo =
-  "write: export default defineAgent({ card: { name: … }, async *execute(turn) { … } }); see `a2a new`";
+import { findFault } from "./module-fault.ts";
 
 /** What a module has to offer: an agent alone, or several by the names that they are served under. */
 export type LoadedAgents =
@@ -18,8 +15,6 @@ export type LoadedAgents =
 /**
  * What a module exports as its default: what `defineAgent` returns, an array of that, or an object with agents by their names.
  * In an array the names are made of those in the cards; an array with one agent is that agent.
- *
- * @param file as the user wrote it, relative to `cwd`
  * @throws CliError USAGE when there is no such file, it cannot be loaded (with file and line), or it exports no agent
  */
 export async function loadAgents(file: string, cwd: string): Promise<LoadedAgents> {
@@ -37,13 +32,10 @@ async function importModule(path: string, file: string, cwd: string): Promise<Re
   try {
     return await import(pathToFileURL(path).href);
   } catch (error) {
-    const fault = await findFault(error, path);
-    throw usageError(`${file} cannot be loaded: ${sayFault(fault, cwd)}`, fault.hint, error);
+    const { problem, hint, file: at, line } = await findFault(error, path);
+    const place = at === undefined ? "" : `${relative(cwd, at)}:${line}: `;
+    throw usageError(`${file} cannot be loaded: ${place}${problem}`, hint, error);
   }
-}
-
-function sayFault({ file, line, problem }: Fault, cwd: string): string {
-  return file === undefined ? problem : `${relative(cwd, file)}:${line}: ${problem}`;
 }
 
 function readDefault(module: Record<string, unknown>, file: string): LoadedAgents {
@@ -98,10 +90,7 @@ function checkNames(
   );
 }
 
-/**
- * @param what names it when it is no agent
- * @param whose names it when it is one that makes no sense
- */
+/** @param what names it when it is no agent @param whose names it when it is one that makes no sense */
 function checkAgent(candidate: unknown, what: string, whose: string = what): AgentDefinition {
   if (!isAgent(candidate)) throw notAnAgent(`${what} is not an agent: it has no card with a name`);
   try {
@@ -116,7 +105,9 @@ function messageOf(error: unknown): string {
 }
 
 function notAnAgent(message: string): CliError {
-  return usageError(message, howTo);
+  const hint =
+    "write: export default defineAgent({ card: { name: … }, async *execute(turn) { … } }); see `a2a new`";
+  return usageError(message, hint);
 }
 
 /** Agents by their names, of which one may be none; undefined for anything else. */

@@ -8,16 +8,11 @@ export interface Fault {
   readonly problem: string;
   /** Path of the file at fault, which may be one that it imports; undefined when nothing tells. */
   readonly file?: string;
-  /** Counted from 1. */
   readonly line?: number;
   readonly hint?: string;
 }
 
-/**
- * What is wrong with a module whose import threw, and where.
- *
- * @param entry path of the module that was imported
- */
+/** What is wrong with a module whose import threw, and where. @param entry path of the module that was imported */
 export async function findFault(error: unknown, entry: string): Promise<Fault> {
   if (!(error instanceof Error)) {
     return { problem: `it threw ${String(error)}` };
@@ -30,7 +25,6 @@ export async function findFault(error: unknown, entry: string): Promise<Fault> {
   };
 }
 
-/** Where something is wrong. */
 export type Place = Required<Pick<Fault, "file" | "line">>;
 
 /**

@@ -18,7 +18,6 @@ import { announceSigning, readCardSigning, type SigningFlags } from "./card-sign
 import { loadAgents } from "./load-agent.ts";
 import { announceAgents, offerCommands, runServer } from "./run-server.ts";
 
-/** What `a2a serve` may be told on the command line. */
 export interface ServeFlags extends SigningFlags {
   readonly port?: number;
   readonly host?: string;
@@ -28,10 +27,8 @@ export interface ServeFlags extends SigningFlags {
   readonly auth?: string;
   /** A proxy in front of it has the TLS. */
   readonly cleartext?: boolean;
-  /** File of the task store. */
   readonly db?: string;
   readonly store?: "sqlite" | "memory";
-  /** Where callers reach it, without a trailing slash. */
   readonly publicUrl?: string;
   readonly watch?: boolean;
   /** Whether callers of A2A 0.3 are answered. */
@@ -40,14 +37,9 @@ export interface ServeFlags extends SigningFlags {
   readonly grace?: number;
 }
 
-/** An agent that can be reached by now. */
 type Served = Pick<ServedAgent, "url" | "card">;
 
-/**
- * Serves the agents of a module until the user interrupts.
- *
- * @throws CliError when the module exports no agent, the configuration is wrong, or the port or a file cannot be had
- */
+/** Serves the agents of a module until the user interrupts. */
 export async function serveFile(context: CommandContext, file: string, flags: ServeFlags): Promise<void> {
   const { io, output } = context;
   const loaded = await loadAgents(file, io.cwd);
@@ -57,41 +49,33 @@ export async function serveFile(context: CommandContext, file: string, flags: Se
   const gate = flags.auth ?? (flags.open === true ? undefined : config?.auth);
   const auth = gate === undefined ? undefined : await readAuth(context, gate, place);
   const options = { ...place, ...signing?.options, ...defined({ auth }), shutdown: false } as const;
-  const run = { port: options.port, graceMs: flags.grace ?? defaultGraceMs };
   const store = flags.db ?? flags.store ?? config?.store;
   const versions = flags.olderVersions === false ? { protocolVersions: ["1.0"] } : {};
-  const announce = async (agents: readonly Served[], url: string, first: AgentDefinition | undefined) => {
-    await announceAgents(output, agents);
-    if (loaded.kind === "several") await output.field("Catalog", `${url}/.well-known/ai-catalog.json`);
-    const cards = agents.map(({ card }) => card);
-    if (signing !== undefined) await announceSigning(output, signing, { ...options, url }, cards);
-    await offerCommands(output, agents[0] && first ? commandsToTry(context, agents[0], first) : []);
+  const isOne = loaded.kind === "one";
+  const several = isOne ? {} : withOptions(loaded.agents, store, versions);
+  const start = async (log: OperatorLog) => {
+    if (!isOne) return await serve(several, { ...options, log });
+    const served = await serve(loaded.agent, { ...options, ...versions, ...storeOptions(store), log });
+    return { url: served.url, agents: { "": served }, close: served.close };
   };
-  if (loaded.kind === "one") {
-    const start = (log: OperatorLog) =>
-      serve(loaded.agent, { ...options, ...versions, ...storeOptions(store), log });
-    return await runServer(context, run, start, async (served) => {
-      await output.document(formatMessage(AgentCardSchema, served.card));
-      await announce([served], served.url, loaded.agent);
-    });
-  }
-  const agents = withOptions(loaded.agents, store, versions);
-  const start = (log: OperatorLog) => serve(agents, { ...options, log });
-  await runServer(context, run, start, async (served) => {
-    const cards = Object.entries(served.agents).map(([name, { card }]) => [
+  const run = { port: options.port, graceMs: flags.grace ?? 30_000 };
+  await runServer(context, run, start, async ({ url, agents }) => {
+    const served = Object.values<Served>(agents);
+    const cards = Object.entries<Served>(agents).map(([name, { card }]) => [
       name,
       formatMessage(AgentCardSchema, card),
     ]);
-    await output.document({ agents: Object.fromEntries(cards) });
-    await announce(Object.values(served.agents), served.url, Object.values(loaded.agents)[0]);
+    await output.document(isOne ? cards[0]?.[1] : { agents: Object.fromEntries(cards) });
+    await announceAgents(output, served);
+    if (!isOne) await output.field("Catalog", `${url}/.well-known/ai-catalog.json`);
+    if (signing !== undefined) {
+      const all = served.map(({ card }) => card);
+      await announceSigning(output, signing, { ...options, url }, all);
+    }
+    const [first] = isOne ? [loaded.agent] : Object.values(loaded.agents);
+    await offerCommands(output, served[0] && first ? commandsToTry(context, served[0], first) : []);
   });
 }
-
-/** Where it listens when neither the command line nor the configuration says. */
-const servePort = 4000;
-
-/** As `serve` of the library. */
-const defaultGraceMs = 30_000;
 
 /** Flags before the configuration file before the defaults. */
 function placeOf(
@@ -101,7 +85,7 @@ function placeOf(
   // Another port than that of a URL on this machine makes the URL wrong.
   const moved = port !== undefined && config?.port !== undefined && port !== config.port;
   const url = publicUrl ?? (moved ? undefined : config?.url);
-  return { port: port ?? config?.port ?? servePort, ...defined({ host, open, cleartext, publicUrl: url }) };
+  return { port: port ?? config?.port ?? 4000, ...defined({ host, open, cleartext, publicUrl: url }) };
 }
 
 /** @throws CliError USAGE when the flag is wrong, or its file cannot be read */
@@ -121,17 +105,12 @@ async function readAuth(
   }
 }
 
-/** @param store `memory`, `sqlite` for a file by the agent's name, or a file */
 function storeOptions(store: string | undefined): Pick<ServeOptions, "file" | "store"> {
   if (store === "memory") return { store: createMemoryTaskStore() };
   return store === undefined || store === "sqlite" ? {} : { file: store };
 }
 
-/**
- * The same for several agents, which never share a store: a file for each, or all in memory.
- *
- * @throws CliError USAGE when a flag or the configuration names one file for all
- */
+/** The same for several agents, which never share a store: a file for each, or all in memory. */
 function withOptions(
   agents: Readonly<Record<string, AgentDefinition>>,
   store: string | undefined,

@@ -14,9 +14,7 @@ export interface AgentEntry extends Pick<AgentConfig, "url" | "binding" | "proto
   readonly name: string;
   /** `file:line` of what names it. */
   readonly where: string;
-  /** The same of one of its members. */
   readonly locate: (member: string) => string;
-  /** The directory of that file. */
   readonly directory: string;
   /** Range that the card's own version must be in. */
   readonly cardVersion: string | undefined;
@@ -35,17 +33,14 @@ export interface AgentEntry extends Pick<AgentConfig, "url" | "binding" | "proto
   readonly secretName: string | undefined;
 }
 
-/** A client of an authorization server. */
 export type ClientEntry = Pick<OAuthClient, "id" | "secret" | "tokenEndpoint" | "audience" | "scopes">;
 
 /** Where names are looked up: the file above `cwd`, the secrets in `env`. */
 type BookIo = Pick<CliIo, "cwd" | "env">;
 
 /**
- * The agent of this name in the nearest `a2a.config.yaml`; undefined when there is none, or no file. What can be no name
- * (a host with a dot or port, a URL, a path) is not looked up.
- *
- * @throws CliError USAGE when the file is wrong, or holds a private key; CREDENTIALS_MISSING when a variable that it names is not set
+ * The agent of this name in the nearest `a2a.config.yaml`, if any. What can be no name (a host with a dot or port, a URL, a path) is
+ * not looked up. @throws CliError USAGE when the file is wrong, CREDENTIALS_MISSING when a variable that it names is not set
  */
 export async function findAgent(name: string, io: BookIo): Promise<AgentEntry | undefined> {
   if (!agentName.test(name)) return undefined;
@@ -139,7 +134,6 @@ function readSecret(variable: string | undefined, where: string, { env }: BookIo
 
 /** What `a2a.config.yaml` says about the agent that is served here. */
 export interface ServerConfig {
-  /** Public URL, without a trailing slash. */
   readonly url: string | undefined;
   /** Port to listen on: that of `url` when it names this machine. */
   readonly port: number | undefined;
@@ -149,11 +143,7 @@ export interface ServerConfig {
   readonly auth: string | undefined;
 }
 
-/**
- * The `server` of the nearest `a2a.config.yaml`; undefined without one.
- *
- * @throws CliError USAGE when the file is wrong
- */
+/** The `server` of the nearest `a2a.config.yaml`; undefined without one. @throws CliError USAGE when the file is wrong */
 export async function readServerConfig(io: Pick<CliIo, "cwd">): Promise<ServerConfig | undefined> {
   const found = await findConfigFile(io.cwd);
   const server = found?.config.server;

@@ -8,7 +8,6 @@ import { type CliError, usageError } from "../cli-error.ts";
 import { publishedFile } from "../files.ts";
 import { isObject } from "../json.ts";
 
-/** Name of the file that a project's agents stand in. */
 export const configFileName = "a2a.config.yaml";
 
 // What the file may say. `a2a.config.schema.json` says what each member is for, and what is checked.
@@ -24,7 +23,6 @@ export interface AuthConfig {
   readonly scopes?: readonly string[];
 }
 
-/** One agent of the file. */
 export interface AgentConfig {
   readonly url: string;
   readonly binding?: string;
@@ -36,7 +34,6 @@ export interface AgentConfig {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The file. */
 export interface ConfigFile {
   readonly server?: {
     readonly url?: string;
@@ -48,18 +45,13 @@ export interface ConfigFile {
 
 /** A configuration file that was found and fits its schema. */
 export interface FoundConfig {
-  /** Absolute. */
   readonly path: string;
   readonly config: ConfigFile;
   /** `file:line` of a member, for messages. */
   locate(path: readonly (string | number)[]): string;
 }
 
-/**
- * The nearest `a2a.config.yaml` at or above a directory, or undefined.
- *
- * @throws CliError USAGE naming file, line and member when it is none, or holds a secret
- */
+/** The nearest `a2a.config.yaml` at or above a directory, if any. @throws CliError USAGE with file, line and member when it is wrong */
 export async function findConfigFile(cwd: string): Promise<FoundConfig | undefined> {
   for (let directory = cwd; ; directory = dirname(directory)) {
     const path = join(directory, configFileName);
@@ -69,7 +61,6 @@ export async function findConfigFile(cwd: string): Promise<FoundConfig | undefin
   }
 }
 
-/** @throws CliError USAGE, as `findConfigFile` */
 export function parseConfig(path: string, text: string): FoundConfig {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, stringKeys: true });

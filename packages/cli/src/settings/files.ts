@@ -12,15 +12,12 @@ export interface SettingsFile {
   /** Whether the user has named it, or it was found above the working directory. */
   readonly source: "file" | "found-env";
   readonly values: Readonly<Record<string, string | undefined>>;
-  /** Others than its owner may read it. */
   readonly exposed: boolean;
 }
 
 /**
  * The files that apply, the one that wins first: the one of `--config` or else the nearest `.env` above the working
- * directory, then `~/.config/a2a-cli/.env`.
- *
- * @throws CliError USAGE when `--config` names a file that cannot be read
+ * directory, then `~/.config/a2a-cli/.env`. @throws CliError USAGE when `--config` names a file that cannot be read
  */
 export function readSettingsFiles(
   { cwd, home }: Pick<CliIo, "cwd" | "home">,
@@ -53,10 +50,8 @@ function readSettingsFile(path: string, source: SettingsFile["source"]): Setting
 }
 
 /**
- * A sentence about the `A2ACLI_…` names of one source that nothing reads, with what may be meant; undefined when there are
+ * A sentence about the `A2ACLI_…` names of one source (`where`) that nothing reads, with what may be meant; undefined when there are
  * none. Values are not repeated: a misspelt name may be that of a credential.
- *
- * @param where the environment or a file, for people
  */
 export function describeUnknownNames(
   where: string,

@@ -15,12 +15,10 @@ const trust: Readonly<Record<SettingSource, number>> = {
   "built-in": 0,
 };
 
-/** Whether the user himself has said it. */
 export function isOwn(source: SettingSource): boolean {
   return trust[source] === trust.flag;
 }
 
-/** The one that is trusted less. */
 export function weaker(one: SettingSource, other: SettingSource): SettingSource {
   return trust[one] <= trust[other] ? one : other;
 }

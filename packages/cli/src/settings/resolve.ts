@@ -17,21 +17,20 @@ import { describeUnknownNames, readSettingsFiles, type SettingsFile } from "./fi
 import { isOwn, type SettingSource } from "./provenance.ts";
 import { isInlineKey, parseBinding, parseDuration } from "./values.ts";
 
-/** The options that every command that talks to an agent has, resolved. */
+/** The options that every command that talks to an agent has, resolved; undefined where nothing says one. */
 export interface Settings {
   /** Reference to the agent: host, URL, file, or a name in `a2a.config.yaml`. */
   readonly agentCard: string | undefined;
-  /** Public key that the agent's card has to be verified by: itself, or the file that has it. Undefined: nothing is verified. */
+  /** Public key that the agent's card has to be verified by: itself, or the file that has it. */
   readonly cardKey: string | undefined;
   /** Bindings, best first; empty: the card's order. */
   readonly transports: readonly string[];
-  /** The only protocol version, when one was asked for. */
   readonly a2aVersion: string | undefined;
   readonly output: "json" | "text";
   readonly stream: boolean;
   /** Whether to block until the task has settled: false after `--async`, true otherwise. */
   readonly wait: boolean;
-  /** `wait` where the user or a file says it, otherwise undefined: `task get` waits only when it was asked to. */
+  /** `wait` where the user or a file says it: `task get` waits only when it was asked to. */
   readonly waitRequested: boolean | undefined;
   readonly verbose: boolean;
   readonly debug: boolean;
@@ -40,13 +39,11 @@ export interface Settings {
   readonly apiKey: string | undefined;
   readonly contextId: string | undefined;
   readonly taskId: string | undefined;
-  /** Metadata of the message, parsed. */
   readonly metadata: JsonObject | undefined;
   readonly serviceParameters: Readonly<Record<string, string>>;
   /** Names of credentials that may go to an agent that a found file names, such as `A2ACLI_BEARER`. */
   readonly allowedCredentials: readonly string[];
   readonly pollIntervalMs: number;
-  /** Undefined: no limit. */
   readonly timeoutMs: number | undefined;
 }
 
@@ -60,24 +57,19 @@ export interface SettingOrigin {
   readonly value: RawValue | undefined;
 }
 
-/** Options as they were typed, by their long flag. */
 export type GivenFlags = Readonly<Partial<Record<SettingFlag, RawValue>>>;
 
-/** Settings, each with its source. */
 export interface ResolvedSettings {
   readonly settings: Settings;
   readonly origins: ReadonlyMap<SettingFlag, SettingOrigin>;
   /** The configuration files that were read, the winning one first. */
   readonly files: readonly string[];
-  /** What the user should know about where the values are from. */
   readonly warnings: readonly string[];
 }
 
 /**
- * What flags, environment and files say together: flag, then environment, then local file, then global file, then what is
- * built in (a2a-cli §8.3). The highest source that names an option decides it alone.
- *
- * @throws CliError USAGE for values that cannot be meant, naming their source
+ * What flags, environment and files say together, the first that names an option deciding it alone: flag, environment, local file,
+ * global file, what is built in (a2a-cli §8.3). @throws CliError USAGE for values that cannot be meant, naming their source
  */
 export function resolveSettings(
   flags: GivenFlags,
@@ -152,31 +144,19 @@ function readText(option: SettingOption, text: string): RawValue {
 function checkValue({ option, source, where, value }: SettingOrigin): void {
   for (const text of [value].flat()) {
     const problem = typeof text === "string" ? findProblem(option, text) : undefined;
-    if (problem !== undefined) {
-      const isPrivate = option.secret === true || option.flag === "svc-param" || option.flag === "card-key";
-      const shown = isPrivate ? "its value" : `"${text}"`;
-      throw usageError(
-        `${isFile(source) ? `${environmentName(option.flag)} in ${where}` : where}: ${shown} ${problem}`,
-      );
-    }
+    if (problem === undefined) continue;
+    const isPrivate = option.secret === true || option.flag === "svc-param" || option.flag === "card-key";
+    const isFile = source !== "built-in" && rankOf(source) === 0;
+    const place = isFile ? `${environmentName(option.flag)} in ${where}` : where;
+    throw usageError(`${place}: ${isPrivate ? "its value" : `"${text}"`} ${problem}`);
   }
 }
 
-function isFile(source: SettingSource): boolean {
-  return rank[source] === rank.file;
+/** Which of two settings that contradict each other wins. */
+function rankOf(source: SettingSource): number {
+  return ["environment", "flag"].indexOf(source) + 1;
 }
 
-/** Which of two settings that contradict each other wins. */
-const rank: Readonly<Record<SettingSource, number>> = {
-  flag: 3,
-  environment: 2,
-  file: 1,
-  "found-file": 1,
-  "found-env": 1,
-  "built-in": 0,
-};
-
-/** What the effective values of all options say. */
 export function toSettings(origins: ReadonlyMap<SettingFlag, SettingOrigin>): Settings {
   const text = (flag: SettingFlag): string | undefined => {
     const value = origins.get(flag)?.value;
@@ -221,12 +201,12 @@ function findWait(wait: SettingOrigin | undefined, async: SettingOrigin | undefi
   const asked = typeof wait?.value === "boolean" ? wait.value : undefined;
   const refused = typeof async?.value === "boolean" ? !async.value : undefined;
   if (asked === undefined || refused === undefined || asked === refused) return asked ?? refused;
-  const [waitRank, asyncRank] = [rank[wait?.source ?? "built-in"], rank[async?.source ?? "built-in"]];
-  if (waitRank === asyncRank) throw usageError("--wait and --async contradict each other");
-  return waitRank > asyncRank ? asked : refused;
+  const lead = rankOf(wait?.source ?? "built-in") - rankOf(async?.source ?? "built-in");
+  if (lead === 0) throw usageError("--wait and --async contradict each other");
+  return lead > 0 ? asked : refused;
 }
 
-/** What the user should know about a file: what of it does not count, since only the user may say it, and which secrets others may read. */
+/** What of a file does not count, since only the user may say it, and which secrets in it others may read. */
 function warningsOf({ path, source, values, exposed }: SettingsFile): readonly string[] {
   const linesOf = (isMeant: (option: SettingOption) => boolean): readonly string[] =>
     settingOptions
@@ -234,11 +214,12 @@ function warningsOf({ path, source, values, exposed }: SettingsFile): readonly s
       .map(({ flag }) => environmentName(flag))
       .filter((name) => (values[name] ?? "") !== "");
   const secrets = exposed ? linesOf(({ secret }) => secret === true) : [];
+  const foreign = isOwn(source) ? [] : linesOf(({ ownOnly }) => ownOnly === true);
   return [
     ...(secrets.length === 0
       ? []
       : [`${path} holds ${secrets.join(" and ")} and other users may read it: chmod 600 ${path}`]),
-    ...linesOf(({ ownOnly }) => ownOnly === true && !isOwn(source)).map(
+    ...foreign.map(
       (name) =>
         `${name} of ${path} is ignored, because you did not name that file. Set it in the environment or in ~/.config/a2a-cli/.env, or name the file with --config`,
     ),
@@ -251,7 +232,6 @@ export function maskRawValue(option: SettingOption, value: RawValue | undefined)
   return option.flag === "svc-param" && typeof value === "object" ? value.map(maskParameter) : value;
 }
 
-/** The same as words. */
 export function formatRawValue(option: SettingOption, value: RawValue | undefined): string {
   const shown = maskRawValue(option, value);
   switch (typeof shown) {

@@ -8,12 +8,7 @@ import { environmentName } from "../options.ts";
 const variable = environmentName("agent-card");
 const isLine = (line: string): boolean => new RegExp(`^\\s*(?:export\\s+)?${variable}\\s*=`).test(line);
 
-/**
- * Makes an agent the one that commands mean without `--agent-card`: a line of `~/.config/a2a-cli/.env`.
- *
- * @param reference undefined: only shows which one it is
- * @throws CliError USAGE for a reference of several lines, or a file that cannot be written
- */
+/** Makes an agent the one that commands mean without `--agent-card`, by a line of `~/.config/a2a-cli/.env`; without one, shows it. */
 export async function useAgent(
   { io, output, settings }: CommandContext,
   reference: string | undefined,

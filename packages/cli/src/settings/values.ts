@@ -11,7 +11,6 @@ export function parseDuration(text: string): number | undefined {
   return Math.round(Number(amount) * (unitsMs[unit] ?? 1_000));
 }
 
-/** Milliseconds in the largest unit that needs no fraction: `500ms`, `2s`, `5m`. */
 export function formatDuration(ms: number): string {
   const unit = ["h", "m", "s"].find((name) => ms !== 0 && ms % (unitsMs[name] ?? 1) === 0) ?? "ms";
   return `${ms / (unitsMs[unit] ?? 1)}${unit}`;
@@ -45,11 +44,7 @@ export function holdsPrivateKey(text: string): boolean {
   return isInlineKey(text) && /-----BEGIN [A-Z ]*PRIVATE KEY|"d"\s*:|"k"\s*:/.test(text);
 }
 
-/**
- * The value of an option that is a time, or a duration from now on (`direction` 1) or back (-1).
- *
- * @throws CliError USAGE when it is neither
- */
+/** The value of an option that is a time, or a duration from now on (`direction` 1) or back (-1). @throws CliError USAGE */
 export function parseTime(option: string, text: string, direction: 1 | -1): Date {
   const ms = /[a-z]$/i.test(text) ? parseDuration(text) : undefined;
   const time =

@@ -7,14 +7,11 @@ import { readInput } from "../files.ts";
 import { agentNames } from "../settings/book.ts";
 import { findConfigFile, parseConfig } from "../settings/config-file.ts";
 
-/** Longest list that is read, in bytes. */
 const maxListBytes = 4 * 1024 * 1024;
 
 /**
- * The agents to be tried, each as `--agent-card` would have it: references as they are, lists in files (a line each, a
- * YAML list, or the agents of an `a2a.config.yaml`) taken apart. Nothing given: the agents of the nearest `a2a.config.yaml`.
- *
- * @throws CliError USAGE when a list cannot be read, or there is nothing to try
+ * The agents to be tried, each as `--agent-card` would have it: references as they are, lists in files (a line each, a YAML list, or
+ * the agents of an `a2a.config.yaml`) taken apart. Nothing given: the agents of the nearest `a2a.config.yaml`.
  */
 export async function readTargets(
   given: readonly string[],
@@ -40,10 +37,7 @@ async function expand(target: string, io: Pick<CliIo, "cwd">): Promise<readonly 
     if (!/\.(txt|ya?ml)$/i.test(target)) return [target]; // a host, or a name
     throw usageError(`there is no file ${path}`, "Give the path of a list, or an agent's URL.");
   }
-  const bytes = await readInput(path, maxListBytes, (problem, hint, cause) =>
-    usageError(`${path} ${problem}`, hint, cause),
-  );
-  const text = bytes.toString("utf8");
+  const text = (await readInput(path, path, maxListBytes)).toString("utf8");
   return target.endsWith(".json") && !/^\s*\[/.test(text) ? [target] : await readList(path, text, io);
 }
 

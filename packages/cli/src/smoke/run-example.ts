@@ -32,25 +32,21 @@ export type ExampleOutcome =
   | "error"
   | "skipped";
 
-/** One skill, tried. */
 export interface ExampleRun {
   readonly skill: string;
   /** What was sent; undefined when nothing was. */
   readonly example: string | undefined;
   readonly outcome: ExampleOutcome;
-  /** What the agent, or the error, said. */
   readonly sentence: string | undefined;
   /** The reason for machines, where the agent gives one. */
   readonly reason: string | undefined;
-  /** The task, as it was last seen. */
   readonly task: Task | undefined;
   /** The same, after it had asked and was canceled; undefined when it was not. */
   readonly canceled: Task | undefined;
   readonly ms: number;
 }
 
-/** How an example is run. */
-export interface RunExampleOptions {
+interface RunExampleOptions {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
@@ -72,7 +68,6 @@ export function isRefusal(outcome: ExampleOutcome): boolean {
 
 /**
  * Sends a skill's first example and sees what comes of it. A task that asks is canceled: nobody would answer it.
- *
  * @throws the signal's reason when it is aborted; everything else is an outcome
  */
 export async function runExample(
@@ -88,8 +83,12 @@ export async function runExample(
   const startedAt = performance.now();
   const end = await tryExample(agent, skill.id, example, { timeoutMs, signal });
   const ms = Math.round(performance.now() - startedAt);
-  const waits = end.outcome === "asks" || end.outcome === "wants-auth";
-  const canceled = waits ? await cancelQuietly(agent, end.task, signal) : undefined;
+  let canceled: Task | undefined;
+  if ((end.outcome === "asks" || end.outcome === "wants-auth") && end.task !== undefined) {
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(cancelTimeoutMs)]);
+    canceled = await agent.cancelTask(end.task.id, { signal: limit }).catch(() => undefined);
+    signal.throwIfAborted(); // else what was not canceled ends by itself, when its question times out
+  }
   return { skill: skill.id, example, ...end, canceled, ms };
 }
 
@@ -134,19 +133,3 @@ const outcomes = [
   [TaskRejectedError, "rejected"],
   [TaskCanceledError, "canceled"],
 ] as const;
-
-async function cancelQuietly(
-  agent: AgentClient,
-  task: Task | undefined,
-  signal: AbortSignal,
-): Promise<Task | undefined> {
-  if (task === undefined) return undefined;
-  try {
-    return await agent.cancelTask(task.id, {
-      signal: AbortSignal.any([signal, AbortSignal.timeout(cancelTimeoutMs)]),
-    });
-  } catch {
-    signal.throwIfAborted();
-    return undefined; // it ends by itself, when its question times out
-  }
-}

@@ -1,24 +1,21 @@
 import type { AgentClient } from "@a2a-connect/client";
-import { untilAborted } from "@a2a-connect/core/internal";
+import { formatMessage, untilAborted } from "@a2a-connect/core/internal";
+import { AgentCardSchema } from "@a2a-connect/proto";
 import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { describeFailure } from "../failures.ts";
+import { objectOf } from "../json.ts";
 import type { Output } from "../output.ts";
 import { readTargets } from "./read-targets.ts";
 import { type ExampleRun, expectedFailureTag, isAlive, isRefusal, runExample } from "./run-example.ts";
-import { findBrokenOperation } from "./try-operations.ts";
 
-/** The options that `smoke` has beside those of every command that talks to an agent. */
 export interface SmokeFlags {
-  /** Skills at a time. */
   readonly concurrency: number;
-  /** For each skill, in milliseconds. */
   readonly skillTimeout: number;
 }
 
 /** One line of the report: a skill that was tried, the operations of an agent, or an agent that could not be opened. */
 export interface SmokeResult extends Omit<ExampleRun, "skill" | "outcome" | "task" | "canceled"> {
-  /** The agent, as it was given. */
   readonly agent: string;
   /** Undefined for what is about the agent as a whole. */
   readonly skill: string | undefined;
@@ -94,7 +91,6 @@ export async function runSmoke(
   await printSummary(output, results);
 }
 
-/** @param isAnnounced that it fails */
 function judge(agent: string, { task, canceled: _, ...run }: ExampleRun, isAnnounced: boolean): SmokeResult {
   const { outcome, sentence } = run;
   const isUnexpected = isAnnounced && isAlive(outcome);
@@ -144,4 +140,37 @@ async function printSummary(output: Output, results: readonly SmokeResult[]): Pr
   const summary = { ok: results.length - failed - skipped, skipped, failed };
   await output.document(output.streaming ? { summary } : { results, summary });
   await output.field("Summary", `${summary.ok} ok, ${skipped} skipped, ${failed} failed`);
+}
+
+/** Requirements whose scenarios show get and cancel, subscribe, and list; send and stream are shown by the examples. */
+const tried: ReadonlySet<string> = new Set(["A-30", "A-35", "A-43"]);
+
+/**
+ * The first thing that is not as it should be by the conformance kit's scenarios about reading operations, over the connection of a
+ * client, with its credentials. What would send a message, or needs bytes of its own, does not apply.
+ */
+async function findBrokenOperation(agent: AgentClient): Promise<string | undefined> {
+  const { allScenarios, findCardFacts, NotApplicable } = await import("@a2a-connect/conformance");
+  const facts = findCardFacts(objectOf(formatMessage(AgentCardSchema, agent.card)));
+  const refuse = (): never => {
+    throw new NotApplicable("only reading operations are tried");
+  };
+  const client = { ...agent.rpc, sendMessage: refuse, sendStreamingMessage: refuse };
+  const scenarios = Object.values(allScenarios).flatMap((group) => group.scenarios);
+  for (const { ids, title, needs, when, run } of scenarios) {
+    if (needs !== "any" || !tried.has(ids[0] ?? "") || !when.every((fact) => facts.has(fact))) continue;
+    const stage = {
+      ...({ wire: "jsonrpc", client, spec: "1.0.1", note: () => {} } as const),
+      get target() {
+        return refuse();
+      },
+    };
+    try {
+      await run(stage);
+    } catch (error) {
+      if (!(error instanceof NotApplicable))
+        return `not so: ${title}: ${error instanceof Error ? error.message : String(error)}`;
+    }
+  }
+  return undefined;
 }

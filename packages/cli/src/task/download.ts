@@ -11,19 +11,13 @@ import { describeFileError } from "../files.ts";
 import { renderIdentity, renderState } from "../render/task-text.ts";
 import { taskDocument } from "./report.ts";
 
-/** The options that `task download` has beside those of every command that talks to an agent. */
 export interface DownloadFlags {
   readonly outputDir?: string;
   /** Id or name of the only artifact that is wanted. */
   readonly artifact?: string;
 }
 
-/**
- * Saves the artifacts of a task as files and prints their paths: in `json` the Task with what was saved, its parts as
- * `file:` URLs.
- *
- * @throws CliError USAGE when there is no such artifact; what the client throws
- */
+/** Saves the artifacts of a task and prints their paths: in `json` the Task with what was saved, its parts as `file:` URLs. */
 export async function downloadArtifacts(
   context: CommandContext,
   taskId: string,

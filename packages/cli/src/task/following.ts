@@ -1,6 +1,6 @@
 import type { AgentClient, FollowOptions, TaskStream } from "@a2a-connect/client";
 import { formatTaskState, isSettled, readLifecycleReport } from "@a2a-connect/core";
-import { type StreamResponse, type Task, TaskState } from "@a2a-connect/proto";
+import { type StreamResponse, type Task, TaskState, type TaskStatus } from "@a2a-connect/proto";
 import { CliError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import type { Output } from "../output.ts";
@@ -23,11 +23,9 @@ export async function notePolling({ output }: CommandContext, { card }: AgentCli
   }
 }
 
-/** How following a task is told about. */
 interface FollowingOptions {
   /** The task's id, where it is known before its first event. */
   readonly taskId?: string;
-  /** Every event, one after the other. */
   readonly onEvent?: (event: StreamResponse) => Promise<void>;
   /** Whether an event is the last one that is wanted. Default: the stream ends by itself. */
   readonly isEnd?: (event: StreamResponse) => Promise<boolean>;
@@ -35,11 +33,7 @@ interface FollowingOptions {
   readonly announce?: boolean;
 }
 
-/**
- * Follows a stream to its end, or to a Ctrl-C: then the caller prints what there is and {@link detach}es.
- *
- * @throws CliError TIMEOUT when `--timeout` has passed; the task goes on all the same
- */
+/** Follows a stream to its end, or to a Ctrl-C: then the caller prints what there is and {@link detach}es. */
 export async function followToEnd(
   context: CommandContext,
   stream: TaskStream,
@@ -66,31 +60,25 @@ export async function followToEnd(
   }
 }
 
-function timedOut(
-  context: CommandContext,
-  task: Task | undefined,
-  taskId: string | undefined = task?.id,
-): CliError {
+function timedOut(context: CommandContext, task: Task | undefined, taskId = task?.id): CliError {
   if (taskId === undefined) return unanswered(context);
   const { settings } = context;
   const limit = formatDuration(settings.timeoutMs ?? 0);
-  const known = task === undefined ? "" : ` (context ${task.contextId})`;
-  const state = task === undefined ? "" : `, ${formatTaskState(stateOf(task))}`;
+  const [known, state] = task
+    ? [` (context ${task.contextId})`, `, ${formatTaskState(stateOf(task))}`]
+    : ["", ""];
   const message = `task ${taskId}${known} has not ended within ${limit}${state}; it goes on`;
   return new CliError("A2ACLI_ERR_TIMEOUT", message, { hint: waitCommand(settings, taskId) });
 }
 
 /** A message that was given up, by a Ctrl-C or `--timeout`, before the agent named a task: whether it was taken is not known. */
 export function unanswered({ io, settings }: CommandContext): CliError {
-  const isInterrupted = io.interrupted.aborted;
-  const what = isInterrupted
-    ? "interrupted before the agent answered"
-    : `the agent has not answered within ${formatDuration(settings.timeoutMs ?? 0)}`;
-  return new CliError(
-    isInterrupted ? "A2ACLI_ERR_INTERNAL" : "A2ACLI_ERR_TIMEOUT",
-    `${what}; the message may have arrived`,
-    { hint: `to look for it: ${lookCommand(settings)}` },
-  );
+  const limit = formatDuration(settings.timeoutMs ?? 0);
+  const [code, what] = io.interrupted.aborted
+    ? (["A2ACLI_ERR_INTERNAL", "interrupted before the agent answered"] as const)
+    : (["A2ACLI_ERR_TIMEOUT", `the agent has not answered within ${limit}`] as const);
+  const hint = `to look for it: ${lookCommand(settings)}`;
+  return new CliError(code, `${what}; the message may have arrived`, { hint });
 }
 
 /** Says how to come back to a task that is left to itself after a Ctrl-C. The exit status is 130 by itself. */
@@ -111,11 +99,14 @@ export async function detach(
 }
 
 /** The state of a task, UNSPECIFIED where it has none. */
-export function stateOf({ status }: Pick<Task, "status">): TaskState {
+export function stateOf({ status }: { readonly status?: TaskStatus | undefined }): TaskState {
   return status?.state ?? TaskState.UNSPECIFIED;
 }
 
-/** How often the line is drawn that shows a wait at a terminal. */
+export function statusOf({ payload }: StreamResponse): TaskStatus | undefined {
+  return payload.case === "task" || payload.case === "statusUpdate" ? payload.value.status : undefined;
+}
+
 const drawEveryMs = 120;
 
 /** What is over by then needs no announcement: its result is as good. */

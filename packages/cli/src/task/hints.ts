@@ -1,16 +1,16 @@
 import type { Settings } from "../settings/resolve.ts";
 
-/** The command that answers a task that asks, to be copied. The reply is left to the reader. */
+// Commands to be copied.
+
 export function answerCommand(settings: Settings, taskId: string): string {
   return `${commandLine(settings, ["send"], ["--task-id", taskId])} "<reply>"`;
 }
 
-/** The command that waits for a task, to be copied. */
 export function waitCommand(settings: Settings, taskId: string): string {
   return commandLine(settings, ["task", "get"], ["--wait", ...positional(taskId)]);
 }
 
-/** The command that shows what became of a message that was not answered, to be copied. */
+/** The command that shows what became of a message that was not answered. */
 export function lookCommand(settings: Settings): string {
   const { taskId, contextId } = settings;
   return taskId === undefined
@@ -18,12 +18,11 @@ export function lookCommand(settings: Settings): string {
     : commandLine(settings, ["task", "get"], positional(taskId));
 }
 
-/** The command that saves a task's artifacts, to be copied. */
 export function downloadCommand(settings: Settings, taskId: string): string {
   return commandLine(settings, ["task", "download"], positional(taskId));
 }
 
-/** The command that goes on with a task's events after the last one that was seen, to be copied. */
+/** The command that goes on with a task's events after the last one that was seen. */
 export function subscribeCommand(
   settings: Settings,
   taskId: string,

@@ -21,8 +21,7 @@ import { parseTime } from "../settings/values.ts";
 import { stateOf } from "./following.ts";
 import { commandLine } from "./hints.ts";
 
-/** The options that `task list` has beside those of every command that talks to an agent. */
-export interface ListTasksFlags {
+interface ListTasksFlags {
   readonly status?: string;
   readonly since?: string;
   readonly pageSize?: number;
@@ -36,30 +35,23 @@ export interface ListTasksFlags {
 /** Largest page that may be asked for (spec §3.1.4). */
 const largestPage = 100;
 
-/**
- * Prints one page of tasks, or as many as were asked for: in `json` one ListTasksResponse, or a Task a line under
- * `--stream`; in `text` a few fields a task.
- *
- * @throws CliError USAGE for a state or time that is none; what the client throws
- */
+/** Prints one page of tasks, or as many as were asked for: in `json` one ListTasksResponse, or a Task a line under `--stream`. */
 export async function listTasks(context: CommandContext, flags: ListTasksFlags): Promise<void> {
   const { output, settings, signal } = context;
   const since = flags.since === undefined ? undefined : parseTime("since", flags.since, -1);
+  const status = flags.status === undefined ? undefined : parseState(flags.status);
+  const { contextId } = settings;
   const filter: ListTasksOptions = {
     signal,
-    ...defined({ contextId: settings.contextId, since, includeArtifacts: flags.includeArtifacts }),
-    ...(flags.status === undefined ? {} : { status: parseState(flags.status) }),
+    ...defined({ contextId, since, status, includeArtifacts: flags.includeArtifacts }),
   };
   const agent = await context.openAgent();
   const tasks: Task[] = [];
   let last: TaskPage | undefined;
   for await (const page of readPages(agent, filter, flags)) {
     last = page;
-    if (output.format === "text" || output.streaming) {
-      await printTasks(output, page.tasks, flags);
-    } else {
-      tasks.push(...page.tasks);
-    }
+    if (output.format === "text" || output.streaming) await printTasks(output, page.tasks, flags);
+    else tasks.push(...page.tasks);
   }
   const { nextPageToken = "", totalSize = 0, pageSize = 0 } = last ?? {};
   if (!output.streaming) {
@@ -115,9 +107,14 @@ async function printTasks(output: Output, tasks: readonly Task[], flags: ListTas
   }
   for (const task of tasks) {
     if (output.streaming) await output.document(formatMessage(TaskSchema, task));
-    await (flags.includeArtifacts === true || output.verbose
-      ? renderTask(output, task)
-      : printSummary(output, task));
+    if (flags.includeArtifacts === true || output.verbose) {
+      await renderTask(output, task);
+    } else {
+      await renderIdentity(output, task.id, task.contextId);
+      await renderState(output, task.status);
+      const { timestamp } = task.status ?? {};
+      await output.field("Updated", timestamp && timestampDate(timestamp).toISOString());
+    }
   }
 }
 
@@ -125,21 +122,18 @@ async function printTasks(output: Output, tasks: readonly Task[], flags: ListTas
 async function printTable(output: Output, tasks: readonly Task[]): Promise<void> {
   if (tasks.length === 0) return;
   const width = process.stdout.columns || 80;
-  await output.write(
-    `${output.paint("dim", `${"STATE".padEnd(stateWidth)}${"CHANGED".padEnd(ageWidth)}TASK`)}\n`,
-  );
+  const head = `${"STATE".padEnd(stateWidth)}${"CHANGED".padEnd(ageWidth)}TASK`;
+  await output.write(`${output.paint("dim", head)}\n`);
   for (const task of tasks) {
     const { timestamp, message } = task.status ?? {};
     const state = stateOf(task);
     const age = timestamp === undefined ? "" : formatAge(Date.now() - timestampMs(timestamp));
     const id = toLine(task.id);
-    const rest = toLine(message === undefined ? "" : partText(message)).slice(
-      0,
-      Math.max(0, width - stateWidth - ageWidth - id.length - 2),
-    );
+    const room = Math.max(0, width - stateWidth - ageWidth - id.length - 2);
+    const rest = toLine(message === undefined ? "" : partText(message)).slice(0, room);
     const word = output.paint(stateStyle(state), formatTaskState(state).padEnd(stateWidth));
-    await output.write(`${word}${age.padEnd(ageWidth)}${id}  ${output.paint("dim", rest)}`.trimEnd());
-    await output.write("\n");
+    const line = `${word}${age.padEnd(ageWidth)}${id}  ${output.paint("dim", rest)}`;
+    await output.write(`${line.trimEnd()}\n`);
   }
 }
 
@@ -159,16 +153,9 @@ const ages = [
   [60_000, "min"],
 ] as const;
 
-async function printSummary(output: Output, task: Task): Promise<void> {
-  const { timestamp } = task.status ?? {};
-  await renderIdentity(output, task.id, task.contextId);
-  await renderState(output, task.status);
-  await output.field("Updated", timestamp === undefined ? undefined : timestampDate(timestamp).toISOString());
-}
-
 /**
- * The token of the next page, and the command for it. A token holds for the same filters only (spec §3.1.4), so the
- * command names them, and a time that was relative as it was taken: an hour ago is another time by then.
+ * A token holds for the same filters only (spec §3.1.4), so the command for the next page names them, and a time that was relative as
+ * it was taken: an hour ago is another time by then.
  */
 async function printNextPage(
   { output, settings }: CommandContext,
@@ -177,15 +164,17 @@ async function printNextPage(
   since: Date | undefined,
 ): Promise<void> {
   await output.field("Next page", nextPageToken);
-  const words = [
-    ...(settings.contextId === undefined ? [] : ["--context-id", settings.contextId]),
-    ...(status === undefined ? [] : ["--status", status]),
-    ...(since === undefined ? [] : ["--since", since.toISOString()]),
-    ...(pageSize === undefined ? [] : ["--page-size", String(pageSize)]),
-    ...(includeArtifacts === true ? ["--include-artifacts"] : []),
-    "--page-token",
-    nextPageToken,
-  ];
+  const given = {
+    "--context-id": settings.contextId,
+    "--status": status,
+    "--since": since?.toISOString(),
+    "--page-size": pageSize?.toString(),
+    "--include-artifacts": includeArtifacts,
+    "--page-token": nextPageToken,
+  };
+  const words = Object.entries(defined(given)).flatMap(([flag, value]) =>
+    value === true ? flag : [flag, `${value}`],
+  );
   await output.note(`more tasks: ${commandLine(settings, ["task", "list"], words)}`);
 }
 

@@ -1,5 +1,4 @@
 import type { AgentClient } from "@a2a-connect/client";
-import type { PushDelivery } from "@a2a-connect/client/internal";
 import { a2aError, isTerminal } from "@a2a-connect/core";
 import { formatMessage } from "@a2a-connect/core/internal";
 import { createPushReceiver } from "@a2a-connect/node/client";
@@ -13,11 +12,10 @@ import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { defined } from "../json.ts";
 import { EventPrinter } from "../render/event-printer.ts";
-import { explainListenFailure } from "../serve/run-server.ts";
-import { stateOf } from "./following.ts";
+import { explainStart } from "../serve/run-server.ts";
+import { stateOf, statusOf } from "./following.ts";
 import { commandLine } from "./hints.ts";
 
-/** The options that `task push-config create` has beside those of every command that talks to an agent. */
 interface CreatePushConfigFlags {
   readonly url: string;
   readonly id?: string;
@@ -26,7 +24,6 @@ interface CreatePushConfigFlags {
   readonly authCredentials?: string;
 }
 
-/** Registers a webhook and prints it. */
 export async function createPushConfig(
   context: CommandContext,
   taskId: string,
@@ -42,7 +39,6 @@ export async function createPushConfig(
   await printConfig(context, await agent.createPushConfig(taskId, input, { signal: context.signal }));
 }
 
-/** Prints a webhook. */
 export async function getPushConfig(context: CommandContext, taskId: string, id: string): Promise<void> {
   const agent = await openPushingAgent(context);
   await printConfig(context, await agent.getPushConfig(taskId, id, { signal: context.signal }));
@@ -70,15 +66,10 @@ export async function deletePushConfig(context: CommandContext, taskId: string, 
   const agent = await openPushingAgent(context);
   await agent.deletePushConfig(taskId, id, { signal });
   await output.document({});
-  await output.field("Deleted", id);
-  await output.field("Task", taskId);
+  await output.fields({ Deleted: id, Task: taskId });
 }
 
-/**
- * Connects to the agent, if its card says that it sends notifications (a2a-cli §13.3).
- *
- * @throws ConnectError PUSH_NOTIFICATION_NOT_SUPPORTED
- */
+/** Connects to the agent, if its card says that it sends notifications (a2a-cli §13.3). */
 async function openPushingAgent(context: CommandContext): Promise<AgentClient> {
   const agent = await context.openAgent();
   if (agent.card.capabilities?.pushNotifications !== true) {
@@ -94,14 +85,15 @@ async function openPushingAgent(context: CommandContext): Promise<AgentClient> {
 async function printConfig({ output }: CommandContext, config: TaskPushNotificationConfig): Promise<void> {
   const { id, taskId, url, token, authentication } = config;
   await output.document(formatMessage(TaskPushNotificationConfigSchema, config));
-  await output.field("Config", id);
-  await output.field("Task", taskId);
-  await output.field("URL", url);
-  await output.field("Token", token === "" ? undefined : "set");
-  await output.field("Authentication", authentication?.scheme);
+  await output.fields({
+    Config: id,
+    Task: taskId,
+    URL: url,
+    Token: token && "set",
+    Authentication: authentication?.scheme,
+  });
 }
 
-/** The options that `task push-config listen` has beside those of every command that talks to an agent. */
 interface ListenFlags {
   readonly port?: number;
   readonly host?: string;
@@ -112,15 +104,13 @@ interface ListenFlags {
 /**
  * Prints what is delivered to a webhook on this machine, until a Ctrl-C. With a task the webhook is registered for it,
  * deleted at the end, and the end of the task is the end, too.
- *
- * @throws CliError USAGE for `-o json` without `--stream`, TIMEOUT; what the client throws
  */
 export async function listenForPush(
   context: CommandContext,
   taskId: string | undefined,
   flags: ListenFlags,
 ): Promise<void> {
-  const { output, settings, signal, io } = context;
+  const { output, signal, io } = context;
   if (output.format === "json" && !output.streaming) {
     throw usageError(
       "listen prints many deliveries, and -o json is one document",
@@ -132,7 +122,7 @@ export async function listenForPush(
   }
   const agent = taskId === undefined ? undefined : await context.openAgent();
   await using receiver = await createPushReceiver(flags).catch((error: unknown) => {
-    throw explainListenFailure(error, flags.port);
+    throw explainStart(error, flags.port);
   });
   using subscription = receiver.open();
   signal.addEventListener("abort", () => subscription[Symbol.dispose](), { once: true });
@@ -144,15 +134,15 @@ export async function listenForPush(
     await output.note(`to register it: ${command}`);
   }
   await using _registered =
-    agent === undefined || taskId === undefined
+    taskId === undefined || agent === undefined
       ? undefined
-      : await registerFor(taskId, agent, config, { output, settings, signal });
+      : await registerFor(context, taskId, agent, config);
   const printer = new EventPrinter(output);
   for await (const delivery of subscription.deliveries) {
     await output.field("Event", delivery.eventId);
     await printer.print(delivery.response);
     await printer.end();
-    if (taskId !== undefined && isEnd(delivery)) return;
+    if (taskId !== undefined && isTerminal(stateOf({ status: statusOf(delivery.response) }))) return;
   }
   if (!io.interrupted.aborted) {
     signal.throwIfAborted(); // --timeout
@@ -160,12 +150,11 @@ export async function listenForPush(
   context.exitWith(0); // a Ctrl-C is how this ends
 }
 
-/** Registers the webhook with a task until it is disposed of. */
 async function registerFor(
+  { output, settings, signal }: CommandContext,
   taskId: string,
   agent: AgentClient,
   config: Parameters<AgentClient["createPushConfig"]>[1],
-  { output, settings, signal }: Pick<CommandContext, "output" | "settings" | "signal">,
 ): Promise<AsyncDisposable> {
   const { id } = await agent.createPushConfig(taskId, config, { signal });
   await output.note(`registered for task ${taskId} as ${id}`);
@@ -177,8 +166,4 @@ async function registerFor(
         .catch(() => output.warn(`the webhook is still registered: ${command}`));
     },
   };
-}
-
-function isEnd({ response: { payload } }: PushDelivery): boolean {
-  return (payload.case === "task" || payload.case === "statusUpdate") && isTerminal(stateOf(payload.value));
 }

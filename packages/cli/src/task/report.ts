@@ -42,8 +42,8 @@ const outcomes: Readonly<Partial<Record<TaskState, Outcome>>> = {
 const unfinished: Outcome = { exitStatus: 25, next: ["Follow", "to wait for it", waitCommand] };
 
 /**
- * What to do about a task, after it was printed: which answers fit and the command to go on with (a2a-cli §8.2), and a
- * warning when it did not end well or waits (§11.6). In `json` all of it goes to stderr.
+ * What to do about a task, after it was printed: answers that fit and the command to go on with (a2a-cli §8.2), and a warning when it
+ * did not end well or waits (§11.6). In `json` all of it goes to stderr.
  */
 export async function reportTask({ output, settings, signal }: CommandContext, task: Task): Promise<void> {
   const state = stateOf(task);
@@ -78,12 +78,10 @@ export async function printTask(
   await renderTask(output, task, options);
 }
 
-/** A task as the protocol's own JSON (a2a-cli Appendix B). */
 export function taskDocument(task: Task): JsonValue {
   return formatMessage(TaskSchema, task);
 }
 
-/** What `--exit-state` leaves in a command's options. */
 export interface ExitStateOptions {
   readonly exitState?: boolean;
 }

@@ -6,7 +6,6 @@ import {
   StreamResponseSchema,
   type Task,
   TaskState,
-  type TaskStatus,
   TaskStatusSchema,
 } from "@a2a-connect/proto";
 import { create, equals } from "@bufbuild/protobuf";
@@ -14,20 +13,15 @@ import type { CommandContext } from "../context.ts";
 import { defined } from "../json.ts";
 import { EventPrinter } from "../render/event-printer.ts";
 import { renderTask } from "../render/task-text.ts";
-import { detach, followToEnd, notePolling, pollingOf, stateOf } from "./following.ts";
+import { detach, followToEnd, notePolling, pollingOf, stateOf, statusOf } from "./following.ts";
 import { type ExitStateOptions, exitByState, printTask, reportTask, taskDocument } from "./report.ts";
 
-/** The options that `task get` has beside those of every command that talks to an agent. */
 interface GetTaskFlags extends ExitStateOptions {
   /** Messages, at most; undefined: as many as the agent gives. */
   readonly history?: number;
 }
 
-/**
- * Prints a task as it is, or with `--wait` as it is when it has ended or waits for an answer.
- *
- * @throws CliError TIMEOUT; what the client throws
- */
+/** Prints a task as it is, or with `--wait` as it is when it has ended or waits for an answer. */
 export async function getTask(context: CommandContext, taskId: string, flags: GetTaskFlags): Promise<void> {
   const agent = await context.openAgent();
   const options = { signal: context.signal, ...defined({ historyLength: flags.history }) };
@@ -54,11 +48,7 @@ async function showTask(context: CommandContext, task: Task, flags: GetTaskFlags
   await reportTask(context, task);
 }
 
-/**
- * Cancels a task and prints it. One that is canceled already is no error, so that a repeat does no harm.
- *
- * @throws ConnectError TASK_NOT_CANCELABLE when it has ended in another way; the state is told before
- */
+/** Cancels a task and prints it. One that is canceled already is no error, so that a repeat does no harm. */
 export async function cancelTask(
   context: CommandContext,
   taskId: string,
@@ -87,19 +77,13 @@ async function cancelOnce(
   }
 }
 
-/** The options that `task subscribe` has beside those of every command that talks to an agent. */
 interface SubscribeFlags extends ExitStateOptions {
   /** Number of the last event that is known; undefined: begin with the task as it is. */
   readonly after?: number;
   readonly until: "settled" | "terminal";
 }
 
-/**
- * Prints a task's events as they come: in `text` always, in `json` one a line under `--stream`, else only the task as it
- * is at the end.
- *
- * @throws CliError TIMEOUT; what the client throws
- */
+/** Prints a task's events as they come: in `text` always, in `json` one a line under `--stream`, else only the task at the end. */
 export async function subscribeToTask(
   context: CommandContext,
   taskId: string,
@@ -147,17 +131,11 @@ async function isOpenQuestion(
   return status !== undefined && equals(TaskStatusSchema, asked, status);
 }
 
-function statusOf({ payload }: StreamResponse): TaskStatus | undefined {
-  return payload.case === "task" || payload.case === "statusUpdate" ? payload.value.status : undefined;
-}
-
 /**
  * Prints the events of a task from the first one to the last one there is, each with its number. In `json` one
  * StreamResponse a line under `--stream` (the n-th line is event n), else the Task with its whole history.
  *
  * Where the agent does not number its events there is no replay: the messages of the history stand in.
- *
- * @throws CliError TIMEOUT; what the client throws
  */
 export async function printHistory(context: CommandContext, taskId: string): Promise<void> {
   const { output, signal } = context;
@@ -174,7 +152,6 @@ export async function printHistory(context: CommandContext, taskId: string): Pro
   }
 }
 
-/** @returns whether there was something to replay */
 async function replay(context: CommandContext, agent: AgentClient, task: Task): Promise<boolean> {
   const { output, signal, settings } = context;
   const last = isTerminal(stateOf(task))

@@ -5,7 +5,6 @@ const credentialName =
 /** Challenges, the key that names a send, the mark of a page. */
 const harmlessName = /^(?:(?:www|proxy)-authenticate|idempotency-key|(?:next)?[-_]?page[-_]?token)$/i;
 
-/** Whether something of this name is taken for a credential. */
 export function isCredentialName(name: string): boolean {
   return credentialName.test(name) && !harmlessName.test(name);
 }
@@ -73,7 +72,6 @@ export function createMasking(secrets: Iterable<string>): Masking {
   };
 }
 
-/** What the user has to say who they are. */
 export interface GivenCredentials {
   readonly bearer: string | undefined;
   readonly apiKey: string | undefined;

@@ -1,4 +1,3 @@
-/** Watches a body pass. */
 interface BodyObserver {
   chunk(bytes: Uint8Array): void;
   /** `left`: its reader had enough. With an error when it broke. */

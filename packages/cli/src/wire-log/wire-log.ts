@@ -44,7 +44,7 @@ export class WireLog {
   }
 
   /** Logs the messages of binary bindings, and which binding is used, below everything that changes a call. */
-  wrapPlatform(platform: ClientPlatform): ClientPlatform {
+  wrapPlatform<Platform extends ClientPlatform>(platform: Platform): Platform {
     const wires = [...(platform.transports ?? []), ...webTransports];
     return { ...platform, transports: wires.map((wire) => this.#wrapTransport(wire)) };
   }
@@ -161,7 +161,6 @@ function isText(headers: Headers): boolean {
   return /json|text\/|xml|urlencoded/i.test(headers.get("content-type") ?? "");
 }
 
-/** The same messages, looked at as they pass. */
 async function* tap<T>(
   messages: AsyncIterable<T>,
   look: (message: T) => void,
@@ -185,7 +184,6 @@ export const maxLoggedLength = 16_384;
 
 /** Prints the text of a body line by line, as it arrives, and no more than a limit of it. */
 export class BodyLog {
-  /** Bytes so far. */
   bytes = 0;
   readonly #print: (line: string) => void;
   readonly #decoder = new TextDecoder();
