@@ -97,7 +97,7 @@ class WatchedFiles implements Disposable {
     this.#files.add(file);
     const folder = dirname(file);
     if (!this.#folders.has(folder)) {
-      const watcher = watch(folder, { persistent: false }, (_event, name) => {
+      const watcher = watch(folder, (_event, name) => {
         const found = [...this.#files].find((each) => dirname(each) === folder && basename(each) === name);
         if (found !== undefined) this.#changed(found);
       });
