@@ -6,8 +6,7 @@ import { pathToFileURL } from "node:url";
 import { formatMessage } from "@a2a-connect/core/internal";
 import { PartSchema } from "@a2a-connect/proto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { readParts } from "./message-parts.ts";
-import type { PartSource } from "./message-parts-flags.ts";
+import { type PartSource, readParts } from "./message-parts.ts";
 
 let directory: string;
 

@@ -1,7 +1,8 @@
 import { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { CliError } from "./cli-error.ts";
-import { addPartOptions, orderParts, type PartOptions, type PartSource } from "./message-parts-flags.ts";
+import { addPartOptions } from "./commands/send.ts";
+import { orderParts, type PartOptions, type PartSource } from "./message-parts.ts";
 
 /** What the command line asks for, as the real parser reads it. */
 function parse(argv: readonly string[]): PartSource[] {

@@ -30,7 +30,7 @@ export function resolveAgent(
   entry: AgentEntry | undefined,
 ): ResolvedAgent {
   if (entry === undefined) return { settings, origins };
-  const { binding, protocolVersion, cardKey, bearer, apiKey, client, headers } = entry;
+  const { binding, protocolVersion, key, bearer, apiKey, client, headers = {} } = entry;
   const said = new Map(origins);
   const say = (flag: SettingFlag, member: string, value: RawValue | undefined): void => {
     const origin = origins.get(flag);
@@ -40,7 +40,7 @@ export function resolveAgent(
   };
   if (binding !== undefined) say("transport", "binding", binding);
   if (protocolVersion !== undefined) say("a2a-version", "protocolVersion", protocolVersion);
-  if (cardKey !== undefined) say("card-key", "key", cardKey);
+  if (key !== undefined) say("card-key", "key", key);
   if ((bearer ?? apiKey ?? client) !== undefined) {
     say("bearer", "auth", bearer);
     say("api-key", "auth", apiKey);
@@ -55,9 +55,9 @@ export function resolveAgent(
       ...toSettings(said),
       pinBinding:
         binding !== undefined && isEntrys("transport") ? (parseBinding(binding) ?? binding) : undefined,
-      cardVersion: entry.cardVersion,
+      cardVersion: entry.version,
       // They say how the file's key has signed; a key of the user's own is not made to accept more by a file.
-      cardProfiles: isEntrys("card-key") ? entry.cardProfiles : [],
+      cardProfiles: isEntrys("card-key") ? (entry.profiles ?? []) : [],
       client: isEntrys("bearer") && isEntrys("api-key") ? client : undefined,
     },
     origins: said,
@@ -67,7 +67,7 @@ export function resolveAgent(
 /** Headers of an agent and service parameters of the user add up; of one name the user's wins. */
 function addHeaders(
   origin: SettingOrigin,
-  { headers, locate }: AgentEntry,
+  { headers = {}, locate }: AgentEntry,
   parameters: Readonly<Record<string, string>>,
 ): SettingOrigin {
   const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);

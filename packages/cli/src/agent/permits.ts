@@ -8,13 +8,13 @@ import { parseJson } from "../json.ts";
 import { keepPrivately } from "../keys/write-file.ts";
 import { environmentName } from "../options.ts";
 import type { Output } from "../output.ts";
-import type { AgentEntry } from "../settings/book.ts";
 import { isOwn, mayReceive, type SettingSource, weaker } from "../settings/provenance.ts";
 import type { ResolvedSettings, SettingOrigin } from "../settings/resolve.ts";
 import { isCredentialName } from "../wire-log/masking.ts";
 import { type AgentSettings, resolveAgent } from "./agent-settings.ts";
 import type { CardReference } from "./reference.ts";
 
+/** An agent that a reference leads to. */
 export interface LocatedAgent {
   readonly settings: AgentSettings;
   readonly named: NamedAgent;
@@ -35,12 +35,22 @@ export async function locateAgent(
   const entry = reference.kind === "url" ? reference.entry : undefined;
   const { settings, origins } = resolveAgent(resolved, entry);
   const named = findNamer(reference, given, io);
+  const hold = (
+    kind: HeldCredential["kind"],
+    origin: SettingOrigin | undefined,
+  ): readonly HeldCredential[] => {
+    if (origin?.value === undefined) return [];
+    const { option, source, where } = origin;
+    // A credential of the agent's own is from the variable that `a2a.config.yaml` names.
+    const own = source === "found-file" ? entry?.secretName : undefined;
+    return [own ? fromVariable(kind, own) : { kind, name: environmentName(option.flag), source, where }];
+  };
   const hasParameters = Object.keys(resolved.settings.serviceParameters).some(isCredentialName);
   const held = [
-    ...holdCredential("bearer", origins.get("bearer"), entry),
-    ...holdCredential("api-key", origins.get("api-key"), entry),
-    ...holdClient(settings, entry),
-    ...(hasParameters ? holdCredential("parameter", resolved.origins.get("svc-param"), entry) : []),
+    ...hold("bearer", origins.get("bearer")),
+    ...hold("api-key", origins.get("api-key")),
+    ...(settings.client && entry?.secretName ? [fromVariable("client", entry.secretName)] : []),
+    ...(hasParameters ? hold("parameter", resolved.origins.get("svc-param")) : []),
   ];
   const stray: HeldCredential[] = [];
   for (const credential of held) {
@@ -49,6 +59,10 @@ export async function locateAgent(
     }
   }
   return { settings, named, stray };
+}
+
+function fromVariable(kind: HeldCredential["kind"], name: string): HeldCredential {
+  return { kind, name, source: "environment", where: name };
 }
 
 /** Something that is said, and by which source. */
@@ -87,27 +101,6 @@ function findNamer(reference: CardReference, given: Provenance, { cwd }: Pick<Cl
   }
   const source = weaker(given.source, "found-file");
   return { source, where: entry.where, directory: entry.directory, agent };
-}
-
-/** A credential of the agent's own is from the variable that `a2a.config.yaml` names. */
-function holdCredential(
-  kind: HeldCredential["kind"],
-  origin: SettingOrigin | undefined,
-  entry: AgentEntry | undefined,
-): readonly HeldCredential[] {
-  if (origin?.value === undefined) return [];
-  const { option, source, where } = origin;
-  const variable = source === "found-file" ? entry?.secretName : undefined;
-  return variable === undefined
-    ? [{ kind, name: environmentName(option.flag), source, where }]
-    : [{ kind, name: variable, source: "environment", where: variable }];
-}
-
-function holdClient({ client }: AgentSettings, entry: AgentEntry | undefined): readonly HeldCredential[] {
-  const name = entry?.secretName;
-  return client === undefined || name === undefined
-    ? []
-    : [{ kind: "client", name, source: "environment", where: name }];
 }
 
 /**

@@ -38,10 +38,8 @@ async function showConfig({ io, output }: CommandContext, _flags: object, comman
     const said = source === "built-in" ? "built in" : `${nameSource(source)} ${where}`;
     await output.field(flag, `${formatRawValue(option, value)} (${said})`);
   }
-  const profiles =
-    entry === undefined || entry.cardProfiles.length === 0
-      ? undefined
-      : { value: entry.cardProfiles, source: "file", where: entry.locate("profiles") };
+  const { profiles: value = [], locate = () => "" } = entry ?? {};
+  const profiles = value.length === 0 ? undefined : { value, source: "file", where: locate("profiles") };
   const files = file === undefined ? resolved.files : [file, ...resolved.files];
   await output.fields({
     profiles: profiles && `${profiles.value.join(", ")} (file ${profiles.where})`,

@@ -1,6 +1,6 @@
-import { Option } from "commander";
+import { type Command, Option } from "commander";
 import type { AddCommand } from "../command.ts";
-import { addPartOptions } from "../message-parts-flags.ts";
+import type { GivenFlag } from "../message-parts.ts";
 import { addExitStateOption } from "./task.ts";
 
 const skillOption = ["--skill <id>", "the skill to use (default: the agent's choice)"] as const;
@@ -26,6 +26,32 @@ export const addSend: AddCommand = (program, setAction) => {
   addExitStateOption(addPartOptions(command));
   setAction(command, async () => (await import("../send/send.ts")).send);
 };
+
+/** Adds `--text`, `--file`, `--data` and `--media-type`, each as often as wanted (a2a-cli §10.2). */
+export function addPartOptions(command: Command): Command {
+  const given: GivenFlag[] = [];
+  const collect = (flag: GivenFlag["flag"]) => (value: string) => {
+    given.push({ flag, value });
+    return given;
+  };
+  return command
+    .option(
+      "--text <string>",
+      "a part of text; repeatable, parts keep the order of their flags",
+      collect("text"),
+    )
+    .option(
+      "--file <path|url>",
+      "a part with a file's bytes, or with a URL for the agent to fetch",
+      collect("file"),
+    )
+    .option("--data <path|->", "a part of JSON, from a file or the standard input", collect("data"))
+    .option(
+      "--media-type <type>",
+      "media type of the part flag before it (default: inferred)",
+      collect("media-type"),
+    );
+}
 
 /** `a2a chat`: a conversation, turn by turn (a2a-cli §7.1). */
 export const addChat: AddCommand = (program, setAction) => {

@@ -4,7 +4,7 @@ import { formatDuration } from "../settings/values.ts";
 import { type Finding, type FindingId, find } from "./findings.ts";
 import { type Answer, type AskOptions, ask, findFailure } from "./network.ts";
 
-export interface FoundCard {
+export interface ExaminedCard {
   /** Where it came from, after redirects; undefined for a file. */
   readonly url: string | undefined;
   readonly text: string;
@@ -46,7 +46,7 @@ export interface LocateOptions extends AskOptions {
 export async function locateCard(
   target: URL,
   options: LocateOptions,
-): Promise<{ readonly findings: readonly Finding[]; readonly card?: FoundCard }> {
+): Promise<{ readonly findings: readonly Finding[]; readonly card?: ExaminedCard }> {
   const missed: Finding[] = [];
   for (const { url, meaning } of placesOf(target)) {
     const { answer, redirects, failure } = await follow(url, options);
@@ -93,14 +93,13 @@ async function follow(
   }
 }
 
-function readCard({ status, text, isWhole }: Answer): FoundCard["json"] | undefined {
-  if (status !== 200 || !isWhole) return undefined;
-  const json = parseJson(text);
+function readCard({ status, text, isWhole }: Answer): ExaminedCard["json"] | undefined {
+  const json = status === 200 && isWhole ? parseJson(text) : undefined;
   return isObject(json) ? json : undefined;
 }
 
 /** Where a card belongs every object counts as one, to be examined; elsewhere it has to look like one. */
-function isCardLike(json: FoundCard["json"], meaning: Place["meaning"]): boolean {
+function isCardLike(json: ExaminedCard["json"], meaning: Place["meaning"]): boolean {
   return (
     meaning !== "card.wrong-path" || ("name" in json && ("skills" in json || "supportedInterfaces" in json))
   );
@@ -113,12 +112,11 @@ function judgeMiss({ url, status, headers, text, isWhole }: Answer): Finding {
     [!isWhole, "card.too-large"],
     [/^\s*</.test(text), "card.web-page"],
     [parseJson(text) === undefined, "card.no-json"],
+    [true, "card.no-card"],
   ];
-  const [, id] = reasons.find(([holds]) => holds) ?? [true, "card.no-card" as const];
-  return find(
-    id,
-    `${url}: HTTP ${status}, ${headers.get("content-type") ?? "no media type"}: ${text.slice(0, 100)}`,
-  );
+  const [, id = "card.no-card"] = reasons.find(([holds]) => holds) ?? [];
+  const type = headers.get("content-type") ?? "no media type";
+  return find(id, `${url}: HTTP ${status}, ${type}: ${text.slice(0, 100)}`);
 }
 
 const largeCard = 64 * 1024;
@@ -126,11 +124,10 @@ const slowCardMs = 2_000;
 
 function judgeAnswer({ headers, text, ms }: Answer): Finding[] {
   const mediaType = headers.get("content-type");
-  return [
-    ...(parseJsonMedia(mediaType) === undefined
-      ? [find("card.media-type", `content-type: ${mediaType ?? "none"}`)]
-      : []),
-    ...(text.length > largeCard ? [find("card.large", `${text.length} characters`)] : []),
-    ...(ms > slowCardMs ? [find("card.slow", `${ms} ms`)] : []),
+  const flaws: readonly (readonly [boolean, FindingId, string])[] = [
+    [parseJsonMedia(mediaType) === undefined, "card.media-type", `content-type: ${mediaType ?? "none"}`],
+    [text.length > largeCard, "card.large", `${text.length} characters`],
+    [ms > slowCardMs, "card.slow", `${ms} ms`],
   ];
+  return flaws.flatMap(([holds, id, evidence]) => (holds ? [find(id, evidence)] : []));
 }

@@ -4,7 +4,7 @@ import { findMissingFields, parseMediaType, parseMessage } from "@a2a-connect/co
 import { type AgentCard, AgentCardSchema, type AgentSkill } from "@a2a-connect/proto";
 import type { CardVerdict } from "@a2a-connect/signing";
 import { findOlderCard, olderMembers } from "../card/older-card.ts";
-import type { FoundCard } from "./card-location.ts";
+import type { ExaminedCard } from "./card-location.ts";
 import { type Finding, type FindingId, find } from "./findings.ts";
 
 /**
@@ -13,7 +13,7 @@ import { type Finding, type FindingId, find } from "./findings.ts";
  * @param mayRead whether the card is read at all: one of hundreds of thousands of empty skills takes a gigabyte
  */
 export function readFields(
-  { json }: FoundCard,
+  { json }: ExaminedCard,
   defects: readonly Defect[],
   isOlderMember: (defect: Defect) => boolean,
   mayRead: boolean,
@@ -42,16 +42,14 @@ export function readFields(
   const isForBoth =
     unknown.length > 0 && defects.filter(({ kind }) => kind === "unknown").every(isOlderMember);
   const isOlder = unknown.some((path) => olderMembers.has(path));
+  const odd = isForBoth ? "card.both-versions" : isOlder ? "card.older-members" : "card.unknown-members";
   const findings = [
-    ...listed(
-      isForBoth ? "card.both-versions" : isOlder ? "card.older-members" : "card.unknown-members",
-      unknown,
-    ),
+    ...listed(odd, unknown),
     ...listed("card.required", missing),
     ...listed("card.values", wrong),
     ...(missing.length + wrong.length === 0 ? [find("card.whole")] : []),
   ];
-  return { findings, ...(card === undefined ? {} : { card }) };
+  return { findings, ...(card && { card }) };
 }
 
 /** What a card says that cannot be tried: for whom it is, and whether people and models can choose the agent by it. */
@@ -67,22 +65,16 @@ export function judgeDeclarations(card: AgentCard): Finding[] {
   const isOlder = wrong.every((mode) => ["text", "file", "data"].includes(mode));
   const takesAnything =
     defaultInputModes.length > 0 || skills.every(({ inputModes }) => inputModes.length > 0);
+  const interfaces = supportedInterfaces.map(
+    (each) => `${each.protocolBinding} ${each.protocolVersion} ${each.url} ${each.tenant}`,
+  );
+  const undeclared = [...schemes].filter((name) => !declared.includes(name));
   const flaws = [
     ...(isPinnable(version) ? [] : [find("card.version", version)]),
-    ...listed(
-      "security.undeclared",
-      [...schemes].filter((name) => !declared.includes(name)),
-    ),
+    ...listed("security.undeclared", undeclared),
     ...listed("security.unused", required.length === 0 ? declared : []),
     ...judgeOpenness(card),
-    ...listed(
-      "card.repeated-interface",
-      repeated(
-        supportedInterfaces.map(
-          (each) => `${each.protocolBinding} ${each.protocolVersion} ${each.url} ${each.tenant}`,
-        ),
-      ),
-    ),
+    ...listed("card.repeated-interface", repeated(interfaces)),
     ...listed(isOlder ? "card.older-modes" : "card.modes", wrong),
     ...(takesAnything ? [] : [find("card.no-modes", "defaultInputModes")]),
   ];
@@ -139,7 +131,7 @@ export type OriginVerifier = (text: string, url: string) => Promise<CardVerdict>
  * @param verification what came of that key; undefined: none is known, and `ownOrigin` is asked
  */
 export async function judgeSignatures(
-  { text, url }: FoundCard,
+  { text, url }: ExaminedCard,
   { signatures: { length } }: AgentCard,
   verification: CardVerdict | undefined,
   ownOrigin: OriginVerifier | undefined,

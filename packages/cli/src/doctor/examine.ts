@@ -3,7 +3,7 @@ import type { ConformanceOptions, FindOptions, Result } from "@a2a-connect/confo
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import type { CardVerifier } from "../agent/trust.ts";
 import { judgeDeclarations, judgeSignatures, type OriginVerifier, readFields } from "./card.ts";
-import { cardPath, type FoundCard, type LocateOptions, locateCard } from "./card-location.ts";
+import { cardPath, type ExaminedCard, type LocateOptions, locateCard } from "./card-location.ts";
 import { type Finding, find, findUnmet, mergeFindings } from "./findings.ts";
 import { type TriedInterfaces, tryInterfaces } from "./interfaces.ts";
 import { findNetwork } from "./network.ts";
@@ -31,7 +31,7 @@ export interface Diagnosis {
  * agent. The servers of a card that is not verified, although a key is known, are not asked: the card may have been changed to name
  * them, and they would be told credentials. @throws the signal's reason when it is aborted
  */
-export async function examine(target: URL | FoundCard, options: ExamineOptions): Promise<Diagnosis> {
+export async function examine(target: URL | ExaminedCard, options: ExamineOptions): Promise<Diagnosis> {
   const findings: Finding[] = [];
   const add = async (found: readonly Finding[]): Promise<void> => {
     for (const finding of mergeFindings(found)) {
@@ -39,7 +39,7 @@ export async function examine(target: URL | FoundCard, options: ExamineOptions):
       await options.onFinding?.(finding);
     }
   };
-  let found: FoundCard | undefined;
+  let found: ExaminedCard | undefined;
   const close = (card?: AgentCard, results: readonly Result[] = []): Diagnosis => ({
     ...{ findings, cardUrl: found?.url, card, results },
   });
@@ -58,7 +58,11 @@ export async function examine(target: URL | FoundCard, options: ExamineOptions):
   const fields = readFields(found, defects, kit.isOlderMember, mayRead);
   await add(fields.findings);
   if (!mayRead) return close();
-  const read = await readForClients(found.text);
+  // As our client reads it; what is wrong with it was said.
+  const read = await readCard(found.text).then(
+    (each) => each.card,
+    () => undefined,
+  );
   const card = fields.card ?? read;
   if (card === undefined) return close();
   const verification = await options.verify?.(found.text);
@@ -79,25 +83,13 @@ export async function examine(target: URL | FoundCard, options: ExamineOptions):
   const tried = await tryInterfaces(callable, found.json, cardUrl, { ...options, findServer, find: common });
   await add(tried.findings);
   if (fields.card === undefined) return close(card); // the kit is for 1.0
-  const results = await runKit(kit, card, cardUrl, tried, { ...common, ...limitsOf(options) });
+  const scenarioTimeoutMs = Math.max(options.timeoutMs, 10_000);
+  const results = await runKit(kit, card, cardUrl, tried, { ...common, scenarioTimeoutMs });
   await add(judgeResults(kit, results, tried));
   return close(card, results);
 }
 
-/** The card as our client reads it; undefined when it cannot. */
-async function readForClients(text: string): Promise<AgentCard | undefined> {
-  try {
-    return (await readCard(text)).card;
-  } catch {
-    return undefined; // what is wrong with it was said
-  }
-}
-
 type Kit = typeof import("@a2a-connect/conformance");
-
-function limitsOf({ timeoutMs }: ExamineOptions): ConformanceOptions {
-  return { scenarioTimeoutMs: Math.max(timeoutMs, 10_000) };
-}
 
 /** What can be tried over the interfaces that answer, and of the card where it is where it belongs. */
 async function runKit(

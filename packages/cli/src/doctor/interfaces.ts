@@ -35,24 +35,23 @@ export async function tryInterfaces(
 ): Promise<TriedInterfaces> {
   const { supportedInterfaces } = json;
   const declared: readonly unknown[] = Array.isArray(supportedInterfaces) ? supportedInterfaces : [];
-  const tried = await Promise.all(
-    card.supportedInterfaces
-      .slice(0, maxTried)
-      .map(async (served, index): Promise<Tried & { readonly label?: string | undefined }> => {
-        const at = [labelOf(served)];
-        const address = judgeAddress(served, cardUrl).map((id) => find(id, served.url, at));
-        if (address.some(({ id }) => id === "interface.url")) return { findings: address, isAlive: false };
-        const one = { ...json, supportedInterfaces: [declared[index]] };
-        const { findings, ...outcome } = await tryInterface(served, one, cardUrl, { ...options, card, at });
-        return { findings: [...address, ...findings], ...outcome, label: at[0] };
-      }),
-  );
+  const tryOne = async (
+    served: AgentInterface,
+    index: number,
+  ): Promise<Tried & { readonly label: string }> => {
+    const label = labelOf(served);
+    const address = judgeAddress(served, cardUrl).map((id) => find(id, served.url, [label]));
+    if (address.some(({ id }) => id === "interface.url")) return { findings: address, isAlive: false, label };
+    const one = { ...json, supportedInterfaces: [declared[index]] };
+    const asked = { ...options, card, at: [label] };
+    const { findings, ...outcome } = await tryInterface(served, one, cardUrl, asked);
+    return { findings: [...address, ...findings], ...outcome, label };
+  };
+  const tried = await Promise.all(card.supportedInterfaces.slice(0, maxTried).map(tryOne));
   const live = new Map<Wire, string>();
-  const dead = new Set<Wire>();
-  for (const { wire, isAlive, label } of tried) {
-    if (wire === undefined || live.has(wire) || dead.has(wire)) continue;
-    if (isAlive) live.set(wire, label ?? wire);
-    else dead.add(wire); // the kit would take this one
+  // The kit takes the first one of each wire.
+  for (const [wire, [first]] of Map.groupBy(tried, (each) => each.wire)) {
+    if (wire !== undefined && first?.isAlive === true) live.set(wire, first.label);
   }
   const rest = card.supportedInterfaces.length - maxTried;
   const more = rest > 0 ? [find("interface.too-many", `${rest} more`)] : [];
@@ -127,7 +126,7 @@ async function tryByClient(
   const one = { ...card, supportedInterfaces: [served] };
   const json = formatMessage(AgentCardSchema, one) as CardJson; // a card is an object
   const headers = typeof asked.headers === "function" ? asked.headers(json) : (asked.headers ?? {});
-  const platform = nodePlatform({ tls: { insecure }, ...(cardUrl === undefined ? {} : { cardUrl }) });
+  const platform = nodePlatform({ tls: { insecure }, ...(cardUrl && { cardUrl }) });
   try {
     await using agent = await connectAgent(one, { fetch, headers, platform });
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);

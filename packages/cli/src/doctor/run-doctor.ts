@@ -6,10 +6,10 @@ import { type CardReference, readCardInput, resolveCardReference } from "../agen
 import { findCardVerifier } from "../agent/trust.ts";
 import { CliError, usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
-import { isObject, parseJson } from "../json.ts";
+import { defined, isObject, parseJson } from "../json.ts";
 import type { Output } from "../output.ts";
 import { formatDuration } from "../settings/values.ts";
-import type { FoundCard } from "./card-location.ts";
+import type { ExaminedCard } from "./card-location.ts";
 import { type ChecklistItem, runChecklist } from "./checklist.ts";
 import { type Diagnosis, examine } from "./examine.ts";
 import { countFindings, type Finding } from "./findings.ts";
@@ -44,20 +44,16 @@ export async function runDoctor(
     card: card === undefined ? null : { name: card.name, version: card.version },
     cardUrl: diagnosis.cardUrl ?? null,
     count,
-    ...(checklist === undefined ? {} : { score: { points, of: checklist.length } }),
+    ...(checklist && { score: { points, of: checklist.length } }),
   };
-  await output.document(
-    output.streaming
-      ? { result }
-      : { ...result, findings, ...(checklist === undefined ? {} : { checklist }) },
+  await output.document(output.streaming ? { result } : { ...result, findings, ...defined({ checklist }) });
+  const counted = (["problem", "warning", "note"] as const).map(
+    (what) => `${count[what]} ${what}${count[what] === 1 ? "" : "s"}`,
   );
-  const counted = (number: number, what: string) => `${number} ${what}${number === 1 ? "" : "s"}`;
-  const { problem, warning, note, ok } = count;
-  await output.field(
-    "Summary",
-    `${counted(problem, "problem")}, ${counted(warning, "warning")}, ${counted(note, "note")}, ${ok} ok`,
-  );
-  if (checklist !== undefined) await output.field("Score", `${points} of ${checklist.length}`);
+  await output.fields({
+    Summary: `${counted.join(", ")}, ${count.ok} ok`,
+    Score: checklist && `${points} of ${checklist.length}`,
+  });
 }
 
 async function diagnose(
@@ -72,8 +68,8 @@ async function diagnose(
   const target = reference.kind === "url" ? new URL(reference.url) : await readFile(reference);
   const platform = nodePlatform({
     connectTimeoutMs: requestTimeout,
-    tls: insecure ? { insecure } : {},
-    ...(target instanceof URL ? { cardUrl: target } : {}),
+    tls: { insecure },
+    ...(target instanceof URL && { cardUrl: target }),
   });
   try {
     if (target instanceof URL) {
@@ -102,7 +98,7 @@ async function verifyByOwnOrigin(text: string, url: string, signal: AbortSignal)
   return await verifyCard(text, { trustPolicy: { jku: { fetch: guarded.fetch } }, url, signal });
 }
 
-async function readFile({ path }: Extract<CardReference, { kind: "file" }>): Promise<FoundCard> {
+async function readFile({ path }: Extract<CardReference, { kind: "file" }>): Promise<ExaminedCard> {
   const text = await readCardInput(path, path);
   const json = parseJson(text);
   if (isObject(json)) return { url: undefined, text, json };
@@ -116,17 +112,13 @@ async function printFinding(output: Output, finding: Finding): Promise<void> {
   const { severity, what, evidence, fix, at } = finding;
   if (output.format === "json") return output.streaming ? await output.document(finding) : undefined;
   await output.field(labels[severity], `${what}${at === undefined ? "" : ` (${at.join(", ")})`}`);
-  if (severity !== "ok" || output.verbose) {
-    await output.field("Evidence", evidence);
-    await output.field("Fix", fix);
-  }
+  if (severity !== "ok" || output.verbose) await output.fields({ Evidence: evidence, Fix: fix });
 }
 
 const verdicts = { yes: "yes", no: "NO", unproven: "not proved" } as const;
 
 async function printItem(output: Output, item: ChecklistItem): Promise<void> {
   if (output.format === "json") return output.streaming ? await output.document(item) : undefined;
-  await output.field("Check", `${item.title}: ${verdicts[item.verdict]}`);
-  await output.field("Evidence", item.evidence);
-  await output.field("Fix", item.fix);
+  const { title, verdict, evidence, fix } = item;
+  await output.fields({ Check: `${title}: ${verdicts[verdict]}`, Evidence: evidence, Fix: fix });
 }

@@ -5,16 +5,11 @@ import { type CommandContext, closeLater } from "../context.ts";
 import { runServer } from "../serve/run-server.ts";
 import { createInspectHandler, type InspectedAgent } from "./inspect-handler.ts";
 
-/** Where the page is served. */
-export interface InspectFlags {
-  readonly port: number;
-}
-
 /** Serves the inspector's page for agents (default: that of `--agent-card`) on this machine, until the user interrupts. */
 export async function runInspect(
   context: CommandContext,
   references: readonly string[],
-  { port }: InspectFlags,
+  { port }: { readonly port: number },
 ): Promise<void> {
   const { output } = context;
   const { loadInspector } = await import("@a2a-connect/inspector");
@@ -46,9 +41,9 @@ async function findAgent(
   const { name } = await read();
   const cardUrl = url === undefined ? undefined : new URL(url);
   const platform = nodePlatform({
-    tls: settings.insecure ? { insecure: true } : {},
+    tls: { insecure: settings.insecure },
     untrusted: true,
-    ...(cardUrl === undefined ? {} : { cardUrl }),
+    ...(cardUrl && { cardUrl }),
   });
   opened.push({ [Symbol.asyncDispose]: () => platform.close() });
   const openGrpc = (address: string): Transport => {

@@ -8,7 +8,7 @@ import { quote } from "../task/hints.ts";
 import { refusedAsUsage } from "./key-file.ts";
 import { requireAbsent, writeNewFile } from "./write-file.ts";
 
-export interface NewKeysFlags {
+interface NewKeysFlags {
   readonly alg?: SignatureAlgorithm;
   readonly kid?: string;
   readonly out?: string;

@@ -5,15 +5,11 @@ import type { CommandContext } from "../context.ts";
 import { formatJsonDocument } from "../output.ts";
 import { type KeyFile, readKeyFile, readPublicKeys, refusedAsUsage } from "./key-file.ts";
 
-export interface PublicKeysFlags {
-  readonly kid?: string;
-}
-
 /** Prints the public side of keys as one key set (RFC 7517 §5). What counts no more is left out, and named on stderr. */
 export async function publicKeys(
   { io, output }: CommandContext,
   files: readonly string[],
-  { kid }: PublicKeysFlags,
+  { kid }: { readonly kid?: string },
 ): Promise<void> {
   if (kid !== undefined && files.length > 1) {
     throw usageError(

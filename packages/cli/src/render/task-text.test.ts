@@ -107,7 +107,7 @@ one
   });
 
   it("is history when it was asked for", async () => {
-    expect(await rendered((output) => renderTask(output, task, { history: true }))).toContain("Do it.");
+    expect(await rendered((output) => renderTask(output, task, true))).toContain("Do it.");
   });
 
   it("is text in one piece, where an artifact came in chunks", async () => {

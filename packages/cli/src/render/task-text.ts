@@ -16,16 +16,11 @@ import type { Output, Style } from "../output.ts";
 
 // Text of what a task is made of. All of it prints nothing in `json`, where the protocol's own JSON is the output.
 
-export interface RenderTaskOptions {
-  /** Whether its history is, where it has one. Default with `--verbose`. */
-  readonly history?: boolean;
-}
-
-/** A task: identifiers, state, what was said last, and every artifact. */
+/** A task: identifiers, state, what was said last, every artifact; its history where that is wanted. */
 export async function renderTask(
   output: Output,
   task: Task,
-  { history = output.verbose }: RenderTaskOptions = {},
+  history: boolean = output.verbose,
 ): Promise<void> {
   await renderIdentity(output, task.id, task.contextId);
   await renderStatus(output, task.status);
@@ -54,7 +49,7 @@ export async function renderMessage(output: Output, message: Message): Promise<v
 export async function renderArtifact(
   output: Output,
   artifact: Artifact,
-  { continued = false }: { readonly continued?: boolean } = {},
+  continued: boolean = false,
 ): Promise<void> {
   await output.fields({
     Artifact: `${artifactTitle(artifact)}${continued ? ", continued" : ""}`,
@@ -82,7 +77,7 @@ export async function renderEvent(output: Output, { payload }: StreamResponse): 
       const { taskId, contextId, artifact, append, metadata } = payload.value;
       await renderIdentity(output, taskId, contextId);
       await renderMetadata(output, "Event Metadata", metadata);
-      if (artifact !== undefined) await renderArtifact(output, artifact, { continued: append });
+      if (artifact !== undefined) await renderArtifact(output, artifact, append);
       return;
     }
     case undefined:

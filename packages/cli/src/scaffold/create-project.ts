@@ -6,11 +6,6 @@ import type { CommandContext } from "../context.ts";
 import { publishedFile, readVersion } from "../files.ts";
 import { quote } from "../task/hints.ts";
 
-interface NewFlags {
-  readonly durable?: boolean;
-  readonly dir?: string;
-}
-
 /** The kinds of agents, each with a folder of `templates/`: a message to begin with, and what the agent does. */
 export const kinds = {
   turn: {
@@ -27,7 +22,7 @@ export const kinds = {
 export async function createProject(
   { io, output }: Pick<CommandContext, "io" | "output">,
   path: string,
-  { durable = false, dir = path }: NewFlags,
+  { durable = false, dir = path }: { readonly durable?: boolean; readonly dir?: string },
 ): Promise<void> {
   const name = basename(path);
   requireProjectName(name);

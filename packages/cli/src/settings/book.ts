@@ -1,7 +1,6 @@
 import { dirname, resolve } from "node:path";
 import type { OAuthClient } from "@a2a-connect/auth/client";
 import { trimSlashes } from "@a2a-connect/core/internal";
-import type { LegacyProfile } from "@a2a-connect/signing/internal";
 import { CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import { defined } from "../json.ts";
@@ -9,23 +8,13 @@ import { findNearestWord } from "../nearest-word.ts";
 import { type AgentConfig, type AuthConfig, type FoundConfig, findConfigFile } from "./config-file.ts";
 import { holdsPrivateKey, isInlineKey } from "./values.ts";
 
-/** An agent that `a2a.config.yaml` names, with its credentials at hand. */
-export interface AgentEntry extends Pick<AgentConfig, "url" | "binding" | "protocolVersion"> {
-  readonly name: string;
+/** An agent that `a2a.config.yaml` names, with its credentials at hand; a file that has its key by the absolute path. */
+export interface AgentEntry extends Omit<AgentConfig, "auth"> {
   /** `file:line` of what names it. */
   readonly where: string;
   readonly locate: (member: string) => string;
   readonly directory: string;
-  /** Range that the card's own version must be in. */
-  readonly cardVersion: string | undefined;
-  /** Public key that the card has to be verified by: itself, or the absolute path of a file that has it. */
-  readonly cardKey: string | undefined;
-  /** How that may have been done, beside the specification's way. */
-  readonly cardProfiles: readonly LegacyProfile[];
-  readonly headers: Readonly<Record<string, string>>;
-  /** For `Authorization: Bearer`. */
   readonly bearer: string | undefined;
-  /** Goes where the card's API key scheme says. */
   readonly apiKey: string | undefined;
   /** Gets tokens for itself of the authorization server that the card names. */
   readonly client: ClientEntry | undefined;
@@ -48,32 +37,24 @@ export async function findAgent(name: string, io: BookIo): Promise<AgentEntry | 
   const agents = found?.config.agents ?? {};
   const agent = Object.hasOwn(agents, name) ? agents[name] : undefined;
   if (found === undefined || agent === undefined) return undefined;
-  const { url, binding, protocolVersion, version, key, profiles = [], headers = {}, auth } = agent;
+  const { auth, ...others } = agent;
   const locate = (...member: readonly string[]): string => found.locate(["agents", name, ...member]);
   const where = locate();
-  if (/^(?!https?:)[a-z][a-z0-9+.-]*:\/\//i.test(url)) {
+  if (/^(?!https?:)[a-z][a-z0-9+.-]*:\/\//i.test(agent.url)) {
     throw usageError(`${locate("url")}: agents.${name}.url must be a host, or an http or https URL`);
   }
   if (auth !== undefined) refuseSeveral(auth, where);
-  const { tokenUrl, audience, scopes } = auth ?? {};
+  const { tokenUrl: tokenEndpoint, audience, scopes } = auth ?? {};
   const [id, secret] = [auth?.clientIdEnv, auth?.clientSecretEnv].map((each) => readSecret(each, where, io));
   return {
-    name,
+    ...others,
+    ...defined({ key: readCardKey(agent.key, found, name) }),
     where,
     locate,
     directory: dirname(found.path),
-    url,
-    ...defined({ binding, protocolVersion }),
-    cardVersion: version,
-    cardKey: readCardKey(key, found, name),
-    cardProfiles: profiles,
-    headers,
     bearer: readSecret(auth?.tokenEnv, where, io),
     apiKey: readSecret(auth?.apiKeyEnv, where, io),
-    client:
-      id === undefined || secret === undefined
-        ? undefined
-        : { id, secret, ...defined({ tokenEndpoint: tokenUrl, audience, scopes }) },
+    client: id && secret ? { id, secret, ...defined({ tokenEndpoint, audience, scopes }) } : undefined,
     secretName: auth?.tokenEnv ?? auth?.apiKeyEnv ?? auth?.clientSecretEnv,
   };
 }
@@ -103,15 +84,12 @@ function readCardKey(
   { path, locate }: FoundConfig,
   name: string,
 ): string | undefined {
-  if (key === undefined) return undefined;
-  if (holdsPrivateKey(key)) {
-    const line = locate(["agents", name, "key"]);
-    throw usageError(
-      `${line}: agents.${name}.key is a private key, and this file must not hold secrets`,
-      "Put the public key there (a2a keys public FILE prints it), and keep the private one where cards are signed.",
-    );
-  }
-  return isInlineKey(key) ? key : resolve(dirname(path), key);
+  if (key === undefined || (isInlineKey(key) && !holdsPrivateKey(key))) return key;
+  if (!isInlineKey(key)) return resolve(dirname(path), key);
+  throw usageError(
+    `${locate(["agents", name, "key"])}: agents.${name}.key is a private key, and this file must not hold secrets`,
+    "Put the public key there (a2a keys public FILE prints it), and keep the private one where cards are signed.",
+  );
 }
 
 function refuseSeveral({ clientIdEnv, tokenEnv, apiKeyEnv }: AuthConfig, where: string): void {

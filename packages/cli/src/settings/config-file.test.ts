@@ -44,7 +44,6 @@ describe("the agent book", () => {
     const cwd = join(directory, "deep", "below");
     await mkdir(cwd, { recursive: true });
     expect(await findAgent("legal-agent", { cwd, env: { LEGAL_TOKEN: " s3cret\n" } })).toEqual({
-      name: "legal-agent",
       where: expect.stringMatching(/a2a\.config\.yaml:\d+$/),
       locate: expect.any(Function),
       directory,
@@ -52,9 +51,7 @@ describe("the agent book", () => {
       url: "https://legal.example.org",
       binding: "GRPC",
       protocolVersion: "1.0",
-      cardVersion: "^1.2",
-      cardKey: undefined,
-      cardProfiles: [],
+      version: "^1.2",
       headers: { "x-team": "memory" },
       bearer: "s3cret",
       apiKey: undefined,
@@ -72,8 +69,8 @@ describe("the agent book", () => {
       const cwd = join(directory, "below");
       await mkdir(cwd);
       expect(await findAgent("a", { cwd, env: {} })).toMatchObject({
-        cardKey: meant?.(directory) ?? key,
-        cardProfiles: ["js-1"],
+        key: meant?.(directory) ?? key,
+        profiles: ["js-1"],
       });
     });
   }

@@ -9,11 +9,6 @@ import type { Output } from "../output.ts";
 import { readTargets } from "./read-targets.ts";
 import { type ExampleRun, expectedFailureTag, isAlive, isRefusal, runExample } from "./run-example.ts";
 
-export interface SmokeFlags {
-  readonly concurrency: number;
-  readonly skillTimeout: number;
-}
-
 /** One line of the report: a skill that was tried, the operations of an agent, or an agent that could not be opened. */
 export interface SmokeResult extends Omit<ExampleRun, "skill" | "outcome" | "task" | "canceled"> {
   readonly agent: string;
@@ -29,7 +24,7 @@ export interface SmokeResult extends Omit<ExampleRun, "skill" | "outcome" | "tas
 export async function runSmoke(
   context: CommandContext,
   given: readonly string[],
-  { concurrency, skillTimeout: timeoutMs }: SmokeFlags,
+  { concurrency, skillTimeout: timeoutMs }: { readonly concurrency: number; readonly skillTimeout: number },
 ): Promise<void> {
   const { output, settings, io, signal } = context;
   context.needReader();

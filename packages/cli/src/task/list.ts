@@ -74,31 +74,23 @@ async function* readPages(
   filter: ListTasksOptions,
   { pageSize, pageToken, limit, all = false }: ListTasksFlags,
 ): AsyncGenerator<TaskPage, void> {
+  const seen = new Set([pageToken]);
   let options: ListTasksOptions = { ...filter, ...defined({ pageSize, pageToken }) };
-  if (limit === undefined) {
-    for await (const page of agent.listTasks(options).pages()) {
-      yield page;
-      if (!all) return;
-    }
-    return;
-  }
-  for (let left = limit; left > 0; ) {
-    options = { ...options, pageSize: Math.min(pageSize ?? largestPage, left) };
-    const page = await firstPage(agent, options);
+  for (let left = limit ?? Number.POSITIVE_INFINITY; left > 0; ) {
+    if (limit !== undefined) options = { ...options, pageSize: Math.min(pageSize ?? largestPage, left) };
+    const { value: page } = await agent.listTasks(options).pages()[Symbol.asyncIterator]().next();
+    if (page === undefined) return;
     yield page;
     left -= page.tasks.length;
-    if (page.nextPageToken === "") return;
-    // The client, which reads one page for each size, sees no circle.
-    if (page.nextPageToken === options.pageToken) {
+    const { nextPageToken } = page;
+    if (nextPageToken === "" || (limit === undefined && !all)) return;
+    // The client, which is asked for one page at a time, sees no circle.
+    if (seen.has(nextPageToken)) {
       throw new InvalidResponseError("The agent gave out a page token twice: the list would never end.");
     }
-    options = { ...options, pageToken: page.nextPageToken };
+    seen.add(nextPageToken);
+    options = { ...options, pageToken: nextPageToken };
   }
-}
-
-async function firstPage(agent: AgentClient, options: ListTasksOptions): Promise<TaskPage> {
-  for await (const page of agent.listTasks(options).pages()) return page;
-  return { tasks: [], nextPageToken: "", pageSize: 0, totalSize: 0 };
 }
 
 async function printTasks(output: Output, tasks: readonly Task[], flags: ListTasksFlags): Promise<void> {

@@ -4,7 +4,7 @@ import { formatMessage } from "@a2a-connect/core/internal";
 import { type Task, TaskSchema, TaskState } from "@a2a-connect/proto";
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { CommandContext } from "../context.ts";
-import { type RenderTaskOptions, renderTask } from "../render/task-text.ts";
+import { renderTask } from "../render/task-text.ts";
 import { stateOf } from "./following.ts";
 import { answerCommand, downloadCommand, waitCommand } from "./hints.ts";
 
@@ -69,13 +69,9 @@ function hasFiles({ artifacts }: Task): boolean {
 }
 
 /** Prints a task: everything in it that people can read, or the protocol's own JSON. */
-export async function printTask(
-  { output }: CommandContext,
-  task: Task,
-  options?: RenderTaskOptions,
-): Promise<void> {
+export async function printTask({ output }: CommandContext, task: Task, history?: boolean): Promise<void> {
   await output.document(taskDocument(task));
-  await renderTask(output, task, options);
+  await renderTask(output, task, history);
 }
 
 export function taskDocument(task: Task): JsonValue {

@@ -44,7 +44,7 @@ export async function getTask(context: CommandContext, taskId: string, flags: Ge
 
 async function showTask(context: CommandContext, task: Task, flags: GetTaskFlags): Promise<void> {
   exitByState(context, flags, stateOf(task));
-  await printTask(context, task, flags.history === undefined ? {} : { history: true });
+  await printTask(context, task, flags.history === undefined ? undefined : true);
   await reportTask(context, task);
 }
 
@@ -54,27 +54,17 @@ export async function cancelTask(
   taskId: string,
   flags: ExitStateOptions,
 ): Promise<void> {
+  const { settings, signal, output } = context;
   const agent = await context.openAgent();
-  const task = await cancelOnce(context, agent, taskId);
-  exitByState(context, flags, stateOf(task));
-  await printTask(context, task);
-  await reportTask(context, task);
-}
-
-async function cancelOnce(
-  { settings, signal, output }: CommandContext,
-  agent: AgentClient,
-  taskId: string,
-): Promise<Task> {
-  try {
-    return await agent.cancelTask(taskId, { signal, ...defined({ metadata: settings.metadata }) });
-  } catch (error) {
+  const canceling = agent.cancelTask(taskId, { signal, ...defined({ metadata: settings.metadata }) });
+  const task = await canceling.catch(async (error: unknown) => {
     if (findA2AError(error)?.reason !== "TASK_NOT_CANCELABLE") throw error;
-    const task = await agent.getTask(taskId, { signal });
-    if (stateOf(task) === TaskState.CANCELED) return task;
-    await output.note(`task ${task.id} (context ${task.contextId}) is ${formatTaskState(stateOf(task))}`);
+    const found = await agent.getTask(taskId, { signal });
+    if (stateOf(found) === TaskState.CANCELED) return found;
+    await output.note(`task ${found.id} (context ${found.contextId}) is ${formatTaskState(stateOf(found))}`);
     throw error;
-  }
+  });
+  await showTask(context, task, flags);
 }
 
 interface SubscribeFlags extends ExitStateOptions {
@@ -148,7 +138,7 @@ export async function printHistory(context: CommandContext, taskId: string): Pro
       const said = create(StreamResponseSchema, { payload: { case: "task", value: task } });
       await output.document(formatMessage(StreamResponseSchema, said));
     }
-    await renderTask(output, task, { history: true });
+    await renderTask(output, task, true);
   }
 }
 
