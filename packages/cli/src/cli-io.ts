@@ -1,5 +1,6 @@
 import { homedir } from "node:os";
 import type { Readable, Writable } from "node:stream";
+import { codeOf } from "./cli-error.ts";
 import { watchInterrupts } from "./interrupts.ts";
 
 /** Where text goes, in order. */
@@ -77,15 +78,9 @@ export class LostOutputError extends Error {
   readonly isClosed: boolean;
 
   constructor(cause: unknown) {
-    const { code, message } = describe(cause);
-    super(message, { cause });
-    this.isClosed = closedCodes.has(code);
+    // The system's own sentence, without the code and the call that Node puts around it.
+    const said = cause instanceof Error ? cause.message : "writing failed";
+    super(said.replace(/^[A-Z\d_]+: /, "").replace(/, write$/, ""), { cause });
+    this.isClosed = closedCodes.has(codeOf(cause) ?? "");
   }
-}
-
-/** The system's own sentence, without the code and the call that Node puts around it. */
-function describe(cause: unknown): { readonly code: string; readonly message: string } {
-  if (!(cause instanceof Error)) return { code: "", message: "writing failed" };
-  const code = "code" in cause && typeof cause.code === "string" ? cause.code : "";
-  return { code, message: cause.message.replace(/^[A-Z\d_]+: /, "").replace(/, write$/, "") };
 }

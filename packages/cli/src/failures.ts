@@ -1,4 +1,4 @@
-import type { Command, CommanderError } from "commander";
+import { type Command, CommanderError } from "commander";
 import { CliError, type Failure, type FailureSituation, localFailure, usageError } from "./cli-error.ts";
 import { type CliIo, LostOutputError } from "./cli-io.ts";
 import type { CommandRun } from "./context.ts";
@@ -13,10 +13,10 @@ import { maskSettings } from "./wire-log/masking.ts";
  *
  * @returns the exit code that belongs to it
  */
-export async function reportFailure(run: CommandRun, error: unknown): Promise<number> {
+export async function reportFailure(run: CommandRun, error: unknown, program: Command): Promise<number> {
   const { settings } = run;
   const mask = settings === undefined ? (text: string) => text : maskSettings(settings).text;
-  const failure = await describeFailure(causeOf(run, error), {
+  const failure = await describeFailure(causeOf(run, error, program), {
     hasCredentials: (settings?.bearer ?? settings?.apiKey) !== undefined,
     a2aVersion: settings?.a2aVersion,
     lookCommand: settings === undefined ? undefined : lookCommand(settings),
@@ -45,9 +45,14 @@ async function printDocument(output: Output, { code, message, hint, a2aCode }: F
   }
 }
 
-/** After `--timeout` has expired, any error is a timeout, unless the command has said so in its own words. */
-function causeOf({ timeout }: CommandRun, error: unknown): unknown {
-  return timeout?.aborted === true && !(error instanceof CliError) ? timeout.reason : error;
+/** After an interruption or `--timeout`, any error is that one, unless the command has said in its own words what it means. */
+function causeOf({ argv, io, timeout }: CommandRun, error: unknown, program: Command): unknown {
+  if (error instanceof CliError) return error;
+  // a2a-cli has no code for it.
+  if (io.interrupted.aborted)
+    return new CliError("A2ACLI_ERR_INTERNAL", "interrupted before the command had finished");
+  if (timeout?.aborted === true) return timeout.reason;
+  return error instanceof CommanderError ? toUsageError(error, program, argv) : error;
 }
 
 /** Puts a name to what was thrown. Errors of calls are described by a file of its own, loaded when there is one. */
@@ -72,7 +77,7 @@ function findOutputFormat(
 }
 
 /** What commander found wrong with the command line, with the help that tells how it is meant. */
-export function toUsageError(error: CommanderError, program: Command, argv: readonly string[]): CliError {
+function toUsageError(error: CommanderError, program: Command, argv: readonly string[]): CliError {
   const path = findPath(program, argv);
   const names = path.slice(1).map((command) => command.name());
   const help = ["a2a help", ...names].join(" ");

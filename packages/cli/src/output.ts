@@ -29,6 +29,8 @@ export interface Output {
   progress(line: string | undefined): Promise<void>;
   /** Json: one document (a single one unless streaming). Does nothing in `text`. */
   document(value: unknown): Promise<void>;
+  /** Json Lines: one of many documents. Does nothing in `text`, nor where one document says it all at the end. */
+  event(value: unknown): Promise<void>;
   /** To stderr, in either format: `warning: …`. */
   warn(sentence: string): Promise<void>;
   /** To stderr, in either format: a hint, progress, a line for people. */
@@ -75,6 +77,11 @@ export function createOutput(
     await print(stdout, `${paint("dim", `${label}:`)} ${style === undefined ? line : paint(style, line)}\n`);
   };
   let answered = false;
+  const document = async (value: unknown): Promise<void> => {
+    if (isText) return;
+    answered = true;
+    await print(stdout, `${formatJsonDocument(value, streaming)}\n`);
+  };
   return {
     format,
     streaming,
@@ -101,11 +108,9 @@ export function createOutput(
     async block(label, content) {
       if (isText) await print(stdout, `${paint("dim", `${label}:`)}\n${toBlock(content)}\n\n`);
     },
-    async document(value) {
-      if (!isText) {
-        answered = true;
-        await print(stdout, `${formatJsonDocument(value, streaming)}\n`);
-      }
+    document,
+    async event(value) {
+      if (streaming) await document(value);
     },
     async warn(sentence) {
       await print(stderr, `${paintNote("yellow", "warning:")} ${toSentence(sentence)}\n`);

@@ -1,5 +1,4 @@
 import { Command, CommanderError } from "commander";
-import { CliError } from "./cli-error.ts";
 import { type CliIo, LostOutputError } from "./cli-io.ts";
 import { type AddCommand, addSettingOptions, createSetAction } from "./command.ts";
 import { addAuth } from "./commands/auth.ts";
@@ -62,23 +61,9 @@ async function runProgram(run: CommandRun): Promise<number> {
     }
     if (io.interrupted.aborted && run.exitCode !== undefined) return run.exitCode;
     const { reportFailure } = await import("./failures.ts");
-    if (io.interrupted.aborted) {
-      await reportFailure(run, error instanceof CliError ? error : interruption());
-      return interruptedExitCode(io.interrupted);
-    }
-    return await reportFailure(run, await nameFailure(error, program, run.argv));
+    const exitCode = await reportFailure(run, error, program);
+    return io.interrupted.aborted ? interruptedExitCode(io.interrupted) : exitCode;
   }
-}
-
-/** After an interruption, any error is one, unless the command has said in its own words what it means. a2a-cli has no code for it. */
-function interruption(): CliError {
-  return new CliError("A2ACLI_ERR_INTERNAL", "interrupted before the command had finished");
-}
-
-async function nameFailure(error: unknown, program: Command, argv: readonly string[]): Promise<unknown> {
-  if (!(error instanceof CommanderError)) return error;
-  const { toUsageError } = await import("./failures.ts");
-  return toUsageError(error, program, argv);
 }
 
 const commands: readonly AddCommand[] = [

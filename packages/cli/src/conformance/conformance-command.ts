@@ -79,7 +79,7 @@ export async function runConformanceCommand(
     for await (const received of run.results()) {
       const result = maskResult(received, mask);
       results.push(result);
-      if (output.streaming) await output.document(kit.resultToJson(result));
+      await output.event(kit.resultToJson(result));
       if (result.outcome === "failed") {
         failed += 1;
         if (isNewCause(result) || output.verbose) {

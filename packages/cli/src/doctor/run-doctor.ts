@@ -110,7 +110,7 @@ const labels = { ok: "OK", note: "Note", warning: "Warning", problem: "Problem" 
 /** What it is, then what was seen and what to do, where that matters. */
 async function printFinding(output: Output, finding: Finding): Promise<void> {
   const { severity, what, evidence, fix, at } = finding;
-  if (output.format === "json") return output.streaming ? await output.document(finding) : undefined;
+  await output.event(finding);
   await output.field(labels[severity], `${what}${at === undefined ? "" : ` (${at.join(", ")})`}`);
   if (severity !== "ok" || output.verbose) await output.fields({ Evidence: evidence, Fix: fix });
 }
@@ -118,7 +118,7 @@ async function printFinding(output: Output, finding: Finding): Promise<void> {
 const verdicts = { yes: "yes", no: "NO", unproven: "not proved" } as const;
 
 async function printItem(output: Output, item: ChecklistItem): Promise<void> {
-  if (output.format === "json") return output.streaming ? await output.document(item) : undefined;
+  await output.event(item);
   const { title, verdict, evidence, fix } = item;
   await output.fields({ Check: `${title}: ${verdicts[verdict]}`, Evidence: evidence, Fix: fix });
 }

@@ -29,7 +29,7 @@ export class EventPrinter {
 
   async print(event: StreamResponse): Promise<void> {
     const output = this.#output;
-    if (output.streaming) await output.document(formatMessage(StreamResponseSchema, event));
+    await output.event(formatMessage(StreamResponseSchema, event));
     const { payload } = event;
     if (payload.case === "task") this.#taskId = payload.value.id;
     const isUpdate = payload.case === "artifactUpdate" || payload.case === "statusUpdate";

@@ -120,7 +120,7 @@ async function runAll(
 }
 
 async function printResult(output: Output, result: SmokeResult): Promise<void> {
-  if (output.format === "json") return output.streaming ? await output.document(result) : undefined;
+  await output.event(result);
   const { ok, agent, skill, outcome, ms, reason, sentence } = result;
   const label = ok ? (outcome === "skipped" ? "Skipped" : "OK") : "Failed";
   const why =

@@ -50,8 +50,8 @@ export async function listTasks(context: CommandContext, flags: ListTasksFlags):
   let last: TaskPage | undefined;
   for await (const page of readPages(agent, filter, flags)) {
     last = page;
-    if (output.format === "text" || output.streaming) await printTasks(output, page.tasks, flags);
-    else tasks.push(...page.tasks);
+    await printTasks(output, page.tasks, flags);
+    if (output.format === "json" && !output.streaming) tasks.push(...page.tasks);
   }
   const { nextPageToken = "", totalSize = 0, pageSize = 0 } = last ?? {};
   if (!output.streaming) {
@@ -98,7 +98,7 @@ async function printTasks(output: Output, tasks: readonly Task[], flags: ListTas
     return await printTable(output, tasks);
   }
   for (const task of tasks) {
-    if (output.streaming) await output.document(formatMessage(TaskSchema, task));
+    await output.event(formatMessage(TaskSchema, task));
     if (flags.includeArtifacts === true || output.verbose) {
       await renderTask(output, task);
     } else {

@@ -134,10 +134,8 @@ export async function printHistory(context: CommandContext, taskId: string): Pro
   if (output.format === "json" && !output.streaming) return await output.document(taskDocument(task));
   if (!(await replay(context, agent, task))) {
     await output.note("the agent does not number its events, so these are the task's messages");
-    if (output.streaming) {
-      const said = create(StreamResponseSchema, { payload: { case: "task", value: task } });
-      await output.document(formatMessage(StreamResponseSchema, said));
-    }
+    const said = create(StreamResponseSchema, { payload: { case: "task", value: task } });
+    await output.event(formatMessage(StreamResponseSchema, said));
     await renderTask(output, task, true);
   }
 }
