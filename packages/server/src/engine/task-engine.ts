@@ -7,7 +7,7 @@ import type { ConnectError } from "@connectrpc/connect";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
 import { copyGrant, type Grant } from "../agent/grant.ts";
 import { ServedAgent } from "../agent/served-agent.ts";
-import type { StoredTask, TaskQuery, TaskRef, TaskView } from "../store/task-store.ts";
+import type { TaskQuery, TaskRef, TaskView } from "../store/task-store.ts";
 import { createActiveBytes, createFollowers } from "./capacity/caller-budgets.ts";
 import { ownerShare } from "./capacity/shares.ts";
 import { createJournalCodec } from "./durable/journal-codec.ts";
@@ -15,11 +15,12 @@ import type { EngineContext } from "./engine-context.ts";
 import { EventBudget } from "./events.ts";
 import { Executions } from "./executions.ts";
 import { assertEventExists, type Caller, HeldTasks, LiveTasks } from "./live-tasks.ts";
-import { type CountBytes, readTask, type TaskSource, taskNotFound } from "./read-task.ts";
+import { type CountBytes, taskNotFound } from "./read-task.ts";
 import { type SendInput, Sends } from "./sends.ts";
 import type { EndedTaskReader, SeenTask, Sent, TaskHandle } from "./task-handle.ts";
 import { type ListedTasks, TaskLists } from "./task-lists.ts";
 import { TaskReaders } from "./task-readers.ts";
+import { TaskReads } from "./task-reads.ts";
 import { WakeTimers } from "./timers.ts";
 
 /** The options of an engine are its context without what the engine adds itself. */
@@ -33,8 +34,8 @@ export type TaskEngineOptions = Omit<
  * task's state (its `LiveTask` does) and knows no wire.
  */
 export class TaskEngine {
-  /** Reads tasks for gets and lists: of all of them together one slice is decoded in a turn of the event loop. */
-  readonly #reading: TaskSource;
+  /** Of all gets and lists together one slice is decoded in a turn of the event loop. */
+  readonly #reads: TaskReads;
   readonly #lists: TaskLists;
   readonly #context: EngineContext;
   readonly #tasks: LiveTasks;
@@ -59,8 +60,10 @@ export class TaskEngine {
     const active = createActiveBytes(options.limits);
     this.#tasks = new LiveTasks(this.#context, active);
     this.#held = new HeldTasks(this.#tasks, this.#followers);
-    this.#reading = { store: this.#context.store, clock: { nextTurn: nextSlice } };
-    this.#lists = new TaskLists(this.#context, this.#reading);
+    const { store } = this.#context;
+    const source = { store, clock: { nextTurn: nextSlice } };
+    this.#reads = new TaskReads(source, store);
+    this.#lists = new TaskLists(this.#context, source);
     this.#executions = new Executions(this.#context, this.#tasks);
     this.#sends = new Sends(this.#context, this.#tasks, this.#held, this.#executions, active);
   }
@@ -108,13 +111,7 @@ export class TaskEngine {
       count(live.bytes);
       return live.seen();
     }
-    return this.#context.reads.tasks.run(caller, async () => {
-      const stored = await this.#context.store.find(owner, taskId, view);
-      if (stored === undefined) {
-        throw taskNotFound(taskId);
-      }
-      return this.#see(stored, view, count);
-    });
+    return this.#context.reads.tasks.run(caller, () => this.#reads.read({ owner, taskId }, view, count));
   }
 
   /**
@@ -271,11 +268,6 @@ export class TaskEngine {
   async close(graceMs: number): Promise<void> {
     this.#timers.close();
     await this.#executions.close(graceMs);
-  }
-
-  async #see(stored: StoredTask, view: TaskView, count: CountBytes): Promise<SeenTask> {
-    const { task } = await readTask(this.#reading, stored, view, count);
-    return { task, generation: stored.tail.generation };
   }
 }
 
