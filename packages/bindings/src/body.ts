@@ -159,7 +159,7 @@ export function unpackBody(
   limits: UnpackLimits,
 ): Uint8Array | Promise<Uint8Array> {
   if (compression === undefined || bytes.byteLength === 0) {
-    return unlessShort(body, caller, bytes);
+    return awaitTurnUnlessShort(body, caller, bytes);
   }
   return unpackCompressed(body, caller, bytes, compression, limits);
 }
@@ -176,7 +176,7 @@ async function unpackCompressed(
   if (bytes.byteLength <= smallBodyBytes) {
     const small = await decompress(compression, bytes, Math.min(maxBytes, smallBodyBytes));
     if (small !== undefined) {
-      return unlessShort(body, caller, small);
+      return awaitTurnUnlessShort(body, caller, small);
     }
     if (maxBytes <= smallBodyBytes) {
       throw bodyTooLarge(maxBytes);
@@ -190,7 +190,11 @@ async function unpackCompressed(
 }
 
 /** Thousands of bodies of some KiB are as many values as a large one, and may be there at the same moment. */
-function unlessShort(body: HttpBody, caller: Abortable, bytes: Uint8Array): Uint8Array | Promise<Uint8Array> {
+function awaitTurnUnlessShort(
+  body: HttpBody,
+  caller: Abortable,
+  bytes: Uint8Array,
+): Uint8Array | Promise<Uint8Array> {
   return bytes.byteLength <= shortBodyBytes ? bytes : awaitTurn(body, caller, bytes, bytes.byteLength);
 }
 

@@ -24,7 +24,10 @@ import type { Deadline } from "./deadline.ts";
 import type { HttpRequest } from "./http.ts";
 import type { Wire } from "./options.ts";
 
-/** An operation with one answer. The promise also rejects when the implementation throws synchronously. */
+/**
+ * An operation with one answer. The promise also rejects when the implementation throws synchronously. Either way it settles in the
+ * turn in which the answer may be made (`answerTurn`).
+ */
 export interface UnaryMethod {
   readonly kind: "unary";
   readonly desc: DescMethodUnary;

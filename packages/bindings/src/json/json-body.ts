@@ -32,13 +32,13 @@ const maxParsedDepth = 50_000;
 /**
  * Reads a request body as JSON.
  *
- * @param checkType refuses a body by its headers; not called without a body
+ * @param checkType refuses a body by its headers; not called without a body; undefined: they were checked before
  * @returns the JSON, or why it was refused: as in `readBody`, and 400 for text that is not JSON or has too many values
  */
 export async function readJson(
   request: HttpRequest,
   limits: BodyLimits & JsonBodyLimits,
-  checkType: (header: Headers) => BodyRefusal | undefined,
+  checkType?: (header: Headers) => BodyRefusal | undefined,
 ): Promise<JsonBody | BodyRefusal | JsonOverflow> {
   const bytes = await readBody(request, limits);
   if ("error" in bytes) {
@@ -47,7 +47,7 @@ export async function readJson(
   if (bytes.byteLength === 0) {
     return { json: undefined };
   }
-  const refusal = checkType(request.header);
+  const refusal = checkType?.(request.header);
   if (refusal !== undefined) {
     return refusal;
   }

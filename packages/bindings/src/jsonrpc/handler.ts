@@ -58,7 +58,7 @@ export function createJsonRpcHandler(spec: ServiceImplSpec, options: BindingOpti
     if (refusedType !== undefined) {
       return refuseBody(request, refusedType, settings);
     }
-    const body = await readJson(request, settings, checkType);
+    const body = await readJson(request, settings);
     if ("path" in body) {
       return refuseOverflow(request, body, settings);
     }
@@ -145,7 +145,7 @@ async function answer(
   const failed = (thrown: unknown) => call.error(explain(thrown, envelope, settings));
   try {
     const message = call.read(paramsOf(envelope), settings.maxJsonDepth);
-    const released = request.body.release?.();
+    const released = request.body.release?.(); // undefined for a short body: it had no turn of its own
     if (released !== undefined) await released;
     const { before, after } = wrapResult(envelope.id);
     if (bound.kind === "stream") {

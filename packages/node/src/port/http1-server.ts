@@ -8,7 +8,6 @@ import {
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { CallerConnection } from "./callers/callers.ts";
 import { type ExchangeContext, serveExchange } from "./exchange.ts";
 import { formatRequestUrl, hasItsHost, toHttp1Fields } from "./http-head.ts";
 import type { ListenLimits, ListenOptions } from "./listen-options.ts";
@@ -70,7 +69,7 @@ export function createHttp1Server(
   const pipelines = new WeakMap<Duplex, Pipeline>();
   server.on("request", (message, response) => {
     const { socket } = message;
-    connectionOf(context, socket).countRequest();
+    context.callers.ofSocket(socket).countRequest();
     void pipelines.get(socket)?.add(message, response);
   });
   // Node itself would answer at once, however many such requests are pipelined.
@@ -101,14 +100,10 @@ export function createHttp1Server(
       });
       pipelines.set(socket, pipeline);
       for (const listener of own) listener.call(server, socket);
-      const connection = connectionOf(context, socket);
-      pipeline.read((readOn) => connection.mustWait(readOn));
+      const connection = context.callers.ofSocket(socket);
+      pipeline.readInSlices((readOn) => connection.mustWait(readOn));
     },
   };
-}
-
-function connectionOf({ callers }: ExchangeContext, socket: Socket): CallerConnection {
-  return callers.connectionOf(socket, () => socket.remoteAddress);
 }
 
 /** What Node registered for an event; it is no longer called. */
@@ -161,7 +156,7 @@ export function serveHttp1(
       source: message,
       declaredLength: declaredLength(message),
       bodyTimeoutMs: undefined,
-      connection: connectionOf(context, socket),
+      connection: context.callers.ofSocket(socket),
       socket,
       cut: () => socket.destroy(),
       ...mounted,
@@ -224,7 +219,7 @@ class Http1Sink implements ResponseSink {
     if (trailer !== undefined) this.writable.addTrailers(toTrailers(trailer));
     if (last === undefined) this.writable.end();
     else this.writable.end(last);
-    if (this.taken && !this.#context.draining) return;
+    if (this.taken && !this.#context.draining) return; // as nearly always: nothing is left to be done
     // Draining began after this head promised to keep the connection.
     this.writable.once("finish", () => {
       if (this.#context.draining) this.#socket.destroySoon();

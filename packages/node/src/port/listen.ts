@@ -4,7 +4,7 @@ import type { TLSSocket } from "node:tls";
 import type { HttpHandler } from "@a2a-connect/bindings";
 import { isLoopbackHost } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { type CallerConnection, maxStartsInATurn } from "./callers/callers.ts";
+import { maxStartsInATurn } from "./callers/callers.ts";
 import { Handshakes } from "./callers/handshakes.ts";
 import { createExchangeContext, type ExchangeContext } from "./exchange.ts";
 import { createHttp1Server } from "./http1-server.ts";
@@ -49,11 +49,9 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
   const { server } = http1;
   const connections = trackConnections(server);
   server.on("connection", () => context.callers.arrivals.countConnection());
-  const connectionOf = (socket: Socket): CallerConnection =>
-    context.callers.connectionOf(socket, () => socket.remoteAddress);
   const route = (socket: Socket, protocol: Protocol): void => {
     connections.undecided.delete(socket);
-    connectionOf(socket).join(socket, () => {
+    context.callers.ofSocket(socket).join(socket, () => {
       if (context.draining) socket.destroy();
       else if (socket.destroyed) return;
       else if (protocol === "h2") http2.adopt(socket);
@@ -67,7 +65,7 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
     server.on("connection", (socket: Socket) => {
       connections.undecided.add(socket);
       awaitHello(socket, limits.firstByteTimeoutMs, () => {
-        void handshakes.begin(connectionOf(socket), socket, () => {
+        void handshakes.begin(context.callers.ofSocket(socket), socket, () => {
           connections.undecided.delete(socket);
           if (context.draining) socket.destroy();
           else if (!socket.destroyed) http1.secure(socket);
@@ -75,7 +73,7 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
       });
     });
     server.on("keylog", (line: Buffer, socket: TLSSocket) =>
-      handshakes.countKey(connectionOf(socket), line, socket),
+      handshakes.countKey(context.callers.ofSocket(socket), line, socket),
     );
     server.on("secureConnection", (socket: TLSSocket) => {
       handshakes.complete(socket);

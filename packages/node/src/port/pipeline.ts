@@ -31,7 +31,7 @@ export class Pipeline {
   readonly #socket: Socket;
   readonly #serve: ServeHttp1;
   /** Whether the connection may not be read, because its caller's other requests come first. */
-  #mustWait = false;
+  #isHeldBack = false;
   #running = 0;
   readonly #waiting: Pipelined[] = [];
   readonly #unanswered = new Set<ServerResponse>();
@@ -93,14 +93,14 @@ export class Pipeline {
    * From here on the connection is read here, in slices, and not while requests wait. Node's parser would read packets of 64 KiB, and
    * all at once what arrived before it was there. Call it when Node has taken the connection, and listens to it.
    *
-   * @param mustWait whether nothing may be read now, because of other connections; `readOn` is called when it may be
+   * @param isHeldBack whether nothing may be read now, because of other connections; `readOn` is called when it may be
    */
-  read(mustWait: (readOn: () => void) => boolean): void {
+  readInSlices(isHeldBack: (readOn: () => void) => boolean): void {
     const socket: ParsedSocket = this.#socket;
     const parse = socket.listeners("data") as ((bytes: Buffer) => void)[];
     for (const listener of parse) socket.off("data", listener);
     const readOn = (): void => {
-      this.#mustWait = false;
+      this.#isHeldBack = false;
       socket.resume();
     };
     const putBack = (bytes: Buffer): void => {
@@ -109,8 +109,8 @@ export class Pipeline {
     };
     socket.on("data", (bytes: Buffer) => {
       if (socket.parser == null) return;
-      this.#mustWait ||= mustWait(readOn);
-      if (this.#mustWait) {
+      this.#isHeldBack ||= isHeldBack(readOn);
+      if (this.#isHeldBack) {
         putBack(bytes);
         return;
       }
@@ -126,7 +126,7 @@ export class Pipeline {
     // Node reads on when the body of a request was read, or an answer was written. Each answer would then let in a packet of further
     // requests, and in the end all that the caller sends would be in memory.
     socket.on("resume", () => {
-      if (this.#mustWait || this.#waiting.length > 0) socket.pause();
+      if (this.#isHeldBack || this.#waiting.length > 0) socket.pause();
     });
     const kept = ["drain", "close", "error"].map((event) => [event, socket.listeners(event)] as const);
     this.#restoreListeners = () => {

@@ -3,7 +3,7 @@ import type { HttpBody } from "@a2a-connect/bindings";
 import { bodyTooLarge } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { BudgetedBody } from "./callers/body-budget.ts";
-import type { Turn } from "./callers/body-turns.ts";
+import type { BodyTurn } from "./callers/body-turns.ts";
 import type { CallerConnection } from "./callers/callers.ts";
 
 /** What is known about a request body before its first byte. */
@@ -61,8 +61,8 @@ export class RequestBody implements HttpBody, BudgetedBody {
   #timer: NodeJS.Timeout | undefined;
   #whole: Waiting<Uint8Array> | undefined;
   #change: Waiting<void> | undefined;
-  #turn: Waiting<void> | undefined;
-  #hasTurn: Turn | undefined;
+  #turnWaiter: Waiting<void> | undefined;
+  #turn: BodyTurn | undefined;
 
   constructor(source: Readable, options: RequestBodyOptions) {
     this.#source = source;
@@ -101,12 +101,12 @@ export class RequestBody implements HttpBody, BudgetedBody {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     const { connection } = this.#options;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#turn = { resolve, reject };
+    this.#turnWaiter = { resolve, reject };
     connection.bodies.offer(this);
     connection.askBodyTurn(length, (granted) => {
-      if (this.#turn === undefined) return false;
-      this.#turn = undefined;
-      this.#hasTurn = granted;
+      if (this.#turnWaiter === undefined) return false;
+      this.#turnWaiter = undefined;
+      this.#turn = granted;
       connection.bodies.keep(this);
       resolve();
       return true;
@@ -116,7 +116,7 @@ export class RequestBody implements HttpBody, BudgetedBody {
 
   release(): Promise<void> | undefined {
     if (this.#chunks !== undefined) return undefined;
-    const hadTurn = this.#hasTurn !== undefined;
+    const hadTurn = this.#turn !== undefined;
     this.#letGo();
     return hadTurn ? new Promise((resolve) => setImmediate(resolve)) : undefined;
   }
@@ -127,8 +127,8 @@ export class RequestBody implements HttpBody, BudgetedBody {
     this.#failure = reason;
     this.discard();
     this.#whole?.reject(reason);
-    this.#turn?.reject(reason);
-    this.#turn = undefined;
+    this.#turnWaiter?.reject(reason);
+    this.#turnWaiter = undefined;
     this.#change?.resolve();
   }
 
@@ -252,8 +252,8 @@ export class RequestBody implements HttpBody, BudgetedBody {
       this.#options.connection.bodies.remove(this, this.held);
       this.held = 0;
     }
-    this.#hasTurn?.leave();
-    this.#hasTurn = undefined;
+    this.#turn?.leave();
+    this.#turn = undefined;
   }
 }
 

@@ -379,14 +379,7 @@ export class LiveTask {
 
   /** Resolves when everything accepted so far is durable and visible. @throws ConnectError when it cannot be */
   flushed(): Promise<void> {
-    if (this.#lost !== undefined) {
-      return Promise.reject(this.#lost);
-    }
-    if (this.#log.isDurable) {
-      return Promise.resolve();
-    }
-    this.#log.hurry();
-    return this.readers.flushed(this.#log.accepted.sequence);
+    return this.#lost === undefined ? this.#log.flushed() : Promise.reject(this.#lost);
   }
 
   /** What an executor waits for before it may yield more; undefined when there is room. */
@@ -535,7 +528,7 @@ export class LiveTask {
     if (this.wakeAt !== undefined) {
       this.#context.onWakeTime(this.wakeAt);
     }
-    this.readers.committed(this.#log.committed.sequence);
+    this.readers.wake();
   }
 
   #noteState(before: TaskState | undefined): void {
@@ -567,6 +560,7 @@ export class LiveTask {
 
   #abandon(why: ConnectError): void {
     this.#lost = why;
+    this.#log.fail(why);
     this.readers.fail(why);
     this.#lostController.abort(why);
   }

@@ -207,29 +207,24 @@ export class HeldTasks {
   async acquire(caller: Caller, taskId: string): Promise<Held> {
     const follower = this.#followers.open(caller.share);
     follower.add(1);
-    let live: LiveTask | undefined;
-    try {
-      live = await this.#tasks.acquire(caller.owner, taskId, caller);
-    } finally {
-      if (live === undefined) follower.end();
-    }
+    const live = await this.#tasks.acquire(caller.owner, taskId, caller).catch((error: unknown) => {
+      follower.end();
+      throw error;
+    });
     if (live === undefined) {
+      follower.end();
       throw taskNotFound(taskId);
     }
-    const { release } = this.created(live, caller);
-    return {
-      live,
-      reader: caller,
-      release: () => {
-        follower.end();
-        release();
-      },
+    const release = () => {
+      follower.end();
+      this.#tasks.release(live);
     };
+    return { live, reader: caller, release };
   }
 
-  /** A task that is held already, because this call has created it. */
-  created(live: LiveTask, reader: Reader): Held {
-    return { live, reader, release: () => this.#tasks.release(live) };
+  /** The handle of a new task, which this call holds already, with all its events. */
+  handleOfNew(live: LiveTask, reader: Reader): TaskHandle {
+    return this.handle({ live, reader, release: () => this.#tasks.release(live) }, 0, undefined);
   }
 
   /** @param first the current task; undefined when only the events after `cursor` are wanted */

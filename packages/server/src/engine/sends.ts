@@ -201,7 +201,7 @@ export class Sends {
       ...(metadata === undefined ? {} : { metadata }),
     });
     const live = LiveTask.create(this.#context, agent, owner, taskEvent(task), input);
-    this.#tasks.adopt(live, memory);
+    this.#tasks.adopt(live, memory); // from here on `memory` ends when the task leaves memory
     first.isCreated = true;
     if (runsAgain(selection) && hasDetails(input)) {
       live.note({ type: "call", ...detailsOf(input) });
@@ -226,7 +226,7 @@ export class Sends {
       execution.giveUp();
     }
     await live.flushed();
-    return this.#held.handle(this.#held.created(live, input), 0, undefined);
+    return this.#held.handleOfNew(live, input);
   }
 
   /** The task is created when the code yields something that is not a direct Message, or nothing for a while. */
@@ -265,9 +265,7 @@ export class Sends {
       execution.wait();
     }
     const outcome = await execution.outcome();
-    return outcome.kind === "message"
-      ? outcome
-      : this.#held.handle(this.#held.created(outcome.live, input), 0, undefined);
+    return outcome.kind === "message" ? outcome : this.#held.handleOfNew(outcome.live, input);
   }
 
   /** Whether the message's deadline is over before any work. */

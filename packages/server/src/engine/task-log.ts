@@ -85,6 +85,12 @@ interface LoggedTask {
   lose(error: unknown): void;
 }
 
+interface Flushing {
+  readonly sequence: number;
+  readonly resolve: () => void;
+  readonly reject: (why: ConnectError) => void;
+}
+
 /**
  * The way of a task's entries to the store. One commit runs at a time, and what is accepted meanwhile goes into the
  * next.
@@ -100,6 +106,8 @@ export class TaskLog {
   #pending: PendingEntry[] = [];
   #configs: readonly TaskPushNotificationConfig[] = [];
   #keys: readonly TaskKey[] = [];
+  /** Those who wait for the entry of a sequence, in its order. */
+  readonly #flushing: Flushing[] = [];
   #committing = false;
   #committedAt = 0;
   /** Ends the wait for more chunks. */
@@ -149,19 +157,22 @@ export class TaskLog {
     return this.#committed;
   }
 
-  /** Whether everything accepted is durable. */
-  get isDurable(): boolean {
-    return this.#committed.sequence >= this.#accepted.sequence;
-  }
-
   /** Whether an executor should wait before it yields more. */
   get isFull(): boolean {
     return this.#pending.length >= this.#context.limits.maxUncommitted;
   }
 
-  /** Ends a wait for more chunks. */
-  hurry(): void {
+  /** Resolves when everything accepted so far is durable and callers can see it. @throws ConnectError the reason of `fail` */
+  flushed(): Promise<void> {
+    const { sequence } = this.#accepted;
+    if (this.#committed.sequence >= sequence) return Promise.resolve();
     this.#hurry?.();
+    return new Promise((resolve, reject) => this.#flushing.push({ sequence, resolve, reject }));
+  }
+
+  /** What was accepted and is not durable yet never will be. */
+  fail(why: ConnectError): void {
+    for (const { reject } of this.#flushing.splice(0)) reject(why);
   }
 
   /** Goes into the same commit as what was appended just before, because no code awaits in between. */
@@ -197,7 +208,11 @@ export class TaskLog {
         this.#pending = [];
         this.#committedAt = clock.now();
         const { tail, withSnapshot } = await this.#commit(batch);
-        this.#committed = tail; // with no await before it is published: a caller must not see one without the other
+        // With no await in between: no code must see one of these without the others.
+        this.#committed = tail;
+        while (this.#flushing[0] !== undefined && this.#flushing[0].sequence <= tail.sequence) {
+          this.#flushing.shift()?.resolve();
+        }
         this.#task.publish(batch, withSnapshot);
       }
     } catch (error) {

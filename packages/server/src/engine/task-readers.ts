@@ -24,7 +24,7 @@ export class TaskReaders {
   readonly #owner: Owner;
   readonly #name: TaskName;
   readonly #tail: LiveTail;
-  readonly #waiters: CommitWaiters;
+  readonly #waiting: WaitingReaders;
   #generation = 0;
   #ended = false;
   /** Newest event that settled the task, of those that this object has seen itself. */
@@ -37,7 +37,7 @@ export class TaskReaders {
     this.#context = context;
     this.#owner = owner;
     this.#name = name;
-    this.#waiters = new CommitWaiters(context.clock);
+    this.#waiting = new WaitingReaders(context.clock);
     this.#tail = new LiveTail(context.limits.maxTailBytes, context.tailBudget);
   }
 
@@ -47,10 +47,10 @@ export class TaskReaders {
     this.#ended = isTerminal(state);
     this.#settledGeneration = isSettled(state) ? generation : 0;
     this.#loadedGeneration = generation;
-    this.#waiters.wakeReaders();
+    this.#waiting.wake();
   }
 
-  /** An event is durable; readers see it with the next `committed`. */
+  /** An event is durable; readers see it with the next `wake`. */
   publish(event: CommittedEvent): void {
     this.#tail.push(event);
     this.#generation = event.generation;
@@ -61,20 +61,15 @@ export class TaskReaders {
     this.#ended ||= isTerminal(state);
   }
 
-  /** The log is durable up to `sequence`. */
-  committed(sequence: number): void {
-    this.#waiters.commit(sequence);
+  /** There is something new to see. */
+  wake(): void {
+    this.#waiting.wake();
   }
 
   /** The task was lost: readers get this error. */
   fail(error: ConnectError): void {
     this.#lost = error;
-    this.#waiters.fail(error);
-  }
-
-  /** Resolves when the log is durable up to `sequence`. @throws ConnectError when it never will be */
-  flushed(sequence: number): Promise<void> {
-    return this.#waiters.flushed(sequence);
+    this.#waiting.wake();
   }
 
   /** Drops the newest events; current readers get them from the store. */
@@ -142,7 +137,7 @@ export class TaskReaders {
 
   /** Resolves at the next commit. @throws ConnectError when the task was lost, or why `signal` aborted */
   #changed(signal: AbortSignal): Promise<void> {
-    return this.#lost === undefined ? this.#waiters.changed(signal) : Promise.reject(this.#lost);
+    return this.#lost === undefined ? this.#waiting.changed(signal) : Promise.reject(this.#lost);
   }
 
   /** Events after a generation, and the memory that they take for this reader alone: those of the tail belong to all. */
@@ -221,28 +216,16 @@ export class LiveTail {
   }
 }
 
-interface FlushWaiter {
-  readonly sequence: number;
-  readonly resolve: () => void;
-  readonly reject: (error: ConnectError) => void;
-}
-
 /** Readers that are woken in one turn of the event loop: each formats and writes what it has waited for. */
 const wokenInATurn = 256;
 
-/** Waits for a task's commits: writers wait until an entry is durable, readers until there is something to see. */
-class CommitWaiters {
-  readonly #writers: FlushWaiter[] = [];
+/** The readers of a task that have seen everything, and wait for its next commit. */
+class WaitingReaders {
   readonly #readers = new Set<() => void>();
   readonly #clock: Pick<Clock, "nextTurn">;
 
   constructor(clock: Pick<Clock, "nextTurn">) {
     this.#clock = clock;
-  }
-
-  /** Resolves when the log is durable up to `sequence`. Callers ask with rising sequences. */
-  flushed(sequence: number): Promise<void> {
-    return new Promise((resolve, reject) => this.#writers.push({ sequence, resolve, reject }));
   }
 
   /** Resolves at the next commit. It only means "look again". @throws ConnectError why `signal` aborted */
@@ -269,24 +252,8 @@ class CommitWaiters {
     });
   }
 
-  /** The log is durable up to `sequence`. */
-  commit(sequence: number): void {
-    while (this.#writers[0] !== undefined && this.#writers[0].sequence <= sequence) {
-      this.#writers.shift()?.resolve();
-    }
-    this.wakeReaders();
-  }
-
-  /** What was accepted and is not durable yet never will be. */
-  fail(error: ConnectError): void {
-    for (const { reject } of this.#writers.splice(0)) {
-      reject(error);
-    }
-    this.wakeReaders();
-  }
-
-  /** Wakes the readers, though nothing was committed here. Other calls run between many of them. */
-  wakeReaders(): void {
+  /** They look again. Other calls run between many of them. */
+  wake(): void {
     const readers = [...this.#readers];
     this.#readers.clear();
     for (const wake of readers.splice(0, wokenInATurn)) {

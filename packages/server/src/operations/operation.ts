@@ -28,7 +28,7 @@ export function ownerOf({ values }: HandlerContext): Owner {
   return { tenant: values.get(tenantKey), principal: values.get(principalKey).id };
 }
 
-/** Counts the memory that the answer to a call takes. */
+/** Counts the memory that the answer to a call takes, until the runtime has sent it (on our Node port: `serveExchange`). */
 export function answerCounterOf({ values }: HandlerContext): CountBytes {
   const connection = values.get(connectionKey);
   return (bytes) => connection.countUnread?.(bytes);

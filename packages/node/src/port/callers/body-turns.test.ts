@@ -2,14 +2,14 @@ import { EventEmitter } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { defaultLimits } from "../listen-options.ts";
-import { type Turn, Turns } from "./body-turns.ts";
+import { type BodyTurn, BodyTurns } from "./body-turns.ts";
 import { Callers } from "./callers.ts";
 
 const alice = {};
 const bob = {};
 
 it("lets work begin up to its bytes, and the rest when that is done and the event loop has had a turn", async () => {
-  const { ask, begun, leave } = createAsker(new Turns(100));
+  const { ask, begun, leave } = createAsker(new BodyTurns(100));
   for (const bytes of [60, 40, 1, 99, 2]) ask(alice, bytes);
   expect(begun()).toEqual([60, 40]);
   leave();
@@ -22,7 +22,7 @@ it("lets work begin up to its bytes, and the rest when that is done and the even
 });
 
 it("lets one piece of work at a time begin that is larger", async () => {
-  const { ask, begun, leave } = createAsker(new Turns(0));
+  const { ask, begun, leave } = createAsker(new BodyTurns(0));
   for (const bytes of [500, 600]) ask(alice, bytes);
   expect(begun()).toEqual([500]);
   leave();
@@ -31,7 +31,7 @@ it("lets one piece of work at a time begin that is larger", async () => {
 });
 
 it("serves callers in turns", async () => {
-  const { ask, begun, leave } = createAsker(new Turns(10));
+  const { ask, begun, leave } = createAsker(new BodyTurns(10));
   for (const bytes of [10, 9, 8]) ask(alice, bytes);
   ask(bob, 7);
   for (let round = 0; round < 3; round += 1) {
@@ -42,7 +42,7 @@ it("serves callers in turns", async () => {
 });
 
 it("passes over work that is not wanted any more", async () => {
-  const turns = new Turns(10);
+  const turns = new BodyTurns(10);
   const { ask, begun, leave } = createAsker(turns);
   ask(alice, 10);
   turns.ask(alice, 10, () => false);
@@ -65,9 +65,9 @@ it("lets small bodies wait for no large one", () => {
 });
 
 /** Asks for turns, notes which have begun, and ends all that have. */
-function createAsker(turns: Turns) {
+function createAsker(turns: BodyTurns) {
   const begun: number[] = [];
-  const taken: Turn[] = [];
+  const taken: BodyTurn[] = [];
   return {
     begun: () => begun,
     ask: (caller: object, bytes: number) =>

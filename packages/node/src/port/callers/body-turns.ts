@@ -1,5 +1,5 @@
 /** A turn that was granted. */
-export interface Turn {
+export interface BodyTurn {
   /** The work is done. */
   leave(): void;
 }
@@ -8,7 +8,7 @@ export interface Turn {
  * Called when its turn has come, perhaps at once: whether it takes the turn, and will `leave`. Work that is not wanted any more
  * does not.
  */
-export type Begin = (turn: Turn) => boolean;
+export type Begin = (turn: BodyTurn) => boolean;
 
 interface Waiting {
   readonly bytes: number;
@@ -19,7 +19,7 @@ interface Waiting {
  * Lets a little work at a time begin, and the event loop have a turn before more does. Callers take turns, so that one with much to
  * do delays its own work only.
  */
-export class Turns {
+export class BodyTurns {
   /** Bytes of one piece of work that waits here. */
   readonly maxBytes: number;
   /** What waits, by caller; the caller whose turn is next comes first. */

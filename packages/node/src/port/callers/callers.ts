@@ -6,7 +6,7 @@ import { toNetwork } from "../../network/caller-network.ts";
 import type { ListenLimits } from "../listen-options.ts";
 import { Arrivals } from "./arrivals.ts";
 import { type Bodies, BodyBudget, type ConnectionBodies } from "./body-budget.ts";
-import { type Begin, Turns } from "./body-turns.ts";
+import { type Begin, BodyTurns } from "./body-turns.ts";
 import { EventLoopTurns } from "./event-loop-turns.ts";
 import { WriteBuffers } from "./write-buffers.ts";
 
@@ -39,9 +39,9 @@ export class Callers {
   readonly starts: EventLoopTurns = this.#createTurns();
   readonly answers: EventLoopTurns = this.#createTurns();
   /** A small body waits for no large one. */
-  readonly bodyTurns: { readonly small: Turns; readonly large: Turns } = {
-    small: new Turns(smallBodyBytes),
-    large: new Turns(0),
+  readonly bodyTurns: { readonly small: BodyTurns; readonly large: BodyTurns } = {
+    small: new BodyTurns(smallBodyBytes),
+    large: new BodyTurns(0),
   };
   readonly unread: SharedBudget;
   readonly buffers: WriteBuffers;
@@ -53,6 +53,11 @@ export class Callers {
     this.unread = createUnreadAnswers(limits.maxUnreadBytes);
     this.buffers = new WriteBuffers(limits.maxUnreadBytes);
     this.#bodies = new BodyBudget(limits);
+  }
+
+  /** The connection that comes over a socket. */
+  ofSocket(socket: Socket): CallerConnection {
+    return this.connectionOf(socket, () => socket.remoteAddress);
   }
 
   /**
