@@ -3,7 +3,8 @@ import { RecentMap } from "@a2a-connect/core/internal";
 import type { AgentCard } from "@a2a-connect/proto";
 import type { Clock } from "../engine/clock.ts";
 import type { BaseUrls } from "../reach/base-urls.ts";
-import { createDocument, type Document, serveDocument } from "./serve-document.ts";
+import { Publication } from "./publication.ts";
+import { serveDocument } from "./serve-document.ts";
 
 /** Where a catalog is by the draft, below the origin that it lists. */
 export const catalogPath = "/.well-known/ai-catalog.json";
@@ -45,36 +46,33 @@ export interface CatalogOptions {
   /** Default: the agents' provider if they have the same, else the host of their URL. */
   readonly host: CatalogHost | undefined;
   readonly maxAgeSeconds: number;
-  readonly clock: Pick<Clock, "now">;
-}
-
-/** A catalog as it is served at one base URL. */
-interface Listing {
-  /** Those that it was made from. */
-  readonly cards: readonly AgentCard[];
-  readonly document: Promise<Document>;
+  readonly clock: Pick<Clock, "now" | "schedule">;
 }
 
 /** Serves the AI Catalog of some agents, with the same caching as a card. */
 export function createCatalogHandler(options: CatalogOptions): HttpHandler {
   const { agents, baseUrls, isSigned, host, maxAgeSeconds, clock } = options;
-  const listings = new RecentMap<string, Listing>(baseUrls.maxKept + 1);
+  const catalogs = new RecentMap<string, Publication>(baseUrls.maxKept + 1);
+  let listed: readonly { readonly agent: CatalogAgent; readonly card: AgentCard }[] = [];
 
-  function findDocument(base: string): Promise<Document> {
-    const before = listings.get(base);
-    if (before !== undefined && agents.every(({ source }, index) => source.card === before.cards[index])) {
-      return before.document;
-    }
-    const listed = agents.map(({ path, source }) => ({ card: source.card, url: base + path }));
-    const render = async () =>
-      createDocument(formatCatalog(listed, host), catalogMediaType, clock.now(), await before?.document);
-    const document = render();
-    listings.set(base, { cards: listed.map(({ card }) => card), document });
-    return document;
+  /** The agents with their cards as they are now: the same list until one of them changes. */
+  function currentAgents(): typeof listed {
+    const now = agents.map((agent) => ({ agent, card: agent.source.card }));
+    if (now.some(({ card }, index) => card !== listed[index]?.card)) listed = now;
+    return listed;
   }
 
   return async (request) => {
-    const document = await findDocument(baseUrls.find(request, isSigned()));
+    const base = baseUrls.find(request, isSigned());
+    const catalog = catalogs.get(base) ?? new Publication({ contentType: catalogMediaType, clock });
+    catalogs.set(base, catalog);
+    const current = currentAgents();
+    const document = await catalog.find(current, () =>
+      formatCatalog(
+        current.map(({ agent, card }) => ({ card, url: base + agent.path })),
+        host,
+      ),
+    );
     return serveDocument(request, document, { maxAgeSeconds, varyBy: baseUrls.varyBy(request) });
   };
 }

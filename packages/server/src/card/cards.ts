@@ -14,10 +14,11 @@ import type { LogRecord } from "../engine/engine-context.ts";
 import type { TaskEngine } from "../engine/task-engine.ts";
 import type { BaseUrls } from "../reach/base-urls.ts";
 import { omittedTenant } from "./interfaces.ts";
+import { Publication } from "./publication.ts";
 import { renderCard, type ServerFacts, unannouncedChanges } from "./render-card.ts";
-import { createDocument, type Document } from "./serve-document.ts";
+import type { Document } from "./serve-document.ts";
 import { type CardSigning, openSigningKeys } from "./signing-keys.ts";
-import { SigningQueue, within } from "./signing-queue.ts";
+import { SigningQueue } from "./signing-queue.ts";
 
 /** The cards of an agent while it is served. */
 export interface AgentCards {
@@ -77,22 +78,8 @@ interface PublicCard {
   /** For those who come through a mount. */
   readonly mounted: boolean;
   /** Without signatures, and after which change of the cards it was made. */
-  rendered?: { readonly revision: number; readonly card: AgentCard };
+  rendered?: { readonly revision: number; readonly card: AgentCard } | undefined;
   readonly forms: Readonly<Record<CardForm, Publication>>;
-}
-
-/** What is served of a card in one form. Each document knows the change of the cards that it was made after. */
-interface Publication {
-  /** The last one that was made ready. */
-  served?: { readonly revision: number; readonly document: Document };
-  /** The one that is being made ready, for all who ask meanwhile. `soon` fails when that takes longer than `patienceMs`. */
-  pending?:
-    | { readonly revision: number; readonly done: Promise<Document>; readonly soon: Promise<Document> }
-    | undefined;
-}
-
-function publicCard(baseUrl: string, mounted: boolean): PublicCard {
-  return { baseUrl, mounted, forms: { current: {}, older: {} } };
 }
 
 /** What the log says of a form that cannot be signed. */
@@ -100,9 +87,6 @@ const failures: Readonly<Record<CardForm, string>> = {
   current: "the agent card could not be signed",
   older: "the agent card in the form of A2A 0.3 could not be signed",
 };
-
-/** How long a card that is being signed is waited for where an older one is there, in milliseconds. */
-const patienceMs = 1_000;
 
 /**
  * The cards of one server as callers get them: canonical bytes, signed where signing is configured; made again only when
@@ -126,7 +110,7 @@ export class Cards implements AgentCards {
     this.#options = options;
     this.#elsewhere = new RecentMap(options.baseUrls.maxKept);
     this.#agent = options.agent;
-    this.#own = publicCard(options.baseUrls.own, false);
+    this.#own = this.#create(options.baseUrls.own, false);
   }
 
   get card(): AgentCard {
@@ -187,7 +171,7 @@ export class Cards implements AgentCards {
 
   /** The public card, without signatures, for a caller who has reached the server in that way. */
   cardFor(reached: ForwardedUrlSource): AgentCard {
-    return this.#render(this.#cardAt(reached)).card;
+    return this.#render(this.#cardAt(reached));
   }
 
   /**
@@ -199,20 +183,16 @@ export class Cards implements AgentCards {
    */
   async findDocument(form: CardForm, reached: ForwardedUrlSource, signal?: AbortSignal): Promise<Document> {
     const known = this.#cardAt(reached);
-    const { served, pending } = known.forms[form];
-    if (served?.revision === this.#revision) {
-      return served.document;
-    }
-    const { done, soon } = pending?.revision === this.#revision ? pending : this.#publish(form, known);
-    const document = served === undefined ? done : soon;
+    const card = this.#render(known);
+    const document = known.forms[form].find(card, () => this.#write(form, card, known));
     try {
       return await (this.#signer?.wait(document, signal) ?? document);
     } catch (error) {
-      const last = this.#cardAt(reached).forms[form].served; // other keys may sign by now
+      const { last } = this.#cardAt(reached).forms[form]; // other keys may sign by now
       if (last === undefined) {
         throw error;
       }
-      return last.document;
+      return last;
     }
   }
 
@@ -246,18 +226,28 @@ export class Cards implements AgentCards {
     keys.keySetAt(clock.now()); // throws where keys do not fit together
     const signer = new SigningQueue(keys, this.#options);
     const known = this.#cardAt({});
-    const { revision, card } = this.#render(known);
+    const card = this.#render(known);
     const signed = await signer.signNow(({ sign }) => sign(card, known.baseUrl));
-    const document = await this.#createDocument(this.#options.write(signed), known.forms.current);
+    const next = this.#create(known.baseUrl, known.mounted);
+    await next.forms.current.replace(known.forms.current, card, this.#options.write(signed));
     this.#signer = signer;
     // What other keys have signed is not served any more, nor what they are signing now.
     this.#elsewhere.clear();
-    const forms = { current: { served: { revision, document } }, older: {} };
-    this.#own = { ...known, rendered: { revision, card }, forms };
+    next.rendered = known.rendered;
+    this.#own = next;
   }
 
   #factsFor(mounted: boolean): ServerFacts {
     return { ...this.#options.facts, disabledSkills: this.#options.skills.disabled, mounted };
+  }
+
+  #create(baseUrl: string, mounted: boolean): PublicCard {
+    const options = { contentType: "application/json", clock: this.#options.clock };
+    return {
+      baseUrl,
+      mounted,
+      forms: { current: new Publication(options), older: new Publication(options) },
+    };
   }
 
   #cardAt(reached: ForwardedUrlSource): PublicCard {
@@ -265,53 +255,29 @@ export class Cards implements AgentCards {
     const baseUrl = baseUrls.find(reached, this.signed);
     const mounted = reached.mount !== undefined;
     if (baseUrl === baseUrls.own && !mounted) {
-      this.#own = baseUrl === this.#own.baseUrl ? this.#own : publicCard(baseUrl, mounted);
+      this.#own = baseUrl === this.#own.baseUrl ? this.#own : this.#create(baseUrl, mounted);
       return this.#own;
     }
     const key = mounted ? `mounted ${baseUrl}` : baseUrl;
-    const known = this.#elsewhere.get(key) ?? publicCard(baseUrl, mounted);
+    const known = this.#elsewhere.get(key) ?? this.#create(baseUrl, mounted);
     this.#elsewhere.set(key, known);
     return known;
   }
 
-  #render(known: PublicCard): NonNullable<PublicCard["rendered"]> {
+  #render(known: PublicCard): AgentCard {
     if (known.rendered?.revision !== this.#revision) {
       const card = renderCard(this.#agent, this.#factsFor(known.mounted), known.baseUrl);
       known.rendered = { revision: this.#revision, card };
     }
-    return known.rendered;
-  }
-
-  /** Makes a form of a card ready. Afterwards it is `served`, or has failed and is tried again by the next who asks. */
-  #publish(form: CardForm, known: PublicCard): NonNullable<Publication["pending"]> {
-    const { revision, card } = this.#render(known);
-    const publication = known.forms[form];
-    const stays =
-      publication.served === undefined ? "there is none until it can be" : "the last signed one stays";
-    const make = async (): Promise<Document> => {
-      const text = await this.#write(form, card, known.baseUrl, `${failures[form]}; ${stays}`);
-      const document = await this.#createDocument(text, publication);
-      // Something newer may have been quicker.
-      if ((publication.served?.revision ?? 0) <= revision) {
-        publication.served = { revision, document };
-      }
-      return document;
-    };
-    const done = make().finally(() => {
-      if (publication.pending === pending) {
-        publication.pending = undefined;
-      }
-    });
-    const soon = within(this.#options.clock, patienceMs, done, new Error("signing takes its time"));
-    soon.catch(() => {}); // where there is no older card, all wait for `done`
-    const pending = { revision, done, soon };
-    publication.pending = pending;
-    return pending;
+    return known.rendered.card;
   }
 
   /** The text of a form of a card, with a signature over that form where cards are signed. */
-  async #write(form: CardForm, card: AgentCard, baseUrl: string, failure: string): Promise<string> {
+  async #write(form: CardForm, card: AgentCard, { baseUrl, forms }: PublicCard): Promise<string> {
     const { write, facts } = this.#options;
+    const stays =
+      forms[form].last === undefined ? "there is none until it can be" : "the last signed one stays";
+    const failure = `${failures[form]}; ${stays}`;
     if (form === "current") {
       return write((await this.#signer?.sign(({ sign }) => sign(card, baseUrl), failure)) ?? card);
     }
@@ -319,9 +285,5 @@ export class Cards implements AgentCards {
     const older = toOlderCard(json, omittedTenant(facts.place));
     const signed = await this.#signer?.sign(({ signOlder }) => signOlder(older, baseUrl), failure);
     return JSON.stringify(signed ?? older);
-  }
-
-  #createDocument(text: string, { served }: Publication): Promise<Document> {
-    return createDocument(text, "application/json", this.#options.clock.now(), served?.document);
   }
 }

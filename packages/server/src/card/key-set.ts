@@ -3,7 +3,8 @@ import type { VerificationKey } from "@a2a-connect/signing";
 import type { PublishedKeySet } from "@a2a-connect/signing/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../engine/clock.ts";
-import { createDocument, type Document, serveDocument } from "./serve-document.ts";
+import { Publication } from "./publication.ts";
+import { serveDocument } from "./serve-document.ts";
 
 /** What serving keys works with. */
 export interface KeySetOptions {
@@ -11,7 +12,7 @@ export interface KeySetOptions {
   readonly keySets: () => readonly PublishedKeySet[];
   /** What callers are told where none signs. */
   readonly missing: string;
-  readonly clock: Pick<Clock, "now">;
+  readonly clock: Pick<Clock, "now" | "schedule">;
   /** How long clients may keep it, in seconds. */
   readonly maxAgeSeconds: number;
 }
@@ -22,18 +23,14 @@ export interface KeySetOptions {
  * @throws ConnectError NotFound (as a rejection) when nothing is signed
  */
 export function createKeySetHandler({ keySets, missing, clock, maxAgeSeconds }: KeySetOptions): HttpHandler {
-  let served: { readonly text: string; readonly document: Document } | undefined;
+  const publication = new Publication({ contentType: "application/jwk-set+json", clock });
   return async (request) => {
     const sets = keySets();
     if (sets.length === 0) {
       throw new ConnectError(missing, Code.NotFound);
     }
     const text = JSON.stringify({ keys: joinKeys(sets) });
-    if (served?.text !== text) {
-      const document = await createDocument(text, "application/jwk-set+json", clock.now(), served?.document);
-      served = { text, document };
-    }
-    return serveDocument(request, served.document, { maxAgeSeconds });
+    return serveDocument(request, await publication.find(text, () => text), { maxAgeSeconds });
   };
 }
 
