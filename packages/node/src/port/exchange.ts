@@ -73,8 +73,10 @@ export async function serveExchange(
   const patience = { stalledTimeoutMs: context.stalledReaderTimeoutMs, connection };
   const body = new RequestBody(source, { declaredLength, timeoutMs: bodyTimeoutMs, connection, cut });
   sink.writable.on("error", () => undefined); // a broken socket, or a reset by the peer; "close" follows with the result
-  sink.writable.once("close", () => {
+  sink.writable.once("close", async () => {
     if (sink.complete) return;
+    const turn = connection.endTurn();
+    if (turn !== undefined) await turn;
     const gone = new ConnectError("the caller went away", Code.Canceled);
     call.abort(gone);
     body.refuse(gone);

@@ -155,3 +155,50 @@ it("of many requests that arrive at once few are begun in a turn of the event lo
   expect(perTurn[Math.floor(perTurn.length / 2)]).toBeLessThanOrEqual(2 * 8);
   expect(perTurn.at(-1)).toBeLessThanOrEqual(2 * 64);
 });
+
+it.each([
+  ["ends", "destroy"],
+  ["breaks", "resetAndDestroy"],
+] as const)(
+  "of many requests whose connection %s in the middle of their bodies few are refused in a turn of the event loop, and none is taken for whole",
+  async (_, cut) => {
+    const requests = 1_000;
+    const begun = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<void>();
+    let waiting = 0;
+    let left = requests;
+    let endedInTurn = 0;
+    let mostInTurn = 0;
+    await using listener = await listen(async ({ body }) => {
+      waiting += 1;
+      if (waiting === requests) begun.resolve();
+      const isRefused = await body.bytes?.(1_000).then(
+        () => false,
+        () => true,
+      );
+      expect.soft(isRefused).toBe(true);
+      if (endedInTurn === 0) {
+        setImmediate(() => {
+          endedInTurn = 0;
+        });
+      }
+      endedInTurn += 1;
+      mostInTurn = Math.max(mostInTurn, endedInTurn);
+      left -= 1;
+      if (left === 0) ended.resolve();
+      return { status: 200 };
+    });
+    const connection = await openRawConnection(listener.port);
+    await openSilentHttp2(connection);
+    const heads = Array.from({ length: requests }, (_, at) => {
+      const head = requestFrame(2 * at + 1);
+      head.writeUInt8(0x4, 4); // a body follows
+      return head;
+    });
+    await connection.write(Buffer.concat(heads));
+    await begun.promise;
+    connection.socket[cut]();
+    await ended.promise;
+    expect(mostInTurn).toBeLessThanOrEqual(2 * 64);
+  },
+);

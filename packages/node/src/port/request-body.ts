@@ -70,12 +70,11 @@ export class RequestBody implements HttpBody, BudgetedBody {
     if (options.declaredLength === 0) {
       this.#ended = true;
     } else {
-      const cutShort = (): void => this.#cutShort();
       source
         .on("data", (chunk: Buffer) => this.#take(chunk))
         .on("end", () => this.#end())
-        .on("error", cutShort)
-        .on("close", cutShort);
+        .on("error", () => undefined) // "close" follows
+        .on("close", () => void this.#cutShort());
     }
   }
 
@@ -220,6 +219,7 @@ export class RequestBody implements HttpBody, BudgetedBody {
   }
 
   #end(): void {
+    if (isAborted(this.#source)) return; // "close" follows
     this.#ended = true;
     if (this.#discarded !== undefined) return;
     this.#change?.resolve();
@@ -228,7 +228,10 @@ export class RequestBody implements HttpBody, BudgetedBody {
     whole?.resolve(this.#handOver());
   }
 
-  #cutShort(): void {
+  async #cutShort(): Promise<void> {
+    if (this.#ended) return;
+    const turn = this.#options.connection.endTurn();
+    if (turn !== undefined) await turn;
     if (!this.#ended) this.refuse(new ConnectError("the request body ended early", Code.Canceled));
   }
 
@@ -255,6 +258,11 @@ export class RequestBody implements HttpBody, BudgetedBody {
     this.#turn?.leave();
     this.#turn = undefined;
   }
+}
+
+/** Node's HTTP/2 ends a body properly when its connection ends in the middle of it. */
+function isAborted(source: Readable & { readonly aborted?: boolean }): boolean {
+  return source.aborted === true;
 }
 
 /** Frees memory at once. The garbage collector would keep it for long, because it sees a small object. */

@@ -38,6 +38,8 @@ export class Callers {
   readonly arrivals: Arrivals = new Arrivals(maxArrivalsInATurn);
   readonly starts: EventLoopTurns = this.#createTurns();
   readonly answers: EventLoopTurns = this.#createTurns();
+  /** What requests leave behind whose callers have gone. */
+  readonly ends: EventLoopTurns = this.#createTurns();
   /** A small body waits for no large one. */
   readonly bodyTurns: { readonly small: BodyTurns; readonly large: BodyTurns } = {
     small: new BodyTurns(smallBodyBytes),
@@ -144,6 +146,11 @@ export class CallerConnection {
   /** What an answer waits for before it is made; undefined: nothing. */
   answerTurn(): Promise<void> | undefined {
     return this.#port.answers.turn(this);
+  }
+
+  /** What a request whose caller has gone waits for before it is ended: thousands go with one connection. Undefined: nothing. */
+  endTurn(): Promise<void> | undefined {
+    return this.#port.ends.turn(this);
   }
 
   /** The memory of an answer until its reader has taken it. */
