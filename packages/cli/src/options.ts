@@ -10,8 +10,6 @@ export type CommandKind = "agent" | "called" | "card" | "local";
 
 /** One row of the options that every command that talks to an agent has (a2a-cli §7.2). */
 interface SettingRow {
-  /** The long flag, without dashes. What the environment variable and the files' line are named after, too. */
-  readonly flag: string;
   readonly short?: string;
   /** The commands that show it in help, beside those that talk to an agent. */
   readonly kinds?: readonly CommandKind[];
@@ -33,40 +31,38 @@ interface SettingRow {
   readonly negatable?: false;
 }
 
-/** The table, in the order of help. Flags, environment, files, help, completion and `config show` all read it. */
-const table = [
-  {
-    flag: "agent-card",
+/**
+ * By the long flag, after which the environment variable and the line of a file are named; in the order of help. Flags, environment,
+ * files, help, completion and `config show` all read it.
+ */
+const table = {
+  "agent-card": {
     kinds: ["card", "called"],
     short: "a",
     argument: "ref",
     description: "the agent: host, URL of its card, file, or a name in a2a.config.yaml",
   },
-  {
-    flag: "card-key",
+  "card-key": {
     kinds: ["card"],
     argument: "key",
     ownOnly: true,
     description: "public key that must verify the agent's card: a JWK, or a file with a JWK, key set or PEM",
     builtIn: "cards are not verified",
   },
-  {
-    flag: "transport",
+  transport: {
     argument: "binding",
     repeatable: true,
     choices: ["jsonrpc", "http+json", "grpc", "grpc-web", "connect"],
     description: "binding to prefer, repeatable, best first: jsonrpc, http+json, grpc, grpc-web, connect",
     builtIn: "the card's order",
   },
-  {
-    flag: "a2a-version",
+  "a2a-version": {
     short: "protocol",
     argument: "version",
     description: "protocol version to use, and no other, such as 0.3",
     builtIn: "the highest that both sides support, 1.0 or later",
   },
-  {
-    flag: "output",
+  output: {
     kinds: ["card", "called", "local"],
     short: "o",
     argument: "format",
@@ -74,70 +70,60 @@ const table = [
     description: "text for people, json for programs",
     builtIn: "text",
   },
-  {
-    flag: "stream",
+  stream: {
     flagOnly: true,
     negatable: false,
     description: "follow events as they happen; with -o json one line each",
     builtIn: "off",
   },
-  {
-    flag: "wait",
+  wait: {
     negatable: false,
     aliases: { "--watch": true, "--no-wait": false },
     description: "block until the task has ended or waits for you",
     builtIn: "on for send",
   },
-  {
-    flag: "async",
+  async: {
     negatable: false,
     aliases: { "--return-immediately": true },
     description: "do not wait: print the identifiers and return",
     builtIn: "off",
   },
-  {
-    flag: "poll-interval",
+  "poll-interval": {
     argument: "duration",
     description: "how often to poll while waiting, if the agent cannot stream",
     builtIn: "2s",
   },
-  {
-    flag: "timeout",
+  timeout: {
     kinds: ["card"],
     argument: "duration",
     description: "give up after this long; the task goes on",
     builtIn: "none",
   },
-  { flag: "context-id", argument: "id", description: "start a new task in this context" },
-  { flag: "task-id", argument: "id", description: "continue this task" },
-  {
-    flag: "metadata",
+  "context-id": { argument: "id", description: "start a new task in this context" },
+  "task-id": { argument: "id", description: "continue this task" },
+  metadata: {
     argument: "json",
     description: "metadata of the message, a JSON object",
   },
-  {
-    flag: "bearer",
+  bearer: {
     kinds: ["called"],
     argument: "token",
     secret: true,
     description: "bearer token; as a flag it shows in process lists and history, so prefer A2ACLI_BEARER",
   },
-  {
-    flag: "api-key",
+  "api-key": {
     kinds: ["called"],
     argument: "key",
     secret: true,
     description: "API key; as a flag it shows in process lists and history, so prefer A2ACLI_API_KEY",
   },
-  {
-    flag: "svc-param",
+  "svc-param": {
     kinds: ["card", "called"],
     argument: "k:v",
     repeatable: true,
     description: "service parameter, sent as header or gRPC metadata, repeatable",
   },
-  {
-    flag: "allow-credential",
+  "allow-credential": {
     kinds: ["called"],
     argument: "name",
     repeatable: true,
@@ -146,42 +132,41 @@ const table = [
       "send this credential, such as A2ACLI_BEARER, to an agent whose address is from a project's file, repeatable",
     builtIn: "ask at a terminal",
   },
-  {
-    flag: "insecure",
+  insecure: {
     kinds: ["card"],
     ownOnly: true,
     description: "do not verify TLS certificates (development only)",
     builtIn: "off",
   },
-  {
-    flag: "config",
+  config: {
     kinds: ["card", "called", "local"],
     argument: "path",
     flagOnly: true,
     description: "an .env file to use in place of the nearest one",
     builtIn: "the nearest .env in this directory or above",
   },
-  {
-    flag: "verbose",
+  verbose: {
     kinds: ["card", "called", "local"],
     description: "show everything that was sent and received",
     builtIn: "off",
   },
-  {
-    flag: "debug",
+  debug: {
     kinds: ["card", "called", "local"],
     description: "log requests and answers to stderr, with secrets masked",
     builtIn: "off",
   },
-] as const;
+} as const;
 
-export type SettingFlag = (typeof table)[number]["flag"];
+export type SettingFlag = keyof typeof table;
 
 export interface SettingOption extends SettingRow {
   readonly flag: SettingFlag;
 }
 
-export const settingOptions: readonly SettingOption[] = table;
+export const settingOptions: readonly SettingOption[] = Object.entries(table).map(([flag, row]) => ({
+  ...row,
+  flag: flag as SettingFlag, // its keys
+}));
 
 /** What is wrong with a value, as the end of a sentence that names the option; undefined when it is fine. */
 const problems: Readonly<Partial<Record<SettingFlag, (text: string) => string | undefined>>> = {

@@ -276,10 +276,10 @@ async function tryDurability(facts: Facts): Promise<Judgement> {
   }
   const before = await sendExample(facts, {});
   if (before === undefined) return noTask;
-  const restarted = await runShell(restartCommand, trialTimeoutMs, signal);
-  if (!restarted.ok) {
+  const why = await runShell(restartCommand, trialTimeoutMs, signal);
+  if (why !== undefined) {
     const fix = "Let the command end with code 0 when the server has been started.";
-    return unproven(`the restart command failed: ${restarted.why}`, fix);
+    return unproven(`the restart command failed: ${why}`, fix);
   }
   const ask = (call: AbortSignal) => agent.rpc.getTask({ id: before.id }, { signal: call });
   const after = await untilAnswered(ask, trialTimeoutMs, signal);

@@ -1,14 +1,17 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { findA2AError } from "@a2a-connect/core";
 
-export type CommandEnd = { readonly ok: true } | { readonly ok: false; readonly why: string };
-
 /**
  * Runs a shell command to its end; what it starts in the background goes on. One that takes longer is stopped, with all
- * that it has started. @throws the signal's reason when it is aborted
+ * that it has started. @returns why it failed @throws the signal's reason when it is aborted
  */
-export async function runShell(command: string, timeoutMs: number, signal: AbortSignal): Promise<CommandEnd> {
+export async function runShell(
+  command: string,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<string | undefined> {
   signal.throwIfAborted();
   // A group of its own, so that nothing of it is left behind when it has to be stopped.
   const child = spawn(command, { shell: true, detached: true, stdio: "ignore" });
@@ -18,15 +21,11 @@ export async function runShell(command: string, timeoutMs: number, signal: Abort
   };
   limit.addEventListener("abort", stop, { once: true });
   try {
-    return await new Promise<CommandEnd>((resolve) => {
-      child.once("error", (error) => resolve({ ok: false, why: `it could not be run: ${error.message}` }));
-      child.once("exit", (code, killedBy) => {
-        if (limit.aborted) resolve({ ok: false, why: `it did not end within ${timeoutMs} ms` });
-        else if (code === 0) resolve({ ok: true });
-        else
-          resolve({ ok: false, why: `it ended with ${code === null ? String(killedBy) : `code ${code}`}` });
-      });
-    });
+    const [code, killedBy] = await once(child, "exit");
+    if (limit.aborted) return `it did not end within ${timeoutMs} ms`;
+    return code === 0 ? undefined : `it ended with ${code === null ? killedBy : `code ${code}`}`;
+  } catch (error) {
+    return `it could not be run: ${error instanceof Error ? error.message : String(error)}`;
   } finally {
     limit.removeEventListener("abort", stop);
     child.unref();

@@ -2,7 +2,6 @@ import { createPublicKey } from "node:crypto";
 import { readVerificationKeys, thumbprintOf, type VerificationKey } from "@a2a-connect/signing";
 import { ownIdOf } from "@a2a-connect/signing/internal";
 import { readSignatureHeaders } from "../card/card-text.ts";
-import { CliError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import type { LooseObject } from "../json.ts";
 import { type KeyFile, readKeyFile, readPublicKeys } from "./key-file.ts";
@@ -66,18 +65,12 @@ function holdsPrivate({ text, entries }: KeyFile): boolean {
 
 /** The public keys of a file, with those that are well-formed and cannot verify cards. @throws CliError USAGE when there is none */
 async function readAnyKeys(file: KeyFile): Promise<readonly VerificationKey[]> {
-  const unfit: VerificationKey[] = [];
+  const keys: VerificationKey[] = [];
   for (const entry of file.entries ?? [file.text]) {
     const text = typeof entry === "string" ? entry : JSON.stringify(entry);
-    const isFit = await readVerificationKeys(text).then(Boolean, () => false);
-    if (!isFit) unfit.push(...toPublicKey(entry));
+    keys.push(...(await readVerificationKeys(text).catch(() => toPublicKey(entry))));
   }
-  try {
-    return [...(await readPublicKeys(file)), ...unfit];
-  } catch (error) {
-    if (unfit.length > 0 && error instanceof CliError) return unfit;
-    throw error;
-  }
+  return keys.length > 0 ? keys : await readPublicKeys(file);
 }
 
 /** Members of a JWK that say what it is for, beside those that are the key. */

@@ -97,21 +97,17 @@ export async function renderState(output: Output, { state = 0 }: Partial<TaskSta
 
 /** What has failed, what waits for the user and what goes on never look alike. */
 export function stateStyle(state: TaskState): Style {
-  switch (state) {
-    case TaskState.COMPLETED:
-      return "green";
-    case TaskState.FAILED:
-    case TaskState.REJECTED:
-      return "red";
-    case TaskState.INPUT_REQUIRED:
-    case TaskState.AUTH_REQUIRED:
-      return "yellow";
-    case TaskState.CANCELED:
-      return "dim";
-    default:
-      return "cyan";
-  }
+  return styles[state] ?? "cyan";
 }
+
+const styles: Readonly<Partial<Record<TaskState, Style>>> = {
+  [TaskState.COMPLETED]: "green",
+  [TaskState.FAILED]: "red",
+  [TaskState.REJECTED]: "red",
+  [TaskState.INPUT_REQUIRED]: "yellow",
+  [TaskState.AUTH_REQUIRED]: "yellow",
+  [TaskState.CANCELED]: "dim",
+};
 
 export async function renderStatus(output: Output, status: TaskStatus | undefined): Promise<void> {
   await renderState(output, status);
