@@ -2,7 +2,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
-import { quote } from "../src/task/hints.ts";
+import { quote } from "../src/commands-to-copy.ts";
 import { bundleProgram } from "./bundled-program.ts";
 
 const main = await bundleProgram(new URL("../src/main.ts", import.meta.url));

@@ -5,12 +5,12 @@ import { createInterface } from "node:readline/promises";
 import { usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import { parseJson } from "../json.ts";
-import { keepPrivately } from "../keys/write-file.ts";
 import { environmentName } from "../options.ts";
 import type { Output } from "../output.ts";
 import { isOwn, mayReceive, type SettingSource, weaker } from "../settings/provenance.ts";
 import type { ResolvedSettings, SettingOrigin } from "../settings/resolve.ts";
 import { isCredentialName } from "../wire-log/masking.ts";
+import { keepPrivately } from "../write-file.ts";
 import { type AgentSettings, resolveAgent } from "./agent-settings.ts";
 import type { CardReference } from "./reference.ts";
 

@@ -11,7 +11,7 @@ import type { AgentCard } from "@a2a-connect/proto";
 import type { AgentSettings } from "../agent/agent-settings.ts";
 import type { CliIo } from "../cli-io.ts";
 import { isObject, parseJson } from "../json.ts";
-import { keepPrivately } from "../keys/write-file.ts";
+import { keepPrivately } from "../write-file.ts";
 import { findKey, findSecretStorage, obtainKey, type SecretStorage, seal, unseal } from "./secret-storage.ts";
 
 export interface Login extends Pick<OAuthClient, "id" | "issuer" | "scopes" | "audience"> {

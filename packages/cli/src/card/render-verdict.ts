@@ -1,7 +1,7 @@
 import { isLoopbackHost } from "@a2a-connect/core/internal";
 import { type CardFault, quote, quoteList } from "@a2a-connect/signing/internal";
+import { quote as shellQuote } from "../commands-to-copy.ts";
 import type { Output } from "../output.ts";
-import { quote as shellQuote } from "../task/hints.ts";
 import { type CardClaims, hostOf, readClaims, readSubject } from "./card-text.ts";
 import {
   type AppliedPolicy,

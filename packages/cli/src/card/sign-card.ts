@@ -6,13 +6,13 @@ import { assertKeySetUrl, type LegacyProfile, type SignatureAlgorithm } from "@a
 import { readCardInput } from "../agent/reference.ts";
 import { CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
+import { quote } from "../commands-to-copy.ts";
 import type { CommandContext } from "../context.ts";
 import { defined, readObject } from "../json.ts";
 import { refusedAsUsage } from "../keys/key-file.ts";
 import { openSigningKey } from "../keys/signing-key.ts";
-import { replaceFile } from "../keys/write-file.ts";
 import { isInlineKey } from "../settings/values.ts";
-import { quote } from "../task/hints.ts";
+import { replaceFile } from "../write-file.ts";
 import { noCanonicalForm, textToSign, writeExactly } from "./card-source.ts";
 import { readSignatureHeaders } from "./card-text.ts";
 

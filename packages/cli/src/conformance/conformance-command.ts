@@ -15,10 +15,10 @@ import { resolveCardReference } from "../agent/reference.ts";
 import { CliError, usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { defined } from "../json.ts";
-import { replaceFile } from "../keys/write-file.ts";
 import type { Output } from "../output.ts";
 import { formatDuration } from "../settings/values.ts";
 import { maskSettings } from "../wire-log/masking.ts";
+import { replaceFile } from "../write-file.ts";
 
 export interface ConformanceFlags {
   readonly wire?: readonly Place[];

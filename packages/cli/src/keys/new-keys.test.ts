@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { field, shellWords } from "../../test-support/fields.ts";
 import { runCommand, spawnCommand } from "../../test-support/run-command.ts";
 import { plainCard } from "../../test-support/sick-server.ts";
-import { replaceFile } from "./write-file.ts";
+import { replaceFile } from "../write-file.ts";
 
 let cwd: string;
 

@@ -1,12 +1,12 @@
 import { createPrivateKey } from "node:crypto";
 import { generateSigningKey, thumbprintOf } from "@a2a-connect/signing";
 import type { SignatureAlgorithm } from "@a2a-connect/signing/internal";
+import { quote } from "../commands-to-copy.ts";
 import type { CommandContext } from "../context.ts";
 import { defined } from "../json.ts";
 import { formatJsonDocument } from "../output.ts";
-import { quote } from "../task/hints.ts";
+import { requireAbsent, writeNewFile } from "../write-file.ts";
 import { refusedAsUsage } from "./key-file.ts";
-import { requireAbsent, writeNewFile } from "./write-file.ts";
 
 interface NewKeysFlags {
   readonly alg?: SignatureAlgorithm;

@@ -2,9 +2,9 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { usageError } from "../cli-error.ts";
+import { quote } from "../commands-to-copy.ts";
 import type { CommandContext } from "../context.ts";
 import { publishedFile, readVersion } from "../files.ts";
-import { quote } from "../task/hints.ts";
 
 /** The kinds of agents, each with a folder of `templates/`: a message to begin with, and what the agent does. */
 export const kinds = {

@@ -2,8 +2,8 @@ import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
-import { replaceFile } from "../keys/write-file.ts";
 import { environmentName } from "../options.ts";
+import { replaceFile } from "../write-file.ts";
 
 const variable = environmentName("agent-card");
 const isLine = (line: string): boolean => new RegExp(`^\\s*(?:export\\s+)?${variable}\\s*=`).test(line);

@@ -2,12 +2,12 @@ import type { AgentClient, FollowOptions, TaskStream } from "@a2a-connect/client
 import { formatTaskState, isSettled, readLifecycleReport } from "@a2a-connect/core";
 import { type StreamResponse, type Task, TaskState, type TaskStatus } from "@a2a-connect/proto";
 import { CliError } from "../cli-error.ts";
+import { lookCommand, subscribeCommand, waitCommand } from "../commands-to-copy.ts";
 import type { CommandContext } from "../context.ts";
 import type { Output } from "../output.ts";
 import { progressBar } from "../render/task-text.ts";
 import type { Settings } from "../settings/resolve.ts";
 import { formatDuration } from "../settings/values.ts";
-import { lookCommand, subscribeCommand, waitCommand } from "./hints.ts";
 
 /** How a task is polled where it cannot be streamed: as often as the caller says, also below the usual floor. */
 export function pollingOf({ pollIntervalMs }: Settings): FollowOptions {

@@ -13,13 +13,13 @@ import {
 import { create } from "@bufbuild/protobuf";
 import { timestampDate, timestampMs } from "@bufbuild/protobuf/wkt";
 import { usageError } from "../cli-error.ts";
+import { commandLine } from "../commands-to-copy.ts";
 import type { CommandContext } from "../context.ts";
 import { defined } from "../json.ts";
 import { type Output, toLine } from "../output.ts";
 import { renderIdentity, renderState, renderTask, stateStyle } from "../render/task-text.ts";
 import { parseTime } from "../settings/values.ts";
 import { stateOf } from "./following.ts";
-import { commandLine } from "./hints.ts";
 
 interface ListTasksFlags {
   readonly status?: string;

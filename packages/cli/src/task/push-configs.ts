@@ -9,12 +9,12 @@ import {
 } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import { usageError } from "../cli-error.ts";
+import { commandLine } from "../commands-to-copy.ts";
 import type { CommandContext } from "../context.ts";
 import { defined } from "../json.ts";
 import { EventPrinter } from "../render/event-printer.ts";
 import { explainStart } from "../serve/run-server.ts";
 import { stateOf, statusOf } from "./following.ts";
-import { commandLine } from "./hints.ts";
 
 interface CreatePushConfigFlags {
   readonly url: string;

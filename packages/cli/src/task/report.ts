@@ -3,10 +3,10 @@ import { formatTaskState, isInterrupted, readLifecycleReport } from "@a2a-connec
 import { formatMessage } from "@a2a-connect/core/internal";
 import { type Task, TaskSchema, TaskState } from "@a2a-connect/proto";
 import type { JsonValue } from "@bufbuild/protobuf";
+import { answerCommand, downloadCommand, waitCommand } from "../commands-to-copy.ts";
 import type { CommandContext } from "../context.ts";
 import { renderTask } from "../render/task-text.ts";
 import { stateOf } from "./following.ts";
-import { answerCommand, downloadCommand, waitCommand } from "./hints.ts";
 
 /** What a state means for the caller. */
 interface Outcome {

@@ -1,6 +1,6 @@
-import type { Settings } from "../settings/resolve.ts";
+import type { Settings } from "./settings/resolve.ts";
 
-// Commands to be copied.
+// Commands for the same agent, for people to copy.
 
 export function answerCommand(settings: Settings, taskId: string): string {
   return `${commandLine(settings, ["send"], ["--task-id", taskId])} "<reply>"`;

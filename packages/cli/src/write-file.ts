@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chmod, mkdir, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { type CliError, usageError } from "../cli-error.ts";
-import type { CliIo } from "../cli-io.ts";
-import { describeFileError } from "../files.ts";
+import { type CliError, usageError } from "./cli-error.ts";
+import type { CliIo } from "./cli-io.ts";
+import { describeFileError } from "./files.ts";
 
 /** Who may read a file: its owner alone, or all users. */
 const modes = { private: 0o600, public: 0o644 } as const;

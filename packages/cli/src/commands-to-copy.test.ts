@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { shellWords } from "../../test-support/fields.ts";
-import { resolveSettings } from "../settings/resolve.ts";
-import { answerCommand, commandLine, subscribeCommand, waitCommand } from "./hints.ts";
+import { shellWords } from "../test-support/fields.ts";
+import { answerCommand, commandLine, subscribeCommand, waitCommand } from "./commands-to-copy.ts";
+import { resolveSettings } from "./settings/resolve.ts";
 
 const nowhere = { env: {}, cwd: "/", home: "/nowhere" };
 const { settings } = resolveSettings({ "agent-card": "http://localhost:4000" }, nowhere);
