@@ -9,21 +9,11 @@ export const addAuth: AddCommand = (program, setAction) => {
     .command("login")
     .description("Get a token as the agent's card says, and keep it for all calls of this agent")
     .requiredOption("--client-id <id>", "client id that you have registered at the authorization server")
-    .option(
-      "--client-secret-env <name>",
-      "environment variable with the client's secret: logs in as the client itself, without a user",
-    )
+    .option("--client-secret-env <name>", "environment variable with the client's secret: no user logs in")
     .option("--browser", "log in with a browser of this machine (default: with a code, on any device)")
-    .option(
-      "--issuer <url>",
-      "the only authorization server to log in to (default: the one that the card names)",
-    )
+    .option("--issuer <url>", "the only authorization server to log in to (default: the card's)")
     .option("--audience <url>", "the API that the token is for (default: the agent's URL)")
-    .option(
-      "--scope <scope>",
-      "ask for this scope, repeatable (default: those that the card requires)",
-      collect,
-    )
+    .option("--scope <scope>", "scope to ask for, repeatable (default: what the card requires)", collect)
     .addHelpText("after", loginExamples);
   setAction(login, async () => (await import("../auth/auth-commands.ts")).login, "card");
   const status = auth.command("status").description("Show where you are logged in, and until when");

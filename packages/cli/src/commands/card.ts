@@ -57,10 +57,7 @@ export const addCard: AddCommand = (program, setAction) => {
     .option("--force", "overwrite the file of --out even if it is not a card")
     .option("--replace", "drop all signatures of the card (default: keep those of other keys)")
     .addOption(
-      new Option(
-        "--legacy <name>",
-        "warn of fields that this older software leaves unprotected, repeatable (default: js-1, raw)",
-      )
+      new Option("--legacy <name>", "warn for this older software, repeatable (default: js-1, raw)")
         .choices(profileNames)
         .argParser(collectProfile),
     )

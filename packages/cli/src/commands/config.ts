@@ -23,10 +23,7 @@ export const addUse: AddCommand = (program, setAction) => {
   const use = program
     .command("use")
     .description("Choose the agent that commands talk to when none is named")
-    .argument(
-      "[agent]",
-      "host, URL of its card, file, or a name in a2a.config.yaml (default: show the one in use)",
-    )
+    .argument("[agent]", "host, URL, card file or name in a2a.config.yaml (default: show the one in use)")
     .option("--unset", "choose no agent");
   setAction(use, async () => (await import("../settings/use-agent.ts")).useAgent, "local");
 };

@@ -8,9 +8,7 @@ const wires = ["grpc", "grpc-web", "connect", "jsonrpc", "http-json", "card"] as
 export const addConformance: AddCommand = (program, setAction) => {
   const command = program
     .command("conformance")
-    .summary(
-      "Show which requirements of A2A a server meets, over every wire; exits with 1 when a MUST is not met",
-    )
+    .summary("Show which requirements of A2A a server meets; exits with 1 when a MUST is not met")
     .description(
       "Talks to a server over every wire that its card declares, and says which requirements of A2A it meets, which it does not " +
         "meet, what it did instead, and what could not be tried and why. It sends messages, which the agent answers: if an answer " +
@@ -20,7 +18,7 @@ export const addConformance: AddCommand = (program, setAction) => {
     .option("--wire <wire>", `try only this wire, repeatable: ${wires.join(", ")}`, collectWire)
     .option(
       "--only <requirements>",
-      "try only these, repeatable: ids such as A-1, groups such as E, levels such as MUST",
+      "try only A-1 (an id), E (a group), MUST (a level); repeatable",
       collectWords,
     )
     .addOption(
@@ -38,10 +36,7 @@ export const addConformance: AddCommand = (program, setAction) => {
       ]),
     )
     .option("--strict", "exit with 1 for a SHOULD that is not met, too")
-    .option(
-      "--html <file>",
-      "write a page with every requirement, and the requests and answers where one is not met",
-    )
+    .option("--html <file>", "write a page with every requirement, and what was said where one is not met")
     .option("--junit <file>", "write JUnit XML, for CI")
     .option("--badge <file>", "write an SVG badge, for a README")
     .option("--concurrency <n>", "conversations at a time", wholeNumber(1, 32), 4)

@@ -4,15 +4,10 @@ import { type AddCommand, durationOption, wholeNumber } from "../command.ts";
 export const addDoctor: AddCommand = (program, setAction) => {
   const command = program
     .command("doctor")
-    .description(
-      "Say in plain words what is wrong with a card or a server; exits with 1 when there is a problem",
-    )
+    .description("Say in plain words what is wrong with a card or a server; exits with 1 for a problem")
     .argument("[agent]", "host, URL, card file or name in a2a.config.yaml (default: --agent-card)")
     .option("--checklist", "score how ready it is for production: sends each skill's first example")
-    .option(
-      "--restart-command <command>",
-      "with --checklist: restarts the server, to see whether tasks survive",
-    )
+    .option("--restart-command <command>", "with --checklist: restarts the server, to see if tasks survive")
     .addOption(durationOption("--request-timeout <duration>", "how long a single request may take", "10s"));
   setAction(command, async () => (await import("../doctor/run-doctor.ts")).runDoctor);
 };
@@ -21,9 +16,7 @@ export const addDoctor: AddCommand = (program, setAction) => {
 export const addSmoke: AddCommand = (program, setAction) => {
   const command = program
     .command("smoke")
-    .description(
-      "Send each skill's first example to every agent of a list; exits with 1 when one does not work",
-    )
+    .description("Send each skill's first example to every agent of a list; exits with 1 for a failure")
     .argument(
       "[agents...]",
       "URLs, hosts, names of a2a.config.yaml, or files that list them (default: all of a2a.config.yaml)",

@@ -10,10 +10,7 @@ export const addKeys: AddCommand = (program, setAction) => {
     .description("Make a key pair: a private key that signs cards, and a public one that verifies them")
     .addOption(algorithmOption("signature algorithm of the key (default: ES256)"))
     .option("--kid <id>", "id of the key, as signatures name it (default: its thumbprint, RFC 7638)")
-    .option(
-      "--out <file>",
-      "file for the private key; - is the standard output (default: a2a-signing-key.json)",
-    )
+    .option("--out <file>", "where the private key goes; - is stdout (default: a2a-signing-key.json)")
     .option("--pem", "write the private key as PEM (PKCS#8) instead of a JWK; the public one is always a JWK")
     .option("--force", "overwrite existing keys, which are then lost")
     .addHelpText("after", newExamples);

@@ -19,10 +19,7 @@ export const addSend: AddCommand = (program, setAction) => {
         "high",
       ]),
     )
-    .option(
-      "--deadline <time>",
-      "when the agent cancels a task that has not ended: 2026-01-31T12:00:00Z, or 10m from now on",
-    );
+    .option("--deadline <time>", "when the agent cancels an unfinished task: 2026-01-31T12:00:00Z, or 10m");
   addExitStateOption(addPartOptions(command));
   setAction(command, async () => (await import("../send/send.ts")).send);
 };
@@ -35,22 +32,14 @@ export function addPartOptions(command: Command): Command {
     return given;
   };
   return command
-    .option(
-      "--text <string>",
-      "a part of text; repeatable, parts keep the order of their flags",
-      collect("text"),
-    )
+    .option("--text <string>", "a part of text; repeatable, in the order of the flags", collect("text"))
     .option(
       "--file <path|url>",
-      "a part with a file's bytes, or with a URL for the agent to fetch",
+      "a part with a file's bytes, or a URL for the agent to fetch",
       collect("file"),
     )
     .option("--data <path|->", "a part of JSON, from a file or the standard input", collect("data"))
-    .option(
-      "--media-type <type>",
-      "media type of the part flag before it (default: inferred)",
-      collect("media-type"),
-    );
+    .option("--media-type <type>", "type of the part before it (default: inferred)", collect("media-type"));
 }
 
 /** `a2a chat`: a conversation, turn by turn (a2a-cli §7.1). */

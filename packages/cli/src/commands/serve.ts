@@ -7,9 +7,7 @@ import type { ServeFlags } from "../serve/serve-file.ts";
 export const addServe: AddCommand = (program, setAction) => {
   const command = program
     .command("serve")
-    .description(
-      "Serve what a module exports by default: one agent, an array of agents, or an object that names them",
-    )
+    .description("Serve the default export of a module: an agent, an array of agents, or an object of them")
     .argument("<file>", "TypeScript or JavaScript module: export default defineAgent({ … })")
     .addOption(portOption(4000))
     .addOption(hostOption())
@@ -112,16 +110,14 @@ Examples:
 
 /** `--port` of all commands that listen. Undefined when it was not given: something else may say it. */
 export function portOption(preset: number): Option {
-  return new Option(
-    "--port <number>",
-    `port to listen on; 0: any that is free (default: ${preset})`,
-  ).argParser(wholeNumber(0, 65_535));
+  const description = `port to listen on; 0: any that is free (default: ${preset})`;
+  return new Option("--port <number>", description).argParser(wholeNumber(0, 65_535));
 }
 
 export function hostOption(): Option {
   return new Option(
     "--host <name>",
-    "name or address to listen on; 0.0.0.0 is open to the network (default: localhost)",
+    "address to listen on; 0.0.0.0: open to the network (default: localhost)",
   );
 }
 

@@ -17,10 +17,7 @@ export const addTask: AddCommand = (program, setAction) => {
     .command("list")
     .description("List tasks, the latest first, page by page; --context-id lists those of one context")
     .option("--status <state>", "only tasks in this state, such as working or input-required")
-    .option(
-      "--since <time>",
-      "only tasks whose state changed at this time or later: 2026-01-31T12:00:00Z, or 24h for the last day",
-    )
+    .option("--since <time>", "only tasks whose state changed since 2026-01-31T12:00:00Z, or in the last 24h")
     .option("--page-size <n>", "tasks a page (default: the agent's)", wholeNumber(1, 100))
     .option("--page-token <token>", "continue with this page")
     .option("--limit <n>", "tasks to list, over as many pages as that takes", wholeNumber(1))
@@ -34,10 +31,7 @@ export const addTask: AddCommand = (program, setAction) => {
     .argument("<task>", "its id")
     .option("--after <n>", "begin after the event with this number; 0: at the first event", wholeNumber(0))
     .addOption(
-      new Option(
-        "--until <end>",
-        "settled: it has ended or waits for input or credentials; terminal: it has ended",
-      )
+      new Option("--until <end>", "settled: it has ended or waits for you; terminal: it has ended")
         .choices(["settled", "terminal"])
         .default("settled"),
     );
@@ -52,9 +46,7 @@ export const addTask: AddCommand = (program, setAction) => {
 
   const history = task
     .command("history")
-    .description(
-      "Replay a task's numbered events from the first; if the agent numbers none, show its messages",
-    )
+    .description("Replay a task's numbered events from the first; its messages where it has no numbers")
     .argument("<task>", "its id");
   setAction(history, async () => (await import("../task/task.ts")).printHistory);
 
@@ -100,9 +92,7 @@ const addPushConfig: AddCommand = (task, setAction) => {
   setAction(remove, async () => (await import("../task/push-configs.ts")).deletePushConfig);
   const listen = group
     .command("listen")
-    .description(
-      "Receive notifications and print them, until Ctrl-C; with a task, registers for it while this runs",
-    )
+    .description("Print notifications until Ctrl-C; with a task, registers for it while this runs")
     .argument("[task]", "id of the task to be notified of")
     .addOption(portOption(0))
     .addOption(hostOption())
