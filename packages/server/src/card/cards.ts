@@ -82,6 +82,9 @@ interface PublicCard {
   readonly forms: Readonly<Record<CardForm, Publication>>;
 }
 
+/** How long a card that is being signed is waited for where an older one is there, in milliseconds. */
+const patienceMs = 1_000;
+
 /** What the log says of a form that cannot be signed. */
 const failures: Readonly<Record<CardForm, string>> = {
   current: "the agent card could not be signed",
@@ -242,7 +245,7 @@ export class Cards implements AgentCards {
   }
 
   #create(baseUrl: string, mounted: boolean): PublicCard {
-    const options = { contentType: "application/json", clock: this.#options.clock };
+    const options = { contentType: "application/json", clock: this.#options.clock, patienceMs };
     return {
       baseUrl,
       mounted,

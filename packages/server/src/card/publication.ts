@@ -2,13 +2,12 @@ import type { Clock } from "../engine/clock.ts";
 import { createDocument, type Document } from "./serve-document.ts";
 import { within } from "./signing-queue.ts";
 
-/** How long a document that is being made is waited for where an older one is there, in milliseconds. */
-const patienceMs = 1_000;
-
 /** What a publication works with. */
 export interface PublicationOptions {
   readonly contentType: string;
   readonly clock: Pick<Clock, "now" | "schedule">;
+  /** How long a document that is being made is waited for where an older one is there, in milliseconds. Default: without end. */
+  readonly patienceMs?: number;
 }
 
 /** The one document of a page that changes now and then. What it is made from is its source: the same value until it changes. */
@@ -33,7 +32,7 @@ export class Publication {
   /**
    * The document of a source, made once for all who ask for it. When that fails, it is tried again by the next who asks.
    *
-   * @throws what `write` throws; Error when there is an older document, and this one takes longer than a second
+   * @throws what `write` throws; Error when there is an older document, and this one takes longer than `patienceMs`
    */
   async find(source: unknown, write: () => string | Promise<string>): Promise<Document> {
     const served = this.#served;
@@ -66,12 +65,9 @@ export class Publication {
         this.#pending = undefined;
       }
     });
-    const soon = within(
-      this.#options.clock,
-      patienceMs,
-      done,
-      new Error("making the document takes its time"),
-    );
+    const { clock, patienceMs } = this.#options;
+    const late = new Error("making the document takes its time");
+    const soon = patienceMs === undefined ? done : within(clock, patienceMs, done, late);
     soon.catch(() => {}); // where there is no older one, all wait for `done`
     const pending = { source, done, soon };
     this.#pending = pending;
