@@ -217,13 +217,14 @@ function versionPhrase({ options, wanted }: Choice): string {
 
 /** `only A2A 0.3 (JSONRPC, GRPC)`, or by version. */
 function offeredVersions(offered: readonly AgentInterface[]): string {
-  const byVersion = new Map<string, string[]>();
-  for (const { protocolVersion: version, protocolBinding } of offered) {
-    const key = parseProtocolVersion(version);
-    byVersion.set(key, [...(byVersion.get(key) ?? []), protocolBinding]);
-  }
-  const texts = [...byVersion].map(([version, names]) => `A2A ${shownText(version)} (${shownList(names)})`);
-  return texts.length === 0 ? "no interface" : `only ${texts.slice(0, maxVersions).join(" and ")}`;
+  const byVersion = Map.groupBy(offered, ({ protocolVersion: version }) => parseProtocolVersion(version));
+  const texts = [...byVersion]
+    .slice(0, maxVersions)
+    .map(
+      ([version, those]) =>
+        `A2A ${shownText(version)} (${shownList(those.map(({ protocolBinding }) => protocolBinding))})`,
+    );
+  return texts.length === 0 ? "no interface" : `only ${texts.join(" and ")}`;
 }
 
 /** How many versions a sentence names: a card may invent any number. */

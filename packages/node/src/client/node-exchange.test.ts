@@ -135,6 +135,26 @@ it("reads no further than a slow reader takes", async () => {
   expect(received).toBeGreaterThan(total - 1024 * 1024);
 });
 
+it("decompresses no more than a slow reader takes", async () => {
+  const total = 16 * 1024 * 1024;
+  const small = gzipSync(Buffer.alloc(total));
+  await using server = await start((_, response) => {
+    response.writeHead(200, { "content-encoding": "gzip" }).end(small);
+  });
+  const slow = (await server.fetch(server.url)).body?.getReader();
+  await slow?.read();
+  expect(await textOf(await server.fetch(server.url))).toHaveLength(total); // time enough for both
+  let received = 0;
+  for (let ready = slow?.takeReady?.(); ready !== undefined; ready = slow?.takeReady?.()) {
+    received += ready.byteLength;
+  }
+  expect(received).toBeLessThan(1024 * 1024);
+  for (let next = await slow?.read(); next?.done === false; next = await slow?.read()) {
+    received += next.value.byteLength;
+  }
+  expect(received).toBeGreaterThan(total - 1024 * 1024);
+});
+
 for (const [when, listener] of [
   ["before it is answered", () => {}],
   ["while its body comes", (_, response) => response.writeHead(200).write("a")],

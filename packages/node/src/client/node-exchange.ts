@@ -144,8 +144,8 @@ class RunningRequest implements Dispatcher.DispatchHandler {
     }
     this.#codings = contentCodings(headers.get("content-encoding"));
     this.#body = new Body(
-      () => controller.pause(),
-      () => controller.resume(),
+      () => (this.#decoder?.last ?? controller).pause(), // a decoder that is full pauses the connection
+      () => (this.#decoder?.last ?? controller).resume(),
       () => this.abort(new Error("the rest of the response is not needed")),
     );
     const ok = status >= 200 && status < 300;
