@@ -402,6 +402,22 @@ describe("HTTP+JSON client", () => {
     ).toMatchObject({});
   });
 
+  it("sends no URL that no server would take, such as one with a page token of megabytes", async () => {
+    const asked: string[] = [];
+    const transport = createHttpJsonTransport({
+      baseUrl: "http://x.test",
+      fetch: async (input) => {
+        asked.push(String(input));
+        return Response.json({});
+      },
+    });
+    const client = createClient(A2AService, transport);
+    await client.listTasks({ pageToken: "%".repeat(60_000) });
+    await expectFailure(client.listTasks({ pageToken: "%".repeat(70_000) }), Code.InvalidArgument);
+    await expectFailure(client.getTask({ id: "%".repeat(70_000) }), Code.InvalidArgument);
+    expect(asked.map((url) => new URL(url).pathname)).toEqual(["/tasks"]);
+  });
+
   it("says which field a path cannot carry", async () => {
     const transport = createHttpJsonTransport({ baseUrl: "http://x.test" });
     const caught = await failure(createClient(A2AService, transport).getTask({ id: "" }));

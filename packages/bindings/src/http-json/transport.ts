@@ -186,8 +186,25 @@ function requireMethod({ method }: OutgoingCall): RpcMethod {
   return known;
 }
 
-/** Base and path with exactly one slash between them (requirement K-10). The base keeps its query. */
+/**
+ * Longest path and query of a request, in characters: servers take some thousands. An agent may choose them: a page token
+ * or the id of a task may have 64 MiB, and to encode a tenth of that into a URL takes seconds.
+ */
+const maxTargetLength = 64 * 1024;
+
+/**
+ * Base and path with exactly one slash between them (requirement K-10). The base keeps its query.
+ *
+ * @throws ConnectError InvalidArgument when no server would take what the request adds
+ */
 function joinUrl(baseUrl: string, { path, query }: HttpRequestParts): string {
+  const added = [path, ...[...query].flat()].reduce((length, each) => length + each.length, 0);
+  if (added > maxTargetLength) {
+    throw new ConnectError(
+      `the path and the query of the request have more than ${maxTargetLength} characters`,
+      Code.InvalidArgument,
+    );
+  }
   const [base = "", ...baseQuery] = baseUrl.split("?");
   const parameters = [...baseQuery, query.toString()].filter((part) => part !== "").join("&");
   return `${trimSlashes(base)}${path}${parameters === "" ? "" : `?${parameters}`}`;
