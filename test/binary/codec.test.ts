@@ -305,6 +305,16 @@ describe("what decoding refuses", () => {
     }
   }
 
+  for (const [title, desc, bytes] of [
+    ["a Struct", StructSchema, field(1, field(1, new Uint8Array(16_384)))],
+    ["a map", SecurityRequirementSchema, field(1, field(1, new Uint8Array(16_384)))],
+  ] as const) {
+    it(`counts a name of more than 16,383 characters by its length, in ${title}`, () => {
+      expect(reasonOf(() => decodeMessage(desc, bytes, { maxValues: 2 + 2_048 }))).toBeUndefined();
+      expect(reasonOf(() => decodeMessage(desc, bytes, { maxValues: 1 + 2_048 }))).toBe("too-many-values");
+    });
+  }
+
   const inside: Readonly<Record<string, (bytes: Uint8Array) => Uint8Array>> = {
     "lists in Values": (bytes) => field(6, field(1, bytes)),
     "Structs in Values": (bytes) => field(5, field(1, field(2, bytes))),

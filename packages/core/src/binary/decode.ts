@@ -11,7 +11,7 @@ import {
 import { scalarZeroValue } from "@bufbuild/protobuf/reflect";
 import { WireType } from "@bufbuild/protobuf/wire";
 import type { ListValue, Struct, Value } from "@bufbuild/protobuf/wkt";
-import { createTable, isObject } from "../json/json-value.ts";
+import { createTable, isObject, longNameWeight } from "../json/json-value.ts";
 import { keepEncodedText, longText } from "./encoded-texts.ts";
 import { type DecodeOptions, Input, malformed } from "./input.ts";
 import { compileOnce, isJsonField, isOwnType, type OwnScalar, tags } from "./schema.ts";
@@ -307,6 +307,7 @@ function readEntry(
     const tag = input.tag(end);
     if (tag === tags.entryKey) {
       name = input.text(end);
+      input.count(longNameWeight(name.length));
     } else if (tag === valueTag) {
       if (value !== undefined) {
         input.finish();

@@ -8,7 +8,8 @@ export interface DecodeOptions {
   readonly maxDepth?: number;
   /**
    * How many values the message may have, counted while it is read. A field counts one each time it occurs, known or
-   * not; an element of a packed field or a ListValue counts one; an entry of a map or a Struct counts two. Values in a
+   * not; an element of a packed field or a ListValue counts one; an entry of a map or a Struct counts two, and
+   * one with a long name more. Values in a
    * message that protobuf-es decodes are not counted: a message of a type that is not proto3, or that has kinds of
    * fields that A2A does not use. Default no limit.
    */

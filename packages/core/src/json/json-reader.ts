@@ -10,7 +10,7 @@ import {
   openBracket,
   quote,
 } from "./json-characters.ts";
-import { createTable } from "./json-value.ts";
+import { createTable, longNameWeight } from "./json-value.ts";
 
 /** The limits on a JSON text. */
 export interface JsonLimits {
@@ -18,7 +18,7 @@ export interface JsonLimits {
   readonly maxDepth: number;
   /**
    * How many values the whole text may have: objects, arrays, strings, numbers, true, false and null; each member name
-   * counts, too.
+   * counts, too, and a long one by its length.
    */
   readonly maxValues: number;
 }
@@ -147,14 +147,15 @@ export class JsonReader {
   }
 
   #readName(): boolean {
-    const name = this.#count(this.#open.length - 1) ? this.#readString(longestName) : undefined;
-    if (name === undefined) {
+    const levels = this.#open.length - 1;
+    const name = this.#count(levels) ? this.#readString(longestName) : undefined;
+    if (name === undefined || !this.#count(levels, longNameWeight(name.length))) {
       return false;
     }
     if (this.#open.length === 1 && this.#container !== undefined && Object.hasOwn(this.#container, name)) {
       return this.#refuse("duplicate-member");
     }
-    this.#names[this.#open.length - 1] = name;
+    this.#names[levels] = name;
     this.#expected = ":";
     return true;
   }
@@ -240,8 +241,8 @@ export class JsonReader {
   }
 
   /** Counts a value or a name at the depth of `levels` members and indexes. */
-  #count(levels: number): boolean {
-    this.#values += 1;
+  #count(levels: number, values = 1): boolean {
+    this.#values += values;
     if (this.#values <= this.#limits.maxValues) {
       return true;
     }

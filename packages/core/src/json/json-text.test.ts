@@ -1,7 +1,7 @@
 import { MessageSchema, PartSchema } from "@a2a-connect/proto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type JsonText, parseJsonText, readJsonText } from "./json-text.ts";
+import { countValues, type JsonText, parseJsonText, readJsonText } from "./json-text.ts";
 import { parseMessage } from "./parse-json.ts";
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
@@ -67,6 +67,20 @@ describe("readJsonText", () => {
     }
   });
 
+  for (const [what, text, values] of [
+    ["a name of 16,383 characters", `{"${"x".repeat(16_383)}":0}`, 3],
+    ["a longer name, by its length", `{"${"x".repeat(16_384)}" : 0}`, 3 + 2_048],
+    ["a longer text", `["${"x".repeat(20_000)}"]`, 2],
+  ] as const) {
+    it(`counts ${what}: engines hash such names by their length alone`, async () => {
+      expect(await outcome(filler + text, { maxValues: values })).toMatchObject({ ok: true });
+      expect(await outcome(filler + text, { maxValues: values - 1 })).toMatchObject({
+        problem: "the body has too many values",
+      });
+      expect(countValues(text)).toBe(values);
+    });
+  }
+
   for (const [text, maxValues, path] of [
     ["[0,0,0,0]", 3, [2]],
     ['{"message":{"parts":[{"text":"a"},{"data":[0,0,0,0]}]}}', 13, ["message", "parts", 1, "data", 2]],
@@ -124,7 +138,7 @@ describe("readJsonText", () => {
     ["a number", `-${"1".repeat(200_000)}.${"0".repeat(200_000)}e-${"0".repeat(200_000)}9`],
   ] as const) {
     it(`reads ${title} that is longer than a slice`, async () => {
-      expect(await outcome(text)).toEqual({ ok: true, value: JSON.parse(text) });
+      expect(await outcome(text, { maxValues: 100_000 })).toEqual({ ok: true, value: JSON.parse(text) });
     });
   }
 

@@ -10,6 +10,7 @@ import {
   quote,
 } from "./json-characters.ts";
 import { type JsonFault, type JsonLimits, JsonReader } from "./json-reader.ts";
+import { longNameWeight } from "./json-value.ts";
 
 /**
  * The outcome of parsing a JSON text: a value, or a sentence for the caller that repeats nothing of the caller's text.
@@ -195,7 +196,7 @@ export function scanJson(
 
 /**
  * How many values a JSON text has, before it is parsed: 15 MB of brackets become gigabytes of objects. It counts what names
- * or separates values, and an object or array twice, because it takes most memory.
+ * or separates values, an object or array twice, because it takes most memory, and a long name by its length.
  *
  * @param atMost where it stops: beyond this number
  */
@@ -211,9 +212,15 @@ export function countValues(text: string, atMost: number = Number.POSITIVE_INFIN
       case comma:
         values += 1;
         break;
-      case quote:
-        at = findStringEnd(text, at + 1);
+      case quote: {
+        const end = findStringEnd(text, at + 1);
+        const weight = longNameWeight(end - at - 1);
+        if (weight > 0 && isFollowedByColon(text, end + 1)) {
+          values += weight;
+        }
+        at = end;
         break;
+      }
     }
   }
   return values;
