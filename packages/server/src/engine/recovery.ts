@@ -23,6 +23,9 @@ const pageSize = { beforeStart: 100, besideCalls: 8 };
  */
 const beforeStart = { tasks: 1_000, bytes: 16 * 1024 * 1024 };
 
+/** What a small task takes in memory besides its stored bytes, with its executor, about. */
+const loadedTaskBytes = 16 * 1024;
+
 /** Bytes of tasks that are being loaded at a time: more would all be ready at the end only. */
 const maxLoadingBytes = 4 * 1024 * 1024;
 
@@ -158,7 +161,7 @@ export class Recovery {
       await this.#fail(weight);
       return undefined;
     }
-    const bytes = Math.min(weight.bytes, this.#context.limits.maxRecoveryBytes);
+    const bytes = Math.min(weight.bytes + loadedTaskBytes, this.#context.limits.maxRecoveryBytes);
     const alone = failed > 0;
     if (!(await this.#room({ owner, bytes, alone, onPutOff }))) {
       return undefined;

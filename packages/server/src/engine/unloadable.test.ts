@@ -244,4 +244,25 @@ describe("tasks that are taken up", () => {
     await clock.advance(3_600_000);
     for (const id of tasks) expect(await stateOf(id)).toBe(TaskState.COMPLETED);
   });
+
+  it("count for their objects, too, when they are small: they are not all in memory at a time", async () => {
+    let loaded = 0;
+    let most = 0;
+    const sleeps: DurableExecutor = async function* (task) {
+      yield task.working();
+      loaded += 1;
+      most = Math.max(most, loaded);
+      task.signal.addEventListener("abort", () => {
+        loaded -= 1;
+      });
+      await task.sleep(3_600_000);
+    };
+    const { clock, reads, start, leaveBehind } = createStarts(sleeps, { maxRecoveryBytes: 2 ** 20 });
+    await leaveBehind(...Array.from({ length: 500 }, (_, at) => String(at)));
+    [loaded, most] = [0, 0];
+    await (await start()).harness;
+    await clock.settle();
+    expect(new Set(reads).size).toBe(500);
+    expect(most).toBeLessThan(100);
+  });
 });
