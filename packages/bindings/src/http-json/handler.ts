@@ -19,7 +19,7 @@ import { type BoundMethod, bindOperations, CallContext } from "../invoke.ts";
 import { readJson, respondJson } from "../json/json-body.ts";
 import { asksForOlder, refuseOlderPath } from "../older-protocol.ts";
 import { type BindingOptions, type BindingSettings, resolveOptions } from "../options.ts";
-import { type EventFormat, respondStream } from "../sse/respond-stream.ts";
+import { type EventFormat, respondStream } from "../sse/event-writer.ts";
 import { createOlderHttpForm } from "../v03/http-json.ts";
 import { formatErrorBody } from "./error-body.ts";
 import type { ErrorInit, HttpForm } from "./form.ts";

@@ -9,7 +9,7 @@ import { type BoundMethod, type BoundOperation, bindOperations, CallContext } fr
 import { type JsonOverflow, readJson, refuseValues, respondJson } from "../json/json-body.ts";
 import { asksForOlder, refuseOlderMethod } from "../older-protocol.ts";
 import { type BindingOptions, type BindingSettings, type ErrorContext, resolveOptions } from "../options.ts";
-import { type EventFormat, respondStream } from "../sse/respond-stream.ts";
+import { type EventFormat, respondStream } from "../sse/event-writer.ts";
 import { bindOlderCalls, type OlderCall, toCurrentHeader, toOlderHeader } from "../v03/calls.ts";
 import { createForms } from "../v03/forms.ts";
 import {

@@ -15,7 +15,7 @@ import { type BoundOperation, CallContext } from "../invoke.ts";
 import { readJson, respondJson } from "../json/json-body.ts";
 import { toOlderError } from "../jsonrpc/envelope.ts";
 import type { BindingSettings } from "../options.ts";
-import { type EventFormat, respondStream } from "../sse/respond-stream.ts";
+import { type EventFormat, respondStream } from "../sse/event-writer.ts";
 import { toCurrentHeader, toOlderHeader } from "./calls.ts";
 import { bindProtoCalls, type ProtoCall } from "./proto-calls.ts";
 

@@ -12,7 +12,7 @@ import { readParts } from "../message-parts.ts";
 import { renderEvent, renderTask } from "../render/task-text.ts";
 import { detach, pollingOf, stateOf } from "../task/following.ts";
 import { reportTask } from "../task/report.ts";
-import { createPipedLines, Keyboard, type LineSource } from "./keyboard.ts";
+import { createPipedLines, Keyboard, type LineSource } from "./line-input.ts";
 import { Screen } from "./screen.ts";
 import { ChatSession } from "./session.ts";
 import { type Entry, explainCommands, parseEntry } from "./slash-commands.ts";

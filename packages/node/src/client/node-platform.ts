@@ -2,11 +2,12 @@ import { lookup } from "node:dns";
 import { type BindingTransport, type ClientPlatform, jsonTransports } from "@a2a-connect/client/internal";
 import { longestTimerMs } from "@a2a-connect/core/internal";
 import { createAddressGuard, isLoopbackHost, targetOf } from "../network/address-guard.ts";
-import { type Connections, createGuardedFetch, guardLookup, openLater } from "../network/guarded-fetch.ts";
+import { createGuardedFetch, guardLookup } from "../network/guarded-fetch.ts";
+import { createNodeFetch, type NodeFetch } from "./connections.ts";
 import { grpcTransport, olderGrpcTransport } from "./grpc-transport.ts";
 import { createNodeExchange } from "./node-exchange.ts";
 import { saveFile } from "./save-file.ts";
-import { type ClientTlsOptions, type NodeTlsOptions, toNodeTls } from "./tls-options.ts";
+import { type ClientTlsOptions, toNodeTls } from "./tls-options.ts";
 
 /** Options for reaching an agent from Node. */
 export interface NodePlatformOptions {
@@ -81,38 +82,4 @@ function jsonWires(plain: NodeFetch): BindingTransport[] {
           : settings,
       ),
   }));
-}
-
-/** A `fetch` with connections of its own. */
-interface NodeFetch {
-  readonly connections: () => Promise<Connections>;
-  readonly fetch: typeof globalThis.fetch;
-  /** Closes all connections; calls that still run reject. */
-  close(): Promise<void>;
-}
-
-/**
- * A `fetch` with TLS options and a limit for connecting, and without the global one's limit of 5 minutes for a
- * response: a blocking call may take as long as its task. It uses proxies of the environment where Node's own `fetch`
- * would (`NODE_USE_ENV_PROXY=1`).
- */
-function createNodeFetch(tls: NodeTlsOptions, connectTimeoutMs: number): NodeFetch {
-  const { get: connections, close } = openLater(({ Agent, EnvHttpProxyAgent, fetch }) => {
-    const options = { headersTimeout: 0, bodyTimeout: 0, connect: { ...tls, timeout: connectTimeoutMs } };
-    const dispatcher =
-      process.env["NODE_USE_ENV_PROXY"] === "1"
-        ? new EnvHttpProxyAgent({ ...options, requestTls: options.connect })
-        : new Agent(options);
-    return { dispatcher, fetch, destroy: () => dispatcher.destroy() };
-  });
-  return {
-    connections,
-    fetch: async (input, init) => {
-      const { dispatcher, fetch } = await connections();
-      const [to, how] = [input, { ...init, dispatcher }] as unknown as Parameters<typeof fetch>;
-      // undici's types name its own classes in place of the DOM's. At run time they are the same, except for form data.
-      return (await fetch(to, how)) as unknown as Response;
-    },
-    close,
-  };
 }

@@ -2,9 +2,9 @@ import { a2aError, type Priority } from "@a2a-connect/core";
 import type { ConnectError } from "@connectrpc/connect";
 import type { AgentDefinition, CapacityDefinition } from "../../agent/agent-definition.ts";
 import type { EngineContext } from "../engine-context.ts";
-import { FairQueue } from "./fair-queue.ts";
+import type { Waiting } from "./arrival-queue.ts";
+import { CallerQueues } from "./caller-queues.ts";
 import { Shares } from "./shares.ts";
-import type { Waiting } from "./waiting-queue.ts";
 
 /** A piece of work that may have to wait for its place. It has that place until `run` resolves. */
 export interface Runnable {
@@ -23,7 +23,7 @@ export type StartResult = "running" | "queued" | "refused";
 /** One skill's work. */
 interface Lane {
   readonly slots: Slots;
-  readonly queues: Readonly<Record<Priority, FairQueue<Runnable>>>;
+  readonly queues: Readonly<Record<Priority, CallerQueues<Runnable>>>;
 }
 
 /** In the order in which they are served. */
@@ -150,9 +150,9 @@ export class Scheduler {
     let lane = this.#lanes.get(skill);
     if (lane === undefined) {
       const queues = {
-        high: new FairQueue<Runnable>(),
-        normal: new FairQueue<Runnable>(),
-        low: new FairQueue<Runnable>(),
+        high: new CallerQueues<Runnable>(),
+        normal: new CallerQueues<Runnable>(),
+        low: new CallerQueues<Runnable>(),
       };
       lane = { slots: new Slots(this.#definitionOf(skill) ?? {}), queues };
       this.#lanes.set(skill, lane);

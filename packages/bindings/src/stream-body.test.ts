@@ -1,9 +1,9 @@
 import { StreamResponseSchema } from "@a2a-connect/proto";
 import { create, type Message } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { eventIdHeader } from "../http.ts";
-import { createStreamBody } from "../stream-body.ts";
-import { type EventFormat, EventWriter, keepAliveComment } from "./respond-stream.ts";
+import { eventIdHeader } from "./http.ts";
+import { type EventFormat, EventWriter, keepAliveComment } from "./sse/event-writer.ts";
+import { createStreamBody } from "./stream-body.ts";
 
 const message = create(StreamResponseSchema);
 const decoder = new TextDecoder();

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { WaitingQueue } from "./waiting-queue.ts";
+import { ArrivalQueue } from "./arrival-queue.ts";
 
 describe("a waiting queue", () => {
   it("keeps the order in which work came, whoever is taken out (property)", () => {
@@ -11,7 +11,7 @@ describe("a waiting queue", () => {
     );
     fc.assert(
       fc.property(fc.array(command, { minLength: 20, maxLength: 60 }), (commands) => {
-        const queue = new WaitingQueue<object>();
+        const queue = new ArrivalQueue<object>();
         const model: { readonly work: object; readonly ticket: number }[] = [];
         let tickets = 0;
         for (const { kind, ...rest } of commands) {

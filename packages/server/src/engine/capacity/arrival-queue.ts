@@ -14,7 +14,7 @@ interface Link<T> extends Waiting<T> {
  * Work in the order in which it came. To add work, to look at the first, and to remove any costs the same for any
  * length. A `Set` would need longer for its first element, because it searches behind all deleted ones.
  */
-export class WaitingQueue<T> {
+export class ArrivalQueue<T> {
   readonly #links = new Map<T, Link<T>>();
   #first: Link<T> | undefined;
   #last: Link<T> | undefined;

@@ -1,13 +1,13 @@
-import { type Waiting, WaitingQueue } from "./waiting-queue.ts";
+import { ArrivalQueue, type Waiting } from "./arrival-queue.ts";
 
 /** Work in the order in which it came, separately for each caller. */
-export class FairQueue<T extends { readonly share: string | undefined }> {
-  readonly #queues = new Map<string | undefined, WaitingQueue<T>>();
+export class CallerQueues<T extends { readonly share: string | undefined }> {
+  readonly #queues = new Map<string | undefined, ArrivalQueue<T>>();
 
   add(work: T, ticket: number): void {
     let queue = this.#queues.get(work.share);
     if (queue === undefined) {
-      queue = new WaitingQueue();
+      queue = new ArrivalQueue();
       this.#queues.set(work.share, queue);
     }
     queue.add(work, ticket);
