@@ -26,6 +26,21 @@ export interface TriedInterfaces {
 /** A card of 1 MiB can name 15,000, each on another server: a card does not decide how many servers are called. */
 const maxTried = 16;
 
+/** One interface that is tried. */
+interface Trial extends TryOptions {
+  readonly served: AgentInterface;
+  readonly card: AgentCard;
+  readonly cardUrl: URL | undefined;
+  readonly at: readonly string[];
+}
+
+interface Tried {
+  readonly findings: readonly Finding[];
+  /** Where the conformance kit knows it. */
+  readonly wire?: Wire;
+  readonly isAlive: boolean;
+}
+
 /** Asks every interface for a task that does not exist: TASK_NOT_FOUND is the answer of a healthy server. */
 export async function tryInterfaces(
   card: AgentCard,
@@ -43,8 +58,8 @@ export async function tryInterfaces(
     const address = judgeAddress(served, cardUrl).map((id) => find(id, served.url, [label]));
     if (address.some(({ id }) => id === "interface.url")) return { findings: address, isAlive: false, label };
     const one = { ...json, supportedInterfaces: [declared[index]] };
-    const asked = { ...options, card, at: [label] };
-    const { findings, ...outcome } = await tryInterface(served, one, cardUrl, asked);
+    const trial: Trial = { ...options, served, card, cardUrl, at: [label] };
+    const { findings, ...outcome } = await tryInterface(trial, one);
     return { findings: [...address, ...findings], ...outcome, label };
   };
   const tried = await Promise.all(card.supportedInterfaces.slice(0, maxTried).map(tryOne));
@@ -79,62 +94,47 @@ export function judgeAddress(
   return cardUrl.protocol === "https:" && protocol === "http:" && !isBare ? ["interface.cleartext"] : [];
 }
 
-interface Tried {
-  readonly findings: readonly Finding[];
-  /** Where the conformance kit knows it. */
-  readonly wire?: Wire;
-  readonly isAlive: boolean;
-}
-
-async function tryInterface(
-  served: AgentInterface,
-  json: CardJson,
-  cardUrl: URL | undefined,
-  options: TryOptions & { readonly card: AgentCard; readonly at: readonly string[] },
-): Promise<Tried> {
-  const { findServer, at, card, signal, timeoutMs } = options;
+async function tryInterface(trial: Trial, json: CardJson): Promise<Tried> {
+  const { served, cardUrl, signal } = trial;
   const base = cardUrl?.href ?? URL.parse(served.url)?.href ?? "http://localhost/";
   let server: FoundServer;
   try {
-    server = await findServer(base, { ...options.find, card: json });
+    server = await trial.findServer(base, { ...trial.find, card: json });
   } catch {
     signal.throwIfAborted();
-    const finding = await tryByClient(served, cardUrl, options);
+    const finding = await tryByClient(trial);
     return { findings: [finding], isAlive: aliveIds.has(finding.id) };
   }
   using found = server;
-  for (const [name, address] of found.addresses) {
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-    const health = await askForNothing(found, name, limit);
-    signal.throwIfAborted();
-    const finding = judgeHealth(health, card, at);
+  for (const [wire, address] of found.addresses) {
+    let seen: Response | undefined;
+    const onResponse = (response: Response): void => {
+      seen = response;
+    };
+    const health = await askForTask(trial, (limit) =>
+      found.target({ signal: limit }).client(wire, { onResponse }),
+    );
+    const response = seen === undefined ? undefined : { status: seen.status, body: await seen.text() };
+    const finding = judgeHealth({ ...health, response }, trial);
     const isAlive = aliveIds.has(finding.id);
-    const browsers = isAlive && name !== "grpc" ? [await askAsPage(name, address, options)] : [];
-    const other = await findOtherAgent(address, card, cardUrl, options);
-    return { findings: [finding, ...other, ...browsers], wire: name, isAlive };
+    const browsers = isAlive && wire !== "grpc" ? [await askAsPage(wire, address, trial)] : [];
+    return { findings: [finding, ...(await findOtherAgent(address, trial)), ...browsers], wire, isAlive };
   }
   return { findings: [], isAlive: false };
 }
 
 /** An interface that the conformance kit does not know. The client knows those of A2A 0.3 and 0.2. */
-async function tryByClient(
-  served: AgentInterface,
-  cardUrl: URL | undefined,
-  options: TryOptions & { readonly card: AgentCard; readonly at: readonly string[] },
-): Promise<Finding> {
-  const { card, at, fetch, insecure, signal, timeoutMs, find: asked } = options;
+async function tryByClient(trial: Trial): Promise<Finding> {
+  const { served, card, cardUrl, at, fetch, insecure, find: asked } = trial;
   const one = { ...card, supportedInterfaces: [served] };
   const json = formatMessage(AgentCardSchema, one) as CardJson; // a card is an object
   const headers = typeof asked.headers === "function" ? asked.headers(json) : (asked.headers ?? {});
   const platform = nodePlatform({ tls: { insecure }, ...(cardUrl && { cardUrl }) });
   try {
     await using agent = await connectAgent(one, { fetch, headers, platform });
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-    const { error, isLate, ms } = await askForTask(agent.rpc, limit);
-    signal.throwIfAborted();
-    return judgeHealth({ error, response: undefined, isLate, ms }, card, at);
+    return judgeHealth(await askForTask(trial, () => agent.rpc), trial);
   } catch (error) {
-    signal.throwIfAborted();
+    trial.signal.throwIfAborted();
     if (!(error instanceof NoInterfaceError || error instanceof CardInvalidError)) throw error;
     return find("interface.untried", `${served.protocolBinding} ${served.protocolVersion}`.trim(), at);
   } finally {
@@ -154,31 +154,26 @@ const aliveIds: ReadonlySet<string> = new Set<FindingId>([
 interface Health {
   readonly error: ConnectError | undefined;
   /** Of the two JSON wires, where the server has answered. */
-  readonly response: { readonly status: number; readonly body: string } | undefined;
+  readonly response?: { readonly status: number; readonly body: string } | undefined;
   readonly isLate: boolean;
   readonly ms: number;
 }
 
-async function askForNothing(server: FoundServer, wire: Wire, signal: AbortSignal): Promise<Health> {
-  let seen: Response | undefined;
-  const onResponse = (response: Response): void => {
-    seen = response;
-  };
-  const health = await askForTask(server.target({ signal }).client(wire, { onResponse }), signal);
-  const response = seen === undefined ? undefined : { status: seen.status, body: await seen.text() };
-  return { ...health, response };
-}
-
 async function askForTask(
-  client: Pick<Client<typeof A2AService>, "getTask">,
-  signal: AbortSignal,
-): Promise<Omit<Health, "response">> {
+  { signal, timeoutMs }: Trial,
+  open: (limit: AbortSignal) => Pick<Client<typeof A2AService>, "getTask">,
+): Promise<Health> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   const startedAt = performance.now();
-  const error = await client.getTask({ id: `a2a-doctor-${crypto.randomUUID()}` }, { signal }).then(
-    () => undefined,
-    (thrown: unknown) => ConnectError.from(thrown),
-  );
-  return { error, isLate: signal.aborted, ms: Math.round(performance.now() - startedAt) };
+  const id = `a2a-doctor-${crypto.randomUUID()}`;
+  const error = await open(limit)
+    .getTask({ id }, { signal: limit })
+    .then(
+      () => undefined,
+      (thrown: unknown) => ConnectError.from(thrown),
+    );
+  signal.throwIfAborted();
+  return { error, isLate: limit.aborted, ms: Math.round(performance.now() - startedAt) };
 }
 
 const slowAnswerMs = 2_000;
@@ -189,11 +184,7 @@ const findingsByReason: Readonly<Record<string, FindingId>> = {
   EXTENSION_SUPPORT_REQUIRED: "interface.extension",
 };
 
-function judgeHealth(
-  { error, response, isLate, ms }: Health,
-  card: AgentCard,
-  at: readonly string[],
-): Finding {
+function judgeHealth({ error, response, isLate, ms }: Health, { card, at }: Trial): Finding {
   const reason = findA2AError(error)?.reason;
   const http = response === undefined ? "" : `HTTP ${response.status}, `;
   const said =
@@ -220,31 +211,23 @@ function judgeHealth(
 }
 
 /** The card at the host of an interface that is not the card's own. A host of several agents may have none. */
-async function findOtherAgent(
-  address: string,
-  { name }: AgentCard,
-  cardUrl: URL | undefined,
-  options: TryOptions & { readonly at: readonly string[] },
-): Promise<Finding[]> {
+async function findOtherAgent(address: string, trial: Trial): Promise<Finding[]> {
+  const { card, cardUrl, at } = trial;
   const origin = URL.parse(address)?.origin;
   if (origin === undefined || cardUrl === undefined || origin === cardUrl.origin) return [];
-  const there = await ask(origin + cardPath, options).catch(() => undefined);
-  options.signal.throwIfAborted();
+  const there = await ask(origin + cardPath, trial).catch(() => undefined);
+  trial.signal.throwIfAborted();
   const other = there?.status === 200 ? readObject(there.text)["name"] : undefined;
-  return typeof other !== "string" || other === name
+  return typeof other !== "string" || other === card.name
     ? []
-    : [find("interface.other-agent", `${origin}${cardPath} is the card of ${other}`, options.at)];
+    : [find("interface.other-agent", `${origin}${cardPath} is the card of ${other}`, at)];
 }
 
 /** A page that no server can know: what it may, all pages may. */
 const strangersOrigin = "https://a2a-doctor.invalid";
 
 /** Whether pages of other origins may call (CORS). Not every agent is for browsers: at worst a note. */
-async function askAsPage(
-  wire: Exclude<Wire, "grpc">,
-  address: string,
-  options: AskOptions & { readonly at: readonly string[] },
-): Promise<Finding> {
+async function askAsPage(wire: Exclude<Wire, "grpc">, address: string, trial: Trial): Promise<Finding> {
   const rpcPath = `/${A2AService.typeName}/SendMessage`;
   const path = { jsonrpc: "", "http-json": "/message:send", connect: rpcPath, "grpc-web": rpcPath }[wire];
   const preflight = {
@@ -252,19 +235,17 @@ async function askAsPage(
     "access-control-request-method": "POST",
     "access-control-request-headers": "content-type,a2a-version",
   };
-  const answer = await ask(address + path, options, { method: "OPTIONS", headers: preflight }).catch(
-    () => undefined,
-  );
-  options.signal.throwIfAborted();
+  const asking = ask(address + path, trial, { method: "OPTIONS", headers: preflight });
+  const answer = await asking.catch(() => undefined);
+  trial.signal.throwIfAborted();
   const allowed = (what: string) =>
     answer?.headers.get(`access-control-allow-${what}`)?.toLowerCase() ?? "none";
   const [origin, headers] = [allowed("origin"), allowed("headers")];
   const evidence = `preflight: HTTP ${answer?.status ?? "none"}, allow-origin ${origin}, allow-headers ${headers}`;
   const isRefused = answer === undefined || answer.status >= 300 || !["*", strangersOrigin].includes(origin);
-  if (isRefused) return find("browsers.refused", evidence, options.at);
-  if (origin === strangersOrigin && allowed("credentials") === "true") {
-    return find("browsers.cookies", evidence, options.at);
-  }
+  const hasCookies = origin === strangersOrigin && allowed("credentials") === "true";
   const isHeard = headers.includes("*") || headers.includes("a2a-version");
-  return find(isHeard ? "browsers.allowed" : "browsers.version", evidence, options.at);
+  if (isRefused) return find("browsers.refused", evidence, trial.at);
+  if (hasCookies) return find("browsers.cookies", evidence, trial.at);
+  return find(isHeard ? "browsers.allowed" : "browsers.version", evidence, trial.at);
 }
