@@ -1,10 +1,10 @@
 export { canonicalCard, canonicalSignedCard, cardDigest } from "./canonical/canonical-card.ts";
 export { CardTextError } from "./canonical/read-card-text.ts";
 export { ecdsaFromDer } from "./keys/der.ts";
-export { generateSigningKey } from "./keys/generate-key.ts";
 export { thumbprintOf } from "./keys/key.ts";
 export type { VerificationKey } from "./keys/key-options.ts";
 export { SigningError } from "./keys/key-options.ts";
+export { generateSigningKey } from "./keys/private-key.ts";
 export { createKeySet, publicKeyOf, readVerificationKeys } from "./keys/public-keys.ts";
 export { createCardSigner } from "./sign/card-signer.ts";
 export { signCard, signCardText } from "./sign/sign-card.ts";

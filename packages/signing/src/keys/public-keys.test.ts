@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { generateSigningKey } from "./generate-key.ts";
 import type { VerificationKey } from "./key-options.ts";
 import { SigningError } from "./key-options.ts";
+import { generateSigningKey } from "./private-key.ts";
 import { createKeySet } from "./public-keys.ts";
 
 const one = await generateSigningKey({ kid: "one" });

@@ -1,8 +1,8 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { generateSigningKey } from "./generate-key.ts";
 import { thumbprintOf } from "./key.ts";
 import { SigningError } from "./key-options.ts";
+import { generateSigningKey } from "./private-key.ts";
 import { publicKeyOf, readVerificationKeys } from "./public-keys.ts";
 
 const { privateJwk, publicJwk } = await generateSigningKey({ kid: "one" });

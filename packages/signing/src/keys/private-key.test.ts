@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { generateSigningKey } from "./generate-key.ts";
 import { thumbprintOf } from "./key.ts";
+import { generateSigningKey } from "./private-key.ts";
 import { publicKeyOf } from "./public-keys.ts";
 
 describe("generateSigningKey", () => {
