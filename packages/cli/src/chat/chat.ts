@@ -45,7 +45,7 @@ export async function startChat(context: CommandContext, flags: ChatFlags): Prom
     return await new Conversation(context, agent, lines, createTextView(context), flags).run();
   }
   const columns = (): number => process.stdout.columns || 80;
-  const screen = new Screen(io.stdout, { columns, paint: output.paint });
+  const screen = new Screen(io.stdout, { columns, paint: output.paint, quiet: () => keyboard.quiet() });
   using keyboard = new Keyboard({
     stdin: io.stdin,
     terminal: process.stdout,
@@ -163,7 +163,6 @@ class Conversation {
     try {
       using _ = this.#lines.divert((line) => this.#interject(line));
       for await (const event of stream) {
-        await this.#lines.quiet();
         this.#session.follow(event, stream.task);
         await this.#view.event(event);
         if (stream.task !== undefined && isEnd(stream.task)) break;

@@ -7,8 +7,6 @@ export interface LineSource extends Disposable {
   next(prompt: string): Promise<string | undefined>;
   /** Hands lines to `take` instead, while something else goes on. */
   divert(take: (line: string) => void): Disposable;
-  /** Resolves as soon as the user is not in the middle of a line. */
-  quiet(): Promise<void>;
   /** Aborted by a Ctrl-C that the source itself has seen. */
   readonly interrupted: AbortSignal;
 }
@@ -77,8 +75,9 @@ export class Keyboard implements LineSource {
     };
   }
 
-  quiet(): Promise<void> {
-    return this.#typing?.promise ?? Promise.resolve();
+  /** Resolves as soon as the user is not in the middle of a line. */
+  async quiet(): Promise<void> {
+    while (this.#typing !== undefined) await this.#typing.promise; // the next line may have begun with the same keys
   }
 
   [Symbol.dispose](): void {
@@ -151,7 +150,6 @@ export function createPipedLines(stdin: Readable, signal: AbortSignal): LineSour
       }
     },
     divert: () => ({ [Symbol.dispose]() {} }),
-    quiet: async () => {},
     interrupted: signal,
     [Symbol.dispose]: () => reader.close(),
   };

@@ -7,6 +7,7 @@ import { Screen, toRow, toRows } from "./screen.ts";
 /** A screen of 20 columns, and what a terminal makes of it. */
 function openScreen(colours = false) {
   let sent = "";
+  let typing: Promise<void> | undefined;
   const paint: Output["paint"] = (style, words) =>
     colours ? styleText(style, words, { validateStream: false }) : words;
   const sink = {
@@ -16,7 +17,13 @@ function openScreen(colours = false) {
     },
   };
   return {
-    screen: new Screen(sink, { columns: () => 20, paint }),
+    screen: new Screen(sink, { columns: () => 20, paint, quiet: async () => await typing }),
+    /** The user begins a line; it ends with the returned function. */
+    type: () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      typing = promise;
+      return resolve;
+    },
     shown: () => showOnTerminal(sent, 20),
     sent: () => sent,
   };
@@ -28,6 +35,22 @@ describe("the screen", () => {
     await screen.line("one");
     await screen.line("a line that is too long for it");
     expect(shown()).toEqual(["one", "a line that is too", "long for it"]);
+  });
+
+  it("writes nothing while the user types, be it in the middle of several lines", async () => {
+    const { screen, shown, type } = openScreen();
+    await screen.line("one");
+    const end = type();
+    const rest = (async () => {
+      await screen.line("two");
+      await screen.stream("three");
+      await screen.below("four");
+    })();
+    await screen.finish(); // for the user's own line, and so at once
+    expect(shown()).toEqual(["one"]);
+    end();
+    await rest;
+    expect(shown()).toEqual(["one", "two", "three", "four"]);
   });
 
   it("shows text as it streams", async () => {

@@ -5,6 +5,8 @@ import { type Output, type Style, toText } from "../output.ts";
 export interface ScreenOptions {
   readonly columns: () => number;
   readonly paint: Output["paint"];
+  /** Resolves as soon as the user is not in the middle of a line: nothing is written into it. */
+  readonly quiet: () => Promise<void>;
 }
 
 /**
@@ -16,42 +18,47 @@ export class Screen {
   readonly #sink: TextSink;
   readonly #columns: () => number;
   readonly #paint: Output["paint"];
+  readonly #quiet: () => Promise<void>;
   /** The row that text is streamed into, as it stands on the screen. */
   #row = "";
   /** Whether the replaceable line stands below it. */
   #hasBelow = false;
 
-  constructor(sink: TextSink, { columns, paint }: ScreenOptions) {
+  constructor(sink: TextSink, { columns, paint, quiet }: ScreenOptions) {
     this.#sink = sink;
     this.#columns = columns;
     this.#paint = paint;
+    this.#quiet = quiet;
   }
 
   /** Lines of their own. */
-  line(text: string, style?: Style): Promise<void> {
+  async line(text: string, style?: Style): Promise<void> {
+    await this.#quiet();
     const paint = (row: string): string => (style === undefined ? row : this.#paint(style, row));
     const rows = toRows(toText(text), this.#columns()).map((row) => `${paint(row.trimEnd())}\n`);
-    return this.#sink.write(this.#clear() + rows.join(""));
+    await this.#sink.write(this.#clear() + rows.join(""));
   }
 
   /** Text that goes on where the text before has ended. */
-  stream(text: string): Promise<void> {
+  async stream(text: string): Promise<void> {
+    await this.#quiet();
     const erased = this.#eraseBelow();
     const rows = toRows(this.#row + toText(text), this.#columns());
     this.#row = rows.at(-1) ?? "";
     // The row is written anew rather than added to: where it breaks may have moved.
-    return this.#sink.write(`${erased}\r${eraseLine}${rows.join("\n")}`);
+    await this.#sink.write(`${erased}\r${eraseLine}${rows.join("\n")}`);
   }
 
   /** A line at the bottom that the next one replaces, and everything else pushes away; cut to one row. */
-  below(text: string): Promise<void> {
+  async below(text: string): Promise<void> {
+    await this.#quiet();
     const erased = this.#eraseBelow();
     this.#hasBelow = true;
     const line = this.#paint("cyan", toRow(toText(text), this.#columns()));
-    return this.#sink.write(`${erased}${this.#row === "" ? "" : "\n"}${line}`);
+    await this.#sink.write(`${erased}${this.#row === "" ? "" : "\n"}${line}`);
   }
 
-  /** Makes room for something that is not the screen's: the cursor stands at the beginning of an empty line. */
+  /** Makes room at once for something that is not the screen's, such as a line of the user: the cursor stands at the beginning of an empty line. */
   finish(): Promise<void> {
     return this.#sink.write(this.#clear());
   }

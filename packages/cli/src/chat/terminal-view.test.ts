@@ -22,7 +22,10 @@ async function showAll(events: readonly StreamResponse[]): Promise<string[]> {
     sent += text.replaceAll("\n", "\r\n"); // as terminals do
   };
   const view = new TerminalView(
-    new Screen({ isTerminal: true, write }, { columns: () => 80, paint: (_, words) => words }),
+    new Screen(
+      { isTerminal: true, write },
+      { columns: () => 80, paint: (_, words) => words, quiet: async () => {} },
+    ),
   );
   for (const event of events) await view.event(event);
   return showOnTerminal(sent, 80);
