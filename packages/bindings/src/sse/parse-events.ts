@@ -25,9 +25,8 @@ export class EventParser {
   /** Complete lines without their ends, and how many of them were read. */
   #lines: readonly string[] = [];
   #read = 0;
-  /** What has arrived of the next line, and in how many pieces since it was last one whole string. */
-  #pending = "";
-  #pieces = 0;
+  /** What has arrived of the next line. */
+  readonly #pending = new PendingLine();
   #afterCarriageReturn = false;
   /** The event so far: its data lines, and what they count towards the limit. */
   #data: string[] = [];
@@ -51,23 +50,12 @@ export class EventParser {
     }
     this.#afterCarriageReturn = ended;
     const lines = text.includes("\r") ? text.split(/\r\n|\r|\n/) : text.split("\n");
-    lines[0] = this.#pending + (lines[0] ?? "");
-    this.#pieces = lines.length > 1 ? 0 : this.#pieces + 1;
-    this.#pending = lines.pop() ?? "";
-    this.#flatten();
+    if (lines.length > 1) {
+      lines[0] = this.#pending.end(lines[0] ?? "");
+    }
+    this.#pending.append(lines.pop() ?? "");
     this.#lines = lines;
     this.#read = 0;
-  }
-
-  /**
-   * V8 keeps each piece of a string that grows, 32 bytes for each, until something needs the characters in one place: a
-   * regular expression does. A line may come in millions of pieces of one byte.
-   */
-  #flatten(): void {
-    if (this.#pieces > maxPieces + this.#pending.length / maxPieces) {
-      anything.test(this.#pending);
-      this.#pieces = 0;
-    }
   }
 
   /** A chunk of whole characters is decoded in one go, at a third of the cost. */
@@ -96,7 +84,7 @@ export class EventParser {
 
   /** The stream has ended. @throws ConnectError Unavailable when that was within an event */
   end(): void {
-    if (this.#length > 0 || this.#pending.startsWith("data")) {
+    if (this.#length > 0 || this.#pending.isData) {
       throw new ConnectError("the stream was cut off within an event", Code.Unavailable);
     }
   }
@@ -130,10 +118,49 @@ export class EventParser {
   }
 }
 
+/**
+ * A line whose end has not arrived. V8 keeps each piece of a string that grows, 32 bytes for each, until something needs
+ * the characters in one place: a regular expression does. A line may come in millions of pieces of one byte, so the
+ * pieces are put together block by block, and the blocks at the end of the line.
+ */
+class PendingLine {
+  readonly #blocks: string[] = [];
+  #blocksLength = 0;
+  #last = "";
+
+  get length(): number {
+    return this.#blocksLength + this.#last.length;
+  }
+
+  get isData(): boolean {
+    return (this.#blocks[0] ?? this.#last).startsWith("data");
+  }
+
+  append(piece: string): void {
+    this.#last += piece;
+    if (this.#last.length >= blockLength) {
+      anything.test(this.#last);
+      this.#blocks.push(this.#last);
+      this.#blocksLength += this.#last.length;
+      this.#last = "";
+    }
+  }
+
+  /** The whole line. The next one begins. */
+  end(piece: string): string {
+    const rest = this.#last + piece;
+    this.#last = "";
+    if (this.#blocksLength === 0) {
+      return rest;
+    }
+    this.#blocksLength = 0;
+    return this.#blocks.splice(0).join("") + rest;
+  }
+}
+
 const anything = /^/;
 
-/** Pieces of a line that are put together at once. Of a long line there are more, so that its cost grows with its length. */
-const maxPieces = 16;
+const blockLength = 4_096;
 
 /** What each further line of an event's data costs in memory besides its characters, in characters. */
 const lineOverhead = 32;
