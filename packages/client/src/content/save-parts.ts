@@ -1,4 +1,10 @@
-import { effectiveMediaType, joinBytes, parseMediaType, toJsonValue } from "@a2a-connect/core/internal";
+import {
+  effectiveMediaType,
+  joinBytes,
+  parseMediaType,
+  shownText,
+  toJsonValue,
+} from "@a2a-connect/core/internal";
 import type { Artifact, Part } from "@a2a-connect/proto";
 import { UntrustedOutputError } from "../errors.ts";
 import type { SaveFile } from "../platform.ts";
@@ -35,7 +41,7 @@ export async function saveParts(
   const files = joinChunks(parts);
   if (files.length > maxFiles) {
     throw new UntrustedOutputError(
-      `artifact ${JSON.stringify(name || artifactId)} would become ${files.length} files, which is more than the limit of ${maxFiles}`,
+      `artifact "${shownText(name || artifactId)}" would become ${files.length} files, which is more than the limit of ${maxFiles}`,
       { hint: "Read its parts one by one, and write those that you want." },
     );
   }
