@@ -23,4 +23,18 @@ describe("slices of long work", () => {
     const apart = done.slice(1).map((slice, index) => slice.turn - (done[index]?.turn ?? 0));
     expect(apart).toEqual(apart.map(() => 4));
   });
+
+  it("are done in turns of the callers, however much work one of them has", async () => {
+    const [greedy, other] = [{}, {}];
+    const done: object[] = [];
+    const work = async (caller: object) => {
+      for (let slice = 0; slice < 3; slice++) {
+        await nextSlice(caller);
+        done.push(caller);
+      }
+    };
+    await Promise.all([...Array.from({ length: 20 }, () => work(greedy)), work(other)]);
+    expect(done.lastIndexOf(other)).toBeLessThan(7);
+    expect(done).toHaveLength(21 * 3);
+  });
 });

@@ -1,27 +1,43 @@
+/** What waits, by caller; the caller whose slice is next comes first. */
+const waiting = new Map<unknown, (() => void)[]>();
+
 /**
  * Resolves when the next slice of long work may begin: after all other work that waits for the event loop. Of all the long
- * work that waits here one slice runs at a time, in the order of the calls, and then none for a few turns of the event loop.
- * A small call takes about that many turns, for its bytes, its commit and its answer: so it waits for one slice or two,
- * however many callers have long work.
+ * work that waits here one slice runs at a time, and then none for a few turns of the event loop. A small call takes about that
+ * many turns, for its bytes, its commit and its answer: so it waits for one slice or two, however many callers have long work.
+ *
+ * Callers take turns, so that one that reads many large answers delays its own only.
+ *
+ * @param caller whose work it is; undefined: all such work takes turns with that of callers, as if it were one caller's
  */
-export function nextSlice(): Promise<void> {
+export function nextSlice(caller?: object): Promise<void> {
   return new Promise((resolve) => {
-    waiting.push(resolve);
-    if (waiting.length === 1) {
+    if (waiting.size === 0) {
       resumeLater(turnsApart);
+    }
+    const slices = waiting.get(caller);
+    if (slices === undefined) {
+      waiting.set(caller, [resolve]);
+    } else {
+      slices.push(resolve);
     }
   });
 }
-
-const waiting: (() => void)[] = [];
 
 function resumeLater(turns: number): void {
   later(turns === 1 ? resumeFirst : () => resumeLater(turns - 1));
 }
 
 function resumeFirst(): void {
-  waiting.shift()?.();
-  if (waiting.length > 0) {
+  for (const [caller, slices] of waiting) {
+    waiting.delete(caller);
+    slices.shift()?.();
+    if (slices.length > 0) {
+      waiting.set(caller, slices); // behind the others
+    }
+    break;
+  }
+  if (waiting.size > 0) {
     resumeLater(turnsApart);
   }
 }

@@ -187,7 +187,7 @@ describe("a streamed response", () => {
     async function* body(): AsyncGenerator<Uint8Array> {
       yield Buffer.from("one");
     }
-    const patience = { stalledTimeoutMs: 20, connection: { countWaiting: () => () => {} } };
+    const patience = { stalledTimeoutMs: 20, connection: { caller: {}, countWaiting: () => () => {} } };
     const sent = sendResponse({ status: 200, body: body() }, "GET", sink, patience);
     await new Promise(setImmediate);
     expect(taken).toHaveLength(1);

@@ -40,8 +40,8 @@ export interface ResponseSink {
 export interface Patience {
   /** How long one write may wait before the response is broken off. */
   readonly stalledTimeoutMs: number;
-  /** Counts what waits for it, and has the answer cut off when that is too much. */
-  readonly connection: Pick<CallerConnection, "countWaiting">;
+  /** Counts what waits for it, and has the answer cut off when that is too much; its caller takes turns with others. */
+  readonly connection: Pick<CallerConnection, "countWaiting"> & { readonly caller: object };
 }
 
 /** A body of up to this size is one write. A longer one goes out in several, so that a stalled reader is detected. */
@@ -124,7 +124,7 @@ async function writeChunks(
       written += next.value.length;
       if (written >= sliceBytes) {
         written = 0;
-        await nextSlice(); // a socket that never blocks would block other calls
+        await nextSlice(patience.connection.caller); // a socket that never blocks would block other calls
       }
     }
   } catch (error) {
