@@ -177,3 +177,14 @@ function insertTasks(file: string, count: number): void {
       snapshot_sequence, snapshot_generation)
     select 't' || n, '${alice.tenant}', '${alice.principal}', 'c' || (n > 10000), 1, n, 0, 0, 1, 0, 0 from numbers`);
 }
+
+it("lists the others of a page with a task whose segments are damaged, and that one without them", async () => {
+  const database = await openFilled();
+  onTestFinished(() => database.close());
+  database.exec(
+    "update segments set head = x'00' where task = (select number from tasks where task_id = 't11')",
+  );
+  const tasks = listAll(database, undefined, {}).pages.flatMap((page) => page.tasks);
+  expect(tasks.length).toBe(12);
+  expect(tasks.filter(({ entries }) => entries.length === 0).map(({ taskId }) => taskId)).toEqual(["t11"]);
+});

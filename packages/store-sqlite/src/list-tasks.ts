@@ -60,10 +60,19 @@ export function createListTasks(
     return query.all(...conditions.flatMap(({ values }) => values), ...(end?.values ?? [])) as Row[]; // of these columns
   }
 
+  /** A task whose segments are damaged comes without them: the others of its page can be read. */
   function readRow(row: TaskRow, { view, isKnown }: TaskQuery, gaps: Gap[], maxBytes: number): ViewedTask {
-    return isKnown?.(row.task_id, toTail(row)) === true
-      ? { task: { ...toBareTask(row), snapshot: undefined, entries: [], more: undefined }, cutBytes: 0 }
-      : reader.task(row, view, gaps, maxBytes);
+    const bare = () => ({
+      task: { ...toBareTask(row), snapshot: undefined, entries: [], more: undefined },
+      cutBytes: 0,
+    });
+    if (isKnown?.(row.task_id, toTail(row)) === true) return bare();
+    try {
+      return reader.task(row, view, gaps, maxBytes);
+    } catch (error) {
+      if (error instanceof RangeError) return bare(); // of `openSegment`; the reader of the page says that the log is empty
+      throw error;
+    }
   }
 
   return function* (query, gaps) {
