@@ -24,8 +24,8 @@ export interface PushDeliveries {
   wake(task: number): void;
   move(move: DeliveryMove): void;
   find(task: number, id: string): TaskPushNotificationConfig | undefined;
-  /** The configs of a task, by id after `after`. */
-  list(task: number, after: string | undefined, limit: number): readonly TaskPushNotificationConfig[];
+  /** The encoded configs of a task, by id after `after`. */
+  list(task: number, after: string | undefined, limit: number): readonly Uint8Array[];
   /** The ids of a task's configs, at most `limit`. They are in the index: no config is read. */
   ids(task: number, limit: number): readonly string[];
   /** Due deliveries of all tasks. */
@@ -160,7 +160,7 @@ export function createPushDeliveries(database: DatabaseSync): PushDeliveries {
 
     list(task, after, limit) {
       const rows = after === undefined ? configsFromStart.all(task, limit) : configs.all(task, after, limit);
-      return rows.map(toConfig);
+      return rows.map(({ config }) => config);
     },
 
     ids: (task, limit) => configIds.all(task, limit).map(({ id }) => id),

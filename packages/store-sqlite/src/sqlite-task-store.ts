@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { decodeMessage, encodeMessage } from "@a2a-connect/core/internal";
-import { MessageSchema, TaskState } from "@a2a-connect/proto";
+import { MessageSchema, TaskPushNotificationConfigSchema, TaskState } from "@a2a-connect/proto";
 import type { TaskStore } from "@a2a-connect/server";
 import {
   type CommitResult,
@@ -334,10 +334,14 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
     },
 
     async listPushConfigs(owner, taskId, after, limit) {
-      return read(() => {
-        const task = reader.ownRow(owner, taskId);
-        return task && deliveries.list(task.number, after, limit);
-      });
+      const configs = await readInTurn(
+        () => {
+          const task = reader.ownRow(owner, taskId);
+          return task && deliveries.list(task.number, after, limit);
+        },
+        (found = []) => found.reduce((sum, { byteLength }) => sum + byteLength, minReadBytes),
+      );
+      return configs?.map((config) => decodeMessage(TaskPushNotificationConfigSchema, config));
     },
 
     async pushConfigIds(owner, taskId, limit) {

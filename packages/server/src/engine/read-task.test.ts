@@ -59,6 +59,13 @@ it("reads a long log in bounded pages, counts their bytes, and gives everybody a
   expect(turns()).toBeGreaterThanOrEqual(Math.floor(grownBytes / (192 * kib)));
 });
 
+it("gives other calls their turns between thousands of small entries", async () => {
+  const kinds = Array.from({ length: 4_000 }, () => "artifact" as const);
+  const { store, source, turns } = await storeWith(kinds, "x");
+  await readTask(source, await find(store, "full"), "full");
+  expect(turns()).toBeGreaterThanOrEqual(4_000 / 256);
+});
+
 it("reads nothing of what its view leaves out", async () => {
   const kinds = Array.from({ length: 40 }, (_, at) => (at % 2 === 0 ? "artifact" : "input"));
   const { store, source, pages } = await storeWith([...kinds, "status"], "x".repeat(100 * kib));

@@ -12,6 +12,27 @@ import { valueBytes, weighStep, weighValues } from "./weight.ts";
 /** Bytes that are decoded before other calls run. */
 const turnBytes = 128 * 1024;
 
+/** What an entry of a log counts besides its bytes: to decode and fold one of few bytes takes as long as half a kilobyte of text. */
+const entryBytes = 512;
+
+/** Divides what is decoded between turns of the event loop, in which other calls run: of one task, or of all tasks of a page. */
+export class DecodingTurns {
+  readonly #clock: Pick<Clock, "nextTurn">;
+  #bytes = 0;
+
+  constructor(clock: Pick<Clock, "nextTurn">) {
+    this.#clock = clock;
+  }
+
+  /** Counts bytes. @returns what to wait for before more is decoded; undefined: nothing */
+  count(bytes: number): Promise<void> | undefined {
+    this.#bytes += bytes;
+    if (this.#bytes <= turnBytes) return undefined;
+    this.#bytes = 0;
+    return this.#clock.nextTurn();
+  }
+}
+
 /** Counts bytes that an answer keeps in memory until the caller has read it; throws when there is no room for them. */
 export type CountBytes = (bytes: number) => void;
 
@@ -39,6 +60,7 @@ export interface LoadedTask {
  *
  * @param view the view in which `stored` was read
  * @param count gets the number of bytes that are decoded next, or that what was decoded takes besides; may throw
+ * @param turns of the page that the task is in
  * @throws Error when the log is empty or damaged; ConnectError TASK_NOT_FOUND when the task has expired meanwhile
  */
 export async function readTask(
@@ -46,20 +68,18 @@ export async function readTask(
   stored: StoredTask,
   view: TaskView,
   count: CountBytes = () => {},
+  turns: DecodingTurns = new DecodingTurns(clock),
 ): Promise<LoadedTask> {
   const { snapshot, entries, more, ...rest } = stored;
   const fold = new TaskFold((values) => count(values * valueBytes));
-  let decoded = storedBytes(stored); // reading took time, too
   const run = async (steps: Iterable<number>): Promise<void> => {
     for (const bytes of steps) {
-      decoded += bytes;
-      if (decoded > turnBytes) {
-        decoded = 0;
-        await clock.nextTurn();
-      }
+      const turn = turns.count(bytes);
+      if (turn !== undefined) await turn;
     }
   };
   count(storedBytes(stored));
+  await turns.count(storedBytes(stored)); // reading took time, too
   if (snapshot !== undefined) await run(fold.begin(snapshot));
   for (const entry of entries) await run(fold.add(entry));
   for (let next = more; next !== undefined && next.sequence < rest.tail.sequence; ) {
@@ -104,6 +124,7 @@ class TaskFold {
   }
 
   *add(entry: LogEntry): Generator<number, void> {
+    yield entryBytes;
     const step = yield* decodeStep(entry, this.#options);
     if (step === undefined) return;
     this.#task = applyStep(this.#task, step);

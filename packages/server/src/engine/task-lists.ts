@@ -6,7 +6,7 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { ConnectError } from "@connectrpc/connect";
 import type { LogTail, StoredTask, TaskPage, TaskQuery, TaskStore, TaskView } from "../store/task-store.ts";
 import type { EngineContext } from "./engine-context.ts";
-import { type CountBytes, type LoadedTask, readTask, type TaskSource } from "./read-task.ts";
+import { type CountBytes, DecodingTurns, type LoadedTask, readTask, type TaskSource } from "./read-task.ts";
 import type { SeenTask } from "./task-handle.ts";
 
 /** A page of tasks as the store has it, and as callers may see it. */
@@ -52,11 +52,12 @@ export class TaskLists {
     };
     const page = await this.#store.list({ ...query, isKnown });
     const tasks: SeenTask[] = [];
+    const turns = new DecodingTurns(this.#source.clock);
     for (const stored of page.tasks) {
       try {
         const kept = known.get(stored.taskId);
         const isCurrent = kept?.sequence === stored.tail.sequence;
-        tasks.push(isCurrent ? kept.seen : await this.#read(stored, query.view, count));
+        tasks.push(isCurrent ? kept.seen : await this.#read(stored, query.view, count, turns));
       } catch (error) {
         if (!(error instanceof ConnectError)) tasks.push(this.#seeDamaged(stored, error));
         else if (findA2AError(error)?.reason !== "TASK_NOT_FOUND") throw error; // it may have expired meanwhile
@@ -65,8 +66,13 @@ export class TaskLists {
     return { tasks, page };
   }
 
-  async #read(stored: StoredTask, view: TaskView, count: CountBytes): Promise<SeenTask> {
-    const loaded = await readTask(this.#source, stored, view, count);
+  async #read(
+    stored: StoredTask,
+    view: TaskView,
+    count: CountBytes,
+    turns: DecodingTurns,
+  ): Promise<SeenTask> {
+    const loaded = await readTask(this.#source, stored, view, count, turns);
     const { taskId, tail } = stored;
     const seen = { task: loaded.task, generation: tail.generation };
     if (weigh(loaded) <= maxKeptBytes) this.#kept.set(keyOf(taskId, view), { sequence: tail.sequence, seen });

@@ -158,13 +158,44 @@ describe("toFetchHandler", () => {
     expect(await response.text()).toContain("data:");
   });
 
-  it("refuses answers while unread ones take the memory that there is", async () => {
-    const { handle } = mount({ maxUnreadBytes: 500_000 });
-    const { task } = (await (await handle(messageOf("store"), here)).json()).result;
-    const read = () => handle(new Request(`${base}/rest/tasks/${task.id}`, { headers: version }), here);
-    const unread = await read();
-    expect((await (await read()).json()).error.details[0].reason).toBe("CAPACITY");
-    await unread.text();
-    expect((await (await read()).json()).artifacts).toHaveLength(1);
+  describe("refuses answers while unread ones take the memory that there is:", () => {
+    const key = { "idempotency-key": "0123456789abcdef" };
+    const text = "x".repeat(300_000);
+    type Call = (method: string, params: object) => Promise<Response>;
+
+    it.each<readonly [string, (call: Call, taskId: string) => Promise<Response>]>([
+      ["a task", (call, id) => call("GetTask", { id })],
+      ["push configs", (call, taskId) => call("ListTaskPushNotificationConfigs", { taskId })],
+      [
+        "a direct Message, also one that is kept for a key",
+        (call) => call("SendMessage", { message: { messageId: "1", role: "ROLE_USER", parts: [{ text }] } }),
+      ],
+    ])("%s", async (_, ask) => {
+      const push = { fetch: async () => new Response() };
+      const { handle } = mount({ maxUnreadBytes: 500_000 }, { push });
+      const call: Call = (method, params) =>
+        handle(
+          new Request(`${base}/rpc`, {
+            method: "POST",
+            headers: { "content-type": "application/json", ...version, ...key },
+            body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+          }),
+          here,
+        );
+      const { task } = (await (await handle(messageOf("store"), here)).json()).result;
+      for (let id = 0; id < 20; id += 1) {
+        const config = {
+          taskId: task.id,
+          id: `${id}`,
+          url: "https://example.com",
+          token: "t".repeat(15_000),
+        };
+        await (await call("CreateTaskPushNotificationConfig", config)).text();
+      }
+      const unread = await ask(call, task.id);
+      expect((await (await ask(call, task.id)).json()).error.data[0].reason).toBe("CAPACITY");
+      await unread.text();
+      expect((await (await ask(call, task.id)).json()).result).toBeDefined();
+    });
   });
 });

@@ -4,10 +4,11 @@ import { parseHttpUrl } from "@a2a-connect/core/internal";
 import { type TaskPushNotificationConfig, TaskPushNotificationConfigSchema } from "@a2a-connect/proto";
 import { toBinary } from "@bufbuild/protobuf";
 import { taskNotFound } from "../engine/read-task.ts";
+import { weighMessage } from "../engine/weight.ts";
 import { findUnsendableField } from "../push/notification.ts";
 import type { PushSender } from "../push/push-sender.ts";
 import type { TaskStore } from "../store/task-store.ts";
-import { callerOf, type Operation, ownerOf } from "./operation.ts";
+import { answerCounterOf, callerOf, type Operation, ownerOf } from "./operation.ts";
 import { formatPageToken, parsePageToken } from "./page-token.ts";
 
 /** CreateTaskPushNotificationConfig: registers a webhook with a task, replacing one of the same id (spec §3.1.7). */
@@ -75,6 +76,7 @@ export function listPushConfigs(
       throw taskNotFound(taskId);
     }
     const configs = found.slice(0, limit);
+    answerCounterOf(context)(weighMessage(configs));
     const last = configs.at(-1);
     const more = found.length > limit && last !== undefined;
     return {

@@ -9,6 +9,7 @@ import type { HandlerContext } from "@connectrpc/connect";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
 import type { SendInput } from "../engine/sends.ts";
 import type { TaskEngine } from "../engine/task-engine.ts";
+import { weighMessage } from "../engine/weight.ts";
 import { skillGuardKey } from "../gates/auth-gate.ts";
 import type { PushSender } from "../push/push-sender.ts";
 import { readRequestKey } from "./idempotency-key.ts";
@@ -37,13 +38,14 @@ export function sendMessage(
     const reading = readRequestKey(request, context, agent);
     const key = reading && (await reading);
     const sent = await engine.send({ ...toSendInput(request, context, push), key });
+    const count = answerCounterOf(context);
     if (sent.kind === "message") {
+      count(weighMessage(sent.message));
       return { payload: { case: "message", value: sent.message } };
     }
     try {
       const { returnImmediately = false, historyLength } = request.configuration ?? {};
       const seen = returnImmediately ? sent.seen() : await sent.settled(context.signal);
-      const count = answerCounterOf(context);
       count(sent.weigh());
       return { payload: { case: "task", value: showTask(seen, context, historyLength) } };
     } finally {
@@ -68,6 +70,7 @@ export function sendStreamingMessage(
     const lastEventId = readLastEventId(context);
     const sent = await engine.send({ ...toSendInput(request, context, push), key, lastEventId });
     if (sent.kind === "message") {
+      answerCounterOf(context)(weighMessage(sent.message));
       yield { payload: { case: "message", value: sent.message } };
       return;
     }
