@@ -92,7 +92,7 @@ describe("a2a auth", () => {
     expect(await (await fetch(back)).text()).toContain("You can close this window");
     expect(await login.result).toMatchObject({
       exitCode: 0,
-      stdout: expect.stringContaining("renewed by itself"),
+      stdout: expect.stringContaining("a2a renews it"),
     });
     expect(await send()).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("|alice!") });
     const everything = [login.printed, (await a2a("send", "hi", "-a", served.url, "--debug")).stderr].join();

@@ -64,7 +64,7 @@ function describeAgentError(error: AgentError, situation: FailureSituation): Fai
 const promptHints: readonly (readonly [names: string, hint: string])[] = [
   [
     "NODE_EXTRA_CA_CERTS",
-    "renew the certificate, trust its authority (NODE_EXTRA_CA_CERTS=FILE), or for development --insecure",
+    "renew the certificate, or trust its authority (NODE_EXTRA_CA_CERTS=FILE); for development only, use --insecure",
   ],
   ["`platform.transports`", "ask the operator of the agent for an interface with one of these bindings"],
   ["`protocolVersions:", "name a version that the agent has, such as --protocol 0.3"],
@@ -74,11 +74,11 @@ const promptHints: readonly (readonly [names: string, hint: string])[] = [
 
 function hintOf(error: AgentError, { lookCommand }: FailureSituation): string | undefined {
   if (error instanceof SendUncertainError && lookCommand !== undefined) {
-    return `before you send the message again, check whether it has a task: ${lookCommand}`;
+    return `before you send the message again, check whether it already started a task: ${lookCommand}`;
   }
   if (error instanceof CardNotFoundError && mayWantTls(error)) {
     const { host, pathname } = new URL(error.url);
-    return `try again, or look into the server's log; if it expects TLS, use https://${host}${pathname.replace(/\/\.well-known\/.*/s, "")}`;
+    return `try again, or read the server's log; if the server expects TLS, use https://${host}${pathname.replace(/\/\.well-known\/.*/s, "")}`;
   }
   return promptHints.find(([names]) => error.hint?.includes(names))?.[1] ?? error.hint;
 }
@@ -120,7 +120,7 @@ const connectErrors: Readonly<Partial<Record<Code, readonly [name: string, hint?
   [Code.InvalidArgument]: ["InvalidParamsError"],
   [Code.OutOfRange]: ["InvalidParamsError"],
   [Code.Unimplemented]: ["MethodNotFoundError"],
-  [Code.PermissionDenied]: ["A2ACLI_ERR_AUTH_FAILED", "these credentials do not permit that"],
+  [Code.PermissionDenied]: ["A2ACLI_ERR_AUTH_FAILED", "these credentials do not permit this call"],
   [Code.Unavailable]: ["A2ACLI_ERR_UNREACHABLE", unreachableHint],
   [Code.DeadlineExceeded]: ["A2ACLI_ERR_TIMEOUT"],
   [Code.Canceled]: ["A2ACLI_ERR_INTERNAL"],

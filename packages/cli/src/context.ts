@@ -143,7 +143,7 @@ const typed: Provenance = { source: "flag", where: "the command line" };
 /** Who interrupts wants to know that nothing has begun. */
 function whileConnecting(error: unknown, { interrupted }: CliIo): unknown {
   return interrupted.aborted && !(error instanceof CliError)
-    ? new CliError("A2ACLI_ERR_INTERNAL", "interrupted while connecting: no call was made yet")
+    ? new CliError("A2ACLI_ERR_INTERNAL", "interrupted while connecting, before any call")
     : error;
 }
 

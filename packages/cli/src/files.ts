@@ -56,7 +56,7 @@ export async function readInput(
     for await (const chunk of addAbortSignal(signal, stream)) {
       const bytes = Buffer.from(chunk);
       size += bytes.byteLength;
-      if (size > maxBytes) throw refuse(`${name} has more than the ${maxBytes} bytes that it may have`);
+      if (size > maxBytes) throw refuse(`${name} has more than the ${maxBytes} bytes that a2a reads`);
       chunks.push(bytes);
     }
   } catch (error) {

@@ -87,10 +87,10 @@ describe("a command that is interrupted before it has an answer", () => {
 
   it("says that nothing was sent while it connects", async () => {
     const text = await interrupt(hung, "send", "hi");
-    expect(text.stderr).toMatch(/^error: interrupted while connecting: no call was made yet/);
+    expect(text.stderr).toMatch(/^error: interrupted while connecting, before any call/);
     const json = await interrupt(hung, "send", "hi", "-o", "json");
     expect(JSON.parse(json.stdout)).toMatchObject({
-      error: { message: expect.stringMatching(/no call was made yet/) },
+      error: { message: expect.stringMatching(/before any call/) },
     });
     expect([text.exitCode, json.exitCode]).toEqual([130, 130]);
   });

@@ -151,7 +151,7 @@ async function prepare(situation: AgentSituation): Promise<Preparation> {
   const cardUrl = reference.kind === "url" ? new URL(reference.url) : undefined;
   if (cardUrl !== undefined && hasLostQuery(cardUrl)) {
     await output.warn(
-      "calls do not carry the query of the address (the text after the ?); to send credentials use --api-key, --bearer or --svc-param",
+      "a2a does not send the query of the address (the text after the ?) in calls; to send credentials, use --api-key, --bearer or --svc-param",
     );
   }
   const platform = nodePlatform({ tls: { insecure: settings.insecure }, ...defined({ cardUrl }) });

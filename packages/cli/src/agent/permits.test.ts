@@ -276,10 +276,10 @@ describe("a found .env", () => {
       "card-key": { value: join(home, ".config/a2a-cli/mine.json") },
     });
     expect(stderr).toMatch(
-      /warning: A2ACLI_INSECURE of .*project\/\.env is ignored, because you did not name that file/,
+      /warning: a2a ignores A2ACLI_INSECURE of .*project\/\.env, because you did not name that file/,
     );
     expect(stderr).toMatch(
-      /warning: A2ACLI_CARD_KEY of .*project\/\.env is ignored, because you did not name that file/,
+      /warning: a2a ignores A2ACLI_CARD_KEY of .*project\/\.env, because you did not name that file/,
     );
     const named = await run(["config", "show", "-o", "json", "--config", "../.env"]);
     expect(JSON.parse(named.stdout).settings).toMatchObject({ insecure: { value: true } });

@@ -181,7 +181,7 @@ export class CredentialPermits {
   async #ask({ name }: HeldCredential, { agent, where }: NamedAgent, signal: AbortSignal): Promise<boolean> {
     await this.#output.note(`The address ${agent} comes from ${where}, not from you. Send ${name} there?`);
     await this.#output.note(
-      "Your yes is remembered for this folder, credential and agent. Answer yes or no:",
+      "a2a remembers your yes for this folder, credential and agent. Answer yes or no:",
     );
     using lines = createInterface({ input: this.#io.stdin, terminal: false });
     const ended = once(lines, "close", { signal }).then(() => "");

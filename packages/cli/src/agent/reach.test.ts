@@ -143,7 +143,7 @@ describe("an address", () => {
   it("with a query: nobody is left to believe that calls are sent with it", async () => {
     const host = await listen(createServer(answering((_, response) => response.end("{}"))));
     const { stderr, exitCode } = await runCommand(["card", "get", `http://${host}/?token=s3cret`]);
-    expect(stderr).toMatch(/^warning: calls do not carry the query .*after the \?.*--api-key/);
+    expect(stderr).toMatch(/^warning: a2a does not send the query of the address .*after the \?.*--api-key/);
     expect(stderr).not.toContain("s3cret");
     expect(exitCode).toBe(0);
     const plain = await runCommand(["card", "get", `http://${host}/card.json?v=1`]);

@@ -40,7 +40,9 @@ export function requireVerified(
     throw new CliError(
       "A2ACLI_ERR_CARD_INVALID",
       `the agent's card is not verified (${reason}), so it is not used. ${message}`,
-      { hint: "a2a card verify prints the details; a2a config show prints the key that was demanded" },
+      {
+        hint: "a2a card verify prints the details; a2a config show prints the key that must verify the card",
+      },
     );
   };
 }

@@ -77,7 +77,7 @@ export async function login(context: CommandContext, flags: LoginFlags): Promise
   await output.note(
     (await areEncrypted(io))
       ? `The tokens are in ${loginsFile(io)}, encrypted with a key in the system's secret storage`
-      : `warning: the tokens are in ${loginsFile(io)}, unencrypted, because the system has no secret storage that works; only your user can read that file`,
+      : `warning: the tokens are in ${loginsFile(io)}, unencrypted, because the system has no working secret storage; only your user can read that file`,
   );
 }
 
@@ -127,7 +127,11 @@ async function show(logins: readonly Login[], { output }: CommandContext): Promi
   });
   await output.document({ logins: shown });
   for (const { agent, client, expires, renewable, valid } of shown) {
-    const until = renewable ? "renewed by itself" : expires === null ? "no end is known" : `until ${expires}`;
+    const until = renewable
+      ? "a2a renews it"
+      : expires === null
+        ? "its end is not known"
+        : `until ${expires}`;
     await output.field(agent, `client ${client}, ${valid ? until : "expired: log in again"}`);
   }
 }

@@ -63,7 +63,7 @@ it("says so when the key is gone or another one, or the file was changed", async
   }
   expect(new Set(warnings)).toEqual(
     new Set([
-      `warning: the key of ${loginsFile(io)} is not in the system's secret storage: unlock that storage, or log in again\n`,
+      `warning: the key that decrypts ${loginsFile(io)} is not in the system's secret storage: unlock that storage, or log in again\n`,
     ]),
   );
   expect(warnings.length).toBe(5);

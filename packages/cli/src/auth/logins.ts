@@ -54,7 +54,7 @@ async function openSealed(
   const words = typeof sealed === "string" && key !== undefined ? unseal(sealed, key) : undefined;
   if (words === undefined) {
     await io.stderr.write(
-      `warning: the key of ${loginsFile(io)} is not in the system's secret storage: unlock that storage, or log in again\n`,
+      `warning: the key that decrypts ${loginsFile(io)} is not in the system's secret storage: unlock that storage, or log in again\n`,
     );
   }
   return parseJson(words ?? "");

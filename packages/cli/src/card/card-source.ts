@@ -28,7 +28,7 @@ export function textToSign(text: string): string {
 
 export function noCanonicalForm(cause: CardTextError, name: string): CliError {
   const message = `${name} has no canonical form: ${cause.message} (${cause.fault})`;
-  const hint = "to be signed, a card must be one JSON object that can be read in one way only";
+  const hint = "a signed card must be one JSON object that every reader understands in the same way";
   return new CliError("A2ACLI_ERR_CARD_INVALID", message, { hint, cause });
 }
 

@@ -197,7 +197,7 @@ describe("a2a card get --validate (A2ACLI_CARD_GET_002)", () => {
     const { supportedInterfaces: _, ...rest } = card;
     const { stdout, exitCode } = await validate(rest);
     expect(fieldsOf(stdout).get("Problem")?.[0]).toBe(
-      "the card is of an older version of A2A (0.3.0), by its fields protocolVersion, url, preferredTransport, additionalInterfaces, supportsAuthenticatedExtendedCard",
+      "the card has fields of an older version of A2A (0.3.0): protocolVersion, url, preferredTransport, additionalInterfaces, supportsAuthenticatedExtendedCard",
     );
     expect(exitCode).toBe(1);
   });
@@ -212,7 +212,7 @@ describe("a2a card get --validate (A2ACLI_CARD_GET_002)", () => {
     const empty = { ...card, supportedInterfaces: Array.from({ length: 100_000 }, () => ({})) };
     const { stdout, stderr } = await validate(empty);
     expect(fieldsOf(stdout).get("Problem")).toHaveLength(1_000);
-    expect(stderr).toContain("1000 problems, and more are not looked for");
+    expect(stderr).toContain("1000 problems, where a2a stopped counting");
   });
 
   it("is one envelope with -o json", async () => {

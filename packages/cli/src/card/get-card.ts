@@ -106,7 +106,7 @@ async function findProblems(text: string): Promise<readonly string[]> {
   const version = older.version === "" ? "" : ` (${older.version})`;
   // Why there are so many problems, before the problems.
   return [
-    `the card is of an older version of A2A${version}, by its fields ${older.members.join(", ")}`,
+    `the card has fields of an older version of A2A${version}: ${older.members.join(", ")}`,
     ...problems,
   ];
 }
@@ -116,7 +116,7 @@ async function requireValid({ output }: CommandContext, text: string): Promise<v
   if (problems.length === 0) return;
   await output.fields({ Problem: problems });
   const { maxDefects } = await import("@a2a-connect/conformance");
-  const more = problems.length < maxDefects ? "" : ", and more are not looked for";
+  const more = problems.length < maxDefects ? "" : ", where a2a stopped counting";
   const count = `${problems.length} problem${problems.length === 1 ? "" : "s"}${more}`;
   // In text the problems have just been told.
   const told = output.format === "json" ? problems.join("; ") : count;

@@ -82,7 +82,7 @@ export async function forgetCard(
   const reference = await resolveCardReference(given, io);
   const forgotten = reference.kind === "url" ? await cardMemoryKey(reference.url) : undefined;
   const hint = "name the agent as you verified it: by its URL, its host, or its name in a2a.config.yaml";
-  if (forgotten === undefined) throw usageError("a card without a URL is not remembered", hint);
+  if (forgotten === undefined) throw usageError("a2a remembers only cards that have a URL", hint);
   const { memory } = await openMemory(file, io);
   const remembered = await memory.read(forgotten);
   if (remembered === undefined) throw usageError(`${file} has no record of ${forgotten}`, hint);

@@ -227,7 +227,7 @@ function inline(text: string): string {
 }
 
 const askOperator =
-  "ask the operator to sign the card by the specification (a2a card sign), or compare it with a copy that the operator gave you through another channel";
+  "ask the operator to sign the card as the specification says (a2a card sign), or compare the card with a copy that the operator gave you through a separate channel";
 const doctor = "run a2a doctor: it says what the server sends instead of a card";
 
 /** The options and commands that lead on, where the verdict's own message does not say it all. */
@@ -245,11 +245,11 @@ const steps: Readonly<Partial<Record<CardFault, string | ((report: VerdictReport
   uncovered: askOperator,
   "too-few-signers": "give the keys of the other signers with --key",
   "security-too-weak":
-    "without --require-security the card is accepted; if you use it, send the agent nothing confidential",
+    "without --require-security, a2a accepts this card; if you use the card, send the agent nothing confidential",
   "pin-changed": (report) =>
-    `ask the operator, through another channel than the card, whether the keys have changed; only if they have: ${forgetCommand(report)}, then verify again with the new key (--key alone does not help: the memory still has the old keys)`,
+    `ask the operator, through a separate channel, whether the keys have changed; only if they have, run ${forgetCommand(report)}, and verify again with the new key (--key alone does not help: the memory still has the old keys)`,
   downgrade: (report) =>
-    `ask the operator, through another channel than the card, whether this change is meant; only if it is: ${forgetCommand(report)}, then verify again`,
+    `ask the operator, through a separate channel, whether this change is meant; only if it is, run ${forgetCommand(report)}, and verify again`,
 };
 
 /** What to do about a card that is not verified, in a sentence; undefined when there is nothing to be done. */
@@ -264,7 +264,7 @@ function nextStep(report: VerdictReport): string | undefined {
 /** The flag is the last thing to be told, and only where it would do. */
 function askForSignature({ profile, isRefused }: FittingProfile): string {
   return isRefused
-    ? `${askOperator}. The profile would not help: such a signature leaves fields unprotected that matter to security`
+    ? `${askOperator}. The profile would not help: such a signature leaves security fields unprotected`
     : `${askOperator}. Only if you know that older software signs this operator's cards, accept the signature with --profile ${profile}`;
 }
 

@@ -66,7 +66,7 @@ describe("a2a card sign", () => {
   it("replaces what the same key has signed, and says who else has", async () => {
     const once = await sign(["card.json", "--key", "first.json"]);
     const both = await sign(["-", "--key", "second.json"], once.stdout);
-    expect(both.stderr).toMatch(/the signatures by "first" are kept: .*--replace/);
+    expect(both.stderr).toMatch(/the signatures by "first" stay in the card: .*--replace/);
     const edited = JSON.stringify({ ...JSON.parse(both.stdout), description: "Edited." });
     const anew = await sign(["-", "--key", "first.json"], edited);
     expect(signatures(anew.stdout).map((_, index) => headerOf(anew.stdout, index).kid)).toEqual([
@@ -113,7 +113,7 @@ describe("a2a card sign", () => {
       skills: [{ id: "a", name: "b", description: "c", tags: ["d"], nam: 1 }],
     };
     const { stdout, stderr } = await sign(["-", "--key", "first.json"], JSON.stringify(odd));
-    expect(stderr).toMatch(/^warning: not in A2A 1\.0: bogus, skills\[0\]\.nam; signed anyway/m);
+    expect(stderr).toMatch(/^warning: not in A2A 1\.0: bogus, skills\[0\]\.nam; a2a signs these members/m);
     expect(JSON.parse(stdout)).toMatchObject({ bogus: 1 });
   });
 
@@ -154,7 +154,7 @@ describe("a2a card sign", () => {
     expect(other?.stdout).toBe(one?.stdout);
     const { stdout, stderr } = await sign(["-", "--key", "first.json"], both);
     expect(canonicalCard(stdout)).toBe(one?.stdout);
-    expect(stderr).toContain("also had members of A2A 0.3");
+    expect(stderr).toContain("the card's members of A2A 0.3");
     expect(stderr).not.toContain("not in A2A 1.0");
     const again = await runCommand(["card", "canonical", "-"], { cwd, stdin: stdout });
     expect(again.stdout).toBe(one?.stdout);

@@ -57,7 +57,7 @@ export async function signCard(context: CommandContext, file: string, flags: Sig
   for (const warning of [...(await warnUnknown(signed)), ...warnings]) await output.warn(warning);
   if (isOfBoth) {
     await output.note(
-      "the card also had members of A2A 0.3: they are left out, because a signed card has one version only",
+      "a2a left out the card's members of A2A 0.3, because a signed card has only one version",
     );
   }
   const signatures = readSignatureHeaders(signed);
@@ -65,7 +65,7 @@ export async function signCard(context: CommandContext, file: string, flags: Sig
   const others = ids.filter((id) => id !== signer.kid).map((id) => JSON.stringify(id));
   if (others.length > 0) {
     await output.note(
-      `the signatures by ${others.join(", ")} are kept: if the card was changed since, have these keys sign it again, or drop their signatures (--replace)`,
+      `the signatures by ${others.join(", ")} stay in the card: if the card has changed since, have these keys sign it again, or drop their signatures (--replace)`,
     );
   }
   if (target === undefined) {
@@ -112,7 +112,9 @@ async function warnUnknown(signed: string): Promise<readonly string[]> {
   const unknown = defects.flatMap(({ kind, path }) => (kind === "unknown" ? [path.slice(0, 120)] : []));
   return unknown.length === 0
     ? []
-    : [`not in A2A 1.0: ${unknown.slice(0, 20).join(", ")}; signed anyway, but few clients read it`];
+    : [
+        `not in A2A 1.0: ${unknown.slice(0, 20).join(", ")}; a2a signs these members, but few clients read them`,
+      ];
 }
 
 /** What is wrong with the card, as people can act upon it. */

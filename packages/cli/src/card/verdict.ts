@@ -114,7 +114,7 @@ export function tellStory({ verification, fits, lostKeySets }: VerdictReport): s
       uncovered.length === 0
         ? "any empty member could have been removed without a trace"
         : `it leaves ${quoteList(uncovered)} unprotected`;
-    return `By the specification, the signature does not match the card. By the profile ${profile} of older software it does, but then ${open}. The card does not show whether such software signed it, or an attacker changed it after it was signed: do not use it before you know.`;
+    return `The signature does not match the card as the specification signs it. It matches the card as older software signs it (profile ${profile}), but then ${open}. The card does not show whether such software signed it, or whether an attacker changed it after signing: do not use the card until you know.`;
   }
   const lost = reason === "jwks-unavailable" ? lostKeySets[0] : undefined;
   if (lost === undefined) return message;

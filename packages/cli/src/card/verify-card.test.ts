@@ -113,7 +113,7 @@ describe("a2a card verify, for people", () => {
     const { stdout, exitCode } = await verify(text, ...byKey());
     expect([exitCode, field(stdout, "Reason")]).toEqual([1, "signature-mismatch"]);
     expect(field(stdout, "Because")).toMatch(
-      /profile js-1 of older software .*"capabilities".* unprotected\. The card does not show whether/,
+      /as older software signs it \(profile js-1\), .*"capabilities".* unprotected\. The card does not show whether/,
     );
     expect(field(stdout, "Next")).toMatch(
       /^ask the operator to sign .*accept the signature with --profile js-1$/,

@@ -129,7 +129,7 @@ function findFitting({ profile, reason, uncovered }: CardVerdict): FittingProfil
 function requireNamedSigners({ minSigners, keySets }: AppliedPolicy): void {
   if (minSigners === 1 || keySets !== "own-origin") return;
   throw usageError(
-    "--min-signers proves nothing without keys or hosts that you name: the card's own origin says who signs, and can make any number of keys",
+    "--min-signers proves nothing without --key or --jwks-host: the card's own origin then says who signs, and can make any number of keys",
     "name the signers with --key, or name a host that knows them with --jwks-host",
   );
 }
@@ -146,12 +146,12 @@ async function warnAboutOptions(
   }
   if (allowUncovered && profiles.length === 0) {
     await output.warn(
-      "--allow-uncovered does nothing without --profile: by the specification a signature covers everything",
+      "--allow-uncovered does nothing without --profile: a signature of the specification covers everything",
     );
   }
   if (settings.insecure && keySets !== "none") {
     await output.warn(
-      "--insecure applies only to fetching the card: the certificates of key set servers are still verified",
+      "--insecure applies only to fetching the card: a2a still verifies the certificates of key set servers",
     );
   }
 }

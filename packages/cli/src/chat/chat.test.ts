@@ -168,8 +168,8 @@ describe("a2a chat at a terminal", atTerminal, () => {
     const rows = showOnTerminal(chat.sent, 60).map((row) => row.replace(/[0-9a-f-]{36}/, "ID"));
     expect(rows).toEqual([
       "a2a demo agent",
-      "Does what the first word of a message says: something to",
-      "practise every command of a2a with.",
+      "Does what the first word of a message says, so that you can",
+      "practise every command of a2a.",
       "/help lists the commands, Ctrl-D ends the chat",
       "you › story",
       "story:",
@@ -254,7 +254,7 @@ describe("a2a chat at a terminal", atTerminal, () => {
   it("waits at Enter until an agent has its credentials from elsewhere", async () => {
     await using chat = startOnTerminal(["chat", "-a", agent.url]);
     await chat.answer("you › ", "sign-in\r");
-    await chat.answer("press Enter to wait for the agent");
+    await chat.answer("press Enter to wait");
     await chat.answer("answer › ", "\r");
     const [, taskId = ""] = /task ([0-9a-f-]{36})/.exec(chat.sent) ?? [];
     await runCommand(["send", "-a", agent.url, "--task-id", taskId, "done"]);

@@ -132,7 +132,7 @@ describe("a task on a terminal", () => {
     ]);
     expect(await showAll([status(TaskState.AUTH_REQUIRED)])).toEqual([
       "The agent wants credentials.",
-      "  sign in, then press Enter to wait for the agent; other text is sent to it",
+      "  sign in, then press Enter to wait; other text goes to the agent",
     ]);
   });
 

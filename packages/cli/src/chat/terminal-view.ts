@@ -175,8 +175,7 @@ export class TerminalView implements ChatView {
     }
     if (choices.length > 0) await this.say("  answer with a number, or in words");
     if (schema !== undefined) await this.say(toLine(`  answer as JSON: ${describeSchema(schema)}`));
-    if (kind === "auth")
-      await this.say("  sign in, then press Enter to wait for the agent; other text is sent to it");
+    if (kind === "auth") await this.say("  sign in, then press Enter to wait; other text goes to the agent");
   }
 
   async #showEnd({ state, message }: TaskStatus): Promise<void> {

@@ -27,8 +27,8 @@ export const addAuth: AddCommand = (program, setAction) => {
 };
 
 const loginExamples = `
-The tokens are kept in a file that only you can read, and go to this agent's origin alone. a2a renews them where the
-server allows it. --bearer and --api-key take precedence.
+a2a keeps the tokens in a file that only you can read, sends them to this agent's origin only, and renews them where the
+server allows that. --bearer and --api-key take precedence.
 
 Examples:
   a2a auth login -a agent.example --client-id a2a                       with a code, on any device

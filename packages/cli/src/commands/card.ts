@@ -48,12 +48,12 @@ export const addCard: AddCommand = (program, setAction) => {
     .requiredOption("--key <file>", "private key: JWK, PEM (PKCS#8) or key set, or - for the standard input")
     .option(
       "--kid <id>",
-      "the key's id, if it has none, such as PEM (default: its thumbprint); in a key set, the key to sign with",
+      "id for a key that has none, such as PEM (default: its thumbprint); in a key set, the key to sign with",
     )
     .addOption(algorithmOption("signature algorithm (default: the one that the key is made for)"))
     .option("--jku <url>", "where verifiers find the public key: URL of its key set")
     .addOption(new Option("--in-place", "overwrite the file with the signed card").conflicts("out"))
-    .option("--out <file>", "write it to this file instead of the standard output (-)")
+    .option("--out <file>", "write the signed card to this file instead of the standard output (-)")
     .option("--force", "overwrite the file of --out even if it is not a card")
     .option("--replace", "drop all signatures of the card (default: keep those of other keys)")
     .addOption(
@@ -104,9 +104,9 @@ Examples:
   a2a card get card.json --validate`;
 
 const verifyExamples = `
-Get the key through another channel than the card: a key from the card's own server proves only that this server signed
-the card. Without --key (and without a key in a2a.config.yaml) a2a fetches the key set that the signature names (jku), if
-it is on the card's own origin; the verdict then says that only the origin vouches for the card.
+Get the key through a separate channel: a key from the card's own server proves only that this server signed the card.
+Without --key (and without a key in a2a.config.yaml) a2a fetches the key set that the signature names (jku), if that key
+set is on the card's own origin; the verdict then says that only the origin vouches for the card.
 
 Examples:
   a2a card verify agents.example.org --key signer.public.json
@@ -120,10 +120,10 @@ the Python SDK from 1.1.4 on), python-1 (the Python SDK up to 1.1.3) or raw (the
 the whole card: the verdict lists what they leave out.`;
 
 const signExamples = `
-Serve exactly the bytes that this command prints or writes, which have no line feed at the end (except at a terminal).
-Then verifiers that hash the bytes and verifiers that parse the card agree; the ETag of a2a serve is their SHA-256. An
-earlier signature by the same key is replaced. Warnings name the fields that older verifiers would leave unprotected;
---legacy python-1 adds a2a-sdk of Python up to 1.1.3, which serializes most cards differently.
+Serve exactly the bytes that this command prints or writes. They have no line feed at the end (except at a terminal). Then
+verifiers that hash the bytes agree with verifiers that parse the card; the ETag of a2a serve is the SHA-256 of these bytes.
+The new signature replaces an earlier one by the same key. Warnings name the fields that older verifiers would leave
+unprotected; --legacy python-1 adds a2a-sdk of Python up to 1.1.3, which serializes most cards differently.
 
 Examples:
   a2a card sign card.json --key a2a-signing-key.json > signed.json
@@ -131,17 +131,17 @@ Examples:
   a2a card sign card.json --key old.json | a2a card sign - --key new.json     two signatures, while keys are rotated`;
 
 const canonicalExamples = `
-The canonical form is RFC 8785 over the card without its signatures and fields without effect (spec §8.4.1). Nothing else
-is printed: no line feed at the end, and -o json makes no difference. At a terminal, control characters are escaped. The
-ETag of a card that a2a serve signs includes its signatures: it is the SHA-256 of what card sign prints, not of this.
+The canonical form is RFC 8785 over the card without its signatures and fields without effect (spec §8.4.1). a2a prints
+nothing else: no line feed at the end, with or without -o json. At a terminal, a2a escapes control characters. To compare
+with the ETag of a2a serve, hash what card sign prints: the ETag includes the signatures.
 
 Examples:
   a2a card canonical card.json | sha256sum
   diff <(a2a card canonical before.json) <(a2a card canonical agents.example.org)`;
 
 const forgetExamples = `
-Use this only if the agent's operator has told you, through another channel than the card, that its keys have changed or
-that it is less protected than before. The memory forgets the agent, and trusts its next card as a first one.
+Use this only if the agent's operator has told you, through a separate channel, that the agent's keys have changed or that
+its card asks for less security than before. The memory then forgets the agent, and treats its next card as its first.
 
 Examples:
   a2a card forget https://agents.example.org --memory ~/.a2a-cards.json`;

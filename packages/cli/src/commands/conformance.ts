@@ -10,9 +10,9 @@ export const addConformance: AddCommand = (program, setAction) => {
     .command("conformance")
     .summary("Show which requirements of A2A a server meets; exits with 1 when a MUST is not met")
     .description(
-      "Talks to a server over every wire that its card declares, and says which requirements of A2A it meets, which it does not " +
-        "meet, what it did instead, and what could not be tried and why. It sends messages, which the agent answers: if an answer " +
-        "costs money, so does this run.",
+      "Calls a server over every wire that its card declares. The report says which requirements of A2A the server meets and " +
+        "which it does not meet, what it did instead, and what could not be tried and why. The run sends messages that the agent " +
+        "answers: if an answer costs money, so does the run.",
     )
     .argument("[agent]", "host, URL or name in a2a.config.yaml (default: --agent-card)")
     .option("--wire <wire>", `try only this wire, repeatable: ${wires.join(", ")}`, collectWire)
@@ -65,12 +65,12 @@ function collectWire(text: string, before = noWords): readonly string[] {
 }
 
 const explanation = `
-A requirement is a MUST (the specification demands it), a SHOULD (it recommends it, or contradicts itself) or a MAY (it leaves
-it open). Each check is one conversation over one wire. A check that does not apply to the server says why, and is never
-counted as passed. The specification has two published texts that differ in some error numbers, 1.0.0 and 1.0.1: a server may
-speak either, and the report names the one that it speaks.
+A requirement is a MUST (the specification demands it), a SHOULD (the specification recommends it, or contradicts itself) or a
+MAY (the specification leaves it open). Each check is one conversation over one wire. A check that does not apply to the server
+says why, and is never counted as passed. The specification has two published texts that differ in some error numbers, 1.0.0 and
+1.0.1: a server may speak either, and the report names the one that it speaks.
 
-Exit codes: 0 when every MUST that could be tried is met; 1 when one is not met, when no check passed, or when some checks
+Exit codes: 0 when every MUST that could be tried is met; 1 when a MUST is not met, when no check passed, or when some checks
 were not run.
 
 Examples:

@@ -21,7 +21,7 @@ export const addKeys: AddCommand = (program, setAction) => {
     .argument("<file...>", "private or public keys: JWK, key set or PEM; - is the standard input")
     .option(
       "--kid <id>",
-      "the key's id, if it has none, such as PEM (default: its thumbprint, RFC 7638); in a key set, the key to print",
+      "id for a key that has none, such as PEM (default: its thumbprint, RFC 7638); in a key set, the key to print",
     )
     .addHelpText("after", publicExamples);
   setAction(publish, async () => (await import("../keys/public-keys.ts")).publicKeys, "local");

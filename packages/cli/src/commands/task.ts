@@ -92,7 +92,7 @@ const addPushConfig: AddCommand = (task, setAction) => {
   setAction(remove, async () => (await import("../task/push-configs.ts")).deletePushConfig);
   const listen = group
     .command("listen")
-    .description("Print notifications until Ctrl-C; with a task, registers for it while this runs")
+    .description("Print notifications until Ctrl-C; with a task, register a webhook for it until then")
     .argument("[task]", "id of the task to be notified of")
     .addOption(portOption(0))
     .addOption(hostOption())

@@ -38,7 +38,7 @@ export const demoSkills: readonly SkillDefinition[] = [
     id: "echo",
     name: "Echo",
     description:
-      "Answers with the words after `echo`, and whatever came with them, as a direct message: no task.",
+      "Answers with the words after `echo` and the message's other parts, as a direct message: no task.",
     tags,
     examples: ["echo hello"],
     *execute(turn) {
@@ -65,7 +65,7 @@ export const demoSkills: readonly SkillDefinition[] = [
   {
     id: "choose",
     name: "Choose",
-    description: "Asks a question with three answers to choose from, and again when another one is given.",
+    description: "Asks a question with three answers to choose from, and asks again after any other answer.",
     tags,
     examples: ["choose"],
     durable: true,
@@ -158,7 +158,7 @@ export const demoSkills: readonly SkillDefinition[] = [
   {
     id: "reject",
     name: "Reject",
-    description: "Refuses the task before any work, with a reason, as agents do that are at their limit.",
+    description: "Refuses the task before any work, with a reason, like an agent that is at its limit.",
     tags: [...tags, expectedFailureTag],
     examples: ["reject"],
     *execute(turn) {
@@ -171,8 +171,7 @@ export const demoSkills: readonly SkillDefinition[] = [
 export const demoAgent: AgentDefinition = defineAgent({
   card: {
     name: "a2a demo agent",
-    description:
-      "Does what the first word of a message says: something to practise every command of a2a with.",
+    description: "Does what the first word of a message says, so that you can practise every command of a2a.",
     version: "1.0.0",
     defaultInputModes: ["*/*"],
     defaultOutputModes: ["*/*"],

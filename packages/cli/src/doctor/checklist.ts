@@ -183,17 +183,17 @@ function judgeSeen(
 
 function judgeQuestions({ card, runs }: Facts): Judgement {
   return lifecycleParams(card)?.["asks"] === false
-    ? yes("the card says that it never asks")
+    ? yes("the card says that the agent never asks")
     : judgeSeen(runs, ["asks"], "Give a skill an example that leads to a question, or say asks: false.");
 }
 
 function judgeCancel({ runs }: Facts): Judgement {
   const asking = runs.filter(({ outcome }) => outcome === "asks" || outcome === "wants-auth");
   const stuck = asking.filter(({ canceled }) => canceled?.status?.state !== TaskState.CANCELED);
-  if (asking.length === 0) return unproven("no task waited to be canceled");
+  if (asking.length === 0) return unproven("no task was waiting, so none could be canceled");
   return stuck.length === 0
-    ? yes(`${asking[0]?.skill}: canceled while it asked`)
-    : no(stuck.map(({ skill }) => skill).join(", "), "Let a task that waits be canceled at once.");
+    ? yes(`${asking[0]?.skill}: canceled while it waited for an answer`)
+    : no(stuck.map(({ skill }) => skill).join(", "), "When a caller cancels a waiting task, end it at once.");
 }
 
 /** Whether tasks that end without a result say why, to people and to machines. */
@@ -224,7 +224,7 @@ function judgeQuestionTimeout({ card }: Facts): Judgement {
     return no("the card does not have the lifecycle extension", fix);
   }
   if (params["asks"] === false && params["asksForAuth"] !== true)
-    return yes("the card says that it never asks");
+    return yes("the card says that the agent never asks");
   const longest = params["longestWaitSeconds"];
   return typeof longest === "number"
     ? yes(`longestWaitSeconds: ${longest}`)
@@ -251,13 +251,13 @@ async function tryResume({ card, runs, agent, limit }: Facts): Promise<Judgement
   const fix = "Number the events of a stream, and honour Last-Event-ID.";
   return stream.lastEventId !== undefined && events > 1
     ? yes(`${events} events replayed from the beginning`)
-    : no("events have no ids, or are not replayed", fix);
+    : no("events have no ids, or the server does not replay them", fix);
 }
 
 async function tryIdempotency(facts: Facts): Promise<Judgement> {
   if (lifecycleParams(facts.card)?.["idempotencyKeys"] !== true) {
     const fix = "Honour Idempotency-Key, and say idempotencyKeys: true in the lifecycle extension.";
-    return no("the card does not promise it", fix);
+    return no("the card does not promise that", fix);
   }
   const twice = { idempotencyKey: crypto.randomUUID(), messageId: crypto.randomUUID() };
   const first = await sendExample(facts, twice);
@@ -278,7 +278,7 @@ async function tryDurability(facts: Facts): Promise<Judgement> {
   if (before === undefined) return noTask;
   const why = await runShell(restartCommand, trialTimeoutMs, signal);
   if (why !== undefined) {
-    const fix = "Let the command end with code 0 when the server has been started.";
+    const fix = "The command must end with code 0 as soon as the server has started.";
     return unproven(`the restart command failed: ${why}`, fix);
   }
   const ask = (call: AbortSignal) => agent.rpc.getTask({ id: before.id }, { signal: call });
@@ -290,7 +290,7 @@ async function tryDurability(facts: Facts): Promise<Judgement> {
   }
   return findA2AError(after.error)?.reason === "TASK_NOT_FOUND"
     ? no(`task ${before.id} is gone after the restart`, "Keep tasks in a store that outlives the process.")
-    : no("the server does not answer any more after the restart", "Look into its log.");
+    : no("the server no longer answers after the restart", "Read the server's log.");
 }
 
 const noTask = unproven("no example leads to a task");

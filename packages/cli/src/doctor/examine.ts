@@ -148,7 +148,7 @@ function judgeResults(kit: Kit, results: readonly Result[], { live }: TriedInter
   const letterOf = ({ scenario: { ids } }: Result) => ids[0]?.replace(/-.*/, "") ?? "";
   const flawed = new Set(told.filter(({ outcome }) => outcome === "failed").map(letterOf));
   const fine = [...Map.groupBy(passed, letterOf)].flatMap(([letter, each]): Finding[] => {
-    const what = `${kit.requirementGroups[letter] ?? letter}: all that was tried is in order.`;
+    const what = `${kit.requirementGroups[letter] ?? letter}: everything that a2a tried works.`;
     const places = new Set(each.flatMap(atOf));
     const at = [...labels.values(), "card"].filter((label) => places.has(label));
     return flawed.has(letter) ? [] : [{ id: letter, severity: "ok", what, at }];

@@ -42,8 +42,8 @@ export function findUnmet(
     ? table[known]
     : {
         severity: isMust ? "warning" : "note",
-        what: `This is not so: ${sentence}`,
-        fix: `${where}a2a conformance --only ${id} --verbose shows what was said.`,
+        what: `The server does not meet this requirement: ${sentence}`,
+        fix: `${where}a2a conformance --only ${id} --verbose shows the requests and answers.`,
       };
   return toFinding(id, row, `${title}: ${seen}`, at);
 }

@@ -60,7 +60,7 @@ export function isCleartext({ protocol, hostname }: URL, addresses: readonly str
 const guard = createGuardedFetch({ allowHttp: true });
 
 function judgeCertificate(socket: TLSSocket): Finding {
-  if (!socket.authorized) return findFailure(socket.authorizationError, "--insecure goes on all the same");
+  if (!socket.authorized) return findFailure(socket.authorizationError, "with --insecure, a2a goes on");
   const { valid_to: validTo } = socket.getPeerCertificate();
   const days = Math.floor((Date.parse(validTo) - Date.now()) / 86_400_000);
   const evidence = `${socket.getProtocol() ?? "TLS"}, certificate until ${validTo}`;

@@ -60,7 +60,7 @@ describe("a sick card", () => {
     [
       "an ETag that helps nobody",
       at({ [cardPath]: send(card(), { etag: '"1"' }) }),
-      { id: "L-5", what: expect.stringContaining("all of it again") },
+      { id: "L-5", what: expect.stringContaining("the whole card every time") },
     ],
     [
       "not to be kept",

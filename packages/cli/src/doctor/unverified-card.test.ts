@@ -77,7 +77,7 @@ describe("a2a doctor, where a key is known and the card is not verified by it", 
       expect(findings.at(-1)).toMatchObject({
         id: "card.not-asked",
         severity: "note",
-        what: expect.stringContaining("Nothing else was examined"),
+        what: expect.stringContaining("a2a examined nothing else"),
       });
     });
   }

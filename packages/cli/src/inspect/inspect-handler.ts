@@ -37,7 +37,7 @@ export function createInspectHandler(
   const sites = agents.map((agent, index) => createSite(agent, index, agents, loadPage));
   return async (request) => {
     const { pathname, hostname } = new URL(request.url);
-    if (!isLoopbackHost(hostname)) return answer(421, "this server answers to names of this machine alone");
+    if (!isLoopbackHost(hostname)) return answer(421, "this server answers only to names of this machine");
     if (isForeign(request)) return answer(403, "only the inspector's own page may call this server");
     const [, index = "", rest = ""] = /^\/agents\/(\d{1,4})(\/.*)$/.exec(pathname) ?? [];
     const site = sites[Number(index)];
@@ -109,7 +109,7 @@ function createSite(
     // A browser that opens an agent's answer would take it for a page of this server.
     const wanted = request.header.get("sec-fetch-dest");
     if (wanted !== null && wanted !== "empty")
-      return answer(403, "answers of agents are not opened as pages");
+      return answer(403, "the inspector does not open an agent's answer as a page");
     const call = fetchFor(agent, card, origin);
     if (call === undefined) return answer(403, `the card does not name ${origin}`);
     const query = new URL(request.url).search;

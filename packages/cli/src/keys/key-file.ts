@@ -35,7 +35,10 @@ export async function readKeyFile(
   });
   if (isPiped && bytes.byteLength === 0) {
     const hint = "pipe one key into the command, and name - once";
-    throw usageError(`${name} has no key: it is empty, or was read already`, hint);
+    throw usageError(
+      `${name} has no key: the input is empty, or a2a has already read it for another -`,
+      hint,
+    );
   }
   const text = bytes.toString("utf8");
   return { name, text, entries: readEntries(text) };

@@ -192,7 +192,7 @@ describe("a2a keys public", () => {
     const { stdout, stderr } = await keys("public", "past.json");
     expect([JSON.parse(stdout), stderr]).toEqual([
       { keys: [] },
-      expect.stringMatching(/^warning: .*"summer" is left out/),
+      expect.stringMatching(/^warning: .*"summer" is not in the key set/),
     ]);
   });
 

@@ -26,7 +26,9 @@ export async function publicKeys(
   const keySet = await refusedAsUsage(() => createKeySet(keys));
   const shown = new Set(keySet.keys.map((key) => key.kid));
   for (const { kid: id } of keys.filter((key) => !shown.has(key.kid))) {
-    await output.warn(`the key ${JSON.stringify(id)} is left out: it is expired or revoked`);
+    await output.warn(
+      `the key ${JSON.stringify(id)} is not in the key set, because it is expired or revoked`,
+    );
   }
   await io.stdout.write(`${formatJsonDocument(keySet, false)}\n`);
 }

@@ -103,7 +103,7 @@ function findPlaceFault({ url, publicUrl, host }: SignedPlace): string | undefin
     !isThisMachine(host) &&
     isThisMachine(new URL(url).hostname)
   ) {
-    return `the signed card says that agent and keys are at ${url}, which only this machine can reach: set --public-url https://… to where callers reach them`;
+    return `the signed card names ${url} as the URL of the agent and its keys, but only this machine can reach it: set --public-url https://… to the URL that callers use`;
   }
   const { protocol, hostname } = new URL(publicUrl ?? url);
   return protocol === "https:" || isThisMachine(hostname)

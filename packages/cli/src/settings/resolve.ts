@@ -218,10 +218,10 @@ function warningsOf({ path, source, values, exposed }: SettingsFile): readonly s
   return [
     ...(secrets.length === 0
       ? []
-      : [`${path} holds ${secrets.join(" and ")} and other users may read it: chmod 600 ${path}`]),
+      : [`other users may read ${path}, which holds ${secrets.join(" and ")}: chmod 600 ${path}`]),
     ...foreign.map(
       (name) =>
-        `${name} of ${path} is ignored, because you did not name that file. Set it in the environment or in ~/.config/a2a-cli/.env, or name the file with --config`,
+        `a2a ignores ${name} of ${path}, because you did not name that file. Set ${name} in the environment or in ~/.config/a2a-cli/.env, or name the file with --config`,
     ),
   ];
 }

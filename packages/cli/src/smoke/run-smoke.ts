@@ -148,7 +148,7 @@ async function findBrokenOperation(agent: AgentClient): Promise<string | undefin
   const { allScenarios, findCardFacts, NotApplicable } = await import("@a2a-connect/conformance");
   const facts = findCardFacts(objectOf(formatMessage(AgentCardSchema, agent.card)));
   const refuse = (): never => {
-    throw new NotApplicable("only reading operations are tried");
+    throw new NotApplicable("a2a smoke tries only operations that read");
   };
   const client = { ...agent.rpc, sendMessage: refuse, sendStreamingMessage: refuse };
   const scenarios = Object.values(allScenarios).flatMap((group) => group.scenarios);
@@ -164,7 +164,7 @@ async function findBrokenOperation(agent: AgentClient): Promise<string | undefin
       await run(stage);
     } catch (error) {
       if (!(error instanceof NotApplicable))
-        return `not so: ${title}: ${error instanceof Error ? error.message : String(error)}`;
+        return `failed: ${title}: ${error instanceof Error ? error.message : String(error)}`;
     }
   }
   return undefined;

@@ -23,7 +23,7 @@ describe("trust on first use", () => {
     const { fault, message, alarms } = await meet(["evil"]);
     expect(fault).toBe("pin-changed");
     expect(message).toBe(
-      "None of the keys by which https://agent.example is known has signed the card, but evil. Ask the operator of the agent, through another channel than the agent, whether it has new keys. If so, have the card memory forget the agent.",
+      "None of the keys by which https://agent.example is known has signed the card, but evil. Ask the operator of the agent, through a separate channel, whether it has new keys. If so, have the card memory forget the agent.",
     );
     expect(alarms).toEqual([
       {

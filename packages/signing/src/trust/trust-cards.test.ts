@@ -87,7 +87,7 @@ describe("trustCards", () => {
       ["downgrade", ["securityRequirements"], url],
     ]);
     expect(refusal?.message).toContain("The agent no longer asks for credentials.");
-    expect(refusal?.hint).toMatch(/^Ask the operator of the agent, through another channel/);
+    expect(refusal?.hint).toMatch(/^Ask the operator of the agent, through a separate channel/);
   });
 
   it("follows a rotation of keys, and nobody else", async () => {

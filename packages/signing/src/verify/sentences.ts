@@ -43,11 +43,11 @@ export const advice: Readonly<Record<CardFault, string>> = {
     "Its operator has to sign it as the specification says (profile strict); `allowUncovered` takes the risk.",
   "too-few-signers": "Do not use this card before those who are missing have signed it, too.",
   "pin-changed":
-    "Ask the operator of the agent, through another channel than the agent, whether it has new keys. If so, have the card memory forget the agent.",
+    "Ask the operator of the agent, through a separate channel, whether it has new keys. If so, have the card memory forget the agent.",
   "security-too-weak":
     "Its operator has to declare what it demands; or lower the minimum of the policy when you know what that means.",
   downgrade:
-    "Ask the operator of the agent, through another channel than the agent, whether this is meant. If so, have the card memory forget the agent.",
+    "Ask the operator of the agent, through a separate channel, whether this is meant. If so, have the card memory forget the agent.",
 };
 
 /**
