@@ -8,9 +8,9 @@ const waiting = new Map<unknown, (() => void)[]>();
  *
  * Callers take turns, so that one that reads many large answers delays its own only.
  *
- * @param caller whose work it is; undefined: all such work takes turns with that of callers, as if it were one caller's
+ * @param caller whose work it is, an object or a name; undefined: all such work takes turns with that of callers, as if it were one caller's
  */
-export function nextSlice(caller?: object): Promise<void> {
+export function nextSlice(caller?: object | string): Promise<void> {
   return new Promise((resolve) => {
     if (waiting.size === 0) {
       resumeLater(turnsApart);

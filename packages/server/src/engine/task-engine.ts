@@ -20,7 +20,7 @@ import { type SendInput, Sends } from "./sends.ts";
 import type { EndedTaskReader, SeenTask, Sent, TaskHandle } from "./task-handle.ts";
 import { type ListedTasks, TaskLists } from "./task-lists.ts";
 import { TaskReaders } from "./task-readers.ts";
-import { TaskReads } from "./task-reads.ts";
+import { type SourceFor, TaskReads } from "./task-reads.ts";
 import { WakeTimers } from "./timers.ts";
 
 /** The options of an engine are its context without what the engine adds itself. */
@@ -34,7 +34,7 @@ export type TaskEngineOptions = Omit<
  * task's state (its `LiveTask` does) and knows no wire.
  */
 export class TaskEngine {
-  /** Of all gets and lists together one slice is decoded in a turn of the event loop. */
+  /** Of all gets and lists together one slice is decoded in a turn of the event loop; their callers take turns. */
   readonly #reads: TaskReads;
   readonly #lists: TaskLists;
   readonly #context: EngineContext;
@@ -61,9 +61,9 @@ export class TaskEngine {
     this.#tasks = new LiveTasks(this.#context, active);
     this.#held = new HeldTasks(this.#tasks, this.#followers);
     const { store } = this.#context;
-    const source = { store, clock: { nextTurn: nextSlice } };
-    this.#reads = new TaskReads(source, store);
-    this.#lists = new TaskLists(this.#context, source);
+    const sourceFor: SourceFor = (share) => ({ store, clock: { nextTurn: () => nextSlice(share) } });
+    this.#reads = new TaskReads(sourceFor, store);
+    this.#lists = new TaskLists(this.#context, sourceFor);
     this.#executions = new Executions(this.#context, this.#tasks);
     this.#sends = new Sends(this.#context, this.#tasks, this.#held, this.#executions, active);
   }
@@ -111,7 +111,7 @@ export class TaskEngine {
       count(live.bytes);
       return live.seen();
     }
-    return this.#context.reads.tasks.run(caller, () => this.#reads.read({ owner, taskId }, view, count));
+    return this.#context.reads.tasks.run(caller, () => this.#reads.read(caller, taskId, view, count));
   }
 
   /**
@@ -149,7 +149,7 @@ export class TaskEngine {
 
   /** One page of the owner's tasks, folded. @param count as for `get` */
   list(query: TaskQuery, reader: Reader, count: CountBytes): Promise<ListedTasks> {
-    return this.#context.reads.lists.run(reader, () => this.#lists.page(query, count));
+    return this.#context.reads.lists.run(reader, () => this.#lists.page(query, reader.share, count));
   }
 
   /**

@@ -15,7 +15,7 @@ it("gives other calls their turns between the tasks of a page", async () => {
       turns += 1;
     },
   };
-  const lists = new TaskLists({ store, log: () => {} }, { store, clock });
+  const lists = new TaskLists({ store, log: () => {} }, () => ({ store, clock }));
   const query = {
     owner: alice,
     after: undefined,
@@ -25,6 +25,7 @@ it("gives other calls their turns between the tasks of a page", async () => {
   } as const;
   const { tasks } = await lists.page(
     { ...query, contextId: undefined, state: undefined, since: undefined },
+    undefined,
     () => {},
   );
   expect(tasks).toHaveLength(100);

@@ -6,8 +6,9 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { ConnectError } from "@connectrpc/connect";
 import type { LogTail, StoredTask, TaskPage, TaskQuery, TaskStore, TaskView } from "../store/task-store.ts";
 import type { EngineContext } from "./engine-context.ts";
-import { type CountBytes, DecodingTurns, type LoadedTask, readTask, type TaskSource } from "./read-task.ts";
+import { type CountBytes, DecodingTurns, type LoadedTask, readTask } from "./read-task.ts";
 import type { SeenTask } from "./task-handle.ts";
+import type { SourceFor } from "./task-reads.ts";
 
 /** A page of tasks as the store has it, and as callers may see it. */
 export interface ListedTasks {
@@ -30,19 +31,26 @@ interface KeptTask {
  */
 export class TaskLists {
   readonly #store: Pick<TaskStore, "list">;
-  readonly #source: TaskSource;
+  readonly #sourceFor: SourceFor;
   readonly #log: EngineContext["log"];
   /** By id and view. */
   readonly #kept = new RecentMap<string, KeptTask>(maxKeptTasks);
 
-  constructor({ store, log }: Pick<EngineContext, "store" | "log">, source: TaskSource) {
+  constructor({ store, log }: Pick<EngineContext, "store" | "log">, sourceFor: SourceFor) {
     this.#store = store;
     this.#log = log;
-    this.#source = source;
+    this.#sourceFor = sourceFor;
   }
 
-  /** @param count gets the number of bytes that a task takes in memory; may throw */
-  async page(query: Omit<TaskQuery, "isKnown">, count: CountBytes): Promise<ListedTasks> {
+  /**
+   * @param share who asks
+   * @param count gets the number of bytes that a task takes in memory; may throw
+   */
+  async page(
+    query: Omit<TaskQuery, "isKnown">,
+    share: string | undefined,
+    count: CountBytes,
+  ): Promise<ListedTasks> {
     const known = new Map<string, KeptTask>(); // a list that runs meanwhile may put others in their place
     const isKnown = (taskId: string, { sequence }: LogTail): boolean => {
       const kept = this.#kept.get(keyOf(taskId, query.view));
@@ -52,12 +60,17 @@ export class TaskLists {
     };
     const page = await this.#store.list({ ...query, isKnown });
     const tasks: SeenTask[] = [];
-    const turns = new DecodingTurns(this.#source.clock);
+    const source = this.#sourceFor(share);
+    const turns = new DecodingTurns(source.clock);
     for (const stored of page.tasks) {
       try {
         const kept = known.get(stored.taskId);
         const isCurrent = kept?.sequence === stored.tail.sequence;
-        tasks.push(isCurrent ? kept.seen : await this.#read(stored, query.view, count, turns));
+        tasks.push(
+          isCurrent
+            ? kept.seen
+            : this.#keep(await readTask(source, stored, query.view, count, turns), query.view),
+        );
       } catch (error) {
         if (!(error instanceof ConnectError)) tasks.push(this.#seeDamaged(stored, error));
         else if (findA2AError(error)?.reason !== "TASK_NOT_FOUND") throw error; // it may have expired meanwhile
@@ -66,14 +79,8 @@ export class TaskLists {
     return { tasks, page };
   }
 
-  async #read(
-    stored: StoredTask,
-    view: TaskView,
-    count: CountBytes,
-    turns: DecodingTurns,
-  ): Promise<SeenTask> {
-    const loaded = await readTask(this.#source, stored, view, count, turns);
-    const { taskId, tail } = stored;
+  #keep(loaded: LoadedTask, view: TaskView): SeenTask {
+    const { taskId, tail } = loaded.stored;
     const seen = { task: loaded.task, generation: tail.generation };
     if (weigh(loaded) <= maxKeptBytes) this.#kept.set(keyOf(taskId, view), { sequence: tail.sequence, seen });
     return seen;

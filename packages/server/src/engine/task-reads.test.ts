@@ -19,21 +19,24 @@ async function readsOf(textBytes: number) {
     },
     weigh: store.weigh,
   };
-  const reads = new TaskReads({ store, clock: { nextTurn: async () => {} } }, counting);
+  const turns: (string | undefined)[] = [];
+  const nextTurn = async (share: string | undefined) => void turns.push(share);
+  const reads = new TaskReads((share) => ({ store, clock: { nextTurn: () => nextTurn(share) } }), counting);
   const read = async (owner = alice) => {
     let counted = 0;
-    const seen = await reads.read({ owner, taskId: "task-1" }, "full", (bytes) => {
+    const seen = await reads.read({ owner, share: "alice's" }, "task-1", "full", (bytes) => {
       counted += bytes;
     });
     return { ...seen, counted };
   };
-  return { store, read, finds: () => finds };
+  return { store, read, finds: () => finds, turns };
 }
 
 describe("a task that callers read at the same time", () => {
   it("is read once when it is large, and counts for each of them", async () => {
-    const { read, finds } = await readsOf(300 * kib);
+    const { read, finds, turns } = await readsOf(300 * kib);
     const first = await read();
+    expect(new Set(turns)).toEqual(new Set(["alice's"]));
     const second = await read();
     expect(second.task).toBe(first.task);
     expect([second.counted, second.generation]).toEqual([first.counted, first.generation]);

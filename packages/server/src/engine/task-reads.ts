@@ -1,8 +1,12 @@
 import { RecentMap } from "@a2a-connect/core/internal";
 import type { Task } from "@a2a-connect/proto";
-import type { TaskRef, TaskStore, TaskView } from "../store/task-store.ts";
+import type { TaskStore, TaskView } from "../store/task-store.ts";
+import type { Caller } from "./live-tasks.ts";
 import { type CountBytes, readTask, type TaskSource, taskNotFound } from "./read-task.ts";
 import type { SeenTask } from "./task-handle.ts";
+
+/** What tasks are read from, in turns of the caller of this name (`nextSlice`). */
+export type SourceFor = (share: string | undefined) => TaskSource;
 
 /** Size in memory from which a task that was read is given to further callers, in bytes. */
 const minSharedBytes = 256 * 1024;
@@ -21,13 +25,13 @@ interface SharedTask {
  * to the next caller as it is: hundreds may ask for the same one, and each would read and decode megabytes.
  */
 export class TaskReads {
-  readonly #source: TaskSource;
+  readonly #sourceFor: SourceFor;
   readonly #store: Pick<TaskStore, "find" | "weigh">;
   /** By view and id. */
   readonly #shared = new RecentMap<string, SharedTask>(maxShared);
 
-  constructor(source: TaskSource, store: Pick<TaskStore, "find" | "weigh">) {
-    this.#source = source;
+  constructor(sourceFor: SourceFor, store: Pick<TaskStore, "find" | "weigh">) {
+    this.#sourceFor = sourceFor;
     this.#store = store;
   }
 
@@ -37,7 +41,12 @@ export class TaskReads {
    * @param count gets the number of bytes that the task takes in memory, also of one that is shared; may throw
    * @throws ConnectError TASK_NOT_FOUND
    */
-  async read({ owner, taskId }: TaskRef, view: TaskView, count: CountBytes): Promise<SeenTask> {
+  async read(
+    { owner, share }: Pick<Caller, "owner" | "share">,
+    taskId: string,
+    view: TaskView,
+    count: CountBytes,
+  ): Promise<SeenTask> {
     const key = `${view} ${taskId}`;
     const shared = this.#shared.get(key);
     const known = shared?.task.deref();
@@ -51,7 +60,7 @@ export class TaskReads {
     const stored = await this.#store.find(owner, taskId, view);
     if (stored === undefined) throw taskNotFound(taskId);
     let bytes = 0;
-    const { task } = await readTask(this.#source, stored, view, (more) => {
+    const { task } = await readTask(this.#sourceFor(share), stored, view, (more) => {
       bytes += more;
       count(more);
     });
