@@ -31,7 +31,7 @@ import {
 } from "./task-log.ts";
 import { TaskReaders } from "./task-readers.ts";
 import { type QuestionTimeout, TaskTimers } from "./timers.ts";
-import { ArtifactLedger, weighDetails } from "./weight.ts";
+import { ArtifactLedger, memoryOfValues, weighDetails } from "./weight.ts";
 
 /** Stored together with a caller's message, in the same commit. */
 export interface Intake {
@@ -163,7 +163,8 @@ export class LiveTask {
 
   /** About its size in memory. */
   get bytes(): number {
-    return this.#snapshots.headBytes + this.#artifacts.memoryBytes;
+    const values = this.#snapshots.headValues + this.#artifacts.values;
+    return this.#snapshots.headBytes + this.#artifacts.memoryBytes + memoryOfValues(values);
   }
 
   /** Generation of the newest event that callers may see. */

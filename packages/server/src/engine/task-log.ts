@@ -30,7 +30,7 @@ import type {
 import type { EngineContext } from "./engine-context.ts";
 import type { TaskName } from "./events.ts";
 import type { LoadedTask } from "./read-task.ts";
-import { weighStep } from "./weight.ts";
+import { countStepValues, countValues, weighStep } from "./weight.ts";
 
 /** A step of the fold with its encoding, made once when it is accepted. */
 export interface EncodedStep {
@@ -282,15 +282,22 @@ const minSnapshotBytes = 4_096;
 export class SnapshotPolicy {
   /** Weight of the fold without artifacts. */
   #headBytes = 0;
+  #headValues = 0;
   #grownBytes = 0;
 
   get headBytes(): number {
     return this.#headBytes;
   }
 
+  /** How many values of data and metadata there are in it. */
+  get headValues(): number {
+    return this.#headValues;
+  }
+
   /** The task was read from the store. */
-  load({ headBytes, grownBytes }: LoadedTask): void {
+  load({ task, headBytes, grownBytes }: LoadedTask): void {
     this.#headBytes = headBytes;
+    this.#headValues = countValues(task.history);
     this.#grownBytes = grownBytes;
   }
 
@@ -299,6 +306,7 @@ export class SnapshotPolicy {
     const isProgress = kind === "status" && state === TaskState.WORKING;
     if (step.case !== undefined && kind !== "artifact" && !isProgress) {
       this.#headBytes += weight;
+      this.#headValues += countStepValues(step);
     }
   }
 

@@ -1,13 +1,12 @@
 import { isSettled, isTerminal } from "@a2a-connect/core";
-import type { Reader } from "@a2a-connect/core/internal";
-import type { TaskState } from "@a2a-connect/proto";
+import { decodeInSteps, type Reader } from "@a2a-connect/core/internal";
+import { StreamResponseSchema, type TaskState } from "@a2a-connect/proto";
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { Owner } from "../store/task-store.ts";
+import type { LogEvent, Owner, TaskStore } from "../store/task-store.ts";
 import type { Clock } from "./clock.ts";
-import type { EngineContext } from "./engine-context.ts";
+import type { EngineContext, EngineLimits } from "./engine-context.ts";
 import { CommittedEvent, type EventBudget, findState, type TaskName } from "./events.ts";
-import { taskNotFound } from "./read-task.ts";
-import { decodeEvent } from "./task-log.ts";
+import { DecodingTurns, taskNotFound } from "./read-task.ts";
 
 /** Events in one page read back from the store. */
 const pageSize = 100;
@@ -15,12 +14,18 @@ const pageSize = 100;
 /** The same while readers hold too many. */
 const shortPageSize = 8;
 
+interface ReadersContext extends Pick<EngineContext, "tailBudget" | "pageBudget" | "reads"> {
+  readonly store: Pick<TaskStore, "events">;
+  readonly clock: Pick<Clock, "nextTurn">;
+  readonly limits: Pick<EngineLimits, "maxTailBytes">;
+}
+
 /**
  * Gives the readers of one task its committed events. A reader is a cursor: it gets the newest events from memory,
  * older ones page by page from the store, and is woken when there are new ones.
  */
 export class TaskReaders {
-  readonly #context: EngineContext;
+  readonly #context: ReadersContext;
   readonly #owner: Owner;
   readonly #name: TaskName;
   readonly #tail: LiveTail;
@@ -33,7 +38,7 @@ export class TaskReaders {
   #loadedGeneration = 0;
   #lost: ConnectError | undefined;
 
-  constructor(context: EngineContext, owner: Owner, name: TaskName) {
+  constructor(context: ReadersContext, owner: Owner, name: TaskName) {
     this.#context = context;
     this.#owner = owner;
     this.#name = name;
@@ -150,17 +155,35 @@ export class TaskReaders {
       return { events: live ?? [], bytes: 0 };
     }
     const { taskId } = this.#name;
-    const { store, pageBudget, reads } = this.#context;
+    const { store, pageBudget, reads, clock } = this.#context;
     const limit = pageBudget.isExceeded ? shortPageSize : pageSize;
-    const stored = await reads.events.run(reader, () => store.events(this.#owner, taskId, after, limit));
-    if (stored.length === 0) {
+    const events = await reads.events.run(reader, async () =>
+      decodeEvents(await store.events(this.#owner, taskId, after, limit), clock),
+    );
+    if (events.length === 0) {
       throw taskNotFound(taskId); // it has expired while it was read
     }
-    const events = stored.map(
-      (event) => new CommittedEvent(event.generation, decodeEvent(event), event.payload.length),
-    );
     return { events, bytes: events.reduce((sum, { weight }) => sum + weight, 0) };
   }
+}
+
+/** Decodes events in turns: the first of a task may have a caller's message of a hundred thousand values. */
+async function decodeEvents(
+  stored: readonly LogEvent[],
+  clock: Pick<Clock, "nextTurn">,
+): Promise<readonly CommittedEvent[]> {
+  const events: CommittedEvent[] = [];
+  const turns = new DecodingTurns(clock);
+  for (const { generation, payload } of stored) {
+    const steps = decodeInSteps(StreamResponseSchema, payload);
+    let step = steps.next();
+    for (; step.done !== true; step = steps.next()) {
+      const turn = turns.count(step.value);
+      if (turn !== undefined) await turn;
+    }
+    events.push(new CommittedEvent(generation, step.value, payload.length));
+  }
+  return events;
 }
 
 /** The newest committed events of one task, up to a number of bytes. Readers that keep up are served from it. */

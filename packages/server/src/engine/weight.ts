@@ -94,22 +94,51 @@ export function weighStep(step: TaskStep | { readonly case: undefined }, bytes: 
   }
 }
 
-/** What the parts and values of messages or artifacts add to their bytes. */
-export function weighValues(all: readonly (Message | Artifact | undefined)[]): number {
-  let weight = 0;
-  for (const each of all) {
-    if (each === undefined) continue;
-    weight += weighMetadata(each);
-    for (const part of each.parts) {
-      weight += partWeight + weighMetadata(part);
-      if (part.content.case === "data") weight += sizeOf(part.content.value, openValue).values * valueWeight;
-    }
+/** How many values of data and metadata the messages of a step have. */
+export function countStepValues(step: TaskStep): number {
+  switch (step.case) {
+    case "task":
+      return countValues(step.value.history);
+    case "statusUpdate":
+      return countValues([step.value.status?.message]);
+    case "input":
+      return countValues([step.value]);
+    default:
+      return 0;
   }
-  return weight;
 }
 
-function weighMetadata({ metadata }: { readonly metadata?: object | undefined }): number {
-  return metadata === undefined ? 0 : sizeOf(metadata, same).values * valueWeight;
+/** What the parts and values of messages or artifacts add to their bytes. */
+export function weighValues(all: readonly (Message | Artifact | undefined)[]): number {
+  const parts = all.reduce((sum, each) => sum + (each?.parts.length ?? 0), 0);
+  return parts * partWeight + countValues(all) * valueWeight;
+}
+
+/** How many values of data and metadata there are in messages or artifacts. */
+export function countValues(all: readonly (Message | Artifact | undefined)[]): number {
+  let values = 0;
+  for (const each of all) {
+    if (each === undefined) continue;
+    values += countMetadata(each);
+    for (const part of each.parts) {
+      values += countMetadata(part);
+      if (part.content.case === "data") values += sizeOf(part.content.value, openValue).values;
+    }
+  }
+  return values;
+}
+
+/** What so many values take in memory beyond what they add to the weight of their task. */
+export function memoryOfValues(values: number): number {
+  return values * (valueBytes - valueWeight);
+}
+
+function weighMetadata(holder: { readonly metadata?: object | undefined }): number {
+  return countMetadata(holder) * valueWeight;
+}
+
+function countMetadata({ metadata }: { readonly metadata?: object | undefined }): number {
+  return metadata === undefined ? 0 : sizeOf(metadata, same).values;
 }
 
 /** @param open makes JSON of an element, whose own elements it need not open */
@@ -153,6 +182,7 @@ function openValue(value: unknown): unknown {
 
 interface Line {
   bytes: number;
+  values: number;
   sealed: boolean;
 }
 
@@ -163,6 +193,7 @@ export class ArtifactLedger {
   readonly #maxBytes: number;
   readonly #lines = new Map<string, Line>();
   #bytes = 0;
+  #values = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -173,7 +204,12 @@ export class ArtifactLedger {
     return this.#bytes;
   }
 
-  /** About what they take in memory, where a task of many small ones is much larger. */
+  /** How many values of data and metadata they have. */
+  get values(): number {
+    return this.#values;
+  }
+
+  /** What they count towards the limit: a task of many small ones takes much more memory than its log. */
   get memoryBytes(): number {
     return this.#bytes + this.#lines.size * artifactWeight;
   }
@@ -182,10 +218,14 @@ export class ArtifactLedger {
   load(artifacts: readonly Artifact[], artifactBytes: ReadonlyMap<string, number>): void {
     this.#lines.clear();
     this.#bytes = 0;
-    for (const { artifactId, metadata } of artifacts) {
+    this.#values = 0;
+    for (const artifact of artifacts) {
+      const { artifactId, metadata } = artifact;
       const bytes = artifactBytes.get(artifactId) ?? 0;
-      this.#lines.set(artifactId, { bytes, sealed: isSealed(metadata?.[lifecycleExtension]) });
+      const values = countValues([artifact]);
+      this.#lines.set(artifactId, { bytes, values, sealed: isSealed(metadata?.[lifecycleExtension]) });
       this.#bytes += bytes;
+      this.#values += values;
     }
   }
 
@@ -212,8 +252,14 @@ export class ArtifactLedger {
     if (this.memoryBytes + added > this.#maxBytes) {
       throw new AgentMistake(`the task's artifacts would exceed ${this.#maxBytes} bytes`, "task-too-large");
     }
+    const values = countValues([artifact]) + (append ? (line?.values ?? 0) : 0);
     this.#bytes += grown;
-    this.#lines.set(id, { bytes: (line?.bytes ?? 0) + grown, sealed: lastChunk && !replaceable });
+    this.#values += values - (line?.values ?? 0);
+    this.#lines.set(id, {
+      bytes: (line?.bytes ?? 0) + grown,
+      values,
+      sealed: lastChunk && !replaceable,
+    });
   }
 }
 

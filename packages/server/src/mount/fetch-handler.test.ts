@@ -163,16 +163,18 @@ describe("toFetchHandler", () => {
     const text = "x".repeat(300_000);
     type Call = (method: string, params: object) => Promise<Response>;
 
-    it.each<readonly [string, (call: Call, taskId: string) => Promise<Response>]>([
-      ["a task", (call, id) => call("GetTask", { id })],
-      ["push configs", (call, taskId) => call("ListTaskPushNotificationConfigs", { taskId })],
+    it.each<readonly [string, number, (call: Call, ended: string, working: string) => Promise<Response>]>([
+      ["a task", 500_000, (call, id) => call("GetTask", { id })],
+      ["a task at work that has many small values", 1_500_000, (call, _, id) => call("GetTask", { id })],
+      ["push configs", 500_000, (call, taskId) => call("ListTaskPushNotificationConfigs", { taskId })],
       [
         "a direct Message, also one that is kept for a key",
+        500_000,
         (call) => call("SendMessage", { message: { messageId: "1", role: "ROLE_USER", parts: [{ text }] } }),
       ],
-    ])("%s", async (_, ask) => {
+    ])("%s", async (_, maxUnreadBytes, ask) => {
       const push = { fetch: async () => new Response() };
-      const { handle } = mount({ maxUnreadBytes: 500_000 }, { push });
+      const { handle } = mount({ maxUnreadBytes }, { push });
       const call: Call = (method, params) =>
         handle(
           new Request(`${base}/rpc`, {
@@ -192,10 +194,17 @@ describe("toFetchHandler", () => {
         };
         await (await call("CreateTaskPushNotificationConfig", config)).text();
       }
-      const unread = await ask(call, task.id);
-      expect((await (await ask(call, task.id)).json()).error.data[0].reason).toBe("CAPACITY");
+      const parts = [{ text: "wait" }, { data: Array.from({ length: 8_000 }, () => 0) }];
+      const message = { messageId: "2", role: "ROLE_USER", parts };
+      const params = { message, configuration: { returnImmediately: true } };
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "SendMessage", params });
+      const { task: working } = (
+        await (await handle(messageOf("wait", "SendMessage", { body }), here)).json()
+      ).result;
+      const unread = await ask(call, task.id, working.id);
+      expect((await (await ask(call, task.id, working.id)).json()).error.data[0].reason).toBe("CAPACITY");
       await unread.text();
-      expect((await (await ask(call, task.id)).json()).result).toBeDefined();
+      expect((await (await ask(call, task.id, working.id)).json()).result).toBeDefined();
     });
   });
 });
