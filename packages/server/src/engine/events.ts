@@ -114,17 +114,20 @@ export class CommittedEvent {
   readonly response: StreamResponse;
   /** Size of its binary encoding. */
   readonly bytes: number;
+  readonly #ownBytes: number;
   #numbered: StreamResponse | undefined;
 
-  constructor(generation: number, response: StreamResponse, bytes: number) {
+  /** @param ownBytes what its values take in memory besides; 0: they belong to the task */
+  constructor(generation: number, response: StreamResponse, bytes: number, ownBytes: number = 0) {
     this.generation = generation;
     this.response = response;
     this.bytes = bytes;
+    this.#ownBytes = ownBytes;
   }
 
   /** About its size in memory. */
   get weight(): number {
-    return this.bytes + objectBytes;
+    return this.bytes + objectBytes + this.#ownBytes;
   }
 
   /** The event for callers of A2A 1.1, with its generation; made when the first of them reads it (requirement R-1). */

@@ -81,7 +81,7 @@ function roomy(): EventBudget {
 }
 
 describe("a reader of old events", () => {
-  it("leaves other calls their turns while large ones are decoded", async () => {
+  it("leaves other calls their turns while large ones are decoded, and counts what they take", async () => {
     const store = createMemoryTaskStore();
     const chunks = Array.from({ length: 20 }, () => "artifact" as const);
     await store.commit(createCommit({ kinds: ["task", ...chunks], text: "x".repeat(40 * 1024) }));
@@ -104,5 +104,7 @@ describe("a reader of old events", () => {
     const events = await Array.fromAsync(readers.eventsAfter(0, signal, undefined));
     expect(events).toHaveLength(21);
     expect(turns).toBeGreaterThanOrEqual((20 * 40) / 192);
+    const ownBytes = events.map(({ weight, bytes }) => weight - bytes);
+    expect(Math.min(...ownBytes)).toBeGreaterThan(1_000); // those of its values, and of its objects
   });
 });

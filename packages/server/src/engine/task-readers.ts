@@ -7,6 +7,7 @@ import type { Clock } from "./clock.ts";
 import type { EngineContext, EngineLimits } from "./engine-context.ts";
 import { CommittedEvent, type EventBudget, findState, type TaskName } from "./events.ts";
 import { DecodingTurns, taskNotFound } from "./read-task.ts";
+import { valueBytes } from "./weight.ts";
 
 /** Events in one page read back from the store. */
 const pageSize = 100;
@@ -175,13 +176,17 @@ async function decodeEvents(
   const events: CommittedEvent[] = [];
   const turns = new DecodingTurns(clock);
   for (const { generation, payload } of stored) {
-    const steps = decodeInSteps(StreamResponseSchema, payload);
+    let values = 0;
+    const onValues = (more: number): void => {
+      values += more;
+    };
+    const steps = decodeInSteps(StreamResponseSchema, payload, { onValues });
     let step = steps.next();
     for (; step.done !== true; step = steps.next()) {
       const turn = turns.count(step.value);
       if (turn !== undefined) await turn;
     }
-    events.push(new CommittedEvent(generation, step.value, payload.length));
+    events.push(new CommittedEvent(generation, step.value, payload.length, values * valueBytes));
   }
   return events;
 }

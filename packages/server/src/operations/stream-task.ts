@@ -50,9 +50,9 @@ export async function* streamTask(
     // The caller may have the event that closed the stream already. It is read again, and not sent again.
     for await (const event of handle.eventsAfter(Math.min(accepted, cursor), context.signal)) {
       if (event.generation > cursor) {
-        count(event.bytes);
+        count(event.weight);
         yield showEvent(event, context, historyLength);
-        count(-event.bytes);
+        count(-event.weight);
       }
       if (event.generation > accepted && closes(event.response)) {
         return;
