@@ -22,14 +22,19 @@ describe("takeTurn", () => {
     const refused = expect(hung).rejects.toThrow(
       `what is remembered of ${key} cannot be had: the memory does not answer`,
     );
-    const next = vi.fn(async () => "next");
+    let turn: AbortSignal | undefined;
+    const next = vi.fn(async (signal: AbortSignal) => {
+      turn = signal;
+      return "next";
+    });
     const result = takeTurn(memory, key, next);
     await vi.advanceTimersByTimeAsync(14_999);
     expect(next).not.toHaveBeenCalled();
     await vi.advanceTimersByTimeAsync(1);
     await refused;
     expect(await result).toBe("next");
-    expect(vi.getTimerCount()).toBe(0);
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect(turn?.aborted).toBe(false); // its own timer has ended with it
   });
 
   it("counts a turn from when it begins", async () => {
@@ -68,9 +73,10 @@ describe("takeTurn", () => {
 
   it("has nothing written by whoever's turn is over", async () => {
     const { promise: read, resolve: answer } = Promise.withResolvers<undefined>();
+    const reads = vi.fn(() => read);
     const write = vi.fn(async () => true);
     const now = vi.fn(() => 0);
-    const memory: CardMemory = { ...createCardMemory(), read: () => read, write };
+    const memory: CardMemory = { ...createCardMemory(), read: reads, write };
     const judged = judgeTrust({
       card: new SignedCard({}),
       url: key,
@@ -79,7 +85,7 @@ describe("takeTurn", () => {
       now,
     });
     const refused = expect(judged).rejects.toThrow("the memory does not answer");
-    await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1));
+    await vi.waitFor(() => expect(reads).toHaveBeenCalled()); // its turn has begun
     await vi.advanceTimersByTimeAsync(15_000);
     await refused;
     answer(undefined);
