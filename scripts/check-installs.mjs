@@ -167,8 +167,10 @@ function pinForPnpm(directory) {
   write(directory, "pnpm-workspace.yaml", `overrides:\n${overrides.join("")}strictDepBuilds: false\n`);
 }
 
+/** Yarn fails when a registry lacks an optional package of vite's newest version; npm and pnpm leave it out. So it takes our vite. */
 function pinForYarn(directory) {
-  editManifest(directory, (manifest) => ({ ...manifest, resolutions: packed }));
+  const { version: vite } = readJson(join(root, "node_modules/vite/package.json"));
+  editManifest(directory, (manifest) => ({ ...manifest, resolutions: { ...packed, vite } }));
   write(
     directory,
     ".yarnrc.yml",
