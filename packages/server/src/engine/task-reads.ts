@@ -21,7 +21,7 @@ interface SharedTask {
 }
 
 /**
- * Reads tasks that are not in memory, one at a time. A large task that a caller still has, because its answer is being written, is given
+ * Reads single tasks that are not in memory. A large task that a caller still has, because its answer is being written, is given
  * to the next caller as it is: hundreds may ask for the same one, and each would read and decode megabytes.
  */
 export class TaskReads {

@@ -116,7 +116,7 @@ function prune(rules: MessageRules, json: JsonObject, walk: PruneWalk): JsonObje
 
 function bothSpellings(jsonName: string, path: PruneWalk["path"]): CardTextError {
   const where = formatFieldPath(path);
-  const problem = `the field ${where} stands there as ${jsonName}, too, and nobody knows which one counts`;
+  const problem = `the field ${where} stands there as ${jsonName}, too: a card has each field once`;
   return new CardTextError("both-spellings", problem, where);
 }
 

@@ -46,7 +46,7 @@ export function publicMembers(key: JWK): PublicMembers {
     case "RSA":
       return { kty: "RSA", n: modulus(key), e: exponent(key) };
     case "oct":
-      throw unfit("the key is symmetric (oct), and whoever can verify with it can also sign");
+      throw unfit("the key is symmetric (oct): each holder that verifies with it can also sign");
     default:
       throw unfit("the type of the key (kty) is none of EC, OKP and RSA");
   }

@@ -111,7 +111,7 @@ function algorithmProblem(alg: JsonValue | undefined): string {
   if (isSignatureAlgorithm(alg)) return `the policy does not allow the algorithm ${alg}`;
   if (typeof alg === "string" && /^none$/i.test(alg)) return 'its algorithm is "none": nobody has signed it';
   if (typeof alg === "string" && /^HS\d+$/.test(alg)) {
-    return `its algorithm ${shownText(alg)} is symmetric: whoever can verify with a key can also sign with it`;
+    return `its algorithm ${shownText(alg)} is symmetric: each holder of a key that verifies with it can also sign`;
   }
   const known = Object.keys(algorithms).join(", ");
   return `its algorithm ${typeof alg === "string" ? `"${shownText(alg)}"` : "(alg)"} is none of ${known}`;
