@@ -6,6 +6,7 @@ import type { SkillSwitches } from "../agent/skill-switches.ts";
 import type { Owner, TaskStore } from "../store/task-store.ts";
 import type { Clock } from "./clock.ts";
 import type { JournalCodec } from "./durable/journal-codec.ts";
+import type { EventPages } from "./event-pages.ts";
 import type { EventBudget } from "./events.ts";
 
 /** Limits of the engine; all have defaults. */
@@ -135,8 +136,8 @@ export interface EngineContext {
   readonly journalCodec: JournalCodec;
   /** Limits the memory for the newest events of all tasks. */
   readonly tailBudget: EventBudget;
-  /** Limits the memory for older events that readers have read back. */
-  readonly pageBudget: EventBudget;
-  /** Bounds how many reads of the store for callers run at a time. */
-  readonly reads: Readonly<Record<"tasks" | "events" | "lists", ReadTurns>>;
+  /** Reads older events back for readers. */
+  readonly eventPages: EventPages;
+  /** Bounds how many other reads of the store for callers run at a time. */
+  readonly reads: Readonly<Record<"tasks" | "lists", ReadTurns>>;
 }

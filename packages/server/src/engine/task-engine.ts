@@ -12,6 +12,7 @@ import { createActiveBytes, createFollowers } from "./capacity/caller-budgets.ts
 import { ownerShare } from "./capacity/shares.ts";
 import { createJournalCodec } from "./durable/journal-codec.ts";
 import type { EngineContext } from "./engine-context.ts";
+import { EventPages } from "./event-pages.ts";
 import { EventBudget } from "./events.ts";
 import { Executions } from "./executions.ts";
 import { assertEventExists, type Caller, HeldTasks, LiveTasks } from "./live-tasks.ts";
@@ -26,7 +27,7 @@ import { WakeTimers } from "./timers.ts";
 /** The options of an engine are its context without what the engine adds itself. */
 export type TaskEngineOptions = Omit<
   EngineContext,
-  "onWakeTime" | "tailBudget" | "pageBudget" | "reads" | "journalCodec" | "served"
+  "onWakeTime" | "tailBudget" | "eventPages" | "reads" | "journalCodec" | "served"
 >;
 
 /**
@@ -46,6 +47,8 @@ export class TaskEngine {
   readonly #followers: SharedBudget;
 
   constructor(options: TaskEngineOptions) {
+    const { store } = options;
+    const clockFor = (share: string | undefined) => ({ nextTurn: () => nextSlice(share) });
     this.#timers = new WakeTimers(options, (task) => this.#executions.wake(task));
     this.#context = {
       ...options,
@@ -53,15 +56,14 @@ export class TaskEngine {
       onWakeTime: (at) => this.#timers.note(at),
       journalCodec: createJournalCodec(options.agent.journalTypes),
       tailBudget: new EventBudget(options.limits.maxTotalTailBytes),
-      pageBudget: new EventBudget(options.limits.maxTotalTailBytes),
-      reads: { tasks: new ReadTurns(4), events: new ReadTurns(4), lists: new ReadTurns(2) },
+      eventPages: new EventPages(store, new EventBudget(options.limits.maxTotalTailBytes), clockFor),
+      reads: { tasks: new ReadTurns(4), lists: new ReadTurns(2) },
     };
     this.#followers = createFollowers(options.limits);
     const active = createActiveBytes(options.limits);
     this.#tasks = new LiveTasks(this.#context, active);
     this.#held = new HeldTasks(this.#tasks, this.#followers);
-    const { store } = this.#context;
-    const sourceFor: SourceFor = (share) => ({ store, clock: { nextTurn: () => nextSlice(share) } });
+    const sourceFor: SourceFor = (share) => ({ store, clock: clockFor(share) });
     this.#reads = new TaskReads(sourceFor, store);
     this.#lists = new TaskLists(this.#context, sourceFor);
     this.#executions = new Executions(this.#context, this.#tasks);

@@ -1,12 +1,9 @@
-import { ReadTurns } from "@a2a-connect/core/internal";
-import { StreamResponseSchema, TaskState } from "@a2a-connect/proto";
-import { createMemoryTaskStore } from "@a2a-connect/server";
-import { alice, createCommit } from "@a2a-connect/testing";
+import { StreamResponseSchema } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { CommittedEvent, EventBudget } from "./events.ts";
-import { LiveTail, TaskReaders } from "./task-readers.ts";
+import { LiveTail } from "./task-readers.ts";
 
 describe("LiveTail", () => {
   it("gives every event after a generation or says that it cannot, within its bound", () => {
@@ -79,32 +76,3 @@ describe("LiveTail", () => {
 function roomy(): EventBudget {
   return new EventBudget(Number.POSITIVE_INFINITY);
 }
-
-describe("a reader of old events", () => {
-  it("leaves other calls their turns while large ones are decoded, and counts what they take", async () => {
-    const store = createMemoryTaskStore();
-    const chunks = Array.from({ length: 20 }, () => "artifact" as const);
-    await store.commit(createCommit({ kinds: ["task", ...chunks], text: "x".repeat(40 * 1024) }));
-    let turns = 0;
-    const context = {
-      store,
-      clock: {
-        async nextTurn() {
-          turns += 1;
-        },
-      },
-      limits: { maxTailBytes: 1 },
-      tailBudget: roomy(),
-      pageBudget: roomy(),
-      reads: { tasks: new ReadTurns(4), events: new ReadTurns(4), lists: new ReadTurns(2) },
-    };
-    const readers = new TaskReaders(context, alice, { taskId: "task-1", contextId: "context-1" });
-    readers.load(21, TaskState.COMPLETED);
-    const { signal } = new AbortController();
-    const events = await Array.fromAsync(readers.eventsAfter(0, signal, undefined));
-    expect(events).toHaveLength(21);
-    expect(turns).toBeGreaterThanOrEqual((20 * 40) / 192);
-    const ownBytes = events.map(({ weight, bytes }) => weight - bytes);
-    expect(Math.min(...ownBytes)).toBeGreaterThan(1_000); // those of its values, and of its objects
-  });
-});

@@ -1,22 +1,18 @@
 import { isSettled, isTerminal } from "@a2a-connect/core";
-import { decodeInSteps, type Reader } from "@a2a-connect/core/internal";
-import { StreamResponseSchema, type TaskState } from "@a2a-connect/proto";
+import type { Reader } from "@a2a-connect/core/internal";
+import type { TaskState } from "@a2a-connect/proto";
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { LogEvent, Owner, TaskStore } from "../store/task-store.ts";
+import type { Owner } from "../store/task-store.ts";
 import type { Clock } from "./clock.ts";
 import type { EngineContext, EngineLimits } from "./engine-context.ts";
-import { CommittedEvent, type EventBudget, findState, type TaskName } from "./events.ts";
-import { DecodingTurns, taskNotFound } from "./read-task.ts";
-import { valueBytes } from "./weight.ts";
+import type { EventPage } from "./event-pages.ts";
+import { type CommittedEvent, type EventBudget, findState, type TaskName } from "./events.ts";
+import { taskNotFound } from "./read-task.ts";
 
-/** Events in one page read back from the store. */
+/** Events that a reader takes from memory at a time. */
 const pageSize = 100;
 
-/** The same while readers hold too many. */
-const shortPageSize = 8;
-
-interface ReadersContext extends Pick<EngineContext, "tailBudget" | "pageBudget" | "reads"> {
-  readonly store: Pick<TaskStore, "events">;
+interface ReadersContext extends Pick<EngineContext, "tailBudget" | "eventPages"> {
   readonly clock: Pick<Clock, "nextTurn">;
   readonly limits: Pick<EngineLimits, "maxTailBytes">;
 }
@@ -108,16 +104,14 @@ export class TaskReaders {
     const reader: Reader = { share, signal: () => signal };
     let cursor = generation;
     for (;;) {
-      const { events, bytes } = await this.#page(cursor, reader);
-      const { pageBudget } = this.#context;
-      pageBudget.take(bytes);
+      const page = await this.#page(cursor, reader);
       try {
-        for (const event of events) {
+        for (const event of page.events) {
           yield event;
           cursor = event.generation;
         }
       } finally {
-        pageBudget.take(-bytes);
+        page.release();
       }
       if (cursor >= this.#generation) {
         if (this.#ended) {
@@ -132,11 +126,12 @@ export class TaskReaders {
   async #hadSettledAfter(generation: number): Promise<boolean> {
     let cursor = generation;
     while (cursor < this.#loadedGeneration && this.#settledGeneration <= generation) {
-      const { events: page } = await this.#page(cursor, { share: undefined });
-      if (page.some(({ response }) => isSettled(findState(response)))) {
+      const { events, release } = await this.#page(cursor, { share: undefined });
+      release();
+      if (events.some(({ response }) => isSettled(findState(response)))) {
         return true;
       }
-      cursor = page.at(-1)?.generation ?? this.#loadedGeneration;
+      cursor = events.at(-1)?.generation ?? this.#loadedGeneration;
     }
     return false;
   }
@@ -146,49 +141,19 @@ export class TaskReaders {
     return this.#lost === undefined ? this.#waiting.changed(signal) : Promise.reject(this.#lost);
   }
 
-  /** Events after a generation, and the memory that they take for this reader alone: those of the tail belong to all. */
-  async #page(
-    after: number,
-    reader: Reader,
-  ): Promise<{ readonly events: readonly CommittedEvent[]; readonly bytes: number }> {
+  /** Events after a generation: those of the tail, or older ones. @throws ConnectError when the log has them no longer */
+  async #page(after: number, reader: Reader): Promise<EventPage> {
     const live = this.#tail.after(after, pageSize);
     if (live !== undefined || after >= this.#generation) {
-      return { events: live ?? [], bytes: 0 };
+      return { events: live ?? [], release() {} };
     }
-    const { taskId } = this.#name;
-    const { store, pageBudget, reads, clock } = this.#context;
-    const limit = pageBudget.isExceeded ? shortPageSize : pageSize;
-    const events = await reads.events.run(reader, async () =>
-      decodeEvents(await store.events(this.#owner, taskId, after, limit), clock),
-    );
-    if (events.length === 0) {
-      throw taskNotFound(taskId); // it has expired while it was read
+    const page = await this.#context.eventPages.open(this.#owner, this.#name.taskId, after, reader);
+    if (page.events.length === 0) {
+      page.release();
+      throw taskNotFound(this.#name.taskId); // it has expired while it was read
     }
-    return { events, bytes: events.reduce((sum, { weight }) => sum + weight, 0) };
+    return page;
   }
-}
-
-/** Decodes events in turns: the first of a task may have a caller's message of a hundred thousand values. */
-async function decodeEvents(
-  stored: readonly LogEvent[],
-  clock: Pick<Clock, "nextTurn">,
-): Promise<readonly CommittedEvent[]> {
-  const events: CommittedEvent[] = [];
-  const turns = new DecodingTurns(clock);
-  for (const { generation, payload } of stored) {
-    let values = 0;
-    const onValues = (more: number): void => {
-      values += more;
-    };
-    const steps = decodeInSteps(StreamResponseSchema, payload, { onValues });
-    let step = steps.next();
-    for (; step.done !== true; step = steps.next()) {
-      const turn = turns.count(step.value);
-      if (turn !== undefined) await turn;
-    }
-    events.push(new CommittedEvent(generation, step.value, payload.length, values * valueBytes));
-  }
-  return events;
 }
 
 /** The newest committed events of one task, up to a number of bytes. Readers that keep up are served from it. */

@@ -210,13 +210,13 @@ it("a reader of old events gets only a few at a time while other readers hold ma
   });
   const { id } = taskOf(await client.sendMessage({ message: say("begin").message }));
   const pages = vi.spyOn(store, "events");
-  const open = () => {
-    const headers = { "last-event-id": "0" };
+  const open = (after: number) => {
+    const headers = { "last-event-id": `${after}` };
     return client.subscribeToTask({ id }, { headers })[Symbol.asyncIterator]();
   };
-  const holding = open();
+  const holding = open(0);
   await holding.next();
-  const other = open();
+  const other = open(150);
   for (let read = 0; read < 3; read += 1) await other.next();
   expect(pages.mock.calls.map(([, , , limit]) => limit)).toEqual([100, 8]);
   while ((await holding.next()).done !== true);

@@ -1,0 +1,122 @@
+import { TaskState } from "@a2a-connect/proto";
+import { createMemoryTaskStore } from "@a2a-connect/server";
+import { alice, createCommit } from "@a2a-connect/testing";
+import { describe, expect, it } from "vitest";
+import type { Owner, TaskStore } from "../store/task-store.ts";
+import { EventPages } from "./event-pages.ts";
+import { EventBudget } from "./events.ts";
+import { TaskReaders } from "./task-readers.ts";
+
+const reader = { share: "alice's" };
+
+/** A store with one task of many events, and what was asked of it. */
+async function pagesOf(
+  chunks: number,
+  { textBytes = 10, budget = new EventBudget(Number.MAX_SAFE_INTEGER) } = {},
+) {
+  const store = createMemoryTaskStore();
+  const kinds = Array.from({ length: chunks }, () => "artifact" as const);
+  await store.commit(createCommit({ kinds: ["task", ...kinds], text: "x".repeat(textBytes) }));
+  const asked: { readonly after: number; readonly limit: number }[] = [];
+  const counting: Pick<TaskStore, "events"> = {
+    events(owner, taskId, after, limit) {
+      asked.push({ after, limit });
+      return store.events(owner, taskId, after, limit);
+    },
+  };
+  const turns: (string | undefined)[] = [];
+  const pages = new EventPages(counting, budget, (share) => ({
+    nextTurn: async () => void turns.push(share),
+  }));
+  const open = (after: number, owner: Owner = alice) => pages.open(owner, "task-1", after, reader);
+  return { pages, open, asked, turns };
+}
+
+describe("a page of old events", () => {
+  it("is read once for all readers who need it at the same time", async () => {
+    const { open, asked } = await pagesOf(20);
+    const pages = await Promise.all(Array.from({ length: 50 }, () => open(0)));
+    expect(new Set(pages.map(({ events }) => events)).size).toBe(1);
+    expect(pages[0]?.events).toHaveLength(21);
+    expect(asked).toHaveLength(1);
+  });
+
+  it("is given to each of its readers in another turn, because each writes all of it", async () => {
+    const { open, turns } = await pagesOf(20);
+    await Promise.all(Array.from({ length: 50 }, () => open(0)));
+    expect(turns).toHaveLength(50);
+  });
+
+  it("also gives the events after one in its middle", async () => {
+    const { open, asked } = await pagesOf(20);
+    await open(3);
+    const { events } = await open(7);
+    expect(events.map(({ generation }) => generation)).toEqual(Array.from({ length: 14 }, (_, at) => at + 8));
+    expect(asked).toHaveLength(1);
+    await open(2);
+    expect(asked.map(({ after }) => after)).toEqual([3, 2]);
+  });
+
+  it("is read again when its last reader has released it", async () => {
+    const { open, asked } = await pagesOf(20);
+    const [one, other] = [await open(0), await open(0)];
+    one.release();
+    (await open(0)).release();
+    expect(asked).toHaveLength(1);
+    other.release();
+    await open(0);
+    expect(asked).toHaveLength(2);
+  });
+
+  it("counts once, however many have it, until it is released", async () => {
+    const budget = new EventBudget(30_000);
+    const { open, asked } = await pagesOf(120, { textBytes: 100, budget });
+    const first = await Promise.all([open(0), open(0), open(0)]);
+    expect(budget.isExceeded).toBe(true);
+    const second = await open(100);
+    for (const { release } of first) release();
+    second.release();
+    await open(0);
+    expect(asked.map(({ limit }) => limit)).toEqual([100, 8, 100]);
+  });
+
+  it("has nothing for another owner", async () => {
+    const { open } = await pagesOf(20);
+    await open(0);
+    expect((await open(0, { ...alice, principal: "bob" })).events).toEqual([]);
+  });
+
+  it("has an error for each reader that waits for it, and is asked for anew after that", async () => {
+    let fails = true;
+    const store = createMemoryTaskStore();
+    await store.commit(createCommit({ kinds: ["task", "artifact"] }));
+    const broken: Pick<TaskStore, "events"> = {
+      events: (...args) => (fails ? Promise.reject(new Error("the disk is gone")) : store.events(...args)),
+    };
+    const pages = new EventPages(broken, new EventBudget(1), () => ({ async nextTurn() {} }));
+    const open = () => pages.open(alice, "task-1", 0, reader);
+    const results = await Promise.allSettled([open(), open(), open()]);
+    expect(results.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+    fails = false;
+    expect((await open()).events).toHaveLength(2);
+  });
+
+  it("leaves other calls their turns while large events are decoded, and counts what they take", async () => {
+    const { pages, turns } = await pagesOf(20, { textBytes: 40 * 1024 });
+    const context = {
+      clock: { async nextTurn() {} },
+      limits: { maxTailBytes: 1 },
+      tailBudget: new EventBudget(1),
+      eventPages: pages,
+    };
+    const readers = new TaskReaders(context, alice, { taskId: "task-1", contextId: "context-1" });
+    readers.load(21, TaskState.COMPLETED);
+    const { signal } = new AbortController();
+    const events = await Array.fromAsync(readers.eventsAfter(0, signal, reader.share));
+    expect(events).toHaveLength(21);
+    expect(turns.length).toBeGreaterThanOrEqual((20 * 40) / 192);
+    expect(new Set(turns)).toEqual(new Set([reader.share]));
+    const ownBytes = events.map(({ weight, bytes }) => weight - bytes);
+    expect(Math.min(...ownBytes)).toBeGreaterThan(1_000); // those of its values, and of its objects
+  });
+});
