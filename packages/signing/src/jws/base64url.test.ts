@@ -8,7 +8,7 @@ describe("base64url", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         const text = base64url.encode(bytes);
-        expect(new TextDecoder().decode(encodeBase64url(bytes))).toBe(text);
+        expect(encodeBase64url(bytes)).toBe(text);
         expect(decodeBase64url(text)).toEqual(bytes);
       }),
     );

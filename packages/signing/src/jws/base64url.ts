@@ -1,4 +1,4 @@
-import { base64url } from "jose";
+import { formatBase64, parseBase64 } from "@a2a-connect/core/internal";
 
 /** Groups of four characters, and at the end two or three of which the last one has no bits that no byte has. */
 const strict = /^(?:[\w-]{4})*(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?$/;
@@ -11,26 +11,13 @@ const strict = /^(?:[\w-]{4})*(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?$/;
  * are not zero
  */
 export function decodeBase64url(text: string): Uint8Array<ArrayBuffer> | undefined {
-  return strict.test(text) ? new Uint8Array(base64url.decode(text)) : undefined;
+  return strict.test(text) ? parseBase64(text) : undefined;
 }
 
-const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-const letters = Uint8Array.from(alphabet, (character) => character.charCodeAt(0));
-
-/**
- * Base64url as ASCII codes. Ours, because every card that is verified goes through it, and by way of a text, as jose has it, it
- * takes twice as long.
- */
-export function encodeBase64url(bytes: Uint8Array): Uint8Array {
-  const codes = new Uint8Array(Math.ceil((bytes.length * 4) / 3));
-  const byte = (index: number) => bytes[index] ?? 0;
-  const letter = (bits: number) => letters[bits & 63] ?? 0;
-  for (let at = 0, index = 0; at < codes.length; at += 4, index += 3) {
-    const bits = (byte(index) << 16) | (byte(index + 1) << 8) | byte(index + 2);
-    codes[at] = letter(bits >> 18); // beyond its end, an array keeps nothing
-    codes[at + 1] = letter(bits >> 12);
-    codes[at + 2] = letter(bits >> 6);
-    codes[at + 3] = letter(bits);
-  }
-  return codes;
+/** Base64url of JWS. By way of core's encoder, which takes half as long as jose's: every card that is verified goes through it. */
+export function encodeBase64url(bytes: Uint8Array): string {
+  return formatBase64(bytes)
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replace(/={1,2}$/, "");
 }

@@ -54,9 +54,6 @@ export function isSignatureAlgorithm(name: unknown): name is SignatureAlgorithm 
 
 /** Whether a key that is meant for one algorithm may be used with another: only by another name of the same (RFC 9864 §2.2). */
 export function isSameAlgorithm(one: unknown, other: unknown): boolean {
+  const isEd25519 = (name: unknown) => name === "EdDSA" || name === "Ed25519";
   return one === other || (isEd25519(one) && isEd25519(other));
-}
-
-function isEd25519(name: unknown): boolean {
-  return name === "EdDSA" || name === "Ed25519";
 }

@@ -1,8 +1,8 @@
-import { isObject } from "@a2a-connect/core/internal";
+import { isObject, parseBase64 } from "@a2a-connect/core/internal";
 import { type CryptoKey, exportJWK, importPKCS8, importSPKI, importX509, type JWK } from "jose";
 import { type Certificate, readCertificate } from "./der.ts";
 import { SigningError } from "./key-options.ts";
-import { keyHint, unfit } from "./key-type.ts";
+import { unfit } from "./key-type.ts";
 
 /** What to do about a text that is no key at all. */
 export const textHint = "give a JWK, a key set (JWKS) or PEM; `a2a keys new` makes a key";
@@ -49,10 +49,10 @@ function parseJson(text: string): unknown {
 
 /** A block of PEM (RFC 7468): `-----BEGIN label-----` and what it holds. */
 interface PemBlock {
-  readonly label: string;
   readonly text: string;
-  /** Empty when what stands between its lines is not base64, or encrypted as older tools did it. */
-  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly label: string;
+  /** Undefined of what is none. */
+  readonly certificate: Certificate | undefined;
 }
 
 const block = /-----BEGIN ([A-Z0-9 ]+)-----([^-]*(?:-(?!----)[^-]*)*)-----END \1-----/g;
@@ -60,33 +60,31 @@ const block = /-----BEGIN ([A-Z0-9 ]+)-----([^-]*(?:-(?!----)[^-]*)*)-----END \1
 /** What stands around the blocks is passed over, as some tools write notes there. */
 async function parsePem(text: string): Promise<readonly JWK[]> {
   const all = Array.from(text.matchAll(block), ([whole, label = "", body = ""]): PemBlock => {
-    return { label, text: whole, bytes: decodeBase64(body) };
+    return { text: whole, label, certificate: label === "CERTIFICATE" ? parseCertificate(body) : undefined };
   });
   const blocks = all.filter(({ label }) => label !== "EC PARAMETERS");
   if (blocks.length === 0) {
     throw new SigningError("the PEM is cut off", "give the whole file, with its BEGIN and END lines");
   }
-  const certificates = blocks.filter(({ label }) => label === "CERTIFICATE");
-  checkChain(certificates.map(({ bytes }) => readCertificate(bytes)));
+  const certificates = blocks.flatMap(({ certificate }) => certificate ?? []);
+  checkChain(certificates);
   // The first certificate is the one that is meant: those after it are of its issuers.
-  const meant = blocks.filter((each) => each.label !== "CERTIFICATE" || each === certificates[0]);
+  const meant = blocks.filter(({ certificate }) => !certificate || certificate === certificates[0]);
   return await Promise.all(meant.map(parseBlock));
 }
 
-function decodeBase64(text: string): Uint8Array<ArrayBuffer> {
-  try {
-    return Uint8Array.from(atob(text.replaceAll(/\s/g, "")), (character) => character.charCodeAt(0));
-  } catch {
-    return new Uint8Array();
-  }
+function parseCertificate(body: string): Certificate {
+  const bytes = parseBase64(body.replaceAll(/\s/g, ""));
+  const certificate = bytes && readCertificate(bytes);
+  if (certificate !== undefined) return certificate;
+  throw new SigningError("the certificate is malformed", "give it as PEM, as its issuer wrote it");
 }
 
 /** Every certificate but the first must have issued another one: else it is of another key, which would be lost in silence. */
-function checkChain(certificates: readonly (Certificate | undefined)[]): void {
-  const stray = certificates.findIndex((each, index) => {
-    const isIssuer = certificates.some((other) => other !== each && other?.issuer === each?.subject);
-    return index > 0 && each !== undefined && !isIssuer;
-  });
+function checkChain(certificates: readonly Certificate[]): void {
+  const isStray = (each: Certificate, index: number) =>
+    index > 0 && !certificates.some((other) => other !== each && other.issuer === each.subject);
+  const stray = certificates.findIndex(isStray);
   if (stray === -1) return;
   throw new SigningError(
     `the PEM has certificates that do not belong together: number ${stray + 1} has issued none of the others`,
@@ -110,47 +108,25 @@ const otherForms: ReadonlyMap<string, readonly [problem: string, command: string
   ["RSA PUBLIC KEY", ["the public key is in an older form of PEM", "rsa -RSAPublicKey_in -pubout -in"]],
 ]);
 
-async function parseBlock({ label, text, bytes }: PemBlock): Promise<JWK> {
-  const read = readers.get(label);
-  if (read === undefined) {
-    const [problem, command] = otherForms.get(label) ?? ["the PEM holds no key"];
-    const hint =
-      command === undefined ? keyHint : `convert it first: openssl ${command} key.pem -out new.pem`;
-    throw new SigningError(`${problem} (${label})`, hint);
-  }
-  if (label !== "CERTIFICATE") return await importPem(read, text, bytes);
-  const certificate = readCertificate(bytes);
-  if (certificate === undefined) {
-    throw new SigningError("the certificate is malformed", "give it as PEM, as its issuer wrote it");
-  }
-  const { nbf, exp } = certificate;
-  return { ...(await importPem(read, text, bytes)), ...{ nbf, exp } };
-}
-
 /** One algorithm for each type of key that signs cards: the text is of one of them, and does not tell jose which. */
 const typicalAlgorithms = ["ES256", "ES384", "EdDSA", "RS256"] as const;
 
-async function importPem(read: PemReader, text: string, bytes: Uint8Array): Promise<JWK> {
+async function parseBlock({ label, text, certificate }: PemBlock): Promise<JWK> {
+  const read = readers.get(label);
+  if (read === undefined) {
+    const [problem, command] = otherForms.get(label) ?? ["the PEM holds no key"];
+    throw unfit(
+      `${problem} (${label})`,
+      command && `convert it first: openssl ${command} key.pem -out new.pem`,
+    );
+  }
+  const dates = certificate && { nbf: certificate.nbf, exp: certificate.exp };
   for (const alg of typicalAlgorithms) {
     try {
-      return await exportJWK(await read(text, alg, { extractable: true }));
+      return { ...(await exportJWK(await read(text, alg, { extractable: true }))), ...dates };
     } catch {
       // It is of another type. The error says less than the caller's.
     }
   }
-  if (isBoundToPss(bytes)) {
-    throw new SigningError(
-      "the RSA key is bound to RSA-PSS (its OID is id-RSASSA-PSS), and this runtime reads no such key",
-      "make an RSA key of the ordinary kind (openssl genpkey -algorithm RSA): PS256 signs with that",
-    );
-  }
   throw unfit("the PEM holds no key that signs cards");
-}
-
-/** `id-RSASSA-PSS` (RFC 4055 §3.1), as DER. */
-const pssIdentifier = [0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x0a].join();
-
-/** Whether a key says that it is for RSA-PSS alone. Its algorithm stands before everything large. */
-function isBoundToPss(bytes: Uint8Array): boolean {
-  return bytes.subarray(0, 64).join().includes(pssIdentifier);
 }

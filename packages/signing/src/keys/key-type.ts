@@ -1,6 +1,7 @@
 import type { JWK } from "jose";
 import { decodeBase64url } from "../jws/base64url.ts";
 import {
+  type AlgorithmEntry,
   algorithms,
   type Curve,
   coordinateLengths,
@@ -44,7 +45,7 @@ export function publicMembers(key: JWK): PublicMembers {
       if (crv !== "Ed25519") throw unfit("the curve of the OKP key is not Ed25519");
       return { kty: "OKP", crv, x: coordinate(key, "x", crv) };
     case "RSA":
-      return { kty: "RSA", n: modulus(key), e: exponent(key) };
+      return rsaMembers(key);
     case "oct":
       throw unfit("the key is symmetric (oct): each holder that verifies with it can also sign");
     default:
@@ -59,43 +60,31 @@ function coordinate(key: JWK, name: "x" | "y", crv: Curve): string {
   throw unfit(`the member "${name}" of the ${crv} key is not ${length} bytes long`);
 }
 
-function modulus(key: JWK): string {
-  const { text, bytes } = readMember(key, "n");
-  const bits = bytes.length * 8 - Math.clz32(bytes[0] ?? 0) + 24;
-  if (bits < minimumRsaBits) {
-    throw unfit(`the RSA key has ${bits} bits, and at least ${minimumRsaBits} are needed`);
-  }
-  if (bits > maximumRsaBits) {
-    throw unfit(`the RSA key has ${bits} bits, and at most ${maximumRsaBits} are worked with`);
-  }
-  return text;
-}
-
 /**
  * The exponent is odd and at least 3: with 1 a signature would be no more than its own padding. Above 64 bits it only makes
  * verifying slow; OpenSSL refuses that for most keys.
  */
-function exponent(key: JWK): string {
-  const { text, bytes } = readMember(key, "e");
-  const last = bytes.at(-1) ?? 0;
-  if (bytes.length > 8 || last % 2 === 0 || (bytes.length === 1 && last < 3)) {
+function rsaMembers(key: JWK): PublicMembers {
+  const [n, e] = [readMember(key, "n"), readMember(key, "e")];
+  // Base64urlUInt of RFC 7518 §2 has the smallest number of bytes.
+  const padded = [n, e].find(({ bytes }) => bytes[0] === 0)?.name;
+  if (padded !== undefined) throw unfit(`the member "${padded}" of the RSA key starts with a zero byte`);
+  const bits = n.bytes.length * 8 - Math.clz32(n.bytes[0] ?? 0) + 24;
+  if (bits < minimumRsaBits || bits > maximumRsaBits) {
+    throw unfit(`the RSA key has ${bits} bits, not between ${minimumRsaBits} and ${maximumRsaBits}`);
+  }
+  const last = e.bytes.at(-1) ?? 0;
+  if (e.bytes.length > 8 || last % 2 === 0 || (e.bytes.length === 1 && last < 3)) {
     throw unfit('the exponent of the RSA key ("e") is even, less than 3 or above 64 bits');
   }
-  return text;
+  return { kty: "RSA", n: n.text, e: e.text };
 }
 
-function readMember(key: JWK, name: "x" | "y" | "n" | "e"): { text: string; bytes: Uint8Array } {
+function readMember<Name extends "x" | "y" | "n" | "e">(key: JWK, name: Name) {
   const text: unknown = key[name]; // a JWK comes from JSON, which need not fit its type
-  if (typeof text !== "string") throw unfit(`the key has no member "${name}"`);
-  const bytes = decodeBase64url(text);
-  if (bytes === undefined || bytes.length === 0) {
-    throw unfit(`the member "${name}" of the key is not unpadded base64url`);
-  }
-  // Base64urlUInt of RFC 7518 §2 has the smallest number of bytes.
-  if (bytes[0] === 0 && (name === "n" || name === "e")) {
-    throw unfit(`the member "${name}" of the RSA key starts with a zero byte`);
-  }
-  return { text, bytes };
+  const bytes = typeof text === "string" ? decodeBase64url(text) : undefined;
+  if (typeof text === "string" && bytes !== undefined && bytes.length > 0) return { name, text, bytes };
+  throw unfit(`the member "${name}" of the key is not there, or not unpadded base64url`);
 }
 
 /**
@@ -105,19 +94,12 @@ function readMember(key: JWK, name: "x" | "y" | "n" | "e"): { text: string; byte
  */
 export function algorithmOf(key: JWK): SignatureAlgorithm {
   if (isSignatureAlgorithm(key.alg)) return key.alg;
-  const names = Object.keys(algorithms).join(", ");
-  if (key.alg !== undefined) {
-    throw unfit(
-      'the key is for an algorithm that cards are not signed with (its member "alg")',
-      key.kty === "oct"
-        ? keyHint
-        : `take another key; where the member is wrong, make it one of ${names} or leave it away`,
-    );
+  if (key.alg !== undefined && key.kty !== "oct") {
+    throw unfit('the key is for an algorithm that cards are not signed with (its member "alg")');
   }
   const { kty } = publicMembers(key);
-  const fitting = Object.values(algorithms).find(
-    (each) => each.kty === kty && (each.crv ?? key.crv) === key.crv,
-  );
+  const isFitting = (each: AlgorithmEntry) => each.kty === kty && (each.crv ?? key.crv) === key.crv;
+  const fitting = Object.values(algorithms).find(isFitting);
   if (fitting === undefined) throw unfit("the key is none that signs cards");
   return fitting.alg;
 }
@@ -134,22 +116,15 @@ export function checkPurpose(key: JWK, alg: SignatureAlgorithm, operation: "sign
   if (key.kty !== kty) throw unfit(`${alg} needs a key of the type ${kty}`);
   if (crv !== undefined && key.crv !== crv) throw unfit(`${alg} needs a key on the curve ${crv}`);
   if (key.alg !== undefined && !isSameAlgorithm(key.alg, alg)) {
-    throw unfit(
-      `the key is for another algorithm than ${alg} (its member "alg")`,
-      "let it do what it is for, or take another key; where the member is wrong, correct it or leave it away",
-    );
+    throw unfit(`the key is for another algorithm than ${alg} (its member "alg")`, purposeHint);
   }
   if (key.use !== undefined && key.use !== "sig") {
-    throw unfit(
-      'the key is not for signatures (its member "use")',
-      'take one that is; where the member is wrong, make it "sig" or leave it away',
-    );
+    throw unfit('the key is not for signatures (its member "use")', purposeHint);
   }
   const operations: unknown = key.key_ops;
   if (operations !== undefined && !(Array.isArray(operations) && operations.includes(operation))) {
-    throw unfit(
-      `the key may not ${operation} (its member "key_ops")`,
-      `take one that may; where the member is wrong, add "${operation}" or leave it away`,
-    );
+    throw unfit(`the key may not ${operation} (its member "key_ops")`, purposeHint);
   }
 }
+
+const purposeHint = "take another key; where the member is wrong, correct it or leave it away";

@@ -1,3 +1,4 @@
+import { isSame } from "@a2a-connect/core/internal";
 import type { JWK } from "jose";
 import { checkMembers } from "../option-members.ts";
 import { checkKeyId, isMarked, ownIdOf, thumbprintOf } from "./key.ts";
@@ -118,7 +119,7 @@ export function createKeySet(
     checkDates(key);
     const shown = toPublished(key, kid);
     const other = published.get(kid);
-    if (other !== undefined && !isSameKey(other, shown)) {
+    if (other !== undefined && !isSame(publicMembers(other), publicMembers(shown))) {
       const hint = "give each key an id of its own (kid)";
       throw new SigningError(`two keys have the id ${JSON.stringify(kid)}`, hint);
     }
@@ -138,8 +139,4 @@ function checkDates(key: VerificationKey): void {
       );
     }
   }
-}
-
-function isSameKey(one: VerificationKey, other: VerificationKey): boolean {
-  return JSON.stringify(publicMembers(one)) === JSON.stringify(publicMembers(other));
 }

@@ -123,7 +123,7 @@ describe("readVerificationKeys", () => {
       "a key for encryption",
       JSON.stringify({ ...publicJwk, use: "enc" }),
       /not for signatures/,
-      /make it "sig"/,
+      /correct it/,
     ],
     [
       "an algorithm of no card",
@@ -234,10 +234,10 @@ describe("publicKeyOf", () => {
     }
   });
 
-  it("names RSA keys that are bound to RSA-PSS, which no runtime reads", async () => {
+  it("refuses RSA keys that are bound to RSA-PSS, which no runtime reads", async () => {
     const { publicKey, privateKey } = generateKeyPairSync("rsa-pss", { modulusLength: 2048 });
     for (const key of [publicKey, privateKey]) {
-      await expect(publicKeyOf(pem(key))).rejects.toThrow(/bound to RSA-PSS/);
+      await expect(publicKeyOf(pem(key))).rejects.toThrow(/holds no key that signs cards/);
     }
   });
 

@@ -15,8 +15,8 @@ const maxProblems = 10;
 
 /** One thing that may have been signed of a card, ready to be verified. */
 export interface SignedForm extends ProfiledCard {
-  /** ASCII codes of base64url(payload). */
-  readonly encoded: Uint8Array;
+  /** Base64url of the payload. */
+  readonly encoded: string;
 }
 
 /** A card that was read, and what was signed of it by each profile: made once, when it is asked for. */
@@ -93,9 +93,5 @@ const encoder = new TextEncoder();
 
 /** What is signed: the JWS Signing Input (RFC 7515 §5.2, step 8). */
 export function signingInput(protectedText: string, { encoded }: SignedForm): Uint8Array<ArrayBuffer> {
-  const head = `${protectedText}.`;
-  const input = new Uint8Array(head.length + encoded.length);
-  encoder.encodeInto(head, input);
-  input.set(encoded, head.length);
-  return input;
+  return encoder.encode(`${protectedText}.${encoded}`);
 }
