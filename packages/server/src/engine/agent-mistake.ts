@@ -1,7 +1,4 @@
 import type { EndReason } from "@a2a-connect/core";
-import type { Part } from "@a2a-connect/proto";
-import type { JsonValue } from "@bufbuild/protobuf";
-import type { Value } from "@bufbuild/protobuf/wkt";
 import type { UnusedResults } from "../agent/task-tools.ts";
 
 /**
@@ -15,20 +12,6 @@ export class AgentMistake extends Error {
     super(message);
     this.name = "AgentMistake";
     this.reason = reason;
-  }
-}
-
-/** Whether what plain JavaScript may have yielded is an event that a tool of the executor has made. */
-export function isEvent(yielded: unknown, kinds: readonly string[]): boolean {
-  return isObject(yielded) && "kind" in yielded && kinds.some((kind) => kind === yielded.kind);
-}
-
-/** @throws AgentMistake for a value that is no such event */
-export function assertEvent(yielded: unknown, kinds: readonly string[]): void {
-  if (!isEvent(yielded, kinds)) {
-    throw new AgentMistake(
-      `the executor yielded ${describe(yielded)}, which is no event; ${howToYield(yielded)}`,
-    );
   }
 }
 
@@ -47,83 +30,17 @@ export function findLastMistake(unused: UnusedResults, returned: unknown): Agent
   return returned === undefined
     ? undefined
     : new AgentMistake(
-        `the executor returned ${describe(returned)}, and a returned value is lost; yield an event with it before`,
+        `the executor returned ${describeValue(returned)}, and a returned value is lost; yield an event with it before`,
       );
 }
 
-function howToYield(yielded: unknown): string {
-  if (isObject(yielded) && Symbol.asyncIterator in yielded) {
-    return 'write "yield*" to pass on the events of another generator, such as ask(…)';
-  }
-  return "yield what the executor's tools return, such as artifact({ text: … })";
-}
-
-function describe(value: unknown): string {
+/** A value as sentences about an executor name it. */
+export function describeValue(value: unknown): string {
   if (value === null || value === undefined) {
     return String(value);
   }
-  if (isObject(value)) {
+  if (typeof value === "object") {
     return Array.isArray(value) ? "an array" : "then" in value ? "a promise" : "an object";
   }
   return `a ${typeof value}`;
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
-}
-
-/**
- * Refuses values that protobuf can hold and JSON cannot, so that the JSON wires can show every stored event.
- *
- * @throws AgentMistake with the path of a number that is NaN or infinite
- */
-export function assertJsonParts(parts: readonly Part[], what: string): void {
-  for (const { content, metadata } of parts) {
-    if (content.case === "data" && !isJsonMessage(content.value)) {
-      throw notJson(what);
-    }
-    assertJsonMetadata(metadata, what);
-  }
-}
-
-/** The same for metadata, and for a status's report. */
-export function assertJsonMetadata(metadata: object | undefined, what: string): void {
-  if (metadata !== undefined && !isJson(metadata as JsonValue)) {
-    throw notJson(what);
-  }
-}
-
-function notJson(what: string): AgentMistake {
-  return new AgentMistake(`${what} has a number that JSON cannot hold: NaN or infinite`);
-}
-
-function isJsonMessage({ kind }: Value): boolean {
-  switch (kind.case) {
-    case "numberValue":
-      return Number.isFinite(kind.value);
-    case "structValue":
-      return isEachJson(kind.value.fields);
-    case "listValue":
-      return kind.value.values.every(isJsonMessage);
-    default:
-      return kind.case !== undefined;
-  }
-}
-
-/** There may be very many keys, so no list of them is made. */
-function isEachJson(fields: Readonly<Record<string, Value>>): boolean {
-  for (const key in fields) {
-    if (!isJsonMessage(fields[key] as Value)) return false; // a member of a plain object
-  }
-  return true;
-}
-
-function isJson(value: JsonValue): boolean {
-  if (typeof value === "number") {
-    return Number.isFinite(value);
-  }
-  if (typeof value !== "object" || value === null) {
-    return true;
-  }
-  return (Array.isArray(value) ? value : Object.values(value)).every(isJson);
 }

@@ -1,11 +1,11 @@
 import { lifecycleExtension } from "@a2a-connect/core";
 import { effectiveMediaType, joinBytes, matchesMediaType, sha256Hex } from "@a2a-connect/core/internal";
 import { type Artifact, type Part, TaskState } from "@a2a-connect/proto";
-import { type JsonObject, toJson } from "@bufbuild/protobuf";
-import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import { type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
+import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
 import canonicalize from "canonicalize";
 import type { ArtifactEvent, StatusEvent } from "../agent/task-event.ts";
-import { AgentMistake, assertJsonMetadata, assertJsonParts } from "./agent-mistake.ts";
+import { AgentMistake, describeValue } from "./agent-mistake.ts";
 import { artifactEvent } from "./events.ts";
 import type { LiveTask } from "./live-task.ts";
 
@@ -73,11 +73,92 @@ export class Emitter {
   }
 }
 
+/** Whether what plain JavaScript may have yielded is an event that a tool of the executor has made. */
+export function isEvent(yielded: unknown, kinds: readonly string[]): boolean {
+  return isObject(yielded) && "kind" in yielded && kinds.some((kind) => kind === yielded.kind);
+}
+
+/** @throws AgentMistake for a value that is no such event */
+export function assertEvent(yielded: unknown, kinds: readonly string[]): void {
+  if (!isEvent(yielded, kinds)) {
+    throw new AgentMistake(
+      `the executor yielded ${describeValue(yielded)}, which is no event; ${howToYield(yielded)}`,
+    );
+  }
+}
+
+function howToYield(yielded: unknown): string {
+  if (isObject(yielded) && Symbol.asyncIterator in yielded) {
+    return 'write "yield*" to pass on the events of another generator, such as ask(…)';
+  }
+  return "yield what the executor's tools return, such as artifact({ text: … })";
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
 /** @throws AgentMistake when there are none: a message or artifact without parts is invalid (requirement H-7) */
 export function assertParts(parts: readonly Part[], what: string): void {
   if (parts.length === 0) {
     throw new AgentMistake(`${what} needs at least one part`);
   }
+}
+
+/**
+ * Refuses values that protobuf can hold and JSON cannot, so that the JSON wires can show every stored event.
+ *
+ * @throws AgentMistake with the path of a number that is NaN or infinite
+ */
+export function assertJsonParts(parts: readonly Part[], what: string): void {
+  for (const { content, metadata } of parts) {
+    if (content.case === "data" && !isJsonMessage(content.value)) {
+      throw notJson(what);
+    }
+    assertJsonMetadata(metadata, what);
+  }
+}
+
+/** The same for metadata, and for a status's report. */
+export function assertJsonMetadata(metadata: object | undefined, what: string): void {
+  if (metadata !== undefined && !isJson(metadata as JsonValue)) {
+    throw notJson(what);
+  }
+}
+
+function notJson(what: string): AgentMistake {
+  return new AgentMistake(`${what} has a number that JSON cannot hold: NaN or infinite`);
+}
+
+function isJsonMessage({ kind }: Value): boolean {
+  switch (kind.case) {
+    case "numberValue":
+      return Number.isFinite(kind.value);
+    case "structValue":
+      return isEachJson(kind.value.fields);
+    case "listValue":
+      return kind.value.values.every(isJsonMessage);
+    default:
+      return kind.case !== undefined;
+  }
+}
+
+/** There may be very many keys, so no list of them is made. */
+function isEachJson(fields: Readonly<Record<string, Value>>): boolean {
+  for (const key in fields) {
+    if (!isJsonMessage(fields[key] as Value)) return false; // a member of a plain object
+  }
+  return true;
+}
+
+function isJson(value: JsonValue): boolean {
+  if (typeof value === "number") {
+    return Number.isFinite(value);
+  }
+  if (typeof value !== "object" || value === null) {
+    return true;
+  }
+  return (Array.isArray(value) ? value : Object.values(value)).every(isJson);
 }
 
 /**

@@ -1,8 +1,8 @@
 import { isTerminal } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
 import type { DurableEvent, QuestionEvent } from "../../agent/task-event.ts";
-import { AgentMistake, assertEvent, isEvent } from "../agent-mistake.ts";
-import type { Emitter } from "../emitter.ts";
+import { AgentMistake } from "../agent-mistake.ts";
+import { assertEvent, type Emitter, isEvent } from "../emitter.ts";
 import type { DurableRun } from "./durable-run.ts";
 import { replayResult } from "./durable-wait.ts";
 import { describeEvent, type EmissionReplay, type LoggedEmission } from "./emission-replay.ts";
