@@ -9,6 +9,10 @@ export {
   type TurnExecutor,
 } from "./agent/agent-definition.ts";
 export type { DurableTask, Inbox, StepContext, StepOptions } from "./agent/durable-task.ts";
+export type { Grant } from "./agent/grant.ts";
+export type { Answer, AuthRequest, Question } from "./agent/question.ts";
+export type { SkillSwitches } from "./agent/skill-switches.ts";
+export type { DurableEvent, TurnEvent } from "./agent/task-event.ts";
 export type {
   AppendOptions,
   ArtifactInit,
@@ -16,11 +20,7 @@ export type {
   EndOptions,
   EventTools,
   ProgressReport,
-} from "./agent/event-tools.ts";
-export type { Grant } from "./agent/grant.ts";
-export type { Answer, AuthRequest, Question } from "./agent/question.ts";
-export type { SkillSwitches } from "./agent/skill-switches.ts";
-export type { DurableEvent, TurnEvent } from "./agent/task-event.ts";
+} from "./agent/task-tools.ts";
 export type { QuestionOptions, Turn } from "./agent/turn.ts";
 export { type AgentServer, createAgentServer } from "./agent-server.ts";
 export type { AgentServerOptions } from "./agent-server-options.ts";

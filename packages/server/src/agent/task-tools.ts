@@ -1,8 +1,67 @@
-import { partText } from "@a2a-connect/core";
+import { json, type LifecycleReport, partText, text, type Usage } from "@a2a-connect/core";
 import { toJsonValue } from "@a2a-connect/core/internal";
-import type { Message } from "@a2a-connect/proto";
-import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { createArtifactTool, type EventTools, eventTools } from "./event-tools.ts";
+import { type Artifact, ArtifactSchema, type Message, type Part, TaskState } from "@a2a-connect/proto";
+import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
+import type { ArtifactEvent, StatusEvent } from "./task-event.ts";
+
+/** The content of a status or reply: plain text, one part, or several. */
+export type Content = string | Part | readonly Part[];
+
+/** Progress of the work, beside the text. */
+export interface ProgressReport {
+  /** From 0 to 1. */
+  readonly progress?: number;
+  readonly estimatedCompletion?: Date;
+  readonly usage?: Usage;
+}
+
+/** A whole artifact: its content as `text`, `data` or `parts` (exactly one of them). */
+export interface ArtifactInit {
+  /** Default: `artifact-<ordinal>`, counted within the task. */
+  readonly id?: string;
+  readonly name?: string;
+  readonly description?: string;
+  readonly text?: string;
+  readonly data?: JsonValue;
+  readonly parts?: readonly Part[];
+  readonly metadata?: JsonObject;
+  /** Seals the artifact: it gets its size and SHA-256, and nothing may be added or replaced any more. */
+  readonly last?: boolean;
+  /** Allows the executor to replace a sealed artifact nevertheless. */
+  readonly replaceable?: boolean;
+}
+
+/** Options of one chunk. */
+export interface AppendOptions {
+  /** Shown name, set with the first chunk. Default: the id. */
+  readonly name?: string;
+  /** Extends an artifact of an earlier turn instead of beginning it anew. */
+  readonly continue?: boolean;
+  /** Marks the final chunk and seals the artifact. */
+  readonly last?: boolean;
+}
+
+/** Why a task ends without a result. */
+export interface EndOptions {
+  /** Machine-readable; goes into the status message's metadata. Default `agent-failed` or `agent-rejected`. */
+  readonly reason?: string;
+}
+
+/** Events that every executor may yield. Yield what the methods return. */
+export interface EventTools {
+  /** WORKING, with a text about progress. Without a text, and when the task is WORKING already, there is no event. */
+  working(content?: Content, progress?: ProgressReport): StatusEvent;
+  /** A whole artifact; one of the same id is replaced. */
+  artifact(init: ArtifactInit): ArtifactEvent;
+  /** A chunk of the artifact with that id. The first one of an execution begins it anew. */
+  append(id: string, chunk: Content, options?: AppendOptions): ArtifactEvent;
+  /** COMPLETED with a closing message. Returning from the executor does the same without one. */
+  complete(content?: Content): StatusEvent;
+  /** FAILED: the work was begun and could not be done. */
+  fail(why: Content, options?: EndOptions): StatusEvent;
+  /** REJECTED: the agent refuses the task. */
+  reject(why: Content, options?: EndOptions): StatusEvent;
+}
 
 /** Who has sent the message, as the credentials of its call say. */
 export interface TaskCaller {
@@ -44,7 +103,7 @@ export interface ExecutorInput extends CallInput, EventTools {
   readonly signal: AbortSignal;
 }
 
-/** A class because of its getter: object literals with one live as long as their hidden classes do. */
+/** The tools of one execution. A class because of its getter: object literals with one live as long as their hidden classes do. */
 export class TaskTools implements ExecutorInput {
   readonly message: Message;
   readonly taskId: string;
@@ -107,6 +166,78 @@ export class TaskTools implements ExecutorInput {
   get signal(): AbortSignal {
     return this.#signal();
   }
+}
+
+/** The tools that do not need the execution. They work without their object, too. */
+export const eventTools: Omit<EventTools, "artifact"> = {
+  working: (content = [], progress = {}) => statusOf(TaskState.WORKING, content, toReport(progress)),
+  append: (id, chunk, options = {}) => ({
+    kind: "artifact",
+    artifact: create(ArtifactSchema, { artifactId: id, name: options.name ?? id, parts: toParts(chunk) }),
+    mode: options.continue === true ? "continued" : "chunk",
+    last: options.last ?? false,
+    replaceable: false,
+  }),
+  complete: (content = []) => statusOf(TaskState.COMPLETED, content),
+  fail: (why, { reason = "agent-failed" } = {}) => statusOf(TaskState.FAILED, why, { reason }),
+  reject: (why, { reason = "agent-rejected" } = {}) => statusOf(TaskState.REJECTED, why, { reason }),
+};
+
+/** @param nextOrdinal counts the task's unnamed artifacts */
+export function createArtifactTool(nextOrdinal: () => number): EventTools["artifact"] {
+  return (init) => ({
+    kind: "artifact",
+    artifact: toArtifact(init, nextOrdinal),
+    mode: "whole",
+    last: init.last ?? false,
+    replaceable: init.replaceable ?? false,
+  });
+}
+
+/** The event of a status. */
+export function statusOf(
+  state: StatusEvent["state"],
+  content: Content,
+  report: LifecycleReport = {},
+): StatusEvent {
+  return { kind: "status", state, parts: toParts(content), report };
+}
+
+/** Content as parts. */
+export function toParts(content: Content): Part[] {
+  if (typeof content === "string") {
+    return [text(content)];
+  }
+  return Array.isArray(content) ? [...content] : [content as Part]; // Array.isArray does not narrow readonly arrays
+}
+
+function toReport({ progress, estimatedCompletion, usage }: ProgressReport): LifecycleReport {
+  return {
+    ...(progress === undefined ? {} : { progress }),
+    ...(estimatedCompletion === undefined ? {} : { estimatedCompletion: estimatedCompletion.toISOString() }),
+    ...(usage === undefined ? {} : { usage }),
+  };
+}
+
+function toArtifact(init: ArtifactInit, nextOrdinal: () => number): Artifact {
+  const artifactId = init.id ?? `artifact-${nextOrdinal()}`;
+  return create(ArtifactSchema, {
+    artifactId,
+    ...(init.name === undefined ? {} : { name: init.name }),
+    ...(init.description === undefined ? {} : { description: init.description }),
+    ...(init.metadata === undefined ? {} : { metadata: init.metadata }),
+    parts: artifactParts(init),
+  });
+}
+
+function artifactParts({ text: words, data, parts }: ArtifactInit): Part[] {
+  if (parts !== undefined) {
+    return [...parts];
+  }
+  if (words !== undefined) {
+    return [text(words)];
+  }
+  return data === undefined ? [] : [json(data)];
 }
 
 /** Further results of one execution are not watched: its code may make them without end. */

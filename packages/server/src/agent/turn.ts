@@ -1,9 +1,16 @@
 import { json, type LifecycleReport } from "@a2a-connect/core";
 import { type Task, TaskState } from "@a2a-connect/proto";
-import { type Content, statusOf, toParts } from "./event-tools.ts";
 import { type AuthHint, authMember, type Grant, withLink } from "./grant.ts";
 import type { ReplyEvent, StatusEvent } from "./task-event.ts";
-import { type CallInput, type ExecutorInput, TaskTools, type UnusedResults } from "./task-tools.ts";
+import {
+  type CallInput,
+  type Content,
+  type ExecutorInput,
+  statusOf,
+  TaskTools,
+  toParts,
+  type UnusedResults,
+} from "./task-tools.ts";
 
 /** Options of a question. */
 export interface QuestionOptions {

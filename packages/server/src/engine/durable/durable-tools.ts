@@ -1,6 +1,5 @@
 import { TaskState } from "@a2a-connect/proto";
 import type { DurableTask } from "../../agent/durable-task.ts";
-import { statusOf } from "../../agent/event-tools.ts";
 import {
   type Answer,
   type AuthRequest,
@@ -10,7 +9,7 @@ import {
   readAnswer,
 } from "../../agent/question.ts";
 import type { DurableEvent } from "../../agent/task-event.ts";
-import { type CallInput, TaskTools, type UnusedResults } from "../../agent/task-tools.ts";
+import { type CallInput, statusOf, TaskTools, type UnusedResults } from "../../agent/task-tools.ts";
 import { toWait } from "../../agent/turn.ts";
 import type { QueuedMessage } from "./journal.ts";
 import type { JournaledTools } from "./journaled-tools.ts";
