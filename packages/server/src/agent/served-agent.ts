@@ -3,30 +3,22 @@ import { withCard } from "./given-card.ts";
 
 /** An agent while it is served: its card may change, its code stays. */
 export class ServedAgent {
-  #current: AgentDefinition;
-  #known: AgentDefinition;
+  /** What new tasks are run by. */
+  current: AgentDefinition;
+  /** What tasks of the store are run by: the same, with the skills that have left the card since the start. */
+  known: AgentDefinition;
 
   constructor(agent: AgentDefinition) {
-    this.#current = agent;
-    this.#known = agent;
-  }
-
-  /** What new tasks are run by. */
-  get current(): AgentDefinition {
-    return this.#current;
-  }
-
-  /** What tasks of the store are run by: the same, with the skills that have left the card since the start. */
-  get known(): AgentDefinition {
-    return this.#known;
+    this.current = agent;
+    this.known = agent;
   }
 
   /** The agent has another card from now on. */
   useCard(agent: AgentDefinition): void {
     const { skills = [] } = agent.card;
-    const former = this.#known.card.skills?.filter(({ id }) => skills.every((skill) => skill.id !== id));
-    this.#current = agent;
-    this.#known = withCard(agent, { ...agent.card, skills: [...skills, ...(former ?? [])] });
+    const former = this.known.card.skills?.filter(({ id }) => skills.every((skill) => skill.id !== id));
+    this.current = agent;
+    this.known = withCard(agent, { ...agent.card, skills: [...skills, ...(former ?? [])] });
   }
 }
 

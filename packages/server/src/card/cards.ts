@@ -97,14 +97,14 @@ const failures: Readonly<Record<CardForm, string>> = {
  * URL stays, also while signing takes its time, or there is none for the moment.
  */
 export class Cards implements AgentCards {
+  /** What the card declares. Whether something is on does not change while the server runs; the extensions may. */
+  capabilities: AgentCapabilities;
   readonly #options: CardOptions;
   readonly #elsewhere: RecentMap<string, PublicCard>;
   #agent: AgentDefinition;
   #own: PublicCard;
   /** Raised by every change. */
   #revision = 0;
-  /** What every call asks for. */
-  #declared: { readonly revision: number; readonly capabilities: AgentCapabilities } | undefined;
   /** Undefined: cards are not signed. Other keys have another. */
   #signer: SigningQueue | undefined;
   #rotation: Promise<void> = Promise.resolve();
@@ -114,19 +114,11 @@ export class Cards implements AgentCards {
     this.#elsewhere = new RecentMap(options.baseUrls.maxKept);
     this.#agent = options.agent;
     this.#own = this.#create(options.baseUrls.own, false);
+    this.capabilities = this.#declare();
   }
 
   get card(): AgentCard {
     return this.cardFor({});
-  }
-
-  /** What the card declares. Whether something is on does not change while the server runs; the extensions may. */
-  get capabilities(): AgentCapabilities {
-    const revision = this.#revision;
-    if (this.#declared?.revision !== revision) {
-      this.#declared = { revision, capabilities: this.card.capabilities ?? create(AgentCapabilitiesSchema) };
-    }
-    return this.#declared.capabilities;
   }
 
   /** Whether anonymous callers may have the extended card. */
@@ -145,6 +137,11 @@ export class Cards implements AgentCards {
   /** Says that the card is another one now, such as when a skill was switched off. */
   change(): void {
     this.#revision += 1;
+    this.capabilities = this.#declare();
+  }
+
+  #declare(): AgentCapabilities {
+    return this.card.capabilities ?? create(AgentCapabilitiesSchema);
   }
 
   update(definition: CardDefinition): void {

@@ -118,7 +118,7 @@ export interface EngineContext {
   /** As it was started: its timeouts and its capacity, which do not change. */
   readonly agent: AgentDefinition;
   /** With the card that it has now. */
-  readonly served: ServedAgent;
+  readonly served: Readonly<ServedAgent>;
   /** Which of its skills take new tasks. */
   readonly skills: Pick<SkillSwitches, "disabled">;
   readonly clock: Clock;

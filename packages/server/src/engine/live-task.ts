@@ -57,8 +57,6 @@ export class LiveTask {
   readonly agent: AgentDefinition;
   /** Gives callers its committed events. */
   readonly readers: TaskReaders;
-  /** What waits for a turn of its own. */
-  readonly queue: MessageQueue = new MessageQueue();
   readonly #context: EngineContext;
   readonly #snapshots = new SnapshotPolicy();
 
@@ -74,6 +72,7 @@ export class LiveTask {
   #acceptedState: TaskState;
   readonly #timers: TaskTimers;
   readonly #artifacts: ArtifactLedger;
+  #queue: MessageQueue | undefined;
   #claiming: Promise<void> | undefined;
   #lost: ConnectError | undefined;
 
@@ -180,6 +179,12 @@ export class LiveTask {
   /** Whether the last committed event ended the task. */
   get ended(): boolean {
     return isTerminal(this.#task?.status?.state ?? TaskState.UNSPECIFIED);
+  }
+
+  /** What waits for a turn of its own; for most tasks nothing ever does. */
+  get queue(): MessageQueue {
+    this.#queue ??= new MessageQueue();
+    return this.#queue;
   }
 
   /** Claims the task. After that, decisions hold, because no commit of another process can come between. */

@@ -25,7 +25,7 @@ export class LiveTasks {
   readonly #active: SharedBudget;
   readonly #kept = new Map<string, KeptTask>();
   readonly #loading = new Map<string, Promise<Loaded | undefined>>();
-  #onRoom: () => void = () => {};
+  #onRoom: (() => void) | undefined;
   #onLost: (live: LiveTask) => void = () => {};
 
   /** @param active counts the tasks that are in memory */
@@ -60,8 +60,8 @@ export class LiveTasks {
     return live !== undefined && isSameOwner(live.owner, owner) ? live : undefined;
   }
 
-  /** Calls `onRoom` whenever a task has left memory. */
-  watchRoom(onRoom: () => void): void {
+  /** Calls `onRoom` whenever a task has left memory, from now on; undefined: nothing waits for that. */
+  watchRoom(onRoom: (() => void) | undefined): void {
     this.#onRoom = onRoom;
   }
 
@@ -142,7 +142,7 @@ export class LiveTasks {
     if (this.#kept.get(taskId) === kept) {
       this.#kept.delete(taskId);
       kept.onDrop?.();
-      this.#onRoom();
+      this.#onRoom?.();
     }
   }
 

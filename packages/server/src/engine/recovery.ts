@@ -90,7 +90,6 @@ export class Recovery {
     this.#context = context;
     this.#tasks = tasks;
     this.#onFull = onFull;
-    tasks.watchRoom(() => this.#takeBack());
   }
 
   /** Whether a load waits for room. */
@@ -284,6 +283,7 @@ export class Recovery {
     }
     const { promise, resolve } = Promise.withResolvers<boolean>();
     this.#waiting.push({ ...load, admit: resolve });
+    this.#tasks.watchRoom(() => this.#takeBack());
     this.#admit();
     return promise;
   }
@@ -302,6 +302,7 @@ export class Recovery {
     if (this.#waiting.length === 0) {
       this.#cancelPatience?.();
       this.#cancelPatience = undefined;
+      if (!this.isFull) this.#tasks.watchRoom(undefined);
     } else if (this.#loading === 0 && this.#cancelPatience === undefined) {
       this.#cancelPatience = this.#context.clock.schedule(this.#context.limits.unloadAfterMs, () => {
         this.#cancelPatience = undefined;
