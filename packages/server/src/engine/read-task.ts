@@ -4,8 +4,8 @@ import { MessageSchema, StreamResponseSchema, type Task, TaskSchema, TaskState }
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 import type { ConnectError } from "@connectrpc/connect";
 import { taskPageLimit } from "../store/log-page.ts";
+import { storedBytes } from "../store/segment.ts";
 import type { LogEntry, Snapshot, StoredTask, TaskStore, TaskView } from "../store/task-store.ts";
-import { storedBytes } from "../store/task-view.ts";
 import type { Clock } from "./clock.ts";
 import { valueBytes, weighStep, weighValues } from "./weight.ts";
 

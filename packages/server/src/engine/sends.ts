@@ -96,7 +96,15 @@ export class Sends {
     this.#active = active;
   }
 
-  /** As `TaskEngine.send` says. */
+  /**
+   * Starts a task, or continues the one that the message names. Resolves when that is durable, or with the agent's
+   * direct Message. The caller must release a returned handle.
+   *
+   * With a key, the message is taken once: a repeat gets the first one's result (docs/idempotency.md).
+   *
+   * @throws ConnectError TASK_NOT_FOUND, UNSUPPORTED_OPERATION, CONTENT_TYPE_NOT_SUPPORTED, CAPACITY, InvalidArgument,
+   *   IDEMPOTENCY_CONFLICT, or Internal when the executor failed before there was a task
+   */
   send(input: SendInput): Promise<Sent> {
     const { owner, key } = input;
     return key === undefined

@@ -17,8 +17,8 @@ import { EventBudget } from "./events.ts";
 import { Executions } from "./executions.ts";
 import { assertEventExists, type Caller, HeldTasks, LiveTasks } from "./live-tasks.ts";
 import { type CountBytes, taskNotFound } from "./read-task.ts";
-import { type SendInput, Sends } from "./sends.ts";
-import type { EndedTaskReader, SeenTask, Sent, TaskHandle } from "./task-handle.ts";
+import { Sends } from "./sends.ts";
+import type { EndedTaskReader, SeenTask, TaskHandle } from "./task-handle.ts";
 import { type ListedTasks, TaskLists } from "./task-lists.ts";
 import { TaskReaders } from "./task-readers.ts";
 import { type SourceFor, TaskReads } from "./task-reads.ts";
@@ -35,6 +35,8 @@ export type TaskEngineOptions = Omit<
  * task's state (its `LiveTask` does) and knows no wire.
  */
 export class TaskEngine {
+  /** Takes messages. */
+  readonly sends: Sends;
   /** Of all gets and lists together one slice is decoded in a turn of the event loop; their callers take turns. */
   readonly #reads: TaskReads;
   readonly #lists: TaskLists;
@@ -43,7 +45,6 @@ export class TaskEngine {
   readonly #executions: Executions;
   readonly #timers: WakeTimers;
   readonly #held: HeldTasks;
-  readonly #sends: Sends;
   readonly #followers: SharedBudget;
 
   constructor(options: TaskEngineOptions) {
@@ -67,7 +68,7 @@ export class TaskEngine {
     this.#reads = new TaskReads(sourceFor, store);
     this.#lists = new TaskLists(this.#context, sourceFor);
     this.#executions = new Executions(this.#context, this.#tasks);
-    this.#sends = new Sends(this.#context, this.#tasks, this.#held, this.#executions, active);
+    this.sends = new Sends(this.#context, this.#tasks, this.#held, this.#executions, active);
   }
 
   /**
@@ -85,19 +86,6 @@ export class TaskEngine {
   useCard(agent: AgentDefinition): void {
     this.#context.served.useCard(agent);
     this.#executions.useCard(agent);
-  }
-
-  /**
-   * Starts a task, or continues the one that the message names. Resolves when that is durable, or with the agent's
-   * direct Message. The caller must release a returned handle.
-   *
-   * With a key, the message is taken once: a repeat gets the first one's result (docs/idempotency.md).
-   *
-   * @throws ConnectError TASK_NOT_FOUND, UNSUPPORTED_OPERATION, CONTENT_TYPE_NOT_SUPPORTED, CAPACITY, InvalidArgument,
-   *   IDEMPOTENCY_CONFLICT, or Internal when the executor failed before there was a task
-   */
-  send(input: SendInput): Promise<Sent> {
-    return this.#sends.send(input);
   }
 
   /**
@@ -249,7 +237,7 @@ export class TaskEngine {
     const { live, release } = await this.#held.acquire({ owner, share }, taskId);
     try {
       await live.claim();
-      await this.#sends.goOn(live, live.grant(grant), share);
+      await this.sends.goOn(live, live.grant(grant), share);
     } finally {
       await live
         .flushed()

@@ -2,8 +2,14 @@ import { invalidParams, isTerminal } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
 import type { TaskEngine } from "../engine/task-engine.ts";
 import type { RateLimiter } from "../gates/rate-limits.ts";
-import { answerCounterOf, callerOf, type Operation, speaksDraft } from "./operation.ts";
-import { assertHistoryLength, showTask } from "./show-task.ts";
+import {
+  answerCounterOf,
+  assertHistoryLength,
+  callerOf,
+  type Operation,
+  showTask,
+  speaksDraft,
+} from "./operation.ts";
 
 /**
  * GetTask: status, artifacts and history of one task (spec §3.1.3). For a caller of A2A 1.1 that knows the newest

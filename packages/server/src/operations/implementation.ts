@@ -23,10 +23,9 @@ import type { AuditTrail } from "./audit.ts";
 import { expiringStream } from "./expiring-stream.ts";
 import { getTask } from "./get-task.ts";
 import { listTasks } from "./list-tasks.ts";
-import { answerCounterOf, callerOf, type Operation } from "./operation.ts";
+import { answerCounterOf, callerOf, type Operation, showTask } from "./operation.ts";
 import { createPushConfig, deletePushConfig, getPushConfig, listPushConfigs } from "./push-config.ts";
 import { sendMessage, sendStreamingMessage } from "./send-message.ts";
-import { showTask } from "./show-task.ts";
 import { readLastEventId, streamTask } from "./stream-task.ts";
 
 /** What the operations use. */
@@ -53,8 +52,8 @@ export interface OperationContext {
 export function implementService(context: OperationContext, gates: readonly Gate[]): ServiceImplSpec {
   const { agent, engine, store, cards, push, longPollMs, maxPageBytes } = context;
   const operations: ServiceImpl<typeof A2AService> = {
-    sendMessage: sendMessage(engine, agent, push),
-    sendStreamingMessage: sendStreamingMessage(engine, agent, push),
+    sendMessage: sendMessage(engine.sends, agent, push),
+    sendStreamingMessage: sendStreamingMessage(engine.sends, agent, push),
     getTask: getTask(engine, longPollMs, context.rates),
     listTasks: listTasks(engine, maxPageBytes),
     cancelTask: cancelTask(engine),

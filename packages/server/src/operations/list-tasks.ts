@@ -4,9 +4,15 @@ import { type ListTasksRequest, TaskState } from "@a2a-connect/proto";
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { TaskEngine } from "../engine/task-engine.ts";
 import type { ListCursor, Owner, TaskPage, TaskQuery, TaskView } from "../store/task-store.ts";
-import { answerCounterOf, callerOf, type Operation, ownerOf } from "./operation.ts";
+import {
+  answerCounterOf,
+  assertHistoryLength,
+  callerOf,
+  type Operation,
+  ownerOf,
+  showTask,
+} from "./operation.ts";
 import { formatPageToken, parsePageToken } from "./page-token.ts";
-import { assertHistoryLength, showTask } from "./show-task.ts";
 
 const defaultPageSize = 50;
 const maxPageSize = 100;

@@ -7,22 +7,22 @@ import {
 } from "@a2a-connect/proto";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
-import type { SendInput } from "../engine/sends.ts";
-import type { TaskEngine } from "../engine/task-engine.ts";
+import type { SendInput, Sends } from "../engine/sends.ts";
 import { weighMessage } from "../engine/weight.ts";
 import { skillGuardKey } from "../gates/auth-gate.ts";
 import type { PushSender } from "../push/push-sender.ts";
 import { readRequestKey } from "./idempotency-key.ts";
 import {
   answerCounterOf,
+  assertHistoryLength,
   callerOf,
   credentialsOf,
   extensionsOf,
   type Operation,
+  showTask,
   speaksDraft,
 } from "./operation.ts";
 import { acceptPushConfig } from "./push-config.ts";
-import { assertHistoryLength, showTask } from "./show-task.ts";
 import { readLastEventId, streamTask } from "./stream-task.ts";
 
 /**
@@ -30,14 +30,14 @@ import { readLastEventId, streamTask } from "./stream-task.ts";
  * §3.1.1, §3.2.2).
  */
 export function sendMessage(
-  engine: TaskEngine,
+  sends: Pick<Sends, "send">,
   agent: AgentDefinition,
   push: PushSender | undefined,
 ): Operation<"sendMessage"> {
   return async (request, context) => {
     const reading = readRequestKey(request, context, agent);
     const key = reading && (await reading);
-    const sent = await engine.send({ ...toSendInput(request, context, push), key });
+    const sent = await sends.send({ ...toSendInput(request, context, push), key });
     const count = answerCounterOf(context);
     if (sent.kind === "message") {
       count(weighMessage(sent.message));
@@ -60,7 +60,7 @@ export function sendMessage(
  * idempotency key, the same request can resume its stream (docs/streams.md).
  */
 export function sendStreamingMessage(
-  engine: TaskEngine,
+  sends: Pick<Sends, "send">,
   agent: AgentDefinition,
   push: PushSender | undefined,
 ): Operation<"sendStreamingMessage"> {
@@ -68,7 +68,7 @@ export function sendStreamingMessage(
     const reading = readRequestKey(request, context, agent);
     const key = reading && (await reading);
     const lastEventId = readLastEventId(context);
-    const sent = await engine.send({ ...toSendInput(request, context, push), key, lastEventId });
+    const sent = await sends.send({ ...toSendInput(request, context, push), key, lastEventId });
     if (sent.kind === "message") {
       answerCounterOf(context)(weighMessage(sent.message));
       yield { payload: { case: "message", value: sent.message } };

@@ -6,8 +6,7 @@ import { type StreamResponse, TaskState } from "@a2a-connect/proto";
 import type { HandlerContext } from "@connectrpc/connect";
 import { taskEvent } from "../engine/events.ts";
 import type { EndedTaskReader, TaskHandle } from "../engine/task-handle.ts";
-import { answerCounterOf } from "./operation.ts";
-import { showEvent, showTask } from "./show-task.ts";
+import { answerCounterOf, showEvent, showTask } from "./operation.ts";
 
 /** The differences between the streams of the two operations. */
 export interface StreamOptions {

@@ -8,6 +8,7 @@ export {
   openSegment,
   packSegment,
   type Segment,
+  storedBytes,
 } from "./segment.ts";
 export type {
   CommitResult,
@@ -43,7 +44,6 @@ export type {
 export {
   showsArtifacts,
   showsHistory,
-  storedBytes,
   TaskPageBuilder,
   type ViewedTask,
   viewEntries,

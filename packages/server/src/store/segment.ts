@@ -1,6 +1,6 @@
 import { joinBytes } from "@a2a-connect/core/internal";
 import type { PlacedEntry } from "./log-page.ts";
-import type { EntryKind, LogEntry } from "./task-store.ts";
+import type { EntryKind, LogEntry, StoredTask } from "./task-store.ts";
 
 /** Consecutive entries of a log, as a store keeps them in one row: what a commit appends is one segment, or a few. */
 export interface Segment {
@@ -37,6 +37,13 @@ const maxSegmentBytes = 64 * 1024;
 const artifactKind = kindNames.indexOf("artifact");
 const lastEventKind = artifactKind;
 const nothing = new Uint8Array(0);
+
+/** Bytes of the payloads and the snapshot that a commit stores, or that were read of a task. */
+export function storedBytes({ snapshot, entries }: Pick<StoredTask, "snapshot" | "entries">): number {
+  let bytes = (snapshot?.head.byteLength ?? 0) + (snapshot?.artifacts?.byteLength ?? 0);
+  for (const { payload } of entries) bytes += payload.byteLength;
+  return bytes;
+}
 
 /** These kinds in a segment, one bit each. */
 export function kindBits(kinds: readonly EntryKind[]): number {

@@ -1,6 +1,7 @@
 import { StreamResponseSchema, TaskSchema } from "@a2a-connect/proto";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import type { PlacedEntry } from "./log-page.ts";
+import { storedBytes } from "./segment.ts";
 import type { EntryKind, LogView, StoredTask, TaskQuery, TaskView } from "./task-store.ts";
 
 /** The kinds of entries in each view. */
@@ -86,13 +87,6 @@ export class TaskPageBuilder {
     this.#bytesLeft -= storedBytes(task) + cutBytes / 8;
     this.#isFull = this.tasks.length >= this.#limit || this.#bytesLeft < 0 || task.more !== undefined;
   }
-}
-
-/** How many bytes of a task were read. */
-export function storedBytes({ snapshot, entries }: Pick<StoredTask, "snapshot" | "entries">): number {
-  let bytes = (snapshot?.head.byteLength ?? 0) + (snapshot?.artifacts?.byteLength ?? 0);
-  for (const { payload } of entries) bytes += payload.byteLength;
-  return bytes;
 }
 
 /**
