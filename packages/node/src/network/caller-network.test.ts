@@ -1,5 +1,7 @@
+import type { HttpHandler } from "@a2a-connect/bindings";
 import { describe, expect, it } from "vitest";
-import { createCallerNetworkReader } from "./caller-network.ts";
+import { listen } from "../port/listen.ts";
+import { createForwardedForReader, toNetwork } from "./caller-network.ts";
 
 describe("where a caller is", () => {
   for (const [peer, network] of [
@@ -10,9 +12,23 @@ describe("where a caller is", () => {
     ["fe80::1%eth0", "fe80::/64"],
     [undefined, undefined],
   ] as const) {
-    it(`is ${network} for ${peer}, against what it says of itself`, () => {
-      const read = createCallerNetworkReader([]);
-      expect(read({ remoteAddress: peer }, { "x-forwarded-for": "203.0.113.9" })).toBe(network);
+    it(`is ${network} for ${peer}`, () => expect(toNetwork(peer)).toBe(network));
+  }
+
+  for (const [what, trustedProxies, network] of [
+    ["against what it says of itself", [], "127.0.0.1"],
+    ["against what one that is no trusted proxy says", ["10.0.0.0/8"], "127.0.0.1"],
+    ["as a trusted proxy says", ["loopback"], "203.0.113.9"],
+  ] as const) {
+    it(`is told to the handler ${what}`, async () => {
+      const told: (string | undefined)[] = [];
+      const handler: HttpHandler = async ({ callerNetwork }) => {
+        told.push(callerNetwork);
+        return { status: 200 };
+      };
+      await using listener = await listen(handler, { trustedProxies });
+      await fetch(listener.url, { headers: { "x-forwarded-for": "203.0.113.9" } });
+      expect(told).toEqual([network]);
     });
   }
 
@@ -46,9 +62,10 @@ describe("where a caller is", () => {
     ],
   ] as const) {
     it(`is, behind a trusted proxy, ${what}`, () => {
-      const read = createCallerNetworkReader(proxies);
-      expect(read({ remoteAddress: "10.2.2.2" }, fields)).toBe(network);
-      expect(read({ remoteAddress: "192.0.2.50" }, fields)).toBe("192.0.2.50");
+      const read = createForwardedForReader(proxies);
+      const proxy = "10.2.2.2";
+      expect(read({ remoteAddress: proxy }, fields) ?? proxy).toBe(network);
+      expect(read({ remoteAddress: "192.0.2.50" }, fields)).toBeUndefined();
     });
   }
 });

@@ -2,12 +2,10 @@ import type { IncomingHttpHeaders } from "node:http";
 import ipaddr from "ipaddr.js";
 import { nodeAddress, parseForwarded } from "./forwarded-field.ts";
 import { parseReachedAddress } from "./public-address.ts";
-import { type Connection, type IsTrustedProxy, parseTrustedProxies } from "./trusted-proxies.ts";
+import { type Connection, type IsTrustedProxy, parseTrustedProxies, trustedOnce } from "./trusted-proxies.ts";
 
-/**
- * The address of a request's caller: IPv4 address, or IPv6 network of 64 bits; undefined when the connection has none.
- */
-export type ReadCallerNetwork = (
+/** Where a trusted proxy says that a request comes from; undefined when it says nothing, or the connection is no trusted proxy's. */
+export type ReadForwardedFor = (
   connection: Connection | undefined,
   fields: IncomingHttpHeaders,
 ) => string | undefined;
@@ -16,36 +14,19 @@ export type ReadCallerNetwork = (
 const maxFieldLength = 2_048;
 
 /**
- * Finds the addresses of callers: the other end of the connection or, when that is a trusted proxy, the address in
- * `Forwarded` (`for`) or `X-Forwarded-For`. Each proxy adds the address of its own caller at the end of such a field.
- * So the fields are read from the right, and the first address that is not a trusted proxy counts. Malformed fields,
- * and two fields that contradict each other, do not count: then the caller is the proxy.
+ * Reads the addresses of callers behind trusted proxies: from `Forwarded` (`for`) or `X-Forwarded-For`. Each proxy adds the
+ * address of its own caller at the end of such a field. So the fields are read from the right, and the first address that is
+ * not a trusted proxy counts. Malformed fields, and two fields that contradict each other, do not count: then the caller is
+ * the proxy.
  *
  * @throws Error when an entry is no address, network or `loopback`
  */
-export function createCallerNetworkReader(trustedProxies: readonly string[]): ReadCallerNetwork {
+export function createForwardedForReader(trustedProxies: readonly string[]): ReadForwardedFor {
   const isTrusted = parseTrustedProxies(trustedProxies);
-  const peers = new WeakMap<
-    Connection,
-    { readonly network: string | undefined; readonly isProxy: boolean }
-  >();
-  const peerOf = (connection: Connection) => {
-    let peer = peers.get(connection);
-    if (peer === undefined) {
-      const { remoteAddress } = connection;
-      const isProxy = trustedProxies.length > 0 && remoteAddress !== undefined && isTrusted(remoteAddress);
-      peer = { network: toNetwork(remoteAddress), isProxy };
-      peers.set(connection, peer);
-    }
-    return peer;
-  };
-  return (connection, fields) => {
-    const { network, isProxy } = connection === undefined ? noPeer : peerOf(connection);
-    return (isProxy ? readForwardedFor(fields, isTrusted) : undefined) ?? network;
-  };
+  const isProxy = trustedOnce(isTrusted);
+  return (connection, fields) =>
+    connection !== undefined && isProxy(connection) ? readForwardedFor(fields, isTrusted) : undefined;
 }
-
-const noPeer = { network: undefined, isProxy: false };
 
 function readForwardedFor(fields: IncomingHttpHeaders, isTrusted: IsTrustedProxy): string | undefined {
   const standard = fields.forwarded;

@@ -1,6 +1,6 @@
 import type { HttpHandler, HttpRequest, HttpResponse } from "@a2a-connect/bindings";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { createCallerNetworkReader } from "../network/caller-network.ts";
+import { createForwardedForReader } from "../network/caller-network.ts";
 import { createForwardedUrlReader } from "../network/forwarded-url.ts";
 import { Callers } from "./callers/callers.ts";
 import type { ListenLimits, ListenOptions } from "./listen-options.ts";
@@ -50,9 +50,12 @@ export function createExchangeContext(
     requestTimeoutMs: limits.requestTimeoutMs,
     maxHeaderBytes: limits.maxHeaderBytes,
     callers: new Callers(limits),
-    readForwardedUrl:
-      trustedProxies.length === 0 ? undefined : createForwardedUrlReader(trustedProxies, onWarning),
-    readCallerNetwork: createCallerNetworkReader(trustedProxies),
+    ...(trustedProxies.length === 0
+      ? { readForwardedUrl: undefined, readForwardedFor: undefined }
+      : {
+          readForwardedUrl: createForwardedUrlReader(trustedProxies, onWarning),
+          readForwardedFor: createForwardedForReader(trustedProxies),
+        }),
     onError,
     inFlight: new Set(),
     draining: false,

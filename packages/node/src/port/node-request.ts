@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
 import type { HttpBody, HttpRequest } from "@a2a-connect/bindings";
 import type { Holding } from "@a2a-connect/core/internal";
-import type { ReadCallerNetwork } from "../network/caller-network.ts";
+import type { ReadForwardedFor } from "../network/caller-network.ts";
 import { readClientCertificate } from "../network/client-certificate.ts";
 import type { ReadForwardedUrl } from "../network/forwarded-url.ts";
 import type { Connection } from "../network/trusted-proxies.ts";
@@ -42,7 +42,8 @@ export interface RequestContext {
   boundToLoopback: boolean;
   /** Undefined: no proxy is trusted. */
   readonly readForwardedUrl: ReadForwardedUrl | undefined;
-  readonly readCallerNetwork: ReadCallerNetwork;
+  /** Undefined: likewise. */
+  readonly readForwardedFor: ReadForwardedFor | undefined;
 }
 
 /** A request as it arrived, on either HTTP version. */
@@ -137,7 +138,7 @@ export class NodeRequest implements HttpRequest {
   }
 
   get callerNetwork(): string | undefined {
-    return this.#context.readCallerNetwork(this.#socket, this.#fields);
+    return this.#context.readForwardedFor?.(this.#socket, this.#fields) ?? this.#connection.network;
   }
 
   get clientCertificate(): HttpRequest["clientCertificate"] {

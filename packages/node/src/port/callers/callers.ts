@@ -24,6 +24,7 @@ const pieceCost = 1 / 8;
 
 /** All connections from one address. */
 export interface Caller {
+  /** An IPv4 address, or an IPv6 network of 64 bits; "" when the connections have none. */
   readonly address: string;
   /** Of its requests, over all its connections. */
   readonly bodies: Bodies;
@@ -110,6 +111,11 @@ export class CallerConnection {
     this.#port = port;
     this.caller = caller;
     this.bodies = bodies;
+  }
+
+  /** Where its other end is; undefined when that is not known. */
+  get network(): string | undefined {
+    return this.caller.address === "" ? undefined : this.caller.address;
   }
 
   /** From here on the connection is read in turns. @param begin gives it to its parser, now or when requests may arrive again */
