@@ -3,7 +3,6 @@ import type { HttpHandler } from "@a2a-connect/bindings";
 import { type BindingOptions, createOpenApi, type ErrorContext } from "@a2a-connect/bindings/server";
 import { absentProtocolVersion, type ForwardedUrlSource, protocolVersion } from "@a2a-connect/core/internal";
 import type { AgentCard } from "@a2a-connect/proto";
-import { canonicalSignedCard } from "@a2a-connect/signing";
 import type { ServiceImplSpec } from "@connectrpc/connect";
 import { withCard } from "./agent/given-card.ts";
 import type { Grant } from "./agent/grant.ts";
@@ -15,7 +14,6 @@ import { createCatalogHandler } from "./card/ai-catalog.ts";
 import { type AgentCards, Cards } from "./card/cards.ts";
 import type { Mounts } from "./card/interfaces.ts";
 import { createKeySetHandler } from "./card/key-set.ts";
-import { writeInBothForms } from "./card/older-card.ts";
 import { createConsoleLog, type OperatorLog } from "./console-log.ts";
 import { systemClock } from "./engine/clock.ts";
 import { defaultEngineLimits, type LogRecord, type StateChange } from "./engine/engine-context.ts";
@@ -154,7 +152,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     },
     baseUrls,
     extended: options.extendedCard,
-    write: olderVersions ? (card) => writeInBothForms(card, place) : canonicalSignedCard,
+    olderVersions,
     skills,
     engine,
     clock,
@@ -186,8 +184,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     baseUrls,
     maxAgeSeconds: cardMaxAgeSeconds,
     keySetHandler: createKeySetHandler({
-      keySets: () => [cards.keySet].filter((keySet) => keySet !== undefined),
-      missing: "the agent card is not signed, so there are no keys",
+      agents: [cards],
       clock,
       maxAgeSeconds: cardMaxAgeSeconds,
     }),
@@ -196,9 +193,8 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     catalogHandler:
       place === undefined
         ? createCatalogHandler({
-            agents: [{ path: "", source: cards }],
+            agents: [{ path: "", cards }],
             baseUrls,
-            isSigned: () => cards.signed,
             host: options.catalogHost,
             maxAgeSeconds: cardMaxAgeSeconds,
             clock,

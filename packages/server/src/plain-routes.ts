@@ -1,12 +1,16 @@
 import type { HttpHandler, HttpResponse } from "@a2a-connect/bindings";
-import type { ForwardedUrlSource } from "@a2a-connect/core/internal";
+import {
+  absentProtocolVersion,
+  type ForwardedUrlSource,
+  parseProtocolVersion,
+  versionHeader,
+} from "@a2a-connect/core/internal";
 import type { AgentCard } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { catalogPath } from "./card/ai-catalog.ts";
 import type { CardForm, Cards } from "./card/cards.ts";
-import { olderCardPages } from "./card/older-card.ts";
-import { serveDocument } from "./card/serve-document.ts";
+import { serveDocument } from "./documents/serve-document.ts";
 import { renderFrontPage } from "./front-page.ts";
 import type { BaseUrls } from "./reach/base-urls.ts";
 
@@ -68,14 +72,20 @@ export function plainRoutes({
       const document = await cards.findDocument(form, request, request.signal);
       return serveDocument(request, document, { maxAgeSeconds, varyBy: baseUrls.varyBy(request) });
     };
-  const pages = { current: page("current"), older: page("older") };
-  const { card, older } =
-    signedCardVersion === undefined
-      ? { card: pages.current, older: pages.current }
-      : olderCardPages(cards, pages, signedCardVersion);
+  /** A card that is signed has a form for each version: the one that the request names. */
+  const cardPage: HttpHandler = async (request) => {
+    if (signedCardVersion === undefined || !cards.signed) return page("current")(request);
+    const version = parseProtocolVersion(request.header.get(versionHeader) || signedCardVersion);
+    const response = await page(version === absentProtocolVersion ? "older" : "current")(request);
+    response.header?.append("vary", versionHeader);
+    return response;
+  };
+  const olderPage = page(signedCardVersion === undefined ? "current" : "older");
   return new Map<string, HttpHandler>([
-    ["/.well-known/agent-card.json", explained(card)],
-    ...(olderCardPath ? [["/.well-known/agent.json", explained(older)] satisfies [string, HttpHandler]] : []),
+    ["/.well-known/agent-card.json", explained(cardPage)],
+    ...(olderCardPath
+      ? [["/.well-known/agent.json", explained(olderPage)] satisfies [string, HttpHandler]]
+      : []),
     ["/.well-known/jwks.json", explained(keySetHandler)],
     ...catalogRoutes(catalogHandler),
     ...(resource === undefined

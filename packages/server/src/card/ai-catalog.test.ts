@@ -28,10 +28,12 @@ describe("a catalog names as its host", () => {
   ] satisfies [string, (string | undefined)[], CatalogHost | undefined, string][]) {
     it(what, () => {
       const agents = organizations.map((organization, index) => ({
-        card: card(`${index}`, organization),
-        url: `https://a.example:8080/agents/${index}`,
+        cards: { card: card(`${index}`, organization), signed: false },
+        path: `/agents/${index}`,
       }));
-      expect(JSON.parse(formatCatalog(agents, host)).host.displayName).toBe(expected);
+      expect(JSON.parse(formatCatalog("https://a.example:8080", agents, host)).host.displayName).toBe(
+        expected,
+      );
     });
   }
 });
@@ -40,10 +42,10 @@ describe("an entry of a catalog", () => {
   it("has each tag of the agent's skills once, in order, and no list when there are none", () => {
     const skills = [["b", "a"], ["a", "c"], []].map((tags, id) => ({ id: `${id}`, tags }));
     const agents = [create(AgentCardSchema, { name: "tagged", skills }), card("plain")].map((card) => ({
-      card,
-      url: "https://a.example",
+      cards: { card, signed: false },
+      path: "",
     }));
-    const { entries } = JSON.parse(formatCatalog(agents, undefined));
+    const { entries } = JSON.parse(formatCatalog("https://a.example", agents, undefined));
     expect(entries[0].tags).toEqual(["b", "a", "c"]);
     expect(entries[1]).not.toHaveProperty("tags");
   });
@@ -52,26 +54,25 @@ describe("an entry of a catalog", () => {
 describe("a catalog is served", () => {
   /** An agent that counts how often it is listed. */
   class Listed implements CatalogAgent {
-    readonly source: { card: AgentCard };
+    readonly cards: { card: AgentCard; signed: boolean };
     listings = 0;
 
-    constructor(name: string) {
-      this.source = { card: card(name) };
+    constructor(name: string, signed: boolean) {
+      this.cards = { card: card(name), signed };
     }
 
     get path(): string {
       this.listings += 1;
-      return `/agents/${this.source.card.name}`;
+      return `/agents/${this.cards.card.name}`;
     }
   }
 
-  function serveCatalog(options: Partial<CatalogOptions> = {}) {
+  function serveCatalog({ signed = false, ...options }: Partial<CatalogOptions> & { signed?: boolean } = {}) {
     const clock = createFakeClock();
-    const agents = [new Listed("first"), new Listed("second")] as const;
+    const agents = [new Listed("first", false), new Listed("second", signed)] as const;
     const handler = createCatalogHandler({
       agents,
       baseUrls: baseUrlsOf(["https://known.example:8443"]),
-      isSigned: () => false,
       host: undefined,
       maxAgeSeconds: 60,
       clock,
@@ -110,7 +111,7 @@ describe("a catalog is served", () => {
   it("with its own URLs where the cards are signed and nothing is listed", async () => {
     const baseUrls = baseUrlsOf(undefined);
     const urls = [false, true].map(async (signed) =>
-      urlOf(await serveCatalog({ baseUrls, isSigned: () => signed }).get("https://a.example")),
+      urlOf(await serveCatalog({ baseUrls, signed }).get("https://a.example")),
     );
     expect(await Promise.all(urls)).toEqual([
       "https://a.example/agents/first",
@@ -124,9 +125,9 @@ describe("a catalog is served", () => {
     const first = tagsOf(await get());
     await clock.advance(5_000);
     expect(tagsOf(await get())).toEqual(first);
-    agents[0].source.card = card("first"); // another object that says the same
+    agents[0].cards.card = card("first"); // another object that says the same
     expect(tagsOf(await get())).toEqual(first);
-    agents[1].source.card = card("third");
+    agents[1].cards.card = card("third");
     const [etag, modified] = tagsOf(await get());
     expect(etag).not.toBe(first[0]);
     expect(Date.parse(modified ?? "")).toBe(Date.parse(first[1] ?? "") + 5_000);

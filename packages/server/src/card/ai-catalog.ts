@@ -1,10 +1,10 @@
 import type { HttpHandler } from "@a2a-connect/bindings";
-import { RecentMap } from "@a2a-connect/core/internal";
 import type { AgentCard } from "@a2a-connect/proto";
+import { MadeOnce } from "../documents/made-once.ts";
+import { createDocument, type Document, serveDocument } from "../documents/serve-document.ts";
 import type { Clock } from "../engine/clock.ts";
 import type { BaseUrls } from "../reach/base-urls.ts";
-import { Publication } from "./publication.ts";
-import { serveDocument } from "./serve-document.ts";
+import type { AgentCards } from "./cards.ts";
 
 /** Where a catalog is by the draft, below the origin that it lists. */
 export const catalogPath = "/.well-known/ai-catalog.json";
@@ -22,56 +22,38 @@ export interface CatalogHost {
   readonly logoUrl?: string;
 }
 
-/** An agent that a catalog lists. */
-export interface ListedAgent {
-  readonly card: AgentCard;
-  /** Its base URL, with the card at `/.well-known/agent-card.json` below it; no trailing slash. */
-  readonly url: string;
-}
-
 /** An agent of a server whose catalog lists it. */
 export interface CatalogAgent {
   /** Path of its base URL below the server's, such as `/agents/translator`; "" for the server's own. */
   readonly path: string;
-  /** Has its card as it is now: the same object until something changes. */
-  readonly source: { readonly card: AgentCard };
+  readonly cards: Pick<AgentCards, "card" | "signed">;
 }
 
 /** What a catalog handler shows, and for how long clients may keep it. */
 export interface CatalogOptions {
   readonly agents: readonly CatalogAgent[];
   readonly baseUrls: BaseUrls;
-  /** Whether cards of these agents are signed: their URLs, which it names, are then those of signed cards. */
-  readonly isSigned: () => boolean;
   /** Default: the agents' provider if they have the same, else the host of their URL. */
   readonly host: CatalogHost | undefined;
   readonly maxAgeSeconds: number;
-  readonly clock: Pick<Clock, "now" | "schedule">;
+  readonly clock: Pick<Clock, "now">;
 }
 
 /** Serves the AI Catalog of some agents, with the same caching as a card. */
 export function createCatalogHandler(options: CatalogOptions): HttpHandler {
-  const { agents, baseUrls, isSigned, host, maxAgeSeconds, clock } = options;
-  const catalogs = new RecentMap<string, Publication>(baseUrls.maxKept + 1);
-  let listed: readonly { readonly agent: CatalogAgent; readonly card: AgentCard }[] = [];
-
-  /** The agents with their cards as they are now: the same list until one of them changes. */
-  function currentAgents(): typeof listed {
-    const now = agents.map((agent) => ({ agent, card: agent.source.card }));
-    if (now.some(({ card }, index) => card !== listed[index]?.card)) listed = now;
-    return listed;
-  }
-
+  const { agents, baseUrls, host, maxAgeSeconds, clock } = options;
+  const catalogs = new MadeOnce<Document>(baseUrls.maxKept + 1);
+  let listed: readonly AgentCard[] = [];
   return async (request) => {
-    const base = baseUrls.find(request, isSigned());
-    const catalog = catalogs.get(base) ?? new Publication({ contentType: catalogMediaType, clock });
-    catalogs.set(base, catalog);
-    const current = currentAgents();
-    const document = await catalog.find(current, () =>
-      formatCatalog(
-        current.map(({ agent, card }) => ({ card, url: base + agent.path })),
-        host,
-      ),
+    const now = agents.map(({ cards }) => cards.card);
+    if (now.some((card, index) => card !== listed[index])) listed = now;
+    // It names the URLs of signed cards where there are some.
+    const base = baseUrls.find(
+      request,
+      agents.some(({ cards }) => cards.signed),
+    );
+    const document = await catalogs.find(base, listed, (before) =>
+      createDocument(formatCatalog(base, agents, host), catalogMediaType, clock.now(), before),
     );
     return serveDocument(request, document, { maxAgeSeconds, varyBy: baseUrls.varyBy(request) });
   };
@@ -81,18 +63,24 @@ export function createCatalogHandler(options: CatalogOptions): HttpHandler {
  * The AI Catalog of some agents: a draft of the AI Catalog working group that A2A is about to name as its way to find
  * several agents of one origin. Nothing in A2A 1.0 speaks of it, and it has changed before: entries say what they are as
  * `type`, and as `mediaType`, as the draft called it until 2026.
+ *
+ * @param base URL of the server, without a trailing slash; the card of an agent is at `/.well-known/agent-card.json` below its path
  */
-export function formatCatalog(agents: readonly ListedAgent[], host: CatalogHost | undefined): string {
+export function formatCatalog(
+  base: string,
+  agents: readonly CatalogAgent[],
+  host: CatalogHost | undefined,
+): string {
   return JSON.stringify({
     specVersion: "1.0",
-    host: host ?? { displayName: findHostName(agents) },
-    entries: agents.map(toEntry),
+    host: host ?? { displayName: findProvider(agents) ?? URL.parse(base)?.host ?? "" },
+    entries: agents.map(({ path, cards }) => toEntry(cards.card, base + path)),
   });
 }
 
 const cardMediaType = "application/a2a-agent-card+json";
 
-function toEntry({ card, url }: ListedAgent): Record<string, unknown> {
+function toEntry(card: AgentCard, url: string): Record<string, unknown> {
   const tags = [...new Set(card.skills.flatMap((skill) => skill.tags))];
   return {
     identifier: url,
@@ -106,10 +94,8 @@ function toEntry({ card, url }: ListedAgent): Record<string, unknown> {
   };
 }
 
-function findHostName(agents: readonly ListedAgent[]): string {
-  const [provider, ...others] = new Set(agents.map(({ card }) => card.provider?.organization ?? ""));
-  if (provider !== undefined && provider !== "" && others.length === 0) {
-    return provider;
-  }
-  return URL.parse(agents[0]?.url ?? "")?.host ?? "";
+/** The organization that provides all of them. */
+function findProvider(agents: readonly CatalogAgent[]): string | undefined {
+  const [provider, ...others] = new Set(agents.map(({ cards }) => cards.card.provider?.organization));
+  return others.length > 0 || provider === "" ? undefined : provider;
 }

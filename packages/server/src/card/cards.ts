@@ -1,24 +1,23 @@
-import { toOlderCard } from "@a2a-connect/bindings/server";
+import { mergeOlderCard, toOlderCard } from "@a2a-connect/bindings/server";
 import type { Principal } from "@a2a-connect/core";
 import { type ForwardedUrlSource, RecentMap } from "@a2a-connect/core/internal";
 import { type AgentCapabilities, AgentCapabilitiesSchema, type AgentCard } from "@a2a-connect/proto";
-import { canonicalCard } from "@a2a-connect/signing";
+import { canonicalCard, canonicalSignedCard } from "@a2a-connect/signing";
 import type { PublishedKeySet } from "@a2a-connect/signing/internal";
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { type AgentDefinition, type CardDefinition, defineAgent } from "../agent/agent-definition.ts";
 import { withCard } from "../agent/given-card.ts";
 import { withServedCode } from "../agent/served-agent.ts";
 import type { CardSwitches } from "../agent/skill-switches.ts";
+import { MadeOnce } from "../documents/made-once.ts";
+import { createDocument, type Document } from "../documents/serve-document.ts";
 import type { Clock } from "../engine/clock.ts";
 import type { LogRecord } from "../engine/engine-context.ts";
 import type { TaskEngine } from "../engine/task-engine.ts";
 import type { BaseUrls } from "../reach/base-urls.ts";
-import { omittedTenant } from "./interfaces.ts";
-import { Publication } from "./publication.ts";
 import { renderCard, type ServerFacts, unannouncedChanges } from "./render-card.ts";
-import type { Document } from "./serve-document.ts";
 import { type CardSigning, openSigningKeys } from "./signing-keys.ts";
-import { SigningQueue } from "./signing-queue.ts";
+import { SigningQueue, within } from "./signing-queue.ts";
 
 /** The cards of an agent while it is served. */
 export interface AgentCards {
@@ -61,35 +60,28 @@ export interface CardOptions {
   readonly facts: Omit<ServerFacts, "disabledSkills" | "mounted">;
   readonly baseUrls: BaseUrls;
   readonly extended: ExtendedCardOptions | undefined;
-  /** The text of a card as it is served; of a signed one, the text that was signed. */
-  readonly write: (card: AgentCard) => string;
+  /** Whether callers of A2A 0.3 can read it, too. */
+  readonly olderVersions: boolean;
   readonly skills: CardSwitches;
   readonly engine: Pick<TaskEngine, "useCard">;
   readonly clock: Pick<Clock, "now" | "ticks" | "schedule">;
   readonly log: (record: LogRecord) => void;
 }
 
-/** The form in which the public card is served: as it is, or as callers of A2A 0.3 read it. */
+/** The form in which a signed card is served: as it is, or as callers of A2A 0.3 read it. */
 export type CardForm = "current" | "older";
 
-/** The public card at one base URL. */
-interface PublicCard {
+/** How a caller has reached the server. */
+interface Place {
   readonly baseUrl: string;
-  /** For those who come through a mount. */
+  /** Whether it came through a mount. */
   readonly mounted: boolean;
-  /** Without signatures, and after which change of the cards it was made. */
-  rendered?: { readonly revision: number; readonly card: AgentCard } | undefined;
-  readonly forms: Readonly<Record<CardForm, Publication>>;
+  /** What tells it from the others. */
+  readonly key: string;
 }
 
 /** How long a card that is being signed is waited for where an older one is there, in milliseconds. */
 const patienceMs = 1_000;
-
-/** What the log says of a form that cannot be signed. */
-const failures: Readonly<Record<CardForm, string>> = {
-  current: "the agent card could not be signed",
-  older: "the agent card in the form of A2A 0.3 could not be signed",
-};
 
 /**
  * The cards of one server as callers get them: canonical bytes, signed where signing is configured; made again only when
@@ -100,20 +92,22 @@ export class Cards implements AgentCards {
   /** What the card declares. Whether something is on does not change while the server runs; the extensions may. */
   capabilities: AgentCapabilities;
   readonly #options: CardOptions;
-  readonly #elsewhere: RecentMap<string, PublicCard>;
+  /** Without signatures, for each place. Emptied by every change. */
+  readonly #rendered: RecentMap<string, AgentCard>;
+  readonly #documents: MadeOnce<Document>;
+  /** What fails when a document takes longer than `patienceMs`, for all who wait for it. */
+  readonly #patient = new WeakMap<Promise<Document>, Promise<Document>>();
   #agent: AgentDefinition;
-  #own: PublicCard;
-  /** Raised by every change. */
-  #revision = 0;
   /** Undefined: cards are not signed. Other keys have another. */
   #signer: SigningQueue | undefined;
   #rotation: Promise<void> = Promise.resolve();
 
   constructor(options: CardOptions) {
+    const maxPlaces = options.baseUrls.maxKept + 1;
     this.#options = options;
-    this.#elsewhere = new RecentMap(options.baseUrls.maxKept);
     this.#agent = options.agent;
-    this.#own = this.#create(options.baseUrls.own, false);
+    this.#rendered = new RecentMap(maxPlaces);
+    this.#documents = new MadeOnce(2 * maxPlaces); // in both forms
     this.capabilities = this.#declare();
   }
 
@@ -136,7 +130,7 @@ export class Cards implements AgentCards {
 
   /** Says that the card is another one now, such as when a skill was switched off. */
   change(): void {
-    this.#revision += 1;
+    this.#rendered.clear();
     this.capabilities = this.#declare();
   }
 
@@ -171,28 +165,34 @@ export class Cards implements AgentCards {
 
   /** The public card, without signatures, for a caller who has reached the server in that way. */
   cardFor(reached: ForwardedUrlSource): AgentCard {
-    return this.#render(this.#cardAt(reached));
+    return this.#render(this.#placeOf(reached));
   }
 
   /**
-   * The public card as it is served, in one of its forms: the new one, or the one before it when the new one takes longer to
-   * sign than a second.
+   * The public card as it is served: the new one, or the one before it when the new one takes longer to sign than a second.
    *
+   * @param asked the form of a card that is signed; one that is not can be read by all
    * @param signal aborts when its caller is gone
    * @throws ConnectError Unavailable when it has to be signed and cannot be
    */
-  async findDocument(form: CardForm, reached: ForwardedUrlSource, signal?: AbortSignal): Promise<Document> {
-    const known = this.#cardAt(reached);
-    const card = this.#render(known);
-    const document = known.forms[form].find(card, () => this.#write(form, card, known));
+  async findDocument(asked: CardForm, reached: ForwardedUrlSource, signal?: AbortSignal): Promise<Document> {
+    const signer = this.#signer;
+    const form = signer === undefined ? "current" : asked;
+    const place = this.#placeOf(reached);
+    const key = `${form} ${place.key}`;
+    const card = this.#render(place);
+    const last = this.#documents.last(key);
+    const document = this.#documents.find(key, card, async (before) =>
+      this.#createDocument(await this.#write(form, card, place.baseUrl), before),
+    );
     try {
-      return await (this.#signer?.wait(document, signal) ?? document);
+      return await (signer?.wait(last === undefined ? document : this.#soon(document), signal) ?? document);
     } catch (error) {
-      const { last } = this.#cardAt(reached).forms[form]; // other keys may sign by now
-      if (last === undefined) {
+      const now = this.#documents.last(key); // other keys may sign by now
+      if (now === undefined) {
         throw error;
       }
-      return last;
+      return now;
     }
   }
 
@@ -211,13 +211,10 @@ export class Cards implements AgentCards {
     if (definition === undefined) {
       return undefined;
     }
-    const { baseUrl, mounted } = this.#cardAt(reached);
+    const { baseUrl, mounted } = this.#placeOf(reached);
     const card = renderCard(this.#agent, this.#factsFor(mounted), baseUrl, definition);
     const signer = this.#signer;
-    if (signer === undefined) {
-      return card;
-    }
-    return signer.wait(signer.signOnce(card, baseUrl, "an extended agent card could not be signed"), signal);
+    return signer === undefined ? card : signer.wait(signer.signOnce(card, baseUrl), signal);
   }
 
   async #rotate(signing: CardSigning): Promise<void> {
@@ -225,65 +222,66 @@ export class Cards implements AgentCards {
     const keys = await openSigningKeys(signing, facts.place?.path ?? "");
     keys.keySetAt(clock.now()); // throws where keys do not fit together
     const signer = new SigningQueue(keys, this.#options);
-    const known = this.#cardAt({});
-    const card = this.#render(known);
-    const signed = await signer.signNow(({ sign }) => sign(card, known.baseUrl));
-    const next = this.#create(known.baseUrl, known.mounted);
-    await next.forms.current.replace(known.forms.current, card, this.#options.write(signed));
+    const place = this.#placeOf({});
+    const card = this.#render(place);
+    const signed = await signer.signNow(({ sign }) => sign(card, place.baseUrl));
+    const key = `current ${place.key}`;
+    const before = this.#documents.last(key);
     this.#signer = signer;
-    // What other keys have signed is not served any more, nor what they are signing now.
-    this.#elsewhere.clear();
-    next.rendered = known.rendered;
-    this.#own = next;
+    // What other keys have signed is not served any more, nor what they are signing now; only its date goes on.
+    this.#documents.clear();
+    await this.#documents.find(key, card, () => this.#createDocument(canonicalSignedCard(signed), before));
   }
 
   #factsFor(mounted: boolean): ServerFacts {
     return { ...this.#options.facts, disabledSkills: this.#options.skills.disabled, mounted };
   }
 
-  #create(baseUrl: string, mounted: boolean): PublicCard {
-    const options = { contentType: "application/json", clock: this.#options.clock, patienceMs };
-    return {
-      baseUrl,
-      mounted,
-      forms: { current: new Publication(options), older: new Publication(options) },
-    };
+  #createDocument(text: string, before: Document | undefined): Promise<Document> {
+    return createDocument(text, "application/json", this.#options.clock.now(), before);
   }
 
-  #cardAt(reached: ForwardedUrlSource): PublicCard {
-    const { baseUrls } = this.#options;
-    const baseUrl = baseUrls.find(reached, this.signed);
+  #soon(document: Promise<Document>): Promise<Document> {
+    const { clock } = this.#options;
+    const soon = this.#patient.get(document) ?? within(clock, patienceMs, document);
+    this.#patient.set(document, soon);
+    return soon;
+  }
+
+  #placeOf(reached: ForwardedUrlSource): Place {
+    const baseUrl = this.#options.baseUrls.find(reached, this.signed);
     const mounted = reached.mount !== undefined;
-    if (baseUrl === baseUrls.own && !mounted) {
-      this.#own = baseUrl === this.#own.baseUrl ? this.#own : this.#create(baseUrl, mounted);
-      return this.#own;
-    }
-    const key = mounted ? `mounted ${baseUrl}` : baseUrl;
-    const known = this.#elsewhere.get(key) ?? this.#create(baseUrl, mounted);
-    this.#elsewhere.set(key, known);
-    return known;
+    return { baseUrl, mounted, key: mounted ? `mounted ${baseUrl}` : baseUrl };
   }
 
-  #render(known: PublicCard): AgentCard {
-    if (known.rendered?.revision !== this.#revision) {
-      const card = renderCard(this.#agent, this.#factsFor(known.mounted), known.baseUrl);
-      known.rendered = { revision: this.#revision, card };
-    }
-    return known.rendered.card;
+  #render({ baseUrl, mounted, key }: Place): AgentCard {
+    const card = this.#rendered.get(key) ?? renderCard(this.#agent, this.#factsFor(mounted), baseUrl);
+    this.#rendered.set(key, card);
+    return card;
   }
 
-  /** The text of a form of a card, with a signature over that form where cards are signed. */
-  async #write(form: CardForm, card: AgentCard, { baseUrl, forms }: PublicCard): Promise<string> {
-    const { write, facts } = this.#options;
-    const stays =
-      forms[form].last === undefined ? "there is none until it can be" : "the last signed one stays";
-    const failure = `${failures[form]}; ${stays}`;
+  /**
+   * The text of a card, with a signature over that form where cards are signed. Where they are not, the members of all versions
+   * stand side by side.
+   */
+  async #write(form: CardForm, card: AgentCard, baseUrl: string): Promise<string> {
+    const { olderVersions, facts } = this.#options;
+    const { tenant = "", isDefault = false } = facts.place ?? {};
+    const omittedTenant = isDefault ? tenant : ""; // callers of A2A 0.3 know no tenants
+    const signer = this.#signer;
+    if (signer === undefined) {
+      return olderVersions
+        ? JSON.stringify(mergeOlderCard(toJson(card), omittedTenant))
+        : canonicalSignedCard(card);
+    }
     if (form === "current") {
-      return write((await this.#signer?.sign(({ sign }) => sign(card, baseUrl), failure)) ?? card);
+      return canonicalSignedCard(await signer.sign(({ sign }) => sign(card, baseUrl)));
     }
-    const json = JSON.parse(canonicalCard(card)) as JsonObject; // a card is an object
-    const older = toOlderCard(json, omittedTenant(facts.place));
-    const signed = await this.#signer?.sign(({ signOlder }) => signOlder(older, baseUrl), failure);
-    return JSON.stringify(signed ?? older);
+    const older = toOlderCard(toJson(card), omittedTenant);
+    return JSON.stringify(await signer.sign(({ signOlder }) => signOlder(older, baseUrl)));
   }
+}
+
+function toJson(card: AgentCard): JsonObject {
+  return JSON.parse(canonicalCard(card)) as JsonObject; // a card is an object
 }

@@ -20,11 +20,6 @@ export interface AgentPlace {
   readonly isDefault?: boolean;
 }
 
-/** The tenant that callers of this agent may leave out, as callers of A2A 0.3 do, which has no tenants. */
-export function omittedTenant(place: AgentPlace | undefined): string {
-  return place?.isDefault === true ? place.tenant : "";
-}
-
 /** What decides which interfaces there are. */
 export interface InterfaceFacts {
   readonly mounts: Mounts;

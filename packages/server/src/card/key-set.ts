@@ -2,17 +2,15 @@ import type { HttpHandler } from "@a2a-connect/bindings";
 import type { VerificationKey } from "@a2a-connect/signing";
 import type { PublishedKeySet } from "@a2a-connect/signing/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { MadeOnce } from "../documents/made-once.ts";
+import { createDocument, type Document, serveDocument } from "../documents/serve-document.ts";
 import type { Clock } from "../engine/clock.ts";
-import { Publication } from "./publication.ts";
-import { serveDocument } from "./serve-document.ts";
 
 /** What serving keys works with. */
 export interface KeySetOptions {
-  /** Those of each agent that signs, as they are now. */
-  readonly keySets: () => readonly PublishedKeySet[];
-  /** What callers are told where none signs. */
-  readonly missing: string;
-  readonly clock: Pick<Clock, "now" | "schedule">;
+  /** Those of each agent; undefined where its cards are not signed. */
+  readonly agents: readonly { readonly keySet: PublishedKeySet | undefined }[];
+  readonly clock: Pick<Clock, "now">;
   /** How long clients may keep it, in seconds. */
   readonly maxAgeSeconds: number;
 }
@@ -22,15 +20,18 @@ export interface KeySetOptions {
  *
  * @throws ConnectError NotFound (as a rejection) when nothing is signed
  */
-export function createKeySetHandler({ keySets, missing, clock, maxAgeSeconds }: KeySetOptions): HttpHandler {
-  const publication = new Publication({ contentType: "application/jwk-set+json", clock });
+export function createKeySetHandler({ agents, clock, maxAgeSeconds }: KeySetOptions): HttpHandler {
+  const made = new MadeOnce<Document>(1);
   return async (request) => {
-    const sets = keySets();
+    const sets = agents.flatMap(({ keySet }) => keySet ?? []);
     if (sets.length === 0) {
-      throw new ConnectError(missing, Code.NotFound);
+      throw new ConnectError("no agent card is signed here, so there are no keys", Code.NotFound);
     }
     const text = JSON.stringify({ keys: joinKeys(sets) });
-    return serveDocument(request, await publication.find(text, () => text), { maxAgeSeconds });
+    const document = await made.find("", text, (before) =>
+      createDocument(text, "application/jwk-set+json", clock.now(), before),
+    );
+    return serveDocument(request, document, { maxAgeSeconds });
   };
 }
 

@@ -74,7 +74,7 @@ describe("a card that has to be signed", () => {
     await clock.settle();
     await clock.advance(10_000);
     expect((await answer).status).toBe(503);
-    expect(messagesOf(log)).toEqual(["the agent card could not be signed; there is none until it can be"]);
+    expect(messagesOf(log)).toEqual(["an agent card could not be signed; one that was signed before stays"]);
   });
 
   it("is signed once for all who ask meanwhile", async () => {
@@ -125,6 +125,13 @@ describe("a card that has to be signed", () => {
     await expect(answers[1]).rejects.toThrow();
     expect(await answers[0]).toMatchObject({ status: 503 });
     expect(await ask({ signal })).toMatchObject({ status: 503 });
+  });
+
+  it("fails unheard when its caller has gone", async () => {
+    const { signer, ask, log } = await start();
+    signer.isDown = true;
+    expect(await ask({ signal: AbortSignal.abort() })).toMatchObject({ status: 503 });
+    await waitUntil(() => log.length === 1);
   });
 
   it("is one of four at a time, whatever URLs callers come by", async () => {
@@ -185,7 +192,7 @@ describe("a signed card that has changed", () => {
     expect(tries).toEqual([0, 5, 15, 35, 75, 135, 195, 255]);
     expect(signer.calls - calls).toBe(tries.length);
     expect(new Set(messagesOf(log))).toEqual(
-      new Set(["the agent card could not be signed; the last signed one stays"]),
+      new Set(["an agent card could not be signed; one that was signed before stays"]),
     );
     expect(String(log[0]?.error)).toContain("the vault is down");
     signer.isDown = false;
@@ -208,9 +215,7 @@ describe("a signed card that has changed", () => {
     update("2.0.0");
     signer.isDown = true;
     expect(await ask(older)).toEqual(before);
-    expect(messagesOf(log)).toEqual([
-      "the agent card in the form of A2A 0.3 could not be signed; the last signed one stays",
-    ]);
+    expect(messagesOf(log)).toEqual(["an agent card could not be signed; one that was signed before stays"]);
   });
 
   it("says when to come back where there is no other", async () => {

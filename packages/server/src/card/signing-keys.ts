@@ -55,7 +55,9 @@ export async function openSigningKeys(
   { keys: given, jku = true, header }: CardSigning,
   path: string,
 ): Promise<SigningKeys> {
-  const keys = await Promise.all(given.map((key, index) => openKey(key, nameOf(key, index))));
+  const keys = await Promise.all(
+    given.map((key, index) => naming(key.kid ?? kidOf(key) ?? index + 1, () => openKey(key))),
+  );
   const signers = keys.flatMap(({ signer }) => signer ?? []);
   const published = keys.map(({ publicKey }) => publicKey);
   if (signers.length === 0) {
@@ -64,22 +66,18 @@ export async function openSigningKeys(
   // Verifiers would drop what a key goes on signing after the date on which it retires.
   const both = signers.find(({ kid }) => keys.some((key) => !key.signer && key.publicKey.kid === kid));
   if (both !== undefined) {
-    const kid = JSON.stringify(both.kid);
-    throw new Error(`the key ${kid} is retired, and is to sign: leave one of them out`);
+    throw new Error(`the key ${JSON.stringify(both.kid)} is retired, and is to sign: leave one of them out`);
   }
-  const rest = header === undefined ? {} : { header };
   const optionsFor = (baseUrl: string) => {
-    const url = typeof jku === "string" ? jku : jku ? keySetUrl(baseUrl + path) : undefined;
-    return { ...rest, ...(url === undefined ? {} : { jku: url }) };
+    const url = jku === true ? keySetUrl(baseUrl + path) : jku;
+    return { ...(header && { header }), ...(typeof url === "string" && { jku: url }) };
   };
   return {
     async sign(card, baseUrl) {
-      const options = optionsFor(baseUrl);
       let signed = card;
       for (const signer of signers) {
-        signed = await signCard(signed, { ...options, signer }).catch((error: unknown) => {
-          throw unusable(JSON.stringify(signer.kid), error);
-        });
+        const options = { ...optionsFor(baseUrl), signer };
+        signed = await naming(signer.kid, () => signCard(signed, options));
       }
       return signed;
     },
@@ -94,44 +92,39 @@ interface OpenKey {
   readonly signer?: CardSigner;
 }
 
-async function openKey({ retiredUntil, ...key }: CardSigningKey, name: string): Promise<OpenKey> {
-  try {
-    if (retiredUntil !== undefined) {
-      const exp = Math.floor(retiredUntil.getTime() / 1_000);
-      return { publicKey: { ...(await publicSideOf(key)), exp } };
-    }
-    const signer = await createCardSigner(key);
-    return { publicKey: signer.publicKey ?? (await publicSideOf(key)), signer };
-  } catch (error) {
-    throw unusable(name, error);
+async function openKey({ retiredUntil, ...key }: CardSigningKey): Promise<OpenKey> {
+  if (retiredUntil !== undefined) {
+    const exp = Math.floor(retiredUntil.getTime() / 1_000);
+    return { publicKey: { ...(await publicSideOf(key)), exp } };
   }
+  const signer = await createCardSigner(key);
+  return { publicKey: signer.publicKey ?? (await publicSideOf(key)), signer };
 }
 
 /** A key that signed once may be nothing but its public side now. */
 async function publicSideOf({ key, kid, alg, publicKey }: CardSignerOptions): Promise<VerificationKey> {
-  const isMaterial = typeof key === "string" || (typeof key === "object" && !(key instanceof CryptoKey));
-  const known = publicKey ?? (isMaterial ? key : undefined);
+  const known = publicKey ?? (typeof key === "function" || key instanceof CryptoKey ? undefined : key);
   if (known === undefined) {
     throw new SigningError("its public key is not known", "give it as publicKey: callers verify with it");
   }
   return publicKeyOf(known, { kid, alg });
 }
 
-/** As its owner knows it: by its id, else by its place. */
-function nameOf({ key, kid, publicKey }: CardSigningKey, index: number): string {
-  const [known] = [key, publicKey].flatMap((each) =>
-    typeof each === "object" && "kid" in each && typeof each.kid === "string" ? [each.kid] : [],
-  );
-  const id = kid ?? known;
-  return id === undefined ? `number ${index + 1}` : JSON.stringify(id);
+function kidOf({ key, publicKey }: CardSigningKey): unknown {
+  return [key, publicKey].map((each) => typeof each === "object" && "kid" in each && each.kid).find(Boolean);
 }
 
-function unusable(name: string, error: unknown): Error {
-  const why =
-    error instanceof SigningError
-      ? `${error.message}; ${error.hint}`
-      : `its signing function failed: ${error instanceof Error ? error.message : String(error)}`;
-  return new Error(`cards cannot be signed with the key ${name}: ${why}`, { cause: error });
+/** What is done with a key. @throws Error that names it, by its id or its place */
+async function naming<T>(name: unknown, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const why =
+      error instanceof SigningError
+        ? `${error.message}; ${error.hint}`
+        : `its signing function failed: ${error instanceof Error ? error.message : String(error)}`;
+    throw new Error(`cards cannot be signed with the key ${JSON.stringify(name)}: ${why}`, { cause: error });
+  }
 }
 
 /** Where verifiers ask for the keys of a server, if they do: by https, or on this machine itself. */

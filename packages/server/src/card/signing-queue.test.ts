@@ -21,7 +21,7 @@ describe("signing", () => {
       keySetAt: () => ({ keys: [] }),
     };
     const queue = new SigningQueue(signing, { clock, log: () => {} });
-    const sign = () => queue.sign((keys) => keys.sign(card, "http://localhost"), "failed");
+    const sign = () => queue.sign((keys) => keys.sign(card, "http://localhost"));
     const all = Promise.allSettled(Array.from({ length: 1_004 }, sign));
     await expect(sign()).rejects.toMatchObject({ code: Code.Unavailable });
     expect(calls).toBe(4);
@@ -45,7 +45,7 @@ describe("signing", () => {
     };
     const clock = createFakeClock();
     const queue = new SigningQueue(signing, { clock, log: () => {} });
-    const sign = (name: string) => queue.sign((keys) => keys.sign(card, name), "failed");
+    const sign = (name: string) => queue.sign((keys) => keys.sign(card, name));
     const all = ["1", "2", "3", "4", "5", "6", "7"].map(sign);
     const outcomes = Promise.allSettled(all);
     await clock.settle();

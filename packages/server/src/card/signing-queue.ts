@@ -1,7 +1,8 @@
-import { RecentMap, type Timer, untilAborted, withinTime } from "@a2a-connect/core/internal";
+import { ReadTurns, type Timer, untilAborted, withinTime } from "@a2a-connect/core/internal";
 import type { AgentCard } from "@a2a-connect/proto";
 import { canonicalCard } from "@a2a-connect/signing";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { MadeOnce } from "../documents/made-once.ts";
 import type { Clock } from "../engine/clock.ts";
 import type { LogRecord } from "../engine/engine-context.ts";
 import type { SigningKeys } from "./signing-keys.ts";
@@ -19,7 +20,7 @@ const signTimeoutMs = 10_000;
 const firstPauseMs = 5_000;
 const longestPauseMs = 60_000;
 
-/** How many signatures are kept for `signOnce`: those asked for last. */
+/** How many cards are kept for `signOnce`: those asked for last. */
 const maxKept = 64;
 
 /** What a queue works with. */
@@ -32,10 +33,10 @@ export interface SigningQueueOptions {
 export class SigningQueue {
   readonly keys: SigningKeys;
   readonly #options: SigningQueueOptions;
-  /** Begins those that wait, oldest first. */
-  readonly #waiting: (() => void)[] = [];
-  readonly #kept = new RecentMap<string, Promise<AgentCard>>(maxKept);
-  #signings = 0;
+  readonly #turns = new ReadTurns(maxSignings);
+  readonly #kept = new MadeOnce<AgentCard>(maxKept);
+  /** How many are being signed, or wait for that. */
+  #open = 0;
   /** The time after the last failure, in ticks of the clock, in which signing is not tried. Undefined when the last one succeeded. */
   #pause: { readonly since: number; readonly ms: number } | undefined;
 
@@ -44,54 +45,32 @@ export class SigningQueue {
     this.#options = options;
   }
 
-  /**
-   * What the keys sign.
-   *
-   * @param failure what the log says when that fails
-   * @throws ConnectError Unavailable (as a rejection) when it fails, or is not tried
-   */
-  sign<Card>(make: (keys: SigningKeys) => Promise<Card>, failure: string): Promise<Card> {
-    return this.#inTurn(() => this.signNow(make), failure);
+  /** What the keys sign. @throws ConnectError Unavailable (as a rejection) when it fails, or is not tried */
+  async sign<Card>(make: (keys: SigningKeys) => Promise<Card>): Promise<Card> {
+    this.#assertTried();
+    if (this.#open === maxSignings + maxWaiting) throw this.#unavailable();
+    this.#open += 1;
+    try {
+      return await this.#turns.run({ share: undefined }, () => this.#try(make));
+    } finally {
+      this.#open -= 1;
+    }
   }
 
   /** The card, as `sign`; the same card gets the same signatures for as long as they are kept. */
-  signOnce(card: AgentCard, baseUrl: string, failure: string): Promise<AgentCard> {
+  signOnce(card: AgentCard, baseUrl: string): Promise<AgentCard> {
     const id = JSON.stringify([baseUrl, canonicalCard(card)]);
-    const known = this.#kept.get(id);
-    if (known !== undefined) return known;
-    const signing = this.sign((keys) => keys.sign(card, baseUrl), failure);
-    this.#kept.set(id, signing);
-    signing.catch(() => this.#kept.delete(id));
-    return signing;
+    return this.#kept.find(id, id, () => this.sign((keys) => keys.sign(card, baseUrl)));
   }
 
   /** What the keys sign, without waiting for others, as a trial. @throws Error (as a rejection) saying why not */
   signNow<Card>(make: (keys: SigningKeys) => Promise<Card>): Promise<Card> {
-    const late = new Error(`signing a card took longer than ${signTimeoutMs} ms`);
-    return within(this.#options.clock, signTimeoutMs, make(this.keys), late);
-  }
-
-  async #inTurn<Card>(signing: () => Promise<Card>, failure: string): Promise<Card> {
-    this.#assertTried();
-    if (this.#signings < maxSignings) {
-      this.#signings += 1;
-    } else if (this.#waiting.length < maxWaiting) {
-      await new Promise<void>((begin) => this.#waiting.push(begin)); // the end of another hands its place on
-    } else {
-      throw this.#unavailable();
-    }
-    try {
-      this.#assertTried(); // signing may have failed while this card waited
-      return await this.#try(signing, failure);
-    } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#signings -= 1;
-      else next();
-    }
+    return within(this.#options.clock, signTimeoutMs, make(this.keys));
   }
 
   /** What is being signed. @throws ConnectError Unavailable (as a rejection) when the caller is gone */
   async wait<T>(signing: Promise<T>, signal?: AbortSignal): Promise<T> {
+    signing.catch(() => {}); // a caller that is gone does not hear of it
     try {
       return await untilAborted(signing, signal);
     } catch (error) {
@@ -99,15 +78,20 @@ export class SigningQueue {
     }
   }
 
-  async #try<Card>(signing: () => Promise<Card>, failure: string): Promise<Card> {
+  async #try<Card>(make: (keys: SigningKeys) => Promise<Card>): Promise<Card> {
+    this.#assertTried(); // signing may have failed while this card waited
     const { clock, log } = this.#options;
     const begun = clock.ticks();
     try {
-      const signed = await signing();
+      const signed = await this.signNow(make);
       this.#pause = undefined;
       return signed;
     } catch (error) {
-      log({ level: "error", message: failure, error });
+      log({
+        level: "error",
+        message: "an agent card could not be signed; one that was signed before stays",
+        error,
+      });
       // Those that were under way together fail together.
       if (this.#pause === undefined || begun > this.#pause.since) {
         const ms = this.#pause === undefined ? firstPauseMs : Math.min(2 * this.#pause.ms, longestPauseMs);
@@ -133,13 +117,9 @@ export class SigningQueue {
   }
 }
 
-/** What the work gives. @throws `late` (as a rejection) when it takes longer than that; it goes on */
-export function within<T>(
-  clock: Pick<Clock, "schedule">,
-  limitMs: number,
-  work: Promise<T>,
-  late: Error,
-): Promise<T> {
+/** What signing gives. @throws Error (as a rejection) when it takes longer than that; it goes on */
+export function within<T>(clock: Pick<Clock, "schedule">, limitMs: number, signing: Promise<T>): Promise<T> {
+  const late = new Error(`signing a card took longer than ${limitMs} ms`);
   const timer: Timer = (ms, tick) => clock.schedule(ms, tick, { background: true });
-  return withinTime(limitMs, late, () => work, { timer });
+  return withinTime(limitMs, late, () => signing, { timer });
 }

@@ -81,16 +81,14 @@ export function createAgentHost<const Name extends string>(options: AgentHostOpt
       servers,
       defaultServer: defaultName === undefined ? undefined : servers.get(defaultName),
       catalogHandler: createCatalogHandler({
-        agents: Array.from(servers, ([name, source]) => ({ path: folder + name, source })),
+        agents: Array.from(servers, ([name, { cards }]) => ({ path: folder + name, cards })),
         baseUrls,
-        isSigned: () => all.some(({ cards }) => cards.signed),
         host: options.catalogHost,
         maxAgeSeconds: cardMaxAgeSeconds,
         clock,
       }),
       keySetHandler: createKeySetHandler({
-        keySets: () => all.flatMap(({ cards }) => cards.keySet ?? []),
-        missing: "no agent card is signed here, so there are no keys",
+        agents: all.map(({ cards }) => cards),
         clock,
         maxAgeSeconds: cardMaxAgeSeconds,
       }),
