@@ -20,8 +20,8 @@ const acceptingMs = 10;
 /** A caller that has brought fewer bytes did not make a turn long. */
 const fewBytes = 128 * 1024;
 
-/** The connections of one caller. */
-class CallerConnections {
+/** The connections of one caller, and how many of them are read in a turn. */
+class CallerSockets {
   /** With the bytes that each had brought when they were last counted; the connection that is read next comes first. */
   readonly #sockets = new Map<ReadSocket, number>();
   /** Begin those that are new, and bring requests already. */
@@ -93,7 +93,7 @@ class CallerConnections {
   }
 
   /** One of the connections that wait goes on or begins. What it has brought arrives with that, and counts in this turn. */
-  nextTurn(): void {
+  takeTurn(): void {
     this.arrived = 0;
     this.#read();
     const next = this.unread.length > 0 ? this.unread : this.waiting;
@@ -136,6 +136,37 @@ function startReading({ _handle }: ReadSocket): void {
   if (_handle?.reading !== false) _handle?.readStart(); // false: it was paused
 }
 
+/** Turns for new connections alone. Node accepts one in a turn, however many there are, and others wait behind them. */
+class AcceptingTurns {
+  #hasAccepted = false;
+  /** What these turns have taken; undefined: this turn is for all. */
+  #tookMs: number | undefined;
+
+  /** A connection was accepted. */
+  count(): void {
+    this.#hasAccepted = true;
+  }
+
+  get isNow(): boolean {
+    return this.#tookMs !== undefined;
+  }
+
+  /**
+   * Whether the next turn is one of them: after a long turn in which a connection came, until one brings none or they have
+   * taken long enough.
+   *
+   * @param tookMs how long the last turn took
+   */
+  decide(tookMs: number): boolean {
+    const hasAccepted = this.#hasAccepted;
+    this.#hasAccepted = false;
+    if (this.#tookMs !== undefined) this.#tookMs += tookMs;
+    else if (tookMs >= longTurnMs / 2) this.#tookMs = 0;
+    if (!hasAccepted || this.#tookMs === undefined || this.#tookMs >= acceptingMs) this.#tookMs = undefined;
+    return this.isNow;
+  }
+}
+
 /**
  * Reads the connections of a port so that few requests arrive in one turn of the event loop. Node makes objects of all
  * requests that wait in all connections, before anything else has its turn: thousands of connections may have sent
@@ -151,15 +182,13 @@ function startReading({ _handle }: ReadSocket): void {
  */
 export class Arrivals {
   readonly #maxInATurn: number;
-  readonly #callers = new Map<object, CallerConnections>();
+  readonly #callers = new Map<object, CallerSockets>();
   readonly #busyMs: () => number;
   #arrived = 0;
   /** Undefined: there is no connection. */
   #turn: NodeJS.Immediate | undefined;
   #busyBefore = 0;
-  #accepted = false;
-  /** What turns for new connections alone have taken; undefined: this turn is for all. */
-  #accepting: number | undefined;
+  readonly #accepting = new AcceptingTurns();
 
   /** @param busyMs time that the event loop has worked, since any moment */
   constructor(maxInATurn: number, busyMs: () => number = () => performance.eventLoopUtilization().active) {
@@ -173,43 +202,43 @@ export class Arrivals {
    * @param begin gives it to its parser, now or when requests may arrive again
    */
   join(caller: object, socket: Socket, begin: () => void): void {
-    const connections = this.#callers.get(caller) ?? new CallerConnections();
-    this.#callers.set(caller, connections);
-    connections.add(socket);
+    const sockets = this.#callers.get(caller) ?? new CallerSockets();
+    this.#callers.set(caller, sockets);
+    sockets.add(socket);
     this.#watchTurns();
-    socket.once("close", () => this.#forget(caller, connections, socket));
-    const mayBegin = !connections.stopped && !connections.takesTurns && connections.waiting.length === 0;
+    socket.once("close", () => this.#forget(caller, sockets, socket));
+    const mayBegin = !sockets.stopped && !sockets.takesTurns && sockets.waiting.length === 0;
     if (mayBegin && this.#arrived < this.#maxInATurn) {
       begin();
       return;
     }
     socket.on("error", () => undefined); // without a parser it has no listener
-    connections.waiting.push(begin);
+    sockets.waiting.push(begin);
     this.#schedule();
   }
 
-  /** A connection was accepted. Node accepts one in a turn, however many there are, and others wait behind them. */
+  /** A connection was accepted. */
   countConnection(): void {
-    this.#accepted = true;
+    this.#accepting.count();
     this.#watchTurns();
   }
 
   /** Whether this turn is for new connections alone, so that it is short. */
   get isAccepting(): boolean {
-    return this.#accepting !== undefined;
+    return this.#accepting.isNow;
   }
 
   /** From here on the connection is not read in turns any more. */
   leave(caller: object, socket: Socket): void {
-    const connections = this.#callers.get(caller);
-    if (connections?.has(socket) !== true) return;
-    this.#forget(caller, connections, socket);
-    if (connections.stopped) startReading(socket);
+    const sockets = this.#callers.get(caller);
+    if (sockets?.has(socket) !== true) return;
+    this.#forget(caller, sockets, socket);
+    if (sockets.stopped) startReading(socket);
   }
 
-  #forget(caller: object, connections: CallerConnections, socket: Socket): void {
-    connections.delete(socket);
-    if (connections.isEmpty && this.#callers.get(caller) === connections) {
+  #forget(caller: object, sockets: CallerSockets, socket: Socket): void {
+    sockets.delete(socket);
+    if (sockets.isEmpty && this.#callers.get(caller) === sockets) {
       this.#callers.delete(caller);
     }
   }
@@ -220,9 +249,9 @@ export class Arrivals {
    * @param readOn called when they are read again
    */
   mustWait(caller: object, readOn: () => void): boolean {
-    const connections = this.#callers.get(caller);
-    if (connections?.stopped !== true) return false;
-    connections.unread.push(readOn);
+    const sockets = this.#callers.get(caller);
+    if (sockets?.stopped !== true) return false;
+    sockets.unread.push(readOn);
     return true;
   }
 
@@ -234,10 +263,10 @@ export class Arrivals {
     if (hadRoom && this.#arrived >= this.#maxInATurn) {
       for (const each of this.#callers.values()) each.stop();
     }
-    const connections = this.#callers.get(caller);
-    if (connections === undefined) return;
-    connections.arrived += cost;
-    if (connections.arrived >= this.#maxInATurn / 2) connections.stop();
+    const sockets = this.#callers.get(caller);
+    if (sockets === undefined) return;
+    sockets.arrived += cost;
+    if (sockets.arrived >= this.#maxInATurn / 2) sockets.stop();
   }
 
   /** The next turn comes at once, although nothing may arrive. */
@@ -245,19 +274,19 @@ export class Arrivals {
     this.#watchTurns().ref();
   }
 
-  /** Each turn ends with `#nextTurn`, as long as there are connections; that alone keeps no turn from waiting for something to do. */
+  /** Each turn ends with `#endTurn`, as long as there are connections; that alone keeps no turn from waiting for something to do. */
   #watchTurns(): NodeJS.Immediate {
-    this.#turn ??= setImmediate(() => this.#nextTurn()).unref();
+    this.#turn ??= setImmediate(() => this.#endTurn()).unref();
     return this.#turn;
   }
 
-  #nextTurn(): void {
+  #endTurn(): void {
     this.#turn = undefined;
     if (this.#callers.size > 0) this.#watchTurns();
     const busyMs = this.#busyMs();
     const tookMs = busyMs - this.#busyBefore;
     this.#busyBefore = busyMs;
-    if (this.#mustAccept(tookMs)) {
+    if (this.#accepting.decide(tookMs)) {
       for (const each of this.#callers.values()) each.stop();
       this.#schedule();
       return;
@@ -269,22 +298,8 @@ export class Arrivals {
     this.#arrived = 0;
     for (const each of this.#callers.values()) {
       if (wasFull && each.arrived > 0) each.sitOut();
-      else each.nextTurn();
+      else each.takeTurn();
       if (each.isWaiting) this.#schedule();
     }
-  }
-
-  /**
-   * Whether the next turn is for new connections alone: after a long one in which a connection came, until a turn brings none or
-   * they have taken long enough.
-   */
-  #mustAccept(tookMs: number): boolean {
-    const accepted = this.#accepted;
-    this.#accepted = false;
-    if (this.#accepting !== undefined) this.#accepting += tookMs;
-    else if (tookMs >= longTurnMs / 2) this.#accepting = 0;
-    if (!accepted || this.#accepting === undefined || this.#accepting >= acceptingMs)
-      this.#accepting = undefined;
-    return this.isAccepting;
   }
 }

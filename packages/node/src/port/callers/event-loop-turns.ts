@@ -55,14 +55,15 @@ export class EventLoopTurns {
   #count(): void {
     if (this.#begun === 0) {
       this.#beganAt = this.#now();
-      setImmediate(() => this.#nextTurn());
+      setImmediate(() => this.#beginTurn());
     }
     this.#begun += 1;
   }
 
-  #nextTurn(): void {
+  /** Another turn: what waits may begin. */
+  #beginTurn(): void {
     if (this.#mustRest()) {
-      setImmediate(() => this.#nextTurn());
+      setImmediate(() => this.#beginTurn());
       return;
     }
     this.#begun = 0;
