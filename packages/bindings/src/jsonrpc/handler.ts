@@ -99,38 +99,31 @@ const outsideCall = { id: null, method: undefined };
 /** A method of JSON-RPC: an operation, and how its callers write. */
 interface JsonRpcCall {
   readonly bound: BoundMethod;
-  /** The caller's header as the operation reads it. */
-  header(header: Headers): Headers;
+  /** Whether its callers write A2A 0.3, also in headers and errors. */
+  readonly isOlder: boolean;
   read(params: Record<string, unknown>, maxDepth: number): Message;
   event(event: Message): string | Iterable<string>;
   result(request: Message, result: Message): string | Iterable<string>;
-  /** Writes what the operation has put into the answer's header as its callers read it. */
-  closeHeader(header: Headers): void;
-  error(error: ConnectError): JsonRpcError;
 }
 
 function currentCall({ method, bound }: BoundOperation): JsonRpcCall {
   const { input, output } = method.desc;
   return {
     bound,
-    header: (header) => header,
+    isOlder: false,
     read: (params, maxDepth) => parseMessage(input, params, { maxDepth }),
     event: (event) => formatOnce(output, event),
     result: (request, result) => formatAnswer(method, request, result),
-    closeHeader: () => {},
-    error: toJsonRpcError,
   };
 }
 
 function olderCall({ bound, read, write }: OlderCall): JsonRpcCall {
   return {
     bound,
-    header: toCurrentHeader,
+    isOlder: true,
     read,
     event: write,
     result: (_request, result) => write(result),
-    closeHeader: toOlderHeader,
-    error: toOlderError,
   };
 }
 
@@ -140,9 +133,10 @@ async function answer(
   request: HttpRequest,
   settings: BindingSettings,
 ): Promise<HttpResponse> {
-  const { bound } = call;
-  const context = new CallContext(bound.desc, request, { wire, header: call.header(request.header) });
-  const failed = (thrown: unknown) => call.error(explain(thrown, envelope, settings));
+  const { bound, isOlder } = call;
+  const requestHeader = isOlder ? toCurrentHeader(request.header) : request.header;
+  const context = new CallContext(bound.desc, request, { wire, header: requestHeader });
+  const toError = isOlder ? toOlderError : toJsonRpcError;
   try {
     const message = call.read(paramsOf(envelope), settings.maxJsonDepth);
     const released = request.body.release?.(); // undefined for a short body: it had no turn of its own
@@ -151,20 +145,20 @@ async function answer(
     if (bound.kind === "stream") {
       const format: EventFormat = {
         event: (event) => wrap(before, call.event(event), after),
-        failure: (thrown) => formatError(envelope.id, failed(thrown)),
+        failure: (thrown) => formatError(envelope.id, toError(explain(thrown, envelope, settings))),
       };
       const response = await respondStream(bound.call(message, context), context, format, settings);
-      call.closeHeader(context.responseHeader);
+      if (isOlder) toOlderHeader(context.responseHeader);
       return response;
     }
     const result = await bound.call(message, context);
     const text = wrap(before, call.result(message, result), after);
     const header = context.responseHeader;
-    call.closeHeader(header);
+    if (isOlder) toOlderHeader(header);
     const response = respondJson(request, { status: 200, text, mediaType, header }, settings);
     return response instanceof Promise ? await response : response;
   } catch (thrown) {
-    return respondFailure(request, envelope, thrown, context.responseHeader, settings, call.error);
+    return respondFailure(request, envelope, thrown, context.responseHeader, settings, toError);
   }
 }
 
