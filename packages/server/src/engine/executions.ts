@@ -480,8 +480,11 @@ export class Executions {
   /** Begins the next turn, for the message that has waited longest, when no execution is at work. */
   #takeNext(live: LiveTask): void {
     const { taskId } = live.name;
+    if (!this.#isFree(live) || this.#closed) {
+      return;
+    }
     const selection = this.#select(live);
-    if (!this.#isFree(live) || this.#closed || isDurable(selection)) {
+    if (isDurable(selection)) {
       return;
     }
     live.beginNext();

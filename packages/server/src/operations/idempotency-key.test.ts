@@ -31,7 +31,7 @@ type RequestInit = MessageInitShape<typeof SendMessageRequestSchema>;
 
 const request = (init: RequestInit = say("hi")) => create(SendMessageRequestSchema, init);
 
-const read = async (context: HandlerContext, definition = agent, init?: RequestInit) =>
+const read = (context: HandlerContext, definition = agent, init?: RequestInit) =>
   readRequestKey(request(init), context, definition);
 
 describe("Idempotency-Key", () => {

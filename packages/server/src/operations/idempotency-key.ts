@@ -46,20 +46,20 @@ const notComparedIn10: ReadonlySet<DescField> = new Set([...notCompared, ...draf
  * The key by which the server recognises a repeated send: the caller's own, from the header or metadata
  * `Idempotency-Key`, or the id of its message if the agent wants that. Undefined for a request without one.
  *
- * @throws ConnectError InvalidArgument for an invalid key
+ * @throws ConnectError (as a rejection) InvalidArgument for an invalid key
  */
-export function readRequestKey(
+export async function readRequestKey(
   request: SendMessageRequest,
   context: HandlerContext,
   agent: AgentDefinition,
-): Promise<RequestKey> | undefined {
+): Promise<RequestKey | undefined> {
   const name = readKeyName(request, context, agent);
   if (name === undefined) {
     return undefined;
   }
   // Agents may share a store, and both kinds of keys may look alike.
   const key = JSON.stringify([agent.card.name, ...name]);
-  return fingerprint(request, context).then((digest) => ({ key, fingerprint: digest }));
+  return { key, fingerprint: await fingerprint(request, context) };
 }
 
 function readKeyName(

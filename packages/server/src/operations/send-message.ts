@@ -1,4 +1,5 @@
 import { invalidParams, isTerminal } from "@a2a-connect/core";
+import { idempotencyKeyHeader } from "@a2a-connect/core/internal";
 import {
   type SendMessageRequest,
   type StreamResponse,
@@ -35,8 +36,7 @@ export function sendMessage(
   push: PushSender | undefined,
 ): Operation<"sendMessage"> {
   return async (request, context) => {
-    const reading = readRequestKey(request, context, agent);
-    const key = reading && (await reading);
+    const key = mayHaveKey(context, agent) ? await readRequestKey(request, context, agent) : undefined;
     const sent = await sends.send({ ...toSendInput(request, context, push), key });
     const count = answerCounterOf(context);
     if (sent.kind === "message") {
@@ -65,8 +65,7 @@ export function sendStreamingMessage(
   push: PushSender | undefined,
 ): Operation<"sendStreamingMessage"> {
   return async function* (request, context) {
-    const reading = readRequestKey(request, context, agent);
-    const key = reading && (await reading);
+    const key = mayHaveKey(context, agent) ? await readRequestKey(request, context, agent) : undefined;
     const lastEventId = readLastEventId(context);
     const sent = await sends.send({ ...toSendInput(request, context, push), key, lastEventId });
     if (sent.kind === "message") {
@@ -77,6 +76,14 @@ export function sendStreamingMessage(
     const { historyLength } = request.configuration ?? {};
     yield* streamTask(sent, context, { historyLength, closes: closesSend });
   };
+}
+
+/** Whether a request has an idempotency key, or its message's id may be one; most have none. */
+function mayHaveKey(
+  { requestHeader }: HandlerContext,
+  { dedupeMessageIds = false }: AgentDefinition,
+): boolean {
+  return dedupeMessageIds || requestHeader.has(idempotencyKeyHeader);
 }
 
 function closesSend({ payload }: StreamResponse): boolean {
