@@ -8,6 +8,8 @@ import type { HttpRequest } from "./http.ts";
  * Its signal aborts with DeadlineExceeded when the time is up, and when the caller disconnects.
  */
 export class Deadline {
+  /** Why the call does not begin: its time was up when it came. */
+  readonly refusal: ConnectError | undefined;
   readonly #endsAt: number;
   readonly #request: Pick<HttpRequest, "signal">;
   readonly #stopTimer: () => void;
@@ -16,6 +18,7 @@ export class Deadline {
 
   /** @param timeoutMs from now, not negative; a call with more than 24 days needs no timer */
   constructor(timeoutMs: number, request: Pick<HttpRequest, "signal">, timer: Timer) {
+    this.refusal = timeoutMs === 0 ? deadlineExceeded() : undefined;
     this.#endsAt = performance.now() + timeoutMs;
     this.#request = request;
     this.#stopTimer = timeoutMs > longestTimerMs ? () => {} : timer(timeoutMs, () => this.#pass());
@@ -51,7 +54,6 @@ export class Deadline {
   }
 }
 
-/** The error for a caller whose deadline has passed. */
-export function deadlineExceeded(): ConnectError {
+function deadlineExceeded(): ConnectError {
   return new ConnectError("the operation timed out", Code.DeadlineExceeded);
 }

@@ -38,7 +38,7 @@ export interface PlainRouteOptions {
 /** Which authorization servers give tokens for this server (RFC 9728). */
 export const resourceMetadataPath = "/.well-known/oauth-protected-resource";
 
-/** The paths that belong to no wire: GET and HEAD, without a version header. */
+/** The pages of the paths that belong to no wire: they need no version header. The router answers HEAD, too (`readOnly`). */
 export function plainRoutes({
   cards,
   baseUrls,
@@ -143,6 +143,26 @@ export function explained(page: HttpHandler): HttpHandler {
       throw error;
     }
   };
+}
+
+/** Answers GET with a page, HEAD with its head, and refuses other methods with 405 and `Allow`. */
+export function readOnly(page: HttpHandler): HttpHandler {
+  return async (request) => {
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      return plainError(405, "UNIMPLEMENTED", "only GET and HEAD are answered here", { allow: "GET, HEAD" });
+    }
+    const response = await page(request);
+    return request.method === "HEAD" ? withoutBody(response) : response;
+  };
+}
+
+/** The answer to HEAD: the head of GET's answer, including the length of its body (RFC 9110 §9.3.2). */
+function withoutBody({ body, header = new Headers(), ...rest }: HttpResponse): HttpResponse {
+  if (typeof body === "string" || body instanceof Uint8Array) {
+    const { length } = typeof body === "string" ? new TextEncoder().encode(body) : body;
+    header.set("content-length", String(length));
+  }
+  return { ...rest, header };
 }
 
 /** An error of the plain routes, in the form of the HTTP+JSON wire (requirement K-7). */

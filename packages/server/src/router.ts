@@ -14,7 +14,7 @@ import { TaskNotesService } from "@a2a-connect/proto/a2aconnect/notes/v1";
 import { Health } from "@a2a-connect/proto/grpc/health/v1";
 import type { ServiceImplSpec } from "@connectrpc/connect";
 import type { Mounts } from "./card/interfaces.ts";
-import { plainError } from "./plain-routes.ts";
+import { plainError, readOnly } from "./plain-routes.ts";
 
 /** What to mount. */
 export interface RouterOptions {
@@ -87,25 +87,6 @@ function mountTools({ wires, serving, notes }: RouterOptions): ReadonlyMap<strin
       ],
     });
   });
-}
-
-function readOnly(page: HttpHandler): HttpHandler {
-  return async (request) => {
-    if (request.method !== "GET" && request.method !== "HEAD") {
-      return plainError(405, "UNIMPLEMENTED", "only GET and HEAD are answered here", { allow: "GET, HEAD" });
-    }
-    const response = await page(request);
-    return request.method === "HEAD" ? withoutBody(response) : response;
-  };
-}
-
-/** The answer to HEAD: the head of GET's answer, including the length of its body (RFC 9110 §9.3.2). */
-function withoutBody({ body, header = new Headers(), ...rest }: HttpResponse): HttpResponse {
-  if (typeof body === "string" || body instanceof Uint8Array) {
-    const { length } = typeof body === "string" ? new TextEncoder().encode(body) : body;
-    header.set("content-length", String(length));
-  }
-  return { ...rest, header };
 }
 
 function notFound(signpost: string): HttpResponse {

@@ -1,6 +1,6 @@
 import type { ConnectError } from "@connectrpc/connect";
 import { type Compression, compressionNegotiate } from "@connectrpc/connect/protocol";
-import { Deadline, deadlineExceeded } from "../deadline.ts";
+import { Deadline } from "../deadline.ts";
 import type { HttpRequest } from "../http.ts";
 import { type BoundOperation, CallContext } from "../invoke.ts";
 import type { BindingSettings, Wire } from "../options.ts";
@@ -60,7 +60,7 @@ export function openCall(
     }),
     requestCompression: compression.request,
     responseCompression: compression.response,
-    refused: compression.error ?? timeout.error ?? (timeoutMs === 0 ? deadlineExceeded() : undefined),
+    refused: compression.error ?? timeout.error ?? deadline?.refusal,
     close: deadline === undefined ? nothing : () => deadline.stop(),
   };
 }

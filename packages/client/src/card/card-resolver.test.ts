@@ -432,7 +432,7 @@ describe("keeping a card (L-6)", () => {
   });
 });
 
-describe("callers at the same time", () => {
+describe("callers who ask for a card at the same time", () => {
   it("share one request", async () => {
     await using server = await serve({ [wellKnown]: found });
     const resolver = createCardResolver(server.url, {});

@@ -59,7 +59,7 @@ export interface CachePolicy {
 }
 
 /**
- * The response to a GET or HEAD of a document (spec §8.6, RFC 9110 §13): ETag, Last-Modified, Cache-Control; 304 and 412
+ * The response to a GET of a document, and to a HEAD before its body is taken off (spec §8.6, RFC 9110 §13): ETag, Last-Modified, Cache-Control; 304 and 412
  * where the request has conditions; compressed where it allows that.
  */
 export async function serveDocument(
