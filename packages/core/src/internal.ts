@@ -68,18 +68,12 @@ export {
   type SchemaPartOptions,
   typeSchema,
 } from "./json/json-schema.ts";
-export {
-  countValues,
-  type JsonDefect,
-  type JsonText,
-  parseJsonText,
-  readJsonText,
-  scanJson,
-} from "./json/json-text.ts";
+export { type JsonText, parseJsonText, readJsonText } from "./json/json-text.ts";
 export { isObject, toJsonValue } from "./json/json-value.ts";
 export { findMemberInSteps, findMemberText } from "./json/member-text.ts";
 export { formatAnswer, formatLazily, formatOnce } from "./json/message-pieces.ts";
 export { findWrongFields, parseMessage } from "./json/parse-json.ts";
+export { countValues, type JsonDefect, scanJson } from "./json/scan-json.ts";
 export { formatJsonInPieces, type LazyJson, LazyList, type LazyObject } from "./json/value-text.ts";
 export { formatLifecycleReport, type LifecycleRequest, parseLifecycleRequest } from "./lifecycle.ts";
 export {

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { createTable, longNameWeight } from "./json-value.ts";
 import {
   backslash,
   closeBrace,
@@ -9,8 +10,7 @@ import {
   openBrace,
   openBracket,
   quote,
-} from "./json-characters.ts";
-import { createTable, longNameWeight } from "./json-value.ts";
+} from "./scan-json.ts";
 
 /** The limits on a JSON text. */
 export interface JsonLimits {

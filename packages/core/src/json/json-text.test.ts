@@ -1,8 +1,9 @@
 import { MessageSchema, PartSchema } from "@a2a-connect/proto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { countValues, type JsonText, parseJsonText, readJsonText } from "./json-text.ts";
+import { type JsonText, parseJsonText, readJsonText } from "./json-text.ts";
 import { parseMessage } from "./parse-json.ts";
+import { countValues } from "./scan-json.ts";
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 

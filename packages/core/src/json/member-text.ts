@@ -1,4 +1,4 @@
-import { closeBrace, comma, findStringEnd, openBrace, quote } from "./json-characters.ts";
+import { closeBrace, comma, findStringEnd, openBrace, quote } from "./scan-json.ts";
 
 /**
  * The text of a member of the outermost object in a JSON text; of two members with the name, the last, like

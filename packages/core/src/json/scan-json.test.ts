@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type ScanJsonOptions, scanJson } from "./json-text.ts";
+import { type ScanJsonOptions, scanJson } from "./scan-json.ts";
 
 function scan(text: string, options: Partial<ScanJsonOptions> = {}) {
   return scanJson(text, { maxDepth: 3, ...options });
