@@ -43,6 +43,24 @@ const recoveryDelayMs = 1_000;
  */
 const maxAttempts = 5;
 
+/** A task that is created when its first turn needs it. */
+interface NewTask extends Pick<LiveTask, "owner" | "name"> {
+  readonly create: () => LiveTask;
+}
+
+/** What a turn is about. */
+interface TurnStart {
+  readonly selection: TurnSelection;
+  readonly message: Message;
+  readonly details: CallDetails;
+  /** The caller whose slot it takes. */
+  readonly share?: string | undefined;
+  /** See `TurnInput`. Default 1. */
+  readonly attempt?: number;
+  /** Whether the message is the one that the task was created with. Default false. */
+  readonly isFirst?: boolean;
+}
+
 /** Starts, resumes, stops and recovers what agents do; at most one execution works on a task. */
 export class Executions {
   readonly #context: EngineContext;
@@ -115,6 +133,33 @@ export class Executions {
     });
   }
 
+  /** Makes the execution of a turn. It is tracked when its task is there, or has been created. */
+  createTurn(
+    task: LiveTask | NewTask,
+    { selection, message, details, share, attempt = 1, isFirst = false }: TurnStart,
+  ): TurnExecution {
+    const isNew = "create" in task;
+    const track = (live: LiveTask): LiveTask => {
+      this.track(live, execution);
+      return live;
+    };
+    const execution: TurnExecution = new TurnExecution(this.#context, {
+      input: {
+        ...callInput(task, selection, message, details),
+        task: isNew || isFirst ? undefined : task.copy(),
+        attempt,
+        grant: details.grant,
+      },
+      code: selection.code,
+      outputModes: selection.outputModes,
+      priority: readLifecycleRequest(message).priority,
+      share,
+      task: isNew ? () => track(task.create()) : task,
+    });
+    if (!isNew) track(task);
+    return execution;
+  }
+
   /**
    * Makes the execution of a durable task.
    *
@@ -166,7 +211,8 @@ export class Executions {
     }
     const selection = this.#select(live);
     if (!isDurable(selection)) {
-      this.#startTurn(live, selection, answer.message, answer.details ?? {}, 1, false, share);
+      const { message, details = {} } = answer;
+      this.#startTurn(live, { selection, message, details, share });
       return;
     }
     const execution = this.#findDurable(live);
@@ -435,34 +481,13 @@ export class Executions {
     live.queue.requeue(journal.untaken);
     const message = current?.message ?? firstMessage(live);
     const details = current === undefined ? (journal.call ?? {}) : (current.details ?? {});
-    this.#startTurn(live, selection, message, details, restarts + (isWaiting ? 1 : 2), current === undefined);
+    const attempt = restarts + (isWaiting ? 1 : 2);
+    this.#startTurn(live, { selection, message, details, attempt, isFirst: current === undefined });
   }
 
-  /** A turn on a task that exists. */
-  #startTurn(
-    live: LiveTask,
-    selection: TurnSelection,
-    message: Message,
-    details: CallDetails,
-    attempt: number,
-    isFirst = false,
-    share: string | undefined = ownerShare(live.owner),
-  ): void {
-    const execution = new TurnExecution(this.#context, {
-      input: {
-        ...callInput(live, selection, message, details),
-        task: isFirst ? undefined : live.copy(),
-        attempt,
-        grant: details.grant,
-      },
-      code: selection.code,
-      outputModes: selection.outputModes,
-      priority: readLifecycleRequest(message).priority,
-      share,
-      live,
-      createTask: () => live,
-    });
-    this.track(live, execution);
+  /** A turn on a task that exists. Without a caller it takes a slot of the task's owner. */
+  #startTurn(live: LiveTask, { share = ownerShare(live.owner), ...start }: TurnStart): void {
+    const execution = this.createTurn(live, { ...start, share });
     this.#abortIfLate(live, execution);
     if (this.#scheduler.start(execution, "always") === "queued") {
       execution.wait();
@@ -498,7 +523,8 @@ export class Executions {
       .flushed()
       .then(() => {
         if (!isTerminal(live.acceptedState)) {
-          this.#startTurn(live, selection, next.message, next.details ?? {}, 1);
+          const { message, details = {} } = next;
+          this.#startTurn(live, { selection, message, details });
         }
       })
       .catch((error: unknown) => this.#warn("a queued message could not be taken", taskId, error))
@@ -559,7 +585,7 @@ function firstMessage(live: LiveTask): Message {
 }
 
 /** What every executor learns about its task and the call that started it. */
-export function callInput(
+function callInput(
   { owner, name }: Pick<LiveTask, "owner" | "name">,
   { skill }: SkillSelection,
   message: Message,

@@ -21,13 +21,12 @@ import type { CallDetails } from "./command.ts";
 import { type QueuedMessage, readJournal } from "./durable/journal.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { submittedStatus, type TaskName, taskEvent } from "./events.ts";
-import { callInput, type Executions } from "./executions.ts";
+import type { Executions } from "./executions.ts";
 import { KeyedSends } from "./keyed-sends.ts";
 import { type Intake, LiveTask } from "./live-task.ts";
 import type { Caller, Held, HeldTasks, LiveTasks } from "./live-tasks.ts";
 import { QueuedHandle, type SeenTask, type Sent, type TaskHandle } from "./task-handle.ts";
 import { readDeadline } from "./timers.ts";
-import { TurnExecution } from "./turn-execution.ts";
 import { weighDetails, weighMessage } from "./weight.ts";
 
 /** A skill, and the scopes that it asks its callers for. */
@@ -239,25 +238,11 @@ export class Sends {
 
   /** The task is created when the code yields something that is not a direct Message, or nothing for a while. */
   async #beginTurn(first: FirstMessage, selection: TurnSelection): Promise<Sent> {
-    const { input, message } = first;
-    const execution: TurnExecution = new TurnExecution(this.#context, {
-      input: {
-        ...callInput(first, selection, message, detailsOf(input)),
-        task: undefined,
-        attempt: 1,
-        grant: undefined,
-      },
-      code: selection.code,
-      outputModes: selection.outputModes,
-      priority: readLifecycleRequest(message).priority,
-      share: input.share,
-      live: undefined,
-      createTask: () => {
-        const live = this.#createTask(first, selection);
-        this.#executions.track(live, execution);
-        return live;
-      },
-    });
+    const { owner, name, input, message } = first;
+    const execution = this.#executions.createTurn(
+      { owner, name, create: () => this.#createTask(first, selection) },
+      { selection, message, details: detailsOf(input), share: input.share },
+    );
     if (this.#isLate(message)) {
       execution.abort("deadline"); // its code is never called
     }

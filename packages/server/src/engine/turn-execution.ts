@@ -31,10 +31,8 @@ export interface TurnPlan {
   readonly priority: Priority | undefined;
   /** See `Runnable`. */
   readonly share: string | undefined;
-  /** The task, when it exists already. */
-  readonly live: LiveTask | undefined;
-  /** Creates the task of a new message. The turn's first status or artifact does so, or a wait for a slot (see `Sends`). */
-  readonly createTask: () => LiveTask;
+  /** The task, or what creates that of a new message: the turn's first status or artifact does so, or a wait for a slot. */
+  readonly task: LiveTask | (() => LiveTask);
 }
 
 /**
@@ -73,8 +71,8 @@ export class TurnExecution implements Execution {
     this.#emitter = new Emitter(plan.outputModes, () => this.taskOrNew());
     this.#silence = new SilenceWatch(clock, agent.inactivityTimeoutMs, () => this.abort("inactive"));
     this.#first.promise.catch(() => {}); // A caller that asks gets the rejection. Without a caller it is no error.
-    if (plan.live !== undefined) {
-      this.#adopt(plan.live);
+    if (typeof plan.task !== "function") {
+      this.#adopt(plan.task);
     }
   }
 
@@ -119,11 +117,8 @@ export class TurnExecution implements Execution {
 
   /** The task of the turn. The first call creates that of a new message. */
   taskOrNew(): LiveTask {
-    const live = this.#live ?? this.#plan.createTask();
-    if (this.#live === undefined) {
-      this.#adopt(live);
-    }
-    return live;
+    const { task } = this.#plan;
+    return this.#live ?? this.#adopt(typeof task === "function" ? task() : task);
   }
 
   /** No slot yet. A `waiting` note in the log proves that no user code ran. */
@@ -195,13 +190,14 @@ export class TurnExecution implements Execution {
     this.#done.resolve();
   }
 
-  #adopt(live: LiveTask): void {
+  #adopt(live: LiveTask): LiveTask {
     this.#cancelTaskTimer();
     this.#live = live;
     const lose = () => this.abort("lost");
     live.lost.addEventListener("abort", lose, { once: true });
     this.#forgetTask = () => live.lost.removeEventListener("abort", lose);
     this.#first.resolve(live);
+    return live;
   }
 
   /** Most turns are over before they need a timer. */
