@@ -1,5 +1,4 @@
-import { formatFieldPath } from "@a2a-connect/core/internal";
-import { quote, quoteList, type SecurityFinding } from "../verify/verdict.ts";
+import { finding, quote, quoteList, type SecurityFinding } from "../verify/verdict.ts";
 import { type Address, onOtherHost, withoutTls } from "./address.ts";
 import {
   addressesOf,
@@ -45,7 +44,7 @@ const schemeRules: readonly (readonly [text: string, isWeaker: (was: Scheme, is:
  */
 export function findDowngrades(before: Outline, after: Outline, extended = false): SecurityFinding[] {
   if (Math.max(countParts(before), countParts(after)) > maxParts) {
-    return [{ text: "The card is another one, and declares too much to be compared.", path: "" }];
+    return [finding("The card is another one, and declares too much to be compared.")];
   }
   return rules.flatMap(({ find, ofExtended }) => (extended && !ofExtended ? [] : [...find(before, after)]));
 }
@@ -64,17 +63,13 @@ function* findWeakerRequirements(before: Outline, after: Outline): Generator<Sec
     path: readonly (string | number)[],
   ): Generator<SecurityFinding> {
     if (was.length === 0 || was.some(({ size }) => size === 0)) return;
-    if (is.length === 0) {
-      yield { text: `${opening}The agent no longer asks for credentials.`, path: formatFieldPath(path) };
-    }
+    if (is.length === 0) yield finding(`${opening}The agent no longer asks for credentials.`, ...path);
     const demandsLess = (now: Requirement) =>
       !was.some((old) => demandsAtLeast(now, old, before.schemes, after.schemes));
     const index = is.findIndex(demandsLess); // the first will do
     const names = [...(is[index]?.keys() ?? [])];
     const how = names.length === 0 ? "without credentials" : `with less than before: ${quoteList(names)}`;
-    if (index >= 0) {
-      yield { text: `${opening}Callers are let in ${how}.`, path: formatFieldPath([...path, index]) };
-    }
+    if (index >= 0) yield finding(`${opening}Callers are let in ${how}.`, ...path, index);
   }
   yield* compare(before.requirements, after.requirements, "", [member]);
   const rest = Map.groupBy(before.skills, ({ id }) => id);
@@ -82,15 +77,11 @@ function* findWeakerRequirements(before: Outline, after: Outline): Generator<Sec
     const sameId = rest.get(id);
     const was = sameId?.shift();
     if (sameId !== undefined && was === undefined) {
-      yield { text: `Another skill has the id ${quote(id)}.`, path: formatFieldPath(["skills", index]) };
+      yield finding(`Another skill has the id ${quote(id)}.`, "skills", index);
     } else if (was !== undefined && was.requirements.length + requirements.length > 0) {
-      const [old, now] = [was.requirements, requirements];
-      yield* compare(
-        old.length === 0 ? before.requirements : old,
-        now.length === 0 ? after.requirements : now,
-        `For the skill ${quote(id)}: `,
-        ["skills", index, member],
-      );
+      const old = was.requirements.length === 0 ? before.requirements : was.requirements;
+      const now = requirements.length === 0 ? after.requirements : requirements;
+      yield* compare(old, now, `For the skill ${quote(id)}: `, ["skills", index, member]);
     }
   }
 }
@@ -132,8 +123,7 @@ function* findLostSchemes(before: Outline, after: Outline): Generator<SecurityFi
     const isAsGood = ([other, is]: readonly [string, Scheme]) =>
       replaces(is, was) || (before.schemes.has(other) && is.strength >= was.strength);
     if (after.schemes.has(name) || (!named.has(name) && [...after.schemes].some(isAsGood))) continue;
-    const path = formatFieldPath(["securitySchemes", name]);
-    yield { text: `The security scheme ${quote(name)} is gone, and missed.`, path };
+    yield finding(`The security scheme ${quote(name)} is gone, and missed.`, "securitySchemes", name);
   }
 }
 
@@ -141,10 +131,10 @@ function* findWeakerSchemes(before: Outline, after: Outline): Generator<Security
   for (const [name, was] of before.schemes) {
     const is = after.schemes.get(name);
     if (is === undefined) continue;
-    const path = formatFieldPath(["securitySchemes", name]);
-    for (const [text, isWeaker] of schemeRules) {
-      if (isWeaker(was, is)) yield { text: `The security scheme ${quote(name)} ${text}.`, path };
-    }
+    const weaker = schemeRules.filter(([, isWeaker]) => isWeaker(was, is));
+    yield* weaker.map(([text]) =>
+      finding(`The security scheme ${quote(name)} ${text}.`, "securitySchemes", name),
+    );
   }
 }
 
@@ -189,10 +179,8 @@ function* findOtherInterfaces(before: Outline, after: Outline): Generator<Securi
     );
     if (onHost.length === 0) yield onOtherHost(is);
     if (is.isExposed && (hadTls || hadTlsFirst)) yield withoutTls(is);
-    if (isLower) {
-      const path = formatFieldPath(["supportedInterfaces", index, "protocolVersion"]);
-      yield { text: `An interface is of a lower protocol version, ${quote(is.version)}.`, path };
-    }
+    const lower = `An interface is of a lower protocol version, ${quote(is.version)}.`;
+    if (isLower) yield finding(lower, "supportedInterfaces", index, "protocolVersion");
   }
 }
 
@@ -231,8 +219,8 @@ export function findMoves(was: Outline, is: Outline): SecurityFinding[] {
   return [
     ...findMoved(was.interfaces, was.interfaces, is.interfaces),
     ...findMoved(addressesOf(was), [...addressesOf(was), ...was.interfaces], addressesOf(is)),
-    ...(was.name === is.name ? [] : [{ text: renamed, path: "name" }]),
-    ...(isOlder(is.version, was.version) ? [{ text: older, path: "version" }] : []),
+    ...(was.name === is.name ? [] : [finding(renamed, "name")]),
+    ...(isOlder(is.version, was.version) ? [finding(older, "version")] : []),
   ];
 }
 

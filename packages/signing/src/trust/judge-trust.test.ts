@@ -168,7 +168,7 @@ describe("a card that is weaker than the last one", () => {
     const { message, alarms } = await meet(["k1"], { ...strongCard, supportedInterfaces: elsewhere });
     expect(alarms.map(({ text }) => text)).toHaveLength(51);
     expect(alarms.at(-1)?.text).toBe("There are 10 more such findings.");
-    expect(message).toMatch(/"0\.example".*"1\.example".*"2\.example"\. There are 57 more\./);
+    expect(message).toMatch(/"0\.example".*"1\.example".*"2\.example"\. There are 57 more such findings\./);
   });
 });
 

@@ -1,5 +1,5 @@
-import { advice } from "../verify/sentences.ts";
-import type { CardAlarm, CardFault, SecurityFinding } from "../verify/verdict.ts";
+import { adviceOn } from "../verify/sentences.ts";
+import { type CardAlarm, type CardFault, finding, type SecurityFinding } from "../verify/verdict.ts";
 import { takeTurn } from "./agent-turns.ts";
 import type { CardMemory } from "./card-memory.ts";
 import { cardMemoryKey } from "./card-memory.ts";
@@ -57,11 +57,11 @@ function judge(question: TrustQuestion, known: KnownAgent | undefined) {
   const before = known?.before;
   const doubts = findDoubts(question, known).filter(({ findings }) => findings.length > 0);
   const faults = doubts.filter(({ choice }) => choice !== "alarm");
-  const sentences = faults.map(({ opening, findings }) => opening + summarize(findings));
+  const sentences = faults.map(({ opening = "", findings }) => opening + summarize(findings));
   const [worst] = faults;
   const judgement: TrustJudgement = {
     fault: worst?.fault,
-    message: [...sentences, ...(worst === undefined ? [] : [advice[worst.fault]])].join(" "),
+    message: [...sentences, ...(worst === undefined ? [] : [adviceOn(worst.fault)])].join(" "),
     alarms: [
       ...describeNews(policy.memory, known, extended),
       ...doubts.flatMap(({ fault, findings }) => toAlarms(fault, findings)),
@@ -76,8 +76,8 @@ interface Doubt {
   readonly fault: "pin-changed" | "security-too-weak" | "downgrade";
   /** What the policy makes of it. Default `refuse`. */
   readonly choice?: "refuse" | "alarm" | undefined;
-  /** How the message begins that tells of it. */
-  readonly opening: string;
+  /** How the message begins that tells of it. Default with the findings. */
+  readonly opening?: string;
   readonly findings: readonly SecurityFinding[];
 }
 
@@ -89,37 +89,28 @@ function findDoubts(
   const { minimumSecurity, onPinChanged, onDowngrade } = policy;
   const { key, before, pins, isUncompared = false } = known ?? {};
   const changed = `None of the keys by which ${key} is known has signed the card, but ${thumbprints.join(", ")}.`;
+  const isChanged = pins?.kind === "changed";
+  const missing = minimumSecurity && findMissingSecurity(card.outline, minimumSecurity);
+  const weaker = before && findDowngrades(before, card.outline, extended);
+  const onWeaker = { fault: "downgrade", choice: onDowngrade } as const;
   return [
     {
       fault: "pin-changed",
       choice: onPinChanged,
-      opening: "",
-      findings: pins?.kind === "changed" ? [{ text: changed, path: "signatures" }] : [],
+      findings: isChanged ? [finding(changed, "signatures")] : [],
     },
     {
       fault: "security-too-weak",
       opening: "The card declares less security than is demanded. ",
-      findings: minimumSecurity === undefined ? [] : findMissingSecurity(card.outline, minimumSecurity),
+      findings: missing ?? [],
     },
-    {
-      fault: "downgrade",
-      choice: onDowngrade,
-      opening: "The card is weaker than the last one of this agent. ",
-      findings: before === undefined ? [] : findDowngrades(before, card.outline, extended),
-    },
-    {
-      fault: "downgrade",
-      choice: onDowngrade,
-      opening: "",
-      findings: isUncompared && !extended ? [notKept] : [],
-    },
+    { ...onWeaker, opening: "The card is weaker than the last one of this agent. ", findings: weaker ?? [] },
+    { ...onWeaker, findings: isUncompared && !extended ? [finding(notKept)] : [] },
   ];
 }
 
-const notKept: SecurityFinding = {
-  text: "The last card of this agent declared other things, and was not kept any more: it cannot be compared with this one.",
-  path: "",
-};
+const notKept =
+  "The last card of this agent declared other things, and was not kept any more: it cannot be compared with this one.";
 
 /** What a person should know of how the agent is known, though there may be nothing wrong with it. */
 function describeNews(
@@ -128,13 +119,11 @@ function describeNews(
   extended: boolean,
 ): readonly CardAlarm[] {
   if (known === undefined) {
-    const text =
-      "The card did not come from an http or https URL: it was not compared with anything, and is not remembered.";
+    const text = "The card did not come from an http or https URL: it is neither compared nor remembered.";
     return memory === undefined ? [] : [{ kind: "not-remembered", text, paths: [] }];
   }
   const { key, pins, isUncompared, outline } = known;
   const isNew = pins.kind === "new";
-  const isTooLarge = outline.outline === undefined;
   /** Whether it is so, or the keys of which it is so, which end the sentence. */
   type News = readonly [kind: CardAlarm["kind"], about: boolean | readonly string[], text: string];
   const ofExtended: readonly News[] = [
@@ -142,7 +131,7 @@ function describeNews(
     [
       "not-remembered",
       isUncompared,
-      `The extended card of ${key} was not compared: its public one was too large.`,
+      `The public card of ${key} was too large to compare its extended one with.`,
     ],
   ];
   const ofPublic: readonly News[] = [
@@ -152,13 +141,13 @@ function describeNews(
     [
       "signer-missing",
       pins.missing,
-      `A known key of ${key} has not signed, and is forgotten when that lasts:`,
+      `A known key of ${key} has not signed; it is forgotten when that lasts:`,
     ],
     ["signer-missing", pins.forgotten, `A known key of ${key} has not signed for a while, and is forgotten:`],
     [
       "not-remembered",
-      isTooLarge,
-      `The card of ${key} is too large to be remembered: any change of it is refused.`,
+      outline.outline === undefined,
+      `The card of ${key} is too large: any change is refused.`,
     ],
   ];
   return (extended ? ofExtended : ofPublic).flatMap(([kind, about, text]): CardAlarm[] => {
@@ -168,17 +157,21 @@ function describeNews(
 }
 
 function toAlarms(kind: CardAlarm["kind"], findings: readonly SecurityFinding[]): CardAlarm[] {
-  const alarms = findings.slice(0, maxAlarms).map(({ text, path }) => ({
+  return cutOff(findings, maxAlarms).map(({ text, path }) => ({
     kind,
     text,
     paths: path === "" ? [] : [path],
   }));
-  const rest = findings.length - maxAlarms;
-  return rest > 0 ? [...alarms, { kind, text: `There are ${rest} more such findings.`, paths: [] }] : alarms;
 }
 
 function summarize(findings: readonly SecurityFinding[]): string {
-  const shown = findings.slice(0, maxInMessage).map(({ text }) => text);
-  const rest = findings.length - shown.length;
-  return [...shown, ...(rest > 0 ? [`There ${rest === 1 ? "is" : "are"} ${rest} more.`] : [])].join(" ");
+  return cutOff(findings, maxInMessage)
+    .map(({ text }) => text)
+    .join(" ");
+}
+
+/** The first of some findings; the last one says how many more there are. */
+function cutOff(findings: readonly SecurityFinding[], most: number): readonly SecurityFinding[] {
+  const rest = findings.length - most;
+  return rest > 0 ? [...findings.slice(0, most), finding(`There are ${rest} more such findings.`)] : findings;
 }

@@ -1,7 +1,7 @@
-import { formatFieldPath } from "@a2a-connect/core/internal";
-import { quote, quoteList, type SecurityFinding } from "../verify/verdict.ts";
+import { finding, quote, quoteList, type SecurityFinding } from "../verify/verdict.ts";
 import { type Address, withoutTls } from "./address.ts";
 import { addressesOf, type Outline, type Requirement } from "./outline.ts";
+import type { Scheme } from "./scheme.ts";
 import type { MinimumSecurity } from "./trust-policy.ts";
 
 /**
@@ -20,16 +20,16 @@ function findOpenDoors(
   { requirements, schemes, skills }: Outline,
   kinds: readonly string[] | undefined,
 ): SecurityFinding[] {
-  const judge = (list: readonly Requirement[], path: readonly (string | number)[]): SecurityFinding[] =>
+  const member = "securityRequirements";
+  const judge = (list: readonly Requirement[], ...path: readonly (string | number)[]) =>
     list.flatMap((requirement, index) => {
       const text = judgeRequirement(requirement, schemes, kinds);
-      return text === undefined ? [] : [{ text, path: formatFieldPath([...path, index]) }];
+      return text === undefined ? [] : finding(text, ...path, member, index);
     });
-  const path = "securityRequirements";
   return [
-    ...(requirements.length === 0 ? [{ text: "No credentials are demanded.", path }] : []),
-    ...judge(requirements, [path]),
-    ...skills.flatMap((skill, place) => judge(skill.requirements, ["skills", place, path])),
+    ...(requirements.length === 0 ? [finding("No credentials are demanded.", member)] : []),
+    ...judge(requirements),
+    ...skills.flatMap((skill, place) => judge(skill.requirements, "skills", place)),
   ];
 }
 
@@ -41,20 +41,14 @@ function judgeRequirement(
   const names = [...requirement.keys()];
   if (names.length === 0) return "Callers are let in without credentials.";
   const unknown = names.find((name) => schemes.get(name)?.kind === undefined);
-  if (unknown !== undefined) {
-    const why = schemes.has(unknown) ? "is of no kind that is known" : "the card does not declare";
-    return `Callers are asked for ${quote(unknown)}, which ${why}.`;
-  }
-  if (kinds === undefined) return undefined;
-  const used = names
-    .flatMap((name) => schemes.get(name) ?? [])
-    .filter(({ kind = "" }) => kinds.includes(kind));
-  if (used.length === 0) {
-    return `Callers are let in with ${quoteList(names)}, which is none of ${kinds.join(", ")}.`;
-  }
-  return used.every(({ flows }) => flows.has("implicit") || flows.has("password"))
-    ? `Callers are let in with ${quoteList(names)}, whose flow OAuth 2.1 has given up.`
-    : undefined;
+  if (unknown !== undefined)
+    return `Callers are asked for ${quote(unknown)}, which the card does not declare as a scheme of a known kind.`;
+  const used = names.flatMap((name) => schemes.get(name) ?? []);
+  const isGood = ({ kind, flows }: Scheme) =>
+    kinds === undefined ||
+    (kinds.some((each) => each === kind) && !flows.has("implicit") && !flows.has("password"));
+  if (used.some(isGood)) return undefined;
+  return `Callers are let in with ${quoteList(names)}, which is none of ${kinds?.join(", ")}, or has a flow that OAuth 2.1 has given up.`;
 }
 
 /** @param doubtful ways of which it cannot be said whether they are TLS */

@@ -186,7 +186,7 @@ describe("rotation of keys", () => {
       ["signer-new", `A key that signs beside a known one of ${agentKey} is known from now on: k2.`],
     ]);
     expect(await alarmsOf("k2")).toEqual([
-      ["signer-missing", `A known key of ${agentKey} has not signed, and is forgotten when that lasts: k1.`],
+      ["signer-missing", `A known key of ${agentKey} has not signed; it is forgotten when that lasts: k1.`],
     ]);
     wait(dayMs);
     expect(await alarmsOf("k2")).toEqual([

@@ -200,7 +200,7 @@ describe("what is remembered of a card", () => {
     const { verify, memory } = createClient();
     const first = await verify(await sign(large, a));
     expect(tell(first)).toBe("first-use not-remembered");
-    expect(first.alarms[1]?.text).toMatch(/too large to be remembered/);
+    expect(first.alarms[1]?.text).toMatch(/too large: any change is refused/);
     expect(JSON.stringify(await memory.read(origin)).length).toBeLessThan(500);
     expect((await verify(await sign({ ...large, description: "Other" }, a))).verified).toBe(true);
     const other = await verify(await sign({ ...large, version: "1.0.1" }, a));
@@ -314,7 +314,7 @@ describe("a card that came from nowhere on the web", () => {
       expect(alarms).toEqual([
         {
           kind: "not-remembered",
-          text: "The card did not come from an http or https URL: it was not compared with anything, and is not remembered.",
+          text: "The card did not come from an http or https URL: it is neither compared nor remembered.",
           paths: [],
         },
       ]);

@@ -1,6 +1,6 @@
 import { shownUrl } from "@a2a-connect/core/internal";
 import { checkMembers } from "../option-members.ts";
-import { advice } from "../verify/sentences.ts";
+import { adviceOn } from "../verify/sentences.ts";
 import type { CardFault, CardVerdict } from "../verify/verdict.ts";
 import { createCardVerifier } from "../verify/verify-card.ts";
 import type { TrustCardsOptions, TrustPolicy } from "./trust-policy.ts";
@@ -17,7 +17,7 @@ export class CardNotTrustedError extends Error {
 
   /** @param extended whether it is the extended card of the agent whose public one came from `url` */
   constructor(verification: CardVerdict, reason: CardFault, url?: string, extended = false) {
-    const hint = advice[reason];
+    const hint = adviceOn(reason);
     const { message } = verification;
     const story = message.endsWith(hint) ? message.slice(0, -hint.length).trimEnd() : message;
     const which = extended ? "extended card of the agent" : "card";

@@ -71,32 +71,15 @@ function findRemovedSecurity(profile: Profile, outline: Outline): CoverageGap | 
   const { schemes, requirements } = outline;
   const demanded = namesIn(requirements); // a skill replaces the card's requirements, and so says nothing of them
   const unnamed = [...schemes.keys()].filter((name) => !demanded.has(name));
-  const named = namesIn(allRequirements(outline));
-  const undeclared = [...named].filter((name) => !schemes.has(name));
-  const gap = (lack: string, lost: string, ...paths: readonly string[]): CoverageGap => ({
-    text: `${lack}, and the profile ${profile} does not protect what is empty: ${lost} could have been taken out of the card`,
-    paths,
-  });
-  const lostRequirement = "a security requirement without scopes";
-  if (requirements.length === 0 && schemes.size === 0 && named.size === 0) {
-    const lost = "security requirements without scopes, and the schemes that they name,";
-    return gap("it declares no security at all", lost, "securityRequirements", "securitySchemes");
-  }
-  const lacks: CoverageGap[] = [];
-  if (requirements.length === 0 || unnamed.length > 0) {
-    const lack =
-      unnamed.length > 0
-        ? `no requirement of the card names the security scheme ${quoteList(unnamed)}`
-        : "the card has no requirements";
-    lacks.push(gap(lack, lostRequirement, "securityRequirements"));
-  }
-  if (schemes.size === 0 || undeclared.length > 0) {
-    const lack =
-      undeclared.length > 0
-        ? `its requirements name the security scheme ${quoteList(undeclared)}, which it does not declare`
-        : "the card declares no security scheme";
-    lacks.push(gap(lack, "security schemes", "securitySchemes"));
-  }
-  const [first] = lacks;
-  return first === undefined ? undefined : { text: first.text, paths: lacks.flatMap(({ paths }) => paths) };
+  const undeclared = [...namesIn(allRequirements(outline))].filter((name) => !schemes.has(name));
+  const lacks = [
+    { path: "securityRequirements", isEmpty: requirements.length === 0, names: unnamed },
+    { path: "securitySchemes", isEmpty: schemes.size === 0, names: undeclared },
+  ].filter(({ isEmpty, names }) => isEmpty || names.length > 0);
+  if (lacks.length === 0) return undefined;
+  const places = lacks.map(({ path, names }) =>
+    names.length === 0 ? path : `${path} (of ${quoteList(names)})`,
+  );
+  const text = `the profile ${profile} does not protect what is empty, which could have been taken out of ${places.join(" and ")}`;
+  return { text, paths: lacks.map(({ path }) => path) };
 }

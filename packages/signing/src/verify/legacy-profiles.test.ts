@@ -243,7 +243,7 @@ describe("what a legacy profile leaves out", () => {
         reason: "uncovered",
         signatures: [{ valid: true, profile }],
       });
-      expect(result.message).toContain('no requirement of the card names the security scheme "google"');
+      expect(result.message).toContain('securityRequirements (of "google")');
     });
   }
 

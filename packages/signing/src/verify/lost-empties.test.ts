@@ -21,24 +21,29 @@ const doubtful: readonly (readonly [
   paths: readonly string[],
   words: string,
 ])[] = [
-  ["all security is gone", bare, ["securityRequirements", "securitySchemes"], "declares no security at all"],
+  [
+    "all security is gone",
+    bare,
+    ["securityRequirements", "securitySchemes"],
+    "out of securityRequirements and securitySchemes",
+  ],
   [
     "the requirements are gone",
     { ...bare, securitySchemes: securitySchemes ?? null },
     ["securityRequirements"],
-    'no requirement of the card names the security scheme "google"',
+    'securityRequirements (of "google")',
   ],
   [
     "the schemes are gone",
     { ...bare, securityRequirements: securityRequirements ?? null },
     ["securitySchemes"],
-    'its requirements name the security scheme "google", which it does not declare',
+    'securitySchemes (of "google")',
   ],
   [
     "one of the schemes is gone",
     { ...plainCard, securityRequirements: [scoped("google"), scoped("client")] },
     ["securitySchemes"],
-    'its requirements name the security scheme "client", which it does not declare',
+    'securitySchemes (of "client")',
   ],
   [
     "the card's only requirement is gone, and a skill still names the scheme",
@@ -48,13 +53,13 @@ const doubtful: readonly (readonly [
       skills: [{ ...skill, securityRequirements: [scoped("google")] }],
     },
     ["securityRequirements"],
-    'no requirement of the card names the security scheme "google"',
+    'securityRequirements (of "google")',
   ],
   [
     "a skill names a scheme that is gone",
     { ...plainCard, skills: [{ ...skill, securityRequirements: [scoped("client")] }] },
     ["securitySchemes"],
-    'its requirements name the security scheme "client", which it does not declare',
+    'securitySchemes (of "client")',
   ],
 ];
 

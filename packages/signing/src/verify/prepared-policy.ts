@@ -71,15 +71,16 @@ function* findNonsense(policy: TrustPolicy): Generator<string> {
       yield `keys[${index}]: has no id (kid), so no signature could name it`;
     }
   }
-  for (const alg of algorithms) {
-    if (!isSignatureAlgorithm(alg)) {
-      yield `algorithms: ${show(alg)} is no algorithm that cards are signed with`;
-    }
-  }
-  for (const profile of profiles) {
-    if (!legacyProfiles.includes(profile)) {
-      yield `profiles: ${show(profile)} is none of ${legacyProfiles.join(", ")}`;
-    }
+  const lists: readonly (readonly [string, readonly string[], (value: string) => boolean])[] = [
+    ["algorithms", algorithms, isSignatureAlgorithm],
+    ["profiles", profiles, (profile) => legacyProfiles.some((known) => known === profile)],
+    ["minimumSecurity.schemes", policy.minimumSecurity?.schemes ?? [], isSchemeKind],
+  ];
+  for (const [member, values, isKnown] of lists) {
+    const unknown = values
+      .filter((value) => !isKnown(value))
+      .map((value) => JSON.stringify(value) ?? String(value));
+    if (unknown.length > 0) yield `${member}: ${unknown.join(", ")} is not known`;
   }
   if (!Number.isSafeInteger(minSigners) || minSigners < 1)
     yield "minSigners: must be a whole number from 1 on";
@@ -96,13 +97,4 @@ function* findNonsense(policy: TrustPolicy): Generator<string> {
     const choice: unknown = policy[option] ?? "refuse";
     if (choice !== "refuse" && choice !== "alarm") yield `${option}: must be "refuse" or "alarm"`;
   }
-  for (const scheme of policy.minimumSecurity?.schemes ?? []) {
-    if (!isSchemeKind(scheme)) {
-      yield `minimumSecurity.schemes: ${show(scheme)} is no kind of scheme, such as oauth2SecurityScheme`;
-    }
-  }
-}
-
-function show(value: unknown): string {
-  return JSON.stringify(value) ?? String(value);
 }

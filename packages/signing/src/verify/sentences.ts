@@ -1,26 +1,20 @@
 import { shownText } from "@a2a-connect/core/internal";
+import type { CardTextFault } from "../canonical/read-card-text.ts";
 import { losesEmpties } from "./coverage.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
 import type { CardFault, SignatureCheck } from "./verdict.ts";
 import { listPaths } from "./verdict.ts";
 import type { WeighedChecks } from "./weigh-checks.ts";
 
-/** What to do about the texts that have no one meaning: they may have been cut short on the way. */
-const unreadable = "Fetch the card again; when it stays that way, tell its operator.";
-
 /** What to do about a card that is not trusted, in a sentence or two. */
-export const advice: Readonly<Record<CardFault, string>> = {
-  "not-json": unreadable,
-  "not-an-object": unreadable,
-  "too-deep": unreadable,
-  "too-large": unreadable,
-  "duplicate-member": unreadable,
-  "both-spellings": unreadable,
-  "lone-surrogate": unreadable,
-  "number-out-of-range": unreadable,
+export function adviceOn(fault: CardFault): string {
+  return fault in advice ? advice[fault as keyof typeof advice] : advice.unreadable; // it may have been cut short on the way
+}
+
+const advice: Readonly<Record<Exclude<CardFault, CardTextFault> | "unreadable", string>> = {
+  unreadable: "Fetch the card again; when it stays that way, tell its operator.",
   "card-invalid": "Its signatures were not looked at; tell the operator of the agent.",
-  "no-signature":
-    "Ask the operator of the agent to sign it; until then any proxy on the way could have written it.",
+  "no-signature": "Ask its operator to sign it; until then any proxy on the way could have written it.",
   "malformed-signature": "Fetch the card again; when it stays that way, its operator has to sign it anew.",
   "algorithm-not-allowed": "Its operator has to sign it with an algorithm that the policy allows.",
   "crit-not-understood": "Its operator has to sign it without extensions of JWS.",
@@ -29,11 +23,9 @@ export const advice: Readonly<Record<CardFault, string>> = {
   "key-unknown":
     "Get the public key from a source you trust and add it to the policy; do not take it from the card's own server unless you trust that.",
   "key-mismatch": "Compare the key in the policy or key set with what its owner says.",
-  "key-not-yet-valid":
-    "Check the clock here; otherwise its operator has to sign it with a key that counts already.",
+  "key-not-yet-valid": "Check the clock here; otherwise its operator has to sign it with a current key.",
   "key-expired": "Check the clock here; otherwise its operator has to sign it with a current key.",
-  "key-revoked":
-    "Do not use this card: the key may be stolen. The card's operator has to sign it with another one.",
+  "key-revoked": "Do not use this card: the key may be stolen. Its operator has to sign it with another one.",
   "jku-not-allowed":
     "When you trust that host with the keys of every card, add it to the hosts of the policy (jku.hosts).",
   "jwks-unavailable": "Try again later, or add the key itself to the policy.",
@@ -62,7 +54,7 @@ export function describeRefused(
   total: number,
 ): string {
   const looked = `The first ${checks.length} of ${total} signatures were looked at. `;
-  const hint = (total === checks.length ? "" : looked) + advice[fault]; // which ends the message: see CardNotTrustedError
+  const hint = (total === checks.length ? "" : looked) + adviceOn(fault); // which ends the message: see CardNotTrustedError
   if (fault === "uncovered") return `The signature by ${signerOf(best)} is right, but ${gap?.text}. ${hint}`;
   if (fault === "too-few-signers") {
     const demanded = minSigners === 1 ? "one key" : `${minSigners} different keys`;

@@ -95,10 +95,10 @@ const cases: Readonly<Partial<Record<SignatureFault, readonly Case[]>>> = {
   ],
   // M-5.
   "algorithm-not-allowed": [
-    ["no algorithm", "does not name an algorithm", await without("alg")],
-    ["alg none", "nobody has signed it", await signed({ alg: "none" })],
-    ["alg NONE", "nobody has signed it", await signed({ alg: "NONE" })],
-    ["HMAC with the public key", "is symmetric", await hmacOfPublicKey()],
+    ["no algorithm", "its algorithm (alg) is none of", await without("alg")],
+    ["alg none", 'algorithm (alg) "none" is none of', await signed({ alg: "none" })],
+    ["alg NONE", 'algorithm (alg) "NONE" is none of', await signed({ alg: "NONE" })],
+    ["HMAC with the public key", '"HS256" is none of', await hmacOfPublicKey()],
     ["an unknown algorithm", "none of ES256", await signed({ alg: "ES256K" })],
     ["an algorithm in lower case", "none of ES256", await signed({ alg: "es256" })],
     ["an algorithm that is a list", "none of ES256", await signed({ alg: ["ES256"] })],
@@ -127,10 +127,10 @@ const cases: Readonly<Partial<Record<SignatureFault, readonly Case[]>>> = {
     ["a very long kid", "more than 256", await signed({ kid: "k".repeat(257) })],
   ],
   "typ-not-allowed": [
-    ["typ JWT", "it says that it is a JWT", await signed({ typ: "JWT" })],
+    ["typ JWT", '"JWT" counts by', await signed({ typ: "JWT" })],
     ["typ JWT by the profile raw", "JWT", await signed({ typ: "JWT" }), { ...trusted, profiles: ["raw"] }],
-    ["another typ", "something else", await signed({ typ: "at+jwt" }), { ...trusted, profiles: ["js-1"] }],
-    ["a typ that is null", "something else", await signed({ typ: null })],
+    ["another typ", 'not "JOSE"', await signed({ typ: "at+jwt" }), { ...trusted, profiles: ["js-1"] }],
+    ["a typ that is null", 'not "JOSE"', await signed({ typ: null })],
   ],
   // Keys (M-4).
   "key-unknown": [

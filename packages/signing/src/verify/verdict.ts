@@ -1,4 +1,4 @@
-import { shownItems, shownText } from "@a2a-connect/core/internal";
+import { formatFieldPath, shownItems, shownText } from "@a2a-connect/core/internal";
 import type { CardTextFault } from "../canonical/read-card-text.ts";
 import type { Profile } from "../profiles/profile-card.ts";
 
@@ -136,6 +136,11 @@ export interface SecurityFinding {
   readonly text: string;
   /** Where, such as `securityRequirements[0]`; of what is gone, where it was. */
   readonly path: string;
+}
+
+/** @param path names and indexes from the root of the card; none: it is about the whole card */
+export function finding(text: string, ...path: readonly (string | number)[]): SecurityFinding {
+  return { text, path: path.length === 0 ? "" : formatFieldPath(path) };
 }
 
 /** A name or an address of a card as it may stand in a sentence: quoted, short, and nothing that a terminal obeys. */

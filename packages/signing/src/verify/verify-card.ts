@@ -6,7 +6,7 @@ import type { TrustPolicy } from "../trust/trust-policy.ts";
 import { checkSignature } from "./check-signature.ts";
 import { losesEmpties, removableAlarms, unrequiredAlarms } from "./coverage.ts";
 import { type PreparedPolicy, preparePolicy } from "./prepared-policy.ts";
-import { advice, describeDistrusted, describeRefused, describeVerified } from "./sentences.ts";
+import { adviceOn, describeDistrusted, describeRefused, describeVerified } from "./sentences.ts";
 import { maxSignatures, SignedCard } from "./signed-card.ts";
 import type { CardAlarm, CardFault, CardVerdict } from "./verdict.ts";
 import { listPaths } from "./verdict.ts";
@@ -123,7 +123,7 @@ function conclude(
 
 /** A card whose signatures cannot be looked at. */
 function rejected(reason: CardFault, problem: string): CardVerdict {
-  return conclude(nothing, reason, `${problem} ${advice[reason]}`);
+  return conclude(nothing, reason, `${problem} ${adviceOn(reason)}`);
 }
 
 function findSignatureFault(
