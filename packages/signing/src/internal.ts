@@ -4,18 +4,11 @@
  * @internal
  */
 export type { CardTextFault } from "./canonical/read-card-text.ts";
+export type { SignatureAlgorithm } from "./keys/algorithms.ts";
 export { findKeyTimeFault, ownIdOf } from "./keys/key.ts";
-export type {
-  GenerateKeyOptions,
-  PublicKeyOptions,
-  PublishedKeySet,
-  ReadVerificationKeysOptions,
-  RemoteSign,
-  SignatureAlgorithm,
-  SigningKey,
-  SigningKeyPair,
-} from "./keys/key-options.ts";
 export { assertKeySetUrl, parseHost } from "./keys/key-set-url.ts";
+export type { GenerateKeyOptions, SigningKeyPair } from "./keys/private-key.ts";
+export type { PublicKeyOptions, PublishedKeySet, ReadVerificationKeysOptions } from "./keys/public-keys.ts";
 export {
   type LegacyProfile,
   legacyProfiles,
@@ -23,16 +16,15 @@ export {
   type ProfiledCard,
   profileCard,
 } from "./profiles/profile-card.ts";
+export type { CardSignerOptions, RemoteSign, SigningKey } from "./sign/card-signer.ts";
+export type { SignatureOptions, SignCardOptions } from "./sign/sign-card.ts";
 export { findLegacyWarnings, signOlderCard } from "./sign/sign-card.ts";
-export type { CardSignerOptions, SignatureOptions, SignCardOptions } from "./sign/sign-options.ts";
 export type { CardMemoryLimits } from "./trust/card-memory.ts";
-export { cardMemoryKey } from "./trust/card-memory.ts";
-export { createTrim } from "./trust/create-card-memory.ts";
+export { cardMemoryKey, createTrim } from "./trust/card-memory.ts";
 export { addressesOf, readOutline } from "./trust/outline.ts";
 export type { Scheme } from "./trust/scheme.ts";
 export type { CardToTrust } from "./trust/trust-cards.ts";
 export type { JkuPolicy, MinimumSecurity, TrustCardsOptions } from "./trust/trust-policy.ts";
 export type { CardAlarm, CardFault, SignatureCheck, SignatureFault } from "./verify/verdict.ts";
 export { quote, quoteList } from "./verify/verdict.ts";
-export type { CardVerifier } from "./verify/verify-card.ts";
-export type { VerificationContext, VerifyCardOptions } from "./verify/verify-options.ts";
+export type { CardVerifier, VerificationContext, VerifyCardOptions } from "./verify/verify-card.ts";

@@ -46,8 +46,8 @@ describe("a policy that stands in the wrong place", () => {
       memory: {},
       algorithms: [],
     } satisfies Record<string, JsonValue | object>)) {
-      expect(await complaint("verifyCard", signed, { keys, [member]: value })).toBe(
-        `"${member}" belongs in trustPolicy, not in the options of verifyCard`,
+      expect(await complaint("verifyCard", signed, { keys, [member]: value })).toEqual(
+        expect.stringContaining(`"${member}" is no member of the options of verifyCard`),
       );
     }
   });
@@ -58,26 +58,22 @@ describe("a policy that stands in the wrong place", () => {
   });
 
   it.each<[name: string, args: readonly unknown[], words: string]>([
-    ["createCardVerifier", [{ url: "https://a.example" }], '"url" belongs in the options of verifyCard'],
-    ["createCardVerifier", [{}, { url: "" }], '"url" belongs in the options of verifyCard'],
-    ["createCardVerifier", [{ hosts: [] }], '"hosts" belongs in jku of a trust policy'],
-    ["createCardVerifier", [{ tls: true }], '"tls" belongs in minimumSecurity of a trust policy'],
+    ["createCardVerifier", [{ url: "https://a.example" }], '"url" is no member of '],
+    ["createCardVerifier", [{}, { url: "" }], '"url" is no member of '],
+    ["createCardVerifier", [{ hosts: [] }], '"hosts" is no member of '],
+    ["createCardVerifier", [{ tls: true }], '"tls" is no member of '],
     ["createCardVerifier", [{ jku: { host: [] } }], '"host" is no member of '],
     ["createCardVerifier", [{ minimumSecurity: { tsl: true } }], '"tsl" is no member of '],
     ["trustCards", [{ minSigner: 2 }], '"minSigner" is no member of '],
-    ["trustCards", [{}, { minSigners: 2 }], '"minSigners" belongs in trustPolicy'],
+    ["trustCards", [{}, { minSigners: 2 }], '"minSigners" is no member of '],
     ["trustCards", [{}, { onAlarms: () => {} }], '"onAlarms" is no member of '],
     ["createCardMemory", [{ maxCard: 1 }], '"maxCard" is no member of '],
     ["signCardText", [cardText, { jkuUrl: "" }], '"jkuUrl" is no member of '],
-    [
-      "createCardSigner",
-      [{ jku: "https://a.example/jwks.json" }],
-      '"jku" belongs in the options of signCard, not',
-    ],
+    ["createCardSigner", [{ jku: "https://a.example/jwks.json" }], '"jku" is no member of '],
     ["generateSigningKey", [{ algorithm: "EdDSA" }], '"algorithm" is no member of '],
     ["publicKeyOf", [{}, { id: "x" }], '"id" is no member of '],
     ["createKeySet", [[], { expired: true }], '"expired" is no member of '],
-    ["readVerificationKeys", ["", { alg: "EdDSA" }], '"alg" belongs in the options of createCardSigner'],
+    ["readVerificationKeys", ["", { alg: "EdDSA" }], '"alg" is no member of '],
   ])("is named by %s %j", async (name, args, words) => {
     expect(await complaint(name, ...args)).toContain(words);
   });
@@ -85,10 +81,10 @@ describe("a policy that stands in the wrong place", () => {
   it("is named by a verifier, and by signCard with a signer", async () => {
     const verifier = signing.createCardVerifier({ keys: [pair.publicJwk] });
     const context = { minSigners: 2 } as object;
-    await expect(verifier.verify(signed, context)).rejects.toThrow('"minSigners" belongs in trustPolicy');
+    await expect(verifier.verify(signed, context)).rejects.toThrow('"minSigners" is no member of ');
     const signer = await signing.createCardSigner({ key: pair.privateJwk });
     expect(await complaint("signCardText", cardText, { signer, kid: "other" })).toContain(
-      '"kid" belongs in the options of createCardSigner',
+      '"kid" is no member of ',
     );
   });
 });

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { base64url, exportJWK, FlattenedSign, generateKeyPair, type JWK } from "jose";
-import type { SignatureAlgorithm, VerificationKey } from "../src/keys/key-options.ts";
+import type { SignatureAlgorithm } from "../src/keys/algorithms.ts";
+import type { VerificationKey } from "../src/keys/key-type.ts";
 
 /** A key pair as JWKs. */
 export interface TestKey {

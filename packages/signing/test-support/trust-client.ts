@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { createCardMemory } from "../src/trust/create-card-memory.ts";
+import { createCardMemory } from "../src/trust/card-memory.ts";
 import { judgeTrust, type TrustJudgement } from "../src/trust/judge-trust.ts";
 import type { TrustQuestion } from "../src/trust/known-agent.ts";
 import type { TrustPolicy } from "../src/trust/trust-policy.ts";

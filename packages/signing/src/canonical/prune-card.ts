@@ -1,12 +1,7 @@
 import { formatFieldPath, isObject, isRequiredField } from "@a2a-connect/core/internal";
 import { AgentCardSchema } from "@a2a-connect/proto";
-import {
-  type DescField,
-  type DescMessage,
-  type JsonObject,
-  type JsonValue,
-  ScalarType,
-} from "@bufbuild/protobuf";
+import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { ScalarType } from "@bufbuild/protobuf";
 import type { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { setMember } from "./json.ts";
 import { CardTextError } from "./read-card-text.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { base64url } from "jose";
 import { describe, expect, it } from "vitest";
-import { decodeBase64url, encodeBase64url } from "./base64url.ts";
+import { decodeBase64url, encodeBase64url } from "./jws-text.ts";
 
 describe("base64url", () => {
   it("says of any bytes what jose says, and takes them back", () => {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { base64url } from "jose";
 import { describe, expect, it } from "vitest";
-import { maxProtectedLength, readProtectedHeader } from "./protected-header.ts";
+import { maxProtectedLength, readProtectedHeader } from "./jws-text.ts";
 
 const utf8 = new TextEncoder();
 

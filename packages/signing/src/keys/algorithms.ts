@@ -1,4 +1,8 @@
-import type { SignatureAlgorithm } from "./key-options.ts";
+/**
+ * Signature algorithms of cards, by their JOSE names (RFC 7518 §3.1, RFC 8037, RFC 9864). There is no `none` and no HMAC: a
+ * card is verified with public keys only.
+ */
+export type SignatureAlgorithm = "ES256" | "ES384" | "EdDSA" | "Ed25519" | "RS256" | "PS256";
 
 /** Curves of keys that sign cards. */
 export type Curve = "P-256" | "P-384" | "Ed25519";

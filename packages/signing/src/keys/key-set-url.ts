@@ -6,7 +6,7 @@ import {
   shownUrl,
 } from "@a2a-connect/core/internal";
 import type { JkuPolicy } from "../trust/trust-policy.ts";
-import { SigningError } from "./key-options.ts";
+import { SigningError } from "./key-type.ts";
 
 /** Hosts with their ports, as `URL.host` has them; undefined: none is named, so the card's own origin it is. */
 export type KeySetHosts = ReadonlySet<string> | undefined;

@@ -8,7 +8,7 @@ import {
 import type { JkuPolicy } from "../trust/trust-policy.ts";
 import type { Refusal } from "../verify/verdict.ts";
 import { type FetchedKeySet, fetchKeySet } from "./fetch-key-set.ts";
-import type { VerificationKey } from "./key-options.ts";
+import type { VerificationKey } from "./key-type.ts";
 
 /** The keys with an id, at least one; or why there are none. */
 export type KeyLookup =

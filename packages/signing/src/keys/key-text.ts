@@ -1,8 +1,7 @@
 import { isObject, parseBase64 } from "@a2a-connect/core/internal";
 import { type CryptoKey, exportJWK, importPKCS8, importSPKI, importX509, type JWK } from "jose";
 import { type Certificate, readCertificate } from "./der.ts";
-import { SigningError } from "./key-options.ts";
-import { unfit } from "./key-type.ts";
+import { SigningError, unfit } from "./key-type.ts";
 
 /** What to do about a text that is no key at all. */
 export const textHint = "give a JWK, a key set (JWKS) or PEM; `a2a keys new` makes a key";

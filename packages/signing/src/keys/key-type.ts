@@ -1,5 +1,5 @@
 import type { JWK } from "jose";
-import { decodeBase64url } from "../jws/base64url.ts";
+import { decodeBase64url } from "../jws/jws-text.ts";
 import {
   type AlgorithmEntry,
   algorithms,
@@ -9,9 +9,38 @@ import {
   isSignatureAlgorithm,
   maximumRsaBits,
   minimumRsaBits,
+  type SignatureAlgorithm,
 } from "./algorithms.ts";
-import type { SignatureAlgorithm } from "./key-options.ts";
-import { SigningError } from "./key-options.ts";
+
+/**
+ * A public key that may verify cards: a JWK (RFC 7517) that says who it is. Beside the members of a JWK it may say when it
+ * counts, as key sets of other protocols do.
+ */
+export interface VerificationKey extends JWK {
+  readonly kid: string;
+  /** Seconds since 1970 before which it does not count yet. */
+  readonly nbf?: number;
+  /** Seconds since 1970 from which on it does not count any more. */
+  readonly exp?: number;
+  /** Whether it was revoked; `true`, or an object that tells when and why. */
+  readonly revoked?: boolean | Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Something that was given to sign with, to be signed, or as a key, cannot be used. Repeats nothing of a private key, neither in its
+ * texts nor in its cause.
+ */
+export class SigningError extends Error {
+  /** What to do about it, in a sentence without a full stop. */
+  readonly hint: string;
+
+  /** @param message a sentence for people, without a full stop */
+  constructor(message: string, hint: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "SigningError";
+    this.hint = hint;
+  }
+}
 
 /** What to do about a key that is of none of the kinds that sign cards. */
 export const keyHint =

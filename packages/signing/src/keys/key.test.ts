@@ -1,9 +1,10 @@
 import { base64url, exportJWK, generateKeyPair, type JWK } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
+import type { SignatureAlgorithm } from "./algorithms.ts";
 import { algorithms, isSameAlgorithm, isSignatureAlgorithm } from "./algorithms.ts";
 import { importVerificationKey, thumbprintOf } from "./key.ts";
-import type { SignatureAlgorithm, VerificationKey } from "./key-options.ts";
-import { SigningError } from "./key-options.ts";
+import type { VerificationKey } from "./key-type.ts";
+import { SigningError } from "./key-type.ts";
 
 const names: readonly SignatureAlgorithm[] = ["ES256", "ES384", "EdDSA", "Ed25519", "RS256", "PS256"];
 const keys = new Map<SignatureAlgorithm, VerificationKey>();

@@ -1,9 +1,8 @@
 import { isShowable } from "@a2a-connect/core/internal";
 import { type CryptoKey, calculateJwkThumbprint, importJWK, type JWK } from "jose";
 import type { Refusal } from "../verify/verdict.ts";
-import type { SignatureAlgorithm, VerificationKey } from "./key-options.ts";
-import { SigningError } from "./key-options.ts";
-import { checkPurpose, publicMembers, unfit } from "./key-type.ts";
+import type { SignatureAlgorithm } from "./algorithms.ts";
+import { checkPurpose, publicMembers, SigningError, unfit, type VerificationKey } from "./key-type.ts";
 
 /** Longest key id, in UTF-16 code units: verifiers look no further. */
 export const maxKeyIdLength = 256;

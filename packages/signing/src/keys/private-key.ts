@@ -1,11 +1,27 @@
 import { type CryptoKey, exportJWK, generateKeyPair, importJWK, type JWK } from "jose";
-import { checkMembers } from "../option-members.ts";
-import { type AlgorithmEntry, algorithms, isSignatureAlgorithm, minimumRsaBits } from "./algorithms.ts";
+import { checkSigningMembers } from "../option-members.ts";
+import type { AlgorithmEntry, SignatureAlgorithm } from "./algorithms.ts";
+import { algorithms, isSignatureAlgorithm, minimumRsaBits } from "./algorithms.ts";
 import { checkKeyId, ownIdOf, thumbprintOf } from "./key.ts";
-import type { GenerateKeyOptions, SignatureAlgorithm, SigningKeyPair } from "./key-options.ts";
-import { SigningError } from "./key-options.ts";
 import { parseKeyText } from "./key-text.ts";
-import { algorithmOf, checkPurpose, publicMembers, unfit } from "./key-type.ts";
+import type { VerificationKey } from "./key-type.ts";
+import { algorithmOf, checkPurpose, publicMembers, SigningError, unfit } from "./key-type.ts";
+
+/** What a new key is like. */
+export interface GenerateKeyOptions {
+  /** Default ES256. */
+  readonly alg?: SignatureAlgorithm;
+  /** Default: its thumbprint (RFC 7638). */
+  readonly kid?: string;
+}
+
+/** A new key pair; both sides say their id, their algorithm, and that they are for signatures. */
+export interface SigningKeyPair {
+  /** To be kept secret. */
+  readonly privateJwk: JWK & { readonly kid: string; readonly alg: SignatureAlgorithm };
+  /** For verifiers. */
+  readonly publicJwk: VerificationKey & { readonly alg: SignatureAlgorithm };
+}
 
 /** Enough for longer than a key should be used (NIST SP 800-57, part 1, table 2). */
 const rsaBits = 3072;
@@ -16,7 +32,7 @@ const rsaBits = 3072;
  * @throws SigningError when the id is none that verifiers look for
  */
 export async function generateSigningKey(options: GenerateKeyOptions = {}): Promise<SigningKeyPair> {
-  checkMembers("the options of generateSigningKey", options);
+  checkSigningMembers("the options of generateSigningKey", options, "alg kid");
   const { alg = "ES256", kid } = options;
   if (kid !== undefined) checkKeyId(kid);
   const { privateKey } = await generateKeyPair(alg, { extractable: true, modulusLength: rsaBits });

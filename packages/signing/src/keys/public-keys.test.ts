@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { VerificationKey } from "./key-options.ts";
-import { SigningError } from "./key-options.ts";
+import type { VerificationKey } from "./key-type.ts";
+import { SigningError } from "./key-type.ts";
 import { generateSigningKey } from "./private-key.ts";
 import { createKeySet } from "./public-keys.ts";
 

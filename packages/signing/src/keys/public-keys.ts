@@ -1,18 +1,36 @@
 import { isSame } from "@a2a-connect/core/internal";
 import type { JWK } from "jose";
-import { checkMembers } from "../option-members.ts";
+import { checkSigningMembers } from "../option-members.ts";
+import type { SignatureAlgorithm } from "./algorithms.ts";
 import { checkKeyId, isMarked, ownIdOf, thumbprintOf } from "./key.ts";
-import type {
-  CreateKeySetOptions,
-  PublicKeyOptions,
-  PublishedKeySet,
-  ReadVerificationKeysOptions,
-  SignatureAlgorithm,
-  VerificationKey,
-} from "./key-options.ts";
-import { SigningError } from "./key-options.ts";
 import { parseKeyText, parseKeyTexts, textHint } from "./key-text.ts";
-import { algorithmOf, checkPurpose, keyHint, publicMembers } from "./key-type.ts";
+import type { VerificationKey } from "./key-type.ts";
+import { algorithmOf, checkPurpose, keyHint, publicMembers, SigningError } from "./key-type.ts";
+
+/** What a public key is to say of itself. */
+export interface PublicKeyOptions {
+  /** Default: the JWK's own, else its thumbprint (RFC 7638). */
+  readonly kid?: string | undefined;
+  /** Default: the JWK's own, else what its type is made for. */
+  readonly alg?: SignatureAlgorithm | undefined;
+}
+
+/** How a key set is made. */
+export interface CreateKeySetOptions {
+  /** Milliseconds since 1970. Default: now. */
+  readonly now?: number;
+}
+
+/** How keys are read. */
+export interface ReadVerificationKeysOptions {
+  /** Of one key: its id, in place of its own. Of several: the id of those that are wanted. Default: all, as they are. */
+  readonly kid?: string | undefined;
+}
+
+/** A key set as it is published (RFC 7517 §5). */
+export interface PublishedKeySet {
+  readonly keys: readonly VerificationKey[];
+}
 
 /**
  * The public side of a key, for key sets and verifiers. It never has a private member.
@@ -24,7 +42,7 @@ export async function publicKeyOf(
   key: JWK | string,
   options: PublicKeyOptions = {},
 ): Promise<VerificationKey> {
-  checkMembers("the options of publicKeyOf", options);
+  checkSigningMembers("the options of publicKeyOf", options, "kid alg");
   const { kid, alg } = options;
   const jwk = typeof key === "string" ? await parseKeyText(key) : key;
   const chosen = alg ?? algorithmOf(jwk);
@@ -69,7 +87,7 @@ export async function readVerificationKeys(
   text: string,
   options: ReadVerificationKeysOptions = {},
 ): Promise<readonly VerificationKey[]> {
-  checkMembers("the options of readVerificationKeys", options);
+  checkSigningMembers("the options of readVerificationKeys", options, "kid");
   const { kid } = options;
   const given = await parseKeyTexts(text);
   const [only] = given;
@@ -111,7 +129,7 @@ export function createKeySet(
   keys: readonly VerificationKey[],
   options: CreateKeySetOptions = {},
 ): PublishedKeySet {
-  checkMembers("the options of createKeySet", options);
+  checkSigningMembers("the options of createKeySet", options, "now");
   const { now = Date.now() } = options;
   const published = new Map<string, VerificationKey>();
   for (const key of keys) {

@@ -1,10 +1,10 @@
 import { base64url, type JWK } from "jose";
 import { describe, expect, it } from "vitest";
-import { decodeBase64url } from "../jws/base64url.ts";
+import { decodeBase64url } from "../jws/jws-text.ts";
 import { createCardSigner } from "../sign/card-signer.ts";
+import type { SignatureAlgorithm } from "./algorithms.ts";
 import { algorithms } from "./algorithms.ts";
 import { importVerificationKey, thumbprintOf } from "./key.ts";
-import type { SignatureAlgorithm } from "./key-options.ts";
 
 /** A signature that a standard has published. */
 interface Sample {

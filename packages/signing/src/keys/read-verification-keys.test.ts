@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { thumbprintOf } from "./key.ts";
-import { SigningError } from "./key-options.ts";
+import { SigningError } from "./key-type.ts";
 import { generateSigningKey } from "./private-key.ts";
 import { publicKeyOf, readVerificationKeys } from "./public-keys.ts";
 

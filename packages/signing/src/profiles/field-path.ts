@@ -7,7 +7,7 @@ export type FieldPath = readonly (string | number)[];
  * A path as results have it: `skills[0].tags`, spelled as in messages, but whole. Names of the card's own making are quoted,
  * without anything that a terminal obeys, so that two values never have the same path.
  */
-export function formatWholePath(path: FieldPath): string {
+function formatWholePath(path: FieldPath): string {
   let text = "";
   for (const segment of path) {
     text += formatSegment(segment, text === "");

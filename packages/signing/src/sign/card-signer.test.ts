@@ -9,13 +9,14 @@ import { base64url, type CryptoKey, flattenedVerify, importJWK, type JWK } from 
 import { beforeAll, describe, expect, it } from "vitest";
 import { plainCard } from "../../test-support/signed-card.ts";
 import { canonicalCard } from "../canonical/canonical-card.ts";
+import type { SignatureAlgorithm } from "../keys/algorithms.ts";
 import { algorithms } from "../keys/algorithms.ts";
-import type { RemoteSign, SignatureAlgorithm, SigningKey, SigningKeyPair } from "../keys/key-options.ts";
-import { SigningError } from "../keys/key-options.ts";
+import { SigningError } from "../keys/key-type.ts";
+import type { SigningKeyPair } from "../keys/private-key.ts";
 import { generateSigningKey } from "../keys/private-key.ts";
+import type { CardSignerOptions, RemoteSign, SigningKey } from "./card-signer.ts";
 import { createCardSigner } from "./card-signer.ts";
 import { signCardText } from "./sign-card.ts";
-import type { CardSignerOptions } from "./sign-options.ts";
 
 const names: readonly SignatureAlgorithm[] = ["ES256", "ES384", "EdDSA", "Ed25519", "RS256", "PS256"];
 const pairs = new Map<SignatureAlgorithm, SigningKeyPair>();

@@ -1,14 +1,58 @@
 import type { CryptoKey, JWK } from "jose";
-import { decodeBase64url } from "../jws/base64url.ts";
+import { decodeBase64url } from "../jws/jws-text.ts";
+import type { SignatureAlgorithm } from "../keys/algorithms.ts";
 import { algorithms, isSignatureAlgorithm, maximumRsaBits, minimumRsaBits } from "../keys/algorithms.ts";
 import { ecdsaFromDer } from "../keys/der.ts";
 import { checkKeyId, importVerificationKey } from "../keys/key.ts";
-import type { RemoteSign, SignatureAlgorithm, VerificationKey } from "../keys/key-options.ts";
-import { SigningError } from "../keys/key-options.ts";
+import { SigningError, type VerificationKey } from "../keys/key-type.ts";
 import { importPrivateKey } from "../keys/private-key.ts";
 import { publicKeyOf } from "../keys/public-keys.ts";
-import { checkMembers } from "../option-members.ts";
-import type { CardSigner, CardSignerOptions } from "./sign-options.ts";
+import { checkSigningMembers } from "../option-members.ts";
+
+/**
+ * Signs with a key that is kept elsewhere, such as in a key management service.
+ *
+ * @param input the bytes to be signed (JWS Signing Input, RFC 7515 §5.1), not their digest
+ * @returns the signature as JWS wants it: of ECDSA it is R||S (RFC 7518 §3.4), not DER
+ */
+export type RemoteSign = (
+  input: Uint8Array<ArrayBuffer>,
+  with_: { readonly kid: string; readonly alg: SignatureAlgorithm },
+) => Promise<Uint8Array>;
+
+/** A private key: a JWK, PKCS#8 as PEM, a key of Web Crypto, or a function that has another party sign. */
+export type SigningKey = JWK | string | CryptoKey | RemoteSign;
+
+/** What signs. */
+export interface CardSignerOptions {
+  readonly key: SigningKey;
+  /** Id of the key. Default: the JWK's own, else its thumbprint (RFC 7638). Needed where the public key is not known. */
+  readonly kid?: string;
+  /**
+   * Default: what the key says or is made for: ES256, ES384, EdDSA, and RS256 of RSA keys. Needed when another party signs and the
+   * public key is not known.
+   */
+  readonly alg?: SignatureAlgorithm;
+  /**
+   * The public side of a key that does not let it out, such as one of a key management service: a JWK or its text, or PEM.
+   * With it what comes from there is verified before it is used. Not needed of others.
+   */
+  readonly publicKey?: JWK | string;
+}
+
+/** A key that is ready to sign any number of cards. */
+export interface CardSigner {
+  readonly kid: string;
+  readonly alg: SignatureAlgorithm;
+  /** For those who verify; undefined when it is not known. */
+  readonly publicKey: VerificationKey | undefined;
+  /**
+   * Signs bytes (JWS Signing Input, RFC 7515 §5.1).
+   *
+   * @throws SigningError when another party signs and returns something else; and what it throws
+   */
+  sign(input: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>>;
+}
 
 /**
  * Imports a key once, and sees that its two sides belong together.
@@ -17,7 +61,7 @@ import type { CardSigner, CardSignerOptions } from "./sign-options.ts";
  *   it is kept elsewhere and `kid` or `alg` is missing
  */
 export async function createCardSigner(options: CardSignerOptions): Promise<CardSigner> {
-  checkMembers("the options of createCardSigner", options);
+  checkSigningMembers("the options of createCardSigner", options, "key kid alg publicKey");
   return await openCardSigner(options);
 }
 

@@ -1,8 +1,4 @@
-import type { JsonValue } from "@bufbuild/protobuf";
-import { writeCanonical } from "../canonical/write-canonical.ts";
-import { type FieldPath, formatWholePath } from "../profiles/field-path.ts";
 import { type LegacyProfile, legacyProfiles, profileCard } from "../profiles/profile-card.ts";
-import { writePythonJson } from "../profiles/python-json.ts";
 import type { SignedCard } from "../verify/signed-card.ts";
 import { listPaths } from "../verify/verdict.ts";
 
@@ -31,26 +27,8 @@ export function legacyWarnings(
     const { uncovered } = form;
     const reason =
       uncovered.length === 0
-        ? `write these fields in another way: ${listPaths([...writtenOtherwise(unsigned)], maxNamed)}`
+        ? "write numbers, and what is not ASCII, in another way"
         : `leave these fields uncovered: ${listPaths(uncovered, maxNamed)}; give the empty fields a value, or remove those that are optional`;
     return [`${verifiers[profile]} will refuse this signature, because they ${reason}`];
   });
-}
-
-/** Where Python writes a value, or the name of one, in another way than RFC 8785: what is not ASCII, and numbers. */
-function* writtenOtherwise(json: JsonValue, path: FieldPath = []): Generator<string> {
-  if (typeof json !== "object" || json === null) {
-    if (isWrittenOtherwise(json)) yield formatWholePath(path);
-  } else if (Array.isArray(json)) {
-    for (const [index, element] of json.entries()) yield* writtenOtherwise(element, [...path, index]);
-  } else {
-    for (const [name, member] of Object.entries(json)) {
-      if (isWrittenOtherwise(name)) yield formatWholePath([...path, name]);
-      else yield* writtenOtherwise(member, [...path, name]);
-    }
-  }
-}
-
-function isWrittenOtherwise(scalar: JsonValue): boolean {
-  return writePythonJson(scalar) !== writeCanonical(scalar);
 }

@@ -5,12 +5,12 @@ import { describe, expect, it } from "vitest";
 import { plainCard } from "../../test-support/signed-card.ts";
 import { canonicalCard, canonicalSignedCard } from "../canonical/canonical-card.ts";
 import { CardTextError } from "../canonical/read-card-text.ts";
-import { SigningError } from "../keys/key-options.ts";
+import { SigningError } from "../keys/key-type.ts";
 import { generateSigningKey } from "../keys/private-key.ts";
 import { verifyCard } from "../verify/verify-card.ts";
 import { createCardSigner } from "./card-signer.ts";
+import type { SignatureOptions } from "./sign-card.ts";
 import { signCard, signCardText } from "./sign-card.ts";
-import type { SignatureOptions } from "./sign-options.ts";
 
 const { privateJwk, publicJwk } = await generateSigningKey({ kid: "one" });
 const second = await generateSigningKey({ alg: "EdDSA", kid: "two" });
@@ -286,7 +286,7 @@ describe("warnings", () => {
     const extensions = [{ uri: "urn:x", params: { zähler: 1, counts: ["a", 2] } }];
     const known = { ...openCard, name: "Büro", capabilities: { extensions } };
     expect(await warningsOf(known)).toEqual([
-      'a2a-sdk of Python up to 1.1.3 (python-1) will refuse this signature, because they write these fields in another way: name, capabilities.extensions[0].params["zähler"], capabilities.extensions[0].params.counts[1]',
+      "a2a-sdk of Python up to 1.1.3 (python-1) will refuse this signature, because they write numbers, and what is not ASCII, in another way",
     ]);
   });
 

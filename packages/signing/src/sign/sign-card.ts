@@ -5,16 +5,34 @@ import { readCard } from "../canonical/canonical-card.ts";
 import { pruneCard } from "../canonical/prune-card.ts";
 import { CardTextError, defaultMaxCardLength, readCardText } from "../canonical/read-card-text.ts";
 import { writeCanonical } from "../canonical/write-canonical.ts";
-import { readProtectedHeader } from "../jws/protected-header.ts";
+import { readProtectedHeader } from "../jws/jws-text.ts";
 import { isSameAlgorithm } from "../keys/algorithms.ts";
-import { SigningError } from "../keys/key-options.ts";
 import { assertKeySetUrl } from "../keys/key-set-url.ts";
-import { checkMembers } from "../option-members.ts";
+import { SigningError } from "../keys/key-type.ts";
+import { checkSigningMembers } from "../option-members.ts";
 import type { LegacyProfile } from "../profiles/profile-card.ts";
 import { maxSignatures, SignedCard, type SignedForm, signingInput } from "../verify/signed-card.ts";
-import { openCardSigner } from "./card-signer.ts";
+import { type CardSigner, type CardSignerOptions, openCardSigner } from "./card-signer.ts";
 import { legacyWarnings } from "./legacy-warnings.ts";
-import type { CardSigner, SignatureOptions, SignCardOptions } from "./sign-options.ts";
+
+/** By what a card is signed: a key, which is imported for this one card, or a signer, which is ready. */
+export type SignCardOptions = SignatureOptions &
+  (
+    | (CardSignerOptions & { readonly signer?: undefined })
+    | { readonly signer: CardSigner; readonly key?: undefined }
+  );
+
+/** What else makes up a signature. */
+export interface SignatureOptions {
+  /** URL of the key set that has the public key: https, or http on this machine. */
+  readonly jku?: string;
+  /** Unprotected header: anybody may change it. It must not repeat `alg`, `typ`, `kid`, `jku`. */
+  readonly header?: JsonObject;
+  /** Verifiers whose gaps are warned of. Default: all that are known to have some. */
+  readonly legacyVerifiers?: readonly LegacyProfile[];
+  /** Told, in a sentence each, which fields those verifiers would leave uncovered, so that they refuse the signature. */
+  readonly onWarning?: (warning: string) => void;
+}
 
 /** A signature as a card has it (spec §4.4.7). */
 interface CardSignature {
@@ -79,8 +97,13 @@ export async function signOlderCard(
 
 async function makeSignature(card: SignedCard, options: SignCardOptions): Promise<CardSignature> {
   const { signer: given, legacyVerifiers, onWarning } = options;
-  const kind = given === undefined ? "the options of signCard" : "the options of signCard with a signer";
-  checkMembers(kind, options);
+  if (options.signer === undefined) {
+    const members = "jku header legacyVerifiers onWarning key kid alg publicKey signer";
+    checkSigningMembers("the options of signCard", options, members);
+  } else {
+    const members = "jku header legacyVerifiers onWarning key signer";
+    checkSigningMembers("the options of signCard with a signer", options, members);
+  }
   const problems = card.findProblems();
   if (problems.length > 0) {
     const hint = "no verifier would take it; add or correct what is named (spec §8.4.1)";

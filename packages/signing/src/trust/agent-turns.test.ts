@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { SignedCard } from "../verify/signed-card.ts";
 import { takeTurn } from "./agent-turns.ts";
 import type { CardMemory } from "./card-memory.ts";
-import { createCardMemory } from "./create-card-memory.ts";
+import { createCardMemory } from "./card-memory.ts";
 import { judgeTrust } from "./judge-trust.ts";
 
 const key = "https://agent.example";

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RememberedCard } from "./card-memory.ts";
-import { cardMemoryKey } from "./card-memory.ts";
-import { createCardMemory } from "./create-card-memory.ts";
+import { cardMemoryKey, createCardMemory } from "./card-memory.ts";
 
 const card = (outline = "{}"): RememberedCard => ({
   thumbprints: ["k"],

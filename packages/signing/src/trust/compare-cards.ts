@@ -1,14 +1,7 @@
 import { finding, quote, quoteList, type SecurityFinding } from "../verify/verdict.ts";
 import { type Address, onOtherHost, withoutTls } from "./address.ts";
-import {
-  addressesOf,
-  allRequirements,
-  countParts,
-  namesIn,
-  type Outline,
-  type OutlinedInterface,
-  type Requirement,
-} from "./outline.ts";
+import type { Outline, OutlinedInterface, Requirement } from "./outline.ts";
+import { addressesOf, allRequirements, countParts, namesIn } from "./outline.ts";
 import { type Scheme, undeclaredScheme } from "./scheme.ts";
 
 /** Parts that a card may have to be compared (`countParts`): rules compare each with each. */

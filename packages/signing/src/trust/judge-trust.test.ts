@@ -2,7 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { agentKey, agentUrl, createTrustClient, strongCard } from "../../test-support/trust-client.ts";
 import { SignedCard } from "../verify/signed-card.ts";
-import { createCardMemory } from "./create-card-memory.ts";
+import { createCardMemory } from "./card-memory.ts";
 import { judgeTrust } from "./judge-trust.ts";
 
 const dayMs = 24 * 60 * 60 * 1_000;

@@ -1,8 +1,7 @@
 import { adviceOn } from "../verify/sentences.ts";
 import { type CardAlarm, type CardFault, finding, type SecurityFinding } from "../verify/verdict.ts";
 import { takeTurn } from "./agent-turns.ts";
-import type { CardMemory } from "./card-memory.ts";
-import { cardMemoryKey } from "./card-memory.ts";
+import { type CardMemory, cardMemoryKey } from "./card-memory.ts";
 import { findDowngrades, findMoves } from "./compare-cards.ts";
 import { type KnownAgent, recall, remember, type TrustQuestion } from "./known-agent.ts";
 import { findMissingSecurity } from "./minimum-security.ts";

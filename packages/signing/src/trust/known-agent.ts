@@ -2,8 +2,7 @@ import { isObject } from "@a2a-connect/core/internal";
 import type { JsonValue } from "@bufbuild/protobuf";
 import { writeCanonical } from "../canonical/write-canonical.ts";
 import type { SignedCard } from "../verify/signed-card.ts";
-import type { CardMemory, RememberedCard } from "./card-memory.ts";
-import { digestOf } from "./card-memory.ts";
+import { type CardMemory, digestOf, type RememberedCard } from "./card-memory.ts";
 import { formatOutline, maxOutlineLength, type Outline, readOutline } from "./outline.ts";
 import { judgePins, type PinQuestion, type PinStanding } from "./pins.ts";
 

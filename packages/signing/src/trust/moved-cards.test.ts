@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { SignedCard } from "../verify/signed-card.ts";
-import { createCardMemory } from "./create-card-memory.ts";
+import { createCardMemory } from "./card-memory.ts";
 import { judgeTrust, type TrustJudgement } from "./judge-trust.ts";
 import type { TrustQuestion } from "./known-agent.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { agentKey, createTrustClient } from "../../test-support/trust-client.ts";
 import { thumbprintOf } from "../keys/key.ts";
-import type { VerificationKey } from "../keys/key-options.ts";
+import type { VerificationKey } from "../keys/key-type.ts";
 import type { TrustPolicy } from "./trust-policy.ts";
 
 const dayMs = 24 * 60 * 60 * 1_000;

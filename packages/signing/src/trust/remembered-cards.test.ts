@@ -4,10 +4,10 @@ import { makeKey, plainCard, signText, type TestKey } from "../../test-support/s
 import { canonicalCard } from "../canonical/canonical-card.ts";
 import { thumbprintOf } from "../keys/key.ts";
 import type { CardVerdict } from "../verify/verdict.ts";
+import type { VerificationContext } from "../verify/verify-card.ts";
 import { createCardVerifier } from "../verify/verify-card.ts";
-import type { VerificationContext } from "../verify/verify-options.ts";
 import type { CardMemory, RememberedCard } from "./card-memory.ts";
-import { createCardMemory } from "./create-card-memory.ts";
+import { createCardMemory } from "./card-memory.ts";
 import type { TrustPolicy } from "./trust-policy.ts";
 
 const origin = "https://agents.example.org";

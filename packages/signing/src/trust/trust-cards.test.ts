@@ -4,7 +4,7 @@ import { makeKey, plainCard, signText, type TestKey } from "../../test-support/s
 import { canonicalCard } from "../canonical/canonical-card.ts";
 import { thumbprintOf } from "../keys/key.ts";
 import type { CardAlarm, CardVerdict } from "../verify/verdict.ts";
-import { createCardMemory } from "./create-card-memory.ts";
+import { createCardMemory } from "./card-memory.ts";
 import { CardNotTrustedError, trustCards } from "./trust-cards.ts";
 
 const url = "https://agents.example.org/.well-known/agent-card.json";

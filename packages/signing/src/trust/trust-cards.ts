@@ -58,22 +58,15 @@ export function trustCards(
   policy: TrustPolicy,
   options: TrustCardsOptions = {},
 ): (received: CardToTrust) => Promise<void> {
-  checkMembers("the options of trustCards", options);
+  checkMembers("the options of trustCards", options, "onAlarm onVerified now fetch");
   const { onAlarm, onVerified, now, fetch } = options;
   const verifier = createCardVerifier(policy, { now });
   return async ({ url, asked, text, extended = false }) => {
     const verification = await verifier.verify(text, { url, asked, fetch, extended });
     onVerified?.(verification, url);
-    for (const alarm of verification.alarms) {
-      onAlarm?.(alarm, url);
-    }
+    for (const alarm of verification.alarms) onAlarm?.(alarm, url);
     if (verification.reason !== undefined) {
-      throw new CardNotTrustedError(verification, verification.reason, describeUrl(url), extended);
+      throw new CardNotTrustedError(verification, verification.reason, url && shownUrl(url), extended);
     }
   };
-}
-
-function describeUrl(url: string | undefined): string | undefined {
-  const parsed = url === undefined ? null : URL.parse(url);
-  return parsed === null ? undefined : shownUrl(parsed);
 }

@@ -1,4 +1,5 @@
-import type { SignatureAlgorithm, VerificationKey } from "../keys/key-options.ts";
+import type { SignatureAlgorithm } from "../keys/algorithms.ts";
+import type { VerificationKey } from "../keys/key-type.ts";
 import type { LegacyProfile } from "../profiles/profile-card.ts";
 import type { CardAlarm, CardVerdict } from "../verify/verdict.ts";
 import type { CardMemory } from "./card-memory.ts";

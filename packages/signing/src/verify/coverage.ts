@@ -1,7 +1,6 @@
 import type { Profile } from "../profiles/profile-card.ts";
 import { allRequirements, namesIn, type Outline } from "../trust/outline.ts";
-import type { CardAlarm } from "./verdict.ts";
-import { listPaths, quoteList } from "./verdict.ts";
+import { type CardAlarm, listPaths, quoteList } from "./verdict.ts";
 
 /** What a signature leaves open that matters to security: in a sentence without a full stop, and where. */
 export interface CoverageGap {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { makeKey, plainCard, signText, type TestKey } from "../../test-support/signed-card.ts";
 import { canonicalCard } from "../canonical/canonical-card.ts";
 import { thumbprintOf } from "../keys/key.ts";
-import type { VerificationKey } from "../keys/key-options.ts";
+import type { VerificationKey } from "../keys/key-type.ts";
 import type { TrustPolicy } from "../trust/trust-policy.ts";
 import type { CardFault } from "./verdict.ts";
 import { verifyCard } from "./verify-card.ts";

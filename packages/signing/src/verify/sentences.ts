@@ -2,8 +2,7 @@ import { shownText } from "@a2a-connect/core/internal";
 import type { CardTextFault } from "../canonical/read-card-text.ts";
 import { losesEmpties } from "./coverage.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
-import type { CardFault, SignatureCheck } from "./verdict.ts";
-import { listPaths } from "./verdict.ts";
+import { type CardFault, listPaths, type SignatureCheck } from "./verdict.ts";
 import type { WeighedChecks } from "./weigh-checks.ts";
 
 /** What to do about a card that is not trusted, in a sentence or two. */

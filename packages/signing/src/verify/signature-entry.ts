@@ -1,10 +1,8 @@
 import { isObject, isShowable, shownText } from "@a2a-connect/core/internal";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { decodeBase64url } from "../jws/base64url.ts";
-import { readProtectedHeader } from "../jws/protected-header.ts";
-import { algorithms, isSignatureAlgorithm } from "../keys/algorithms.ts";
+import { decodeBase64url, readProtectedHeader } from "../jws/jws-text.ts";
+import { algorithms, isSignatureAlgorithm, type SignatureAlgorithm } from "../keys/algorithms.ts";
 import { maxKeyIdLength } from "../keys/key.ts";
-import type { SignatureAlgorithm } from "../keys/key-options.ts";
 import type { Profile } from "../profiles/profile-card.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
 import type { Refusal, SignatureFault } from "./verdict.ts";

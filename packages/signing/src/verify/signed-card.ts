@@ -3,7 +3,7 @@ import { AgentCardSchema } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { pruneUnsigned } from "../canonical/canonical-card.ts";
 import { writeCanonical } from "../canonical/write-canonical.ts";
-import { encodeBase64url } from "../jws/base64url.ts";
+import { encodeBase64url } from "../jws/jws-text.ts";
 import { type Profile, type ProfiledCard, profileCard } from "../profiles/profile-card.ts";
 import { type Outline, readOutline } from "../trust/outline.ts";
 

@@ -6,8 +6,8 @@ import { thumbprintOf } from "../keys/key.ts";
 import type { CardMemory, RememberedCard } from "../trust/card-memory.ts";
 import type { TrustPolicy } from "../trust/trust-policy.ts";
 import type { CardFault } from "./verdict.ts";
+import type { VerifyCardOptions } from "./verify-card.ts";
 import { createCardVerifier, verifyCard } from "./verify-card.ts";
-import type { VerifyCardOptions } from "./verify-options.ts";
 
 const one = await makeKey("one");
 const two = await makeKey("two");
