@@ -1,5 +1,5 @@
 import { formatFieldPath, isLoopbackHost, parseForeignUrl } from "@a2a-connect/core/internal";
-import { quote, type SecurityFinding } from "../verify/verdict.ts";
+import { type Finding, quote } from "../verify/verdict.ts";
 
 /** An address in a card, of an interface or of an authorization server: where it leads, and how. */
 export interface Address {
@@ -61,11 +61,11 @@ function transportOf({ port, pathname, search, hash }: URL): Address["transport"
 }
 
 /** That an address is on a host where it should not be. */
-export function onOtherHost({ subject, hostname, path }: Address): SecurityFinding {
-  return { text: `${subject} is on another host, ${quote(hostname)}.`, path };
+export function onOtherHost({ subject, hostname, path }: Address): Finding {
+  return { text: `${subject} is on another host, ${quote(hostname)}.`, paths: [path] };
 }
 
 /** That an address is reached in cleartext. */
-export function withoutTls({ subject, url, path }: Address): SecurityFinding {
-  return { text: `${subject} is reached without TLS, at ${quote(url)}.`, path };
+export function withoutTls({ subject, url, path }: Address): Finding {
+  return { text: `${subject} is reached without TLS, at ${quote(url)}.`, paths: [path] };
 }

@@ -1,4 +1,4 @@
-import { finding, quote, quoteList, type SecurityFinding } from "../verify/verdict.ts";
+import { type Finding, finding, quote, quoteList } from "../verify/verdict.ts";
 import { type Address, onOtherHost, withoutTls } from "./address.ts";
 import type { Outline, OutlinedInterface, Requirement } from "./outline.ts";
 import { addressesOf, allRequirements, countParts, namesIn } from "./outline.ts";
@@ -9,7 +9,7 @@ const maxParts = 1_000;
 
 /** In what a card may be weaker than one before, and whether that holds of the extended card beside the public one, too. */
 const rules: readonly {
-  readonly find: (before: Outline, after: Outline) => Iterable<SecurityFinding>;
+  readonly find: (before: Outline, after: Outline) => Iterable<Finding>;
   readonly ofExtended: boolean;
 }[] = [
   { find: findWeakerRequirements, ofExtended: false },
@@ -35,7 +35,7 @@ const schemeRules: readonly (readonly [text: string, isWeaker: (was: Scheme, is:
  * @param extended whether `after` is the agent's extended card, and `before` its public one. An extended card may declare fewer
  *   schemes, demand less, and have other skills: that is for who is signed in. Default false
  */
-export function findDowngrades(before: Outline, after: Outline, extended = false): SecurityFinding[] {
+export function findDowngrades(before: Outline, after: Outline, extended = false): Finding[] {
   if (Math.max(countParts(before), countParts(after)) > maxParts) {
     return [finding("The card is another one, and declares too much to be compared.")];
   }
@@ -47,14 +47,14 @@ export function findDowngrades(before: Outline, after: Outline, extended = false
  * (requirement L-9): an alternative may be dropped, or demand more, but there must not be a new one that demands less than each
  * of the old ones. A skill without requirements has those of its card; a skill that is new is weaker than nothing.
  */
-function* findWeakerRequirements(before: Outline, after: Outline): Generator<SecurityFinding> {
+function* findWeakerRequirements(before: Outline, after: Outline): Generator<Finding> {
   const member = "securityRequirements";
   function* compare(
     was: readonly Requirement[],
     is: readonly Requirement[],
     opening: string,
     path: readonly (string | number)[],
-  ): Generator<SecurityFinding> {
+  ): Generator<Finding> {
     if (was.length === 0 || was.some(({ size }) => size === 0)) return;
     if (is.length === 0) yield finding(`${opening}The agent no longer asks for credentials.`, ...path);
     const demandsLess = (now: Requirement) =>
@@ -110,7 +110,7 @@ function replaces(scheme: Scheme, gone: Scheme): boolean {
  * Schemes that are gone though callers are still asked for them, or though nothing is left that is as good: the same under another
  * name, one as strong that was there before, or a stronger one.
  */
-function* findLostSchemes(before: Outline, after: Outline): Generator<SecurityFinding> {
+function* findLostSchemes(before: Outline, after: Outline): Generator<Finding> {
   const named = namesIn(allRequirements(after));
   for (const [name, was] of before.schemes) {
     const isAsGood = ([other, is]: readonly [string, Scheme]) =>
@@ -120,7 +120,7 @@ function* findLostSchemes(before: Outline, after: Outline): Generator<SecurityFi
   }
 }
 
-function* findWeakerSchemes(before: Outline, after: Outline): Generator<SecurityFinding> {
+function* findWeakerSchemes(before: Outline, after: Outline): Generator<Finding> {
   for (const [name, was] of before.schemes) {
     const is = after.schemes.get(name);
     if (is === undefined) continue;
@@ -136,7 +136,7 @@ function* findWeakerSchemes(before: Outline, after: Outline): Generator<Security
  * refresh tokens. A scheme that was there before stays where it was, and a member that it did not have may be where the others
  * were; a scheme that is new, or had no addresses, may be wherever an interface or a scheme was.
  */
-function* findOtherAddresses(before: Outline, after: Outline): Generator<SecurityFinding> {
+function* findOtherAddresses(before: Outline, after: Outline): Generator<Finding> {
   const all = addressesOf(before);
   for (const [name, { addresses }] of after.schemes) {
     const own = before.schemes.get(name)?.addresses ?? [];
@@ -158,7 +158,7 @@ function* findOtherAddresses(before: Outline, after: Outline): Generator<Securit
  * Interfaces on a host that had none, and interfaces that clients may take now in place of a better one: without TLS where there
  * was TLS, or of a lower protocol version (requirement L-3). That interfaces are gone is no weakness.
  */
-function* findOtherInterfaces(before: Outline, after: Outline): Generator<SecurityFinding> {
+function* findOtherInterfaces(before: Outline, after: Outline): Generator<Finding> {
   const [wasFor, isFor] = [byWish(before), byWish(after)];
   for (const [index, is] of after.interfaces.entries()) {
     const onHost = before.interfaces.filter((was) => isOnHostOf(was, is));
@@ -206,7 +206,7 @@ function highest(interfaces: readonly OutlinedInterface[]): number {
  * version, and interfaces and addresses of schemes that are on a known host, but at a port, path or tenant where none was. Several
  * agents may share a host, and tenants an identity provider. Other hosts are for `findDowngrades` to say.
  */
-export function findMoves(was: Outline, is: Outline): SecurityFinding[] {
+export function findMoves(was: Outline, is: Outline): Finding[] {
   const renamed = `The card is called ${quote(is.name)}, no longer ${quote(was.name)}.`;
   const older = `The card is of version ${quote(is.version)}, no longer of ${quote(was.version)}.`;
   return [
@@ -222,15 +222,14 @@ function findMoved(
   known: readonly Address[],
   onHosts: readonly Address[],
   after: readonly Address[],
-): readonly SecurityFinding[] {
+): readonly Finding[] {
   const places = new Set(known.map(({ place }) => place));
   const hostnames = new Set(onHosts.map(({ hostname }) => hostname));
   return after
     .filter(({ place, hostname }) => !places.has(place) && hostnames.has(hostname))
-    .map(({ subject, url, path }) => ({
-      text: `${subject} is where none was before, at ${quote(url)}.`,
-      path,
-    }));
+    .map(({ subject, url, path }) => {
+      return { text: `${subject} is where none was before, at ${quote(url)}.`, paths: [path] };
+    });
 }
 
 function isOlder(version: string, than: string): boolean {

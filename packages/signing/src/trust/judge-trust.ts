@@ -1,5 +1,5 @@
 import { adviceOn } from "../verify/sentences.ts";
-import { type CardAlarm, type CardFault, finding, type SecurityFinding } from "../verify/verdict.ts";
+import { type CardAlarm, type CardFault, type Finding, finding } from "../verify/verdict.ts";
 import { takeTurn } from "./agent-turns.ts";
 import { type CardMemory, cardMemoryKey } from "./card-memory.ts";
 import { findDowngrades, findMoves } from "./compare-cards.ts";
@@ -77,7 +77,7 @@ interface Doubt {
   readonly choice?: "refuse" | "alarm" | undefined;
   /** How the message begins that tells of it. Default with the findings. */
   readonly opening?: string;
-  readonly findings: readonly SecurityFinding[];
+  readonly findings: readonly Finding[];
 }
 
 /** The worst first, also those of which nothing was found. */
@@ -119,7 +119,7 @@ function describeNews(
 ): readonly CardAlarm[] {
   if (known === undefined) {
     const text = "The card did not come from an http or https URL: it is neither compared nor remembered.";
-    return memory === undefined ? [] : [{ kind: "not-remembered", text, paths: [] }];
+    return memory === undefined ? [] : [{ kind: "not-remembered", ...finding(text) }];
   }
   const { key, pins, isUncompared, outline } = known;
   const isNew = pins.kind === "new";
@@ -146,31 +146,27 @@ function describeNews(
     [
       "not-remembered",
       outline.outline === undefined,
-      `The card of ${key} is too large: any change is refused.`,
+      `The card of ${key} is too large to be remembered: any change of it is refused.`,
     ],
   ];
   return (extended ? ofExtended : ofPublic).flatMap(([kind, about, text]): CardAlarm[] => {
-    if (typeof about === "boolean") return about ? [{ kind, text, paths: [] }] : [];
-    return about.length === 0 ? [] : [{ kind, text: `${text} ${about.join(", ")}.`, paths: ["signatures"] }];
+    if (typeof about === "boolean") return about ? [{ kind, ...finding(text) }] : [];
+    return about.length === 0 ? [] : [{ kind, ...finding(`${text} ${about.join(", ")}.`, "signatures") }];
   });
 }
 
-function toAlarms(kind: CardAlarm["kind"], findings: readonly SecurityFinding[]): CardAlarm[] {
-  return cutOff(findings, maxAlarms).map(({ text, path }) => ({
-    kind,
-    text,
-    paths: path === "" ? [] : [path],
-  }));
+function toAlarms(kind: CardAlarm["kind"], findings: readonly Finding[]): CardAlarm[] {
+  return cutOff(findings, maxAlarms).map((each) => ({ kind, ...each }));
 }
 
-function summarize(findings: readonly SecurityFinding[]): string {
+function summarize(findings: readonly Finding[]): string {
   return cutOff(findings, maxInMessage)
     .map(({ text }) => text)
     .join(" ");
 }
 
 /** The first of some findings; the last one says how many more there are. */
-function cutOff(findings: readonly SecurityFinding[], most: number): readonly SecurityFinding[] {
+function cutOff(findings: readonly Finding[], most: number): readonly Finding[] {
   const rest = findings.length - most;
   return rest > 0 ? [...findings.slice(0, most), finding(`There are ${rest} more such findings.`)] : findings;
 }

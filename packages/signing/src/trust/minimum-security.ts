@@ -1,4 +1,4 @@
-import { finding, quote, quoteList, type SecurityFinding } from "../verify/verdict.ts";
+import { type Finding, finding, quote, quoteList } from "../verify/verdict.ts";
 import { type Address, withoutTls } from "./address.ts";
 import { addressesOf, type Outline, type Requirement } from "./outline.ts";
 import type { Scheme } from "./scheme.ts";
@@ -7,7 +7,7 @@ import type { MinimumSecurity } from "./trust-policy.ts";
 /**
  * What a card lacks of what must be declared. Requirements of skills count as those of the card: they may stand in their place.
  */
-export function findMissingSecurity(outline: Outline, minimum: MinimumSecurity): SecurityFinding[] {
+export function findMissingSecurity(outline: Outline, minimum: MinimumSecurity): Finding[] {
   const { requirements, schemes, tls } = minimum;
   return [
     ...(requirements === true || schemes !== undefined ? findOpenDoors(outline, schemes) : []),
@@ -19,7 +19,7 @@ export function findMissingSecurity(outline: Outline, minimum: MinimumSecurity):
 function findOpenDoors(
   { requirements, schemes, skills }: Outline,
   kinds: readonly string[] | undefined,
-): SecurityFinding[] {
+): Finding[] {
   const member = "securityRequirements";
   const judge = (list: readonly Requirement[], ...path: readonly (string | number)[]) =>
     list.flatMap((requirement, index) => {
@@ -52,14 +52,11 @@ function judgeRequirement(
 }
 
 /** @param doubtful ways of which it cannot be said whether they are TLS */
-function findExposed(
-  addresses: readonly Address[],
-  ...doubtful: readonly Address["transport"][]
-): SecurityFinding[] {
+function findExposed(addresses: readonly Address[], ...doubtful: readonly Address["transport"][]): Finding[] {
   return addresses.flatMap((address) => {
     const { subject, url, path, isExposed, transport } = address;
     if (isExposed) return [withoutTls(address)];
     const text = `${subject} may or may not be reached by TLS, at ${quote(url)}.`;
-    return doubtful.includes(transport) ? [{ text, path }] : [];
+    return doubtful.includes(transport) ? [{ text, paths: [path] }] : [];
   });
 }

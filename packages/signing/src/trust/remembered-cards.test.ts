@@ -200,7 +200,7 @@ describe("what is remembered of a card", () => {
     const { verify, memory } = createClient();
     const first = await verify(await sign(large, a));
     expect(tell(first)).toBe("first-use not-remembered");
-    expect(first.alarms[1]?.text).toMatch(/too large: any change is refused/);
+    expect(first.alarms[1]?.text).toMatch(/too large to be remembered/);
     expect(JSON.stringify(await memory.read(origin)).length).toBeLessThan(500);
     expect((await verify(await sign({ ...large, description: "Other" }, a))).verified).toBe(true);
     const other = await verify(await sign({ ...large, version: "1.0.1" }, a));

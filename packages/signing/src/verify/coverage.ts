@@ -1,15 +1,10 @@
 import type { Profile } from "../profiles/profile-card.ts";
 import { allRequirements, namesIn, type Outline } from "../trust/outline.ts";
-import { type CardAlarm, listPaths, quoteList } from "./verdict.ts";
-
-/** What a signature leaves open that matters to security: in a sentence without a full stop, and where. */
-export interface CoverageGap {
-  readonly text: string;
-  readonly paths: readonly string[];
-}
+import { type CardAlarm, type Finding, finding, listPaths, quoteList } from "./verdict.ts";
 
 /**
- * Why a signature is not enough by what it leaves out, or by what may be gone; undefined when that does not matter to security.
+ * Why a signature is not enough by what it leaves out, or by what may be gone; undefined when that does not matter to
+ * security. Its text has no full stop.
  *
  * @param uncovered paths of what stands in the card and was not signed
  */
@@ -17,7 +12,7 @@ export function findCoverageGap(
   profile: Profile,
   uncovered: readonly string[],
   outline: Outline,
-): CoverageGap | undefined {
+): Finding | undefined {
   const paths = uncovered.filter((path) => concernsSecurity(path, outline));
   if (paths.length > 0) {
     const text = `the profile ${profile} does not protect ${listPaths(paths)}: whoever passed the card on could have put it there`;
@@ -32,7 +27,7 @@ export function removableAlarms(profile: Profile | undefined): readonly CardAlar
   const text =
     `The profile ${profile} does not sign what is empty, so every empty member could have been taken out of this card without a ` +
     "trace, such as a security requirement without scopes.";
-  return [{ kind: "removable", text, paths: [] }];
+  return [{ kind: "removable", ...finding(text) }];
 }
 
 /** That a card declares a scheme which nothing in it demands: what is left when a requirement was lost before it was signed. */
@@ -43,7 +38,7 @@ export function unrequiredAlarms(outline: Outline): readonly CardAlarm[] {
   const text =
     `No requirement names the security scheme ${quoteList(unnamed)}, so no caller has to use it. Some software drops requirements ` +
     "without scopes when it signs a card: ask the operator of the agent whether that is meant.";
-  return [{ kind: "unrequired-scheme", text, paths: ["securityRequirements"] }];
+  return [{ kind: "unrequired-scheme", ...finding(text, "securityRequirements") }];
 }
 
 /** Whether signers by a profile leave out what is empty. */
@@ -66,7 +61,7 @@ function concernsSecurity(path: string, { skills }: Outline): boolean {
  * The trace of security that was taken out of a card whose signature does not protect what is empty: requirements without scopes,
  * empty schemes, and of some signers all schemes. Where a trace could itself be taken out, the place where it should be is one.
  */
-function findRemovedSecurity(profile: Profile, outline: Outline): CoverageGap | undefined {
+function findRemovedSecurity(profile: Profile, outline: Outline): Finding | undefined {
   const { schemes, requirements } = outline;
   const demanded = namesIn(requirements); // a skill replaces the card's requirements, and so says nothing of them
   const unnamed = [...schemes.keys()].filter((name) => !demanded.has(name));

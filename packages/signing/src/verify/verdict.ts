@@ -80,8 +80,16 @@ export interface SignatureCheck {
   readonly problem: string | undefined;
 }
 
+/** Something about a card that matters to security. */
+export interface Finding {
+  /** In a sentence. What it quotes of the card is short and has no control characters in it. */
+  readonly text: string;
+  /** Paths in the card that it is about, such as `securityRequirements[0]`; of what is gone, where it was. May be empty. */
+  readonly paths: readonly string[];
+}
+
 /** Something that a person should look at, though the card may be in order. */
-export interface CardAlarm {
+export interface CardAlarm extends Finding {
   readonly kind:
     | "first-use"
     | "pin-changed"
@@ -99,10 +107,6 @@ export interface CardAlarm {
     | "signer-missing"
     /** Memory cannot help with this card: it came from no URL that agents are known by, or declares too much to be kept. */
     | "not-remembered";
-  /** In a sentence. */
-  readonly text: string;
-  /** Paths in the card that it is about; may be empty. */
-  readonly paths: readonly string[];
 }
 
 /** What came of verifying a card. */
@@ -130,17 +134,9 @@ export interface CardVerdict {
   readonly alarms: readonly CardAlarm[];
 }
 
-/** Something about a card that matters to security. */
-export interface SecurityFinding {
-  /** In a sentence. What it quotes of the card is short and has no control characters in it. */
-  readonly text: string;
-  /** Where, such as `securityRequirements[0]`; of what is gone, where it was. */
-  readonly path: string;
-}
-
 /** @param path names and indexes from the root of the card; none: it is about the whole card */
-export function finding(text: string, ...path: readonly (string | number)[]): SecurityFinding {
-  return { text, path: path.length === 0 ? "" : formatFieldPath(path) };
+export function finding(text: string, ...path: readonly (string | number)[]): Finding {
+  return { text, paths: path.length === 0 ? [] : [formatFieldPath(path)] };
 }
 
 /** A name or an address of a card as it may stand in a sentence: quoted, short, and nothing that a terminal obeys. */

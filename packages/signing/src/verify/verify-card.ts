@@ -118,10 +118,9 @@ async function verify(
   }
   const now = () => readClock(context.now ?? Date.now);
   const cardUrl = context.url === undefined ? undefined : new URL(context.url);
-  const card = readCard(text, maxLength);
-  if ("verified" in card) return card;
-  const entries = readEntries(card);
-  if ("verified" in entries) return entries;
+  const read = readCard(text, maxLength);
+  if ("reason" in read) return conclude(nothing, read.reason, `${read.problem} ${adviceOn(read.reason)}`);
+  const { card, entries } = read;
   // Each entry is checked by itself, so that a malformed one does not make the others fail.
   const seen = entries.slice(0, maxSignatures);
   const checking = { card, policy, cardUrl, now: now(), signal, fetch, askedKeySets: new Set<string>() };
@@ -167,11 +166,6 @@ function conclude(
   };
 }
 
-/** A card whose signatures cannot be looked at. */
-function rejected(reason: CardFault, problem: string): CardVerdict {
-  return conclude(nothing, reason, `${problem} ${adviceOn(reason)}`);
-}
-
 function findSignatureFault(
   { best, gap, signerCount }: WeighedChecks,
   { minSigners }: PreparedPolicy,
@@ -190,22 +184,30 @@ function readClock(now: () => number): number {
   return time;
 }
 
-function readCard(text: string, maxLength: number | undefined): SignedCard | CardVerdict {
+/** A card and its signatures, at least one; or why they cannot be looked at. */
+function readCard(
+  text: string,
+  maxLength: number | undefined,
+): { readonly card: SignedCard; readonly entries: readonly JsonValue[] } | Unreadable {
   try {
-    return new SignedCard(readCardText(text, maxLength));
+    const card = new SignedCard(readCardText(text, maxLength));
+    const entries = card.json["signatures"] ?? [];
+    const isList = Array.isArray(entries);
+    const problems = [...card.findProblems(), ...(isList ? [] : ["signatures must be an array"])];
+    if (problems.length > 0 || !isList) {
+      return { reason: "card-invalid", problem: `This is no valid card: ${listPaths(problems)}.` };
+    }
+    return entries.length > 0
+      ? { card, entries }
+      : { reason: "no-signature", problem: "The card has no signature." };
   } catch (error) {
     if (!(error instanceof CardTextError)) throw error;
-    return rejected(error.fault, `Nothing can be said about who signed it: ${error.message}.`);
+    return { reason: error.fault, problem: `Nothing can be said about who signed it: ${error.message}.` };
   }
 }
 
-/** The signatures of a card, at least one. */
-function readEntries(card: SignedCard): readonly JsonValue[] | CardVerdict {
-  const entries = card.json["signatures"] ?? [];
-  const isList = Array.isArray(entries);
-  const problems = [...card.findProblems(), ...(isList ? [] : ["signatures must be an array"])];
-  if (problems.length > 0 || !isList) {
-    return rejected("card-invalid", `This is no valid card: ${listPaths(problems)}.`);
-  }
-  return entries.length === 0 ? rejected("no-signature", "The card has no signature.") : entries;
+interface Unreadable {
+  readonly reason: CardFault;
+  /** A sentence. */
+  readonly problem: string;
 }

@@ -1,8 +1,8 @@
 import { legacyProfiles, type Profile } from "../profiles/profile-card.ts";
-import { type CoverageGap, findCoverageGap } from "./coverage.ts";
+import { findCoverageGap } from "./coverage.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
 import type { SignedCard } from "./signed-card.ts";
-import { type SignatureCheck, type SignatureFault, signatureFaults } from "./verdict.ts";
+import { type Finding, type SignatureCheck, type SignatureFault, signatureFaults } from "./verdict.ts";
 
 /** What the signatures of a card amount to by a policy. */
 export interface WeighedChecks {
@@ -17,7 +17,7 @@ export interface WeighedChecks {
   /** The profile by which it is judged what the best signature leaves open; undefined when that is nothing. */
   readonly covering: Profile | undefined;
   /** Why the best signature is right and still does not count. */
-  readonly gap: CoverageGap | undefined;
+  readonly gap: Finding | undefined;
   /** Paths of what the best signature does not protect, and of that gap. */
   readonly uncovered: readonly string[];
 }
@@ -85,8 +85,8 @@ function findCovering(
 
 /** Finds what signatures leave open, once for each form that was signed: many signatures may be of the same. */
 function createGapFinder(card: SignedCard, policy: PreparedPolicy) {
-  const gaps = new Map<SignatureCheck["uncovered"], CoverageGap | undefined>();
-  return (check: SignatureCheck): CoverageGap | undefined => {
+  const gaps = new Map<SignatureCheck["uncovered"], Finding | undefined>();
+  return (check: SignatureCheck): Finding | undefined => {
     const { uncovered } = check; // the list of the form itself, which only one profile has
     if (!gaps.has(uncovered)) {
       const covering = findCovering(check, card, policy);
