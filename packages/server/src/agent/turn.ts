@@ -44,22 +44,6 @@ export interface Turn extends TurnInput, ExecutorInput {
   reply(content: Content): ReplyEvent;
 }
 
-/**
- * The tools for an input.
- *
- * @param signal makes the signal when code first reads it
- * @param nextArtifactOrdinal counts the task's unnamed artifacts
- * @param unused gets the events, until they are yielded
- */
-export function createTurn(
-  input: TurnInput,
-  signal: () => AbortSignal,
-  nextArtifactOrdinal: () => number,
-  unused: UnusedResults,
-): Turn {
-  return new EngineTurn(input, signal, nextArtifactOrdinal, unused);
-}
-
 /** The tools of turns alone. They work without their object, too. */
 const turnTools: Pick<Turn, "inputRequired" | "authRequired" | "reply"> = {
   inputRequired: (question, options) => statusOf(TaskState.INPUT_REQUIRED, question, toWait(options)),
@@ -83,7 +67,8 @@ export function toWait({ timeoutMs }: QuestionOptions = {}): LifecycleReport {
   return { waitSeconds: timeoutMs === false ? "unlimited" : timeoutMs / 1_000 };
 }
 
-class EngineTurn extends TaskTools implements Turn {
+/** The tools of one turn. */
+export class EngineTurn extends TaskTools implements Turn {
   readonly task: Task | undefined;
   readonly attempt: number;
   readonly grant: Grant | undefined;

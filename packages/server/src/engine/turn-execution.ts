@@ -4,7 +4,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { TurnAgentCode } from "../agent/skill-selection.ts";
 import type { StatusEvent, TurnEvent } from "../agent/task-event.ts";
 import { UnusedResults } from "../agent/task-tools.ts";
-import { createTurn, type TurnInput } from "../agent/turn.ts";
+import { EngineTurn, type TurnInput } from "../agent/turn.ts";
 import { AgentMistake, findLastMistake } from "./agent-mistake.ts";
 import { assertEvent, assertJsonParts, assertParts, Emitter } from "./emitter.ts";
 import { endings } from "./endings.ts";
@@ -231,7 +231,7 @@ export class TurnExecution implements Execution {
   async #execute(): Promise<void> {
     const { input, code } = this.#plan;
     let ordinal = input.task?.artifacts.length ?? 0;
-    const turn = createTurn(
+    const turn = new EngineTurn(
       input,
       () => this.#signal,
       () => ++ordinal,
