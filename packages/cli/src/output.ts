@@ -25,8 +25,8 @@ export interface Output {
   fields(values: Fields): Promise<void>;
   /** Text: a label of its own line, the content, an empty line. Does nothing in `json`. */
   block(label: string, content: string): Promise<void>;
-  /** At a terminal: a line at the bottom, until something else is printed; undefined takes it away. */
-  progress(line: string | undefined): Promise<void>;
+  /** At a terminal: a line at the bottom, until something else is printed; undefined takes it away. @returns whether it is shown */
+  progress(line: string | undefined): Promise<boolean>;
   /** Json: one document (a single one unless streaming). Does nothing in `text`. */
   document(value: unknown): Promise<void>;
   /** Json Lines: one of many documents. Does nothing in `text`, nor where one document says it all at the end. */
@@ -48,7 +48,7 @@ export interface RunOutput extends Output {
   readonly answered: boolean;
 }
 
-const eraseLine = "\r\u001b[K";
+export const eraseLine = "\r\u001b[K";
 
 /** The output of one run, on its streams. Without an environment it has no colours. */
 export function createOutput(
@@ -92,9 +92,11 @@ export function createOutput(
       if (isText) await print(stdout, text);
     },
     async progress(line) {
-      if (!hasLiveLine) return;
-      isLive = line !== undefined;
-      await stderr.write(`${eraseLine}${line ?? ""}`);
+      if (hasLiveLine && (isLive || line !== undefined)) {
+        isLive = line !== undefined;
+        await stderr.write(`${eraseLine}${line ?? ""}`);
+      }
+      return isLive;
     },
     get answered() {
       return answered;

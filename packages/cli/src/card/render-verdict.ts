@@ -6,7 +6,6 @@ import { type CardClaims, hostOf, readClaims, readSubject } from "./card-text.ts
 import {
   type AppliedPolicy,
   changesOf,
-  type FittingProfile,
   hasGaps,
   type SignatureReport,
   tellAlarms,
@@ -236,8 +235,10 @@ const steps: Readonly<Partial<Record<CardFault, string | ((report: VerdictReport
   "not-an-object": doctor,
   "card-invalid": "a2a card get --validate lists what is wrong with the card",
   "no-signature": "ask the operator of the agent to sign the card (a2a card sign)",
-  "key-unknown": findKey,
-  "jku-not-allowed": nameHost,
+  "key-unknown":
+    "get the signer's public key from a source you trust, not from the card's server, and give it with --key. Without --key, a2a fetches the key set that the signature names from the card's own origin, or from the host that you trust to say who signs (--jwks-host)",
+  "jku-not-allowed":
+    "give the signer's public key with --key; or, if you trust the host of its jku to say who signs every card, name it with --jwks-host",
   "jwks-unavailable": ({ lostKeySets: [lost] }) =>
     `${lost?.failure.fix ?? "try again"} Or give the signer's public key with --key`,
   "signature-mismatch":
@@ -254,42 +255,9 @@ const steps: Readonly<Partial<Record<CardFault, string | ((report: VerdictReport
 
 /** What to do about a card that is not verified, in a sentence; undefined when there is nothing to be done. */
 function nextStep(report: VerdictReport): string | undefined {
-  const { verification, fits } = report;
-  if (verification.reason === undefined) return undefined;
-  if (fits !== undefined) return askForSignature(fits);
-  const step = steps[verification.reason];
+  const { reason } = report.verification;
+  const step = reason && steps[reason];
   return typeof step === "function" ? step(report) : step;
-}
-
-/** The flag is the last thing to be told, and only where it would do. */
-function askForSignature({ profile, isRefused }: FittingProfile): string {
-  return isRefused
-    ? `${askOperator}. The profile would not help: such a signature leaves security fields unprotected`
-    : `${askOperator}. Only if you know that older software signs this operator's cards, accept the signature with --profile ${profile}`;
-}
-
-function findKey(report: VerdictReport): string {
-  const other = report.policy.keys.isEmpty ? "the signer's public key" : "another key";
-  const byHand = `get ${other} from a source you trust, not from the card's server, and give it with --key`;
-  const host = keySetHost(report);
-  if (host === undefined) return byHand;
-  return report.source.url === undefined
-    ? `${byHand}; or, if you trust ${host} to say who signs, use --jwks-host ${host}`
-    : `${byHand}; without --key, a2a fetches the key set that the signature names, if it is on the card's own origin`;
-}
-
-function nameHost(report: VerdictReport): string {
-  const host = keySetHost(report);
-  const byHand = "give the signer's public key with --key";
-  return host === undefined
-    ? byHand
-    : `${byHand}; or, if you trust ${host} to say who signs every card, use --jwks-host ${host}`;
-}
-
-/** The host of the key set that a signature names, as the option takes it. */
-function keySetHost({ signatures }: VerdictReport): string | undefined {
-  const jku = signatures.flatMap(({ header }) => header?.jku ?? [])[0];
-  return URL.parse(jku ?? "")?.host || undefined;
 }
 
 function forgetCommand({ source: { asked = "" }, known }: VerdictReport): string {

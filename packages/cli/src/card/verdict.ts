@@ -1,10 +1,5 @@
 import { type CardVerdict, thumbprintOf, type VerificationKey } from "@a2a-connect/signing";
-import {
-  type CardAlarm,
-  type LegacyProfile,
-  quoteList,
-  type SignatureCheck,
-} from "@a2a-connect/signing/internal";
+import type { CardAlarm, LegacyProfile, SignatureCheck } from "@a2a-connect/signing/internal";
 import type { GivenKeys } from "../keys/given-keys.ts";
 import type { CardSource } from "./card-source.ts";
 import {
@@ -25,14 +20,6 @@ export interface SignatureReport extends SignatureCheck {
   readonly tried: readonly string[];
   /** When its key counts no more, ISO 8601; undefined when it does not say. */
   readonly expires: string | undefined;
-}
-
-/** A profile that does not count, by which a signature is right that is wrong by those that do. */
-export interface FittingProfile {
-  readonly profile: LegacyProfile;
-  readonly uncovered: readonly string[];
-  /** Whether what it leaves open matters so much to security that it would be refused all the same. */
-  readonly isRefused: boolean;
 }
 
 /** By what a card was verified. */
@@ -59,7 +46,6 @@ export interface VerdictReport {
   /** On what the trust in the card rests; undefined when it is not verified. */
   readonly proof: Proof | undefined;
   readonly time: string;
-  readonly fits: FittingProfile | undefined;
   readonly lostKeySets: readonly LostKeySet[];
   readonly known: KnownAgent | undefined;
 }
@@ -106,16 +92,8 @@ export function changesOf({ verification, known, canonical }: VerdictReport): re
 }
 
 /** Why the verdict is what it is, in a sentence or more: the library's words, with what only the command has looked for. */
-export function tellStory({ verification, fits, lostKeySets }: VerdictReport): string {
+export function tellStory({ verification, lostKeySets }: VerdictReport): string {
   const { message, reason } = verification;
-  if (fits !== undefined) {
-    const { profile, uncovered } = fits;
-    const open =
-      uncovered.length === 0
-        ? "any empty member could have been removed without a trace"
-        : `it leaves ${quoteList(uncovered)} unprotected`;
-    return `The signature does not match the card as the specification signs it. It matches the card as older software signs it (profile ${profile}), but then ${open}. The card does not show whether such software signed it, or whether an attacker changed it after signing: do not use the card until you know.`;
-  }
   const lost = reason === "jwks-unavailable" ? lostKeySets[0] : undefined;
   if (lost === undefined) return message;
   return `${message} ${lost.failure.what} (${lost.failure.evidence ?? lost.url})`;

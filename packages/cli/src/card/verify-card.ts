@@ -1,12 +1,11 @@
 import { createGuardedFetch } from "@a2a-connect/node";
 import {
-  type CardVerdict,
   canonicalCard,
   cardDigest,
   type TrustPolicy,
   verifyCard as verifyCardText,
 } from "@a2a-connect/signing";
-import { type LegacyProfile, legacyProfiles, parseHost } from "@a2a-connect/signing/internal";
+import { type LegacyProfile, parseHost } from "@a2a-connect/signing/internal";
 import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { defined } from "../json.ts";
@@ -16,13 +15,7 @@ import { KeySetLog } from "./key-set-log.ts";
 import { openMemory, recallAgent } from "./memory.ts";
 import { describeTrust, renderVerdict } from "./render-verdict.ts";
 import { findProof } from "./trust-basis.ts";
-import {
-  type AppliedPolicy,
-  type FittingProfile,
-  reportSignatures,
-  toDocument,
-  type VerdictReport,
-} from "./verdict.ts";
+import { type AppliedPolicy, reportSignatures, toDocument, type VerdictReport } from "./verdict.ts";
 
 export interface VerifyCardFlags {
   readonly key?: readonly string[];
@@ -78,25 +71,19 @@ async function judge(
   await using guarded = createGuardedFetch({ allow });
   const log = new KeySetLog();
   const jku = { fetch: log.watch(guarded.fetch), ...defined({ hosts }) };
-  const signatures: TrustPolicy = {
+  const trustPolicy: TrustPolicy = {
     keys: keys.forCard(text),
     ...(keySets === "none" ? {} : { jku }),
     profiles,
     allowUncovered,
     minSigners,
-  };
-  const at = Date.now();
-  const verify = (trustPolicy: TrustPolicy): Promise<CardVerdict> =>
-    verifyCardText(text, { trustPolicy, signal, now: () => at, url, asked });
-  const known = opened && (await recallAgent(opened, asked));
-  const verification = await verify({
-    ...signatures,
     ...(requireSecurity ? { minimumSecurity: { requirements: true, tls: true } } : {}),
     ...defined({ memory: opened?.memory }),
-  });
+  };
+  const at = Date.now();
+  const known = opened && (await recallAgent(opened, asked));
+  const verification = await verifyCardText(text, { trustPolicy, signal, now: () => at, url, asked });
   signal.throwIfAborted();
-  const { reason } = verification;
-  const isWrong = reason === "signature-mismatch" || reason === "typ-not-allowed";
   const canonical = findCanonical(text);
   const seenKeys = [...keys.forCard(text), ...(await log.keys())];
   return {
@@ -108,21 +95,9 @@ async function judge(
     policy: applied,
     proof: findProof(verification, minSigners, url),
     time: new Date(at).toISOString(),
-    fits: isWrong
-      ? findFitting(await verify({ ...signatures, profiles: legacyProfiles, allowUncovered: false }))
-      : undefined,
     lostKeySets: log.lost,
     known,
   };
-}
-
-/**
- * Older software may have signed the card so, or an attacker changed it where that profile does not look; the two look alike. Changes
- * nothing about the verdict.
- */
-function findFitting({ profile, reason, uncovered }: CardVerdict): FittingProfile | undefined {
-  if (profile === undefined || profile === "strict") return undefined;
-  return { profile, uncovered, isRefused: reason === "uncovered" };
 }
 
 /** Several signers are worth more than one only where the card's own server does not make up who they are. */

@@ -156,6 +156,8 @@ describe("a2a chat without a terminal", () => {
 });
 
 describe("a2a chat at a terminal", atTerminal, () => {
+  const plain = { env: { NO_COLOR: "1" } };
+
   it("shows streamed artifacts with progress, asks, and ends at Ctrl-D", async () => {
     await using chat = startOnTerminal(["chat", "-a", agent.url], { columns: 60 });
     await chat.answer("you › ", "story\r");
@@ -168,52 +170,59 @@ describe("a2a chat at a terminal", atTerminal, () => {
     const rows = showOnTerminal(chat.sent, 60).map((row) => row.replace(/[0-9a-f-]{36}/, "ID"));
     expect(rows).toEqual([
       "a2a demo agent",
-      "Does what the first word of a message says, so that you can",
-      "practise every command of a2a.",
       "/help lists the commands, Ctrl-D ends the chat",
       "you › story",
-      "story:",
-      "Once a task was born in a log. It was small and knew one",
-      "message only. Then it began to work, and every word it said",
-      "was written down before anybody heard it. One day the power",
-      "failed. When the light came back, the task read what it had",
-      "written and went on with the next word, as if nothing had",
-      "happened.",
+      "Task: ID",
+      "Context: ID",
+      "State: submitted",
+      "Artifact: story",
+      "  Once a task was born in a log.",
+      "  It was small and knew one message only.",
+      "  Then it began to work,",
+      "  and every word it said was written down",
+      "  before anybody heard it.",
+      "  One day the power failed.",
+      "  When the light came back,",
+      "  the task read what it had written",
+      "  and went on with the next word,",
+      "  as if nothing had happened.",
+      "State: completed",
+      "Text:",
       "The end.",
-      "✓ completed",
-      "task ID",
-      "context ID",
+      "",
       "you › choose",
+      "Task: ID",
+      "Context: ID",
+      "State: submitted",
       "What may I bring you?",
       "  1. tea",
       "  2. coffee",
       "  3. water",
       "  answer with a number, or in words",
-      "task ID",
       "answer › 2",
-      "order:",
-      "One coffee, please.",
-      "✓ completed",
-      "task ID",
+      "State: working",
+      "Artifact: order (artifact-1)",
+      "  One coffee, please.",
+      "State: completed",
       "you ›",
     ]);
   });
 
   it("takes commands and lines while a task is at work", async () => {
-    await using chat = startOnTerminal(["chat", "-a", agent.url]);
+    await using chat = startOnTerminal(["chat", "-a", agent.url], plain);
     await chat.answer("you › ", "slow 30\r");
     await chat.answer("second 1 of 30", "echo later\r");
     await chat.answer("your message is sent when the task has ended or waits for you", "/task\r");
     await chat.answer("State: working", "/new\r");
     await chat.answer("a task is running", "/cancel\r");
-    await chat.answer("✗ canceled");
+    await chat.answer("State: canceled");
     await chat.answer("later");
     await chat.answer("you › ", "/quit\r");
     expect(await chat.exitCode).toBe(0);
   });
 
   it("writes nothing into a line that is being typed", async () => {
-    await using chat = startOnTerminal(["chat", "-a", agent.url]);
+    await using chat = startOnTerminal(["chat", "-a", agent.url], plain);
     await chat.answer("you › ", "slow 30\r");
     await chat.answer("second 1 of 30", "/canc");
     await chat.answer("canc");
@@ -222,19 +231,19 @@ describe("a2a chat at a terminal", atTerminal, () => {
     await watching.waitFor(/second 3 of 30/); // the chat has been told, too
     expect(chat.sent.slice(typed)).toBe("");
     await chat.answer("", "el\r");
-    await chat.answer("✗ canceled");
+    await chat.answer("State: canceled");
     await chat.answer("you › ", "\u0003");
     expect(await chat.exitCode).toBe(0);
     await watching.result;
   });
 
   it("goes on where a line was given up", async () => {
-    await using chat = startOnTerminal(["chat", "-a", agent.url]);
+    await using chat = startOnTerminal(["chat", "-a", agent.url], plain);
     await chat.answer("you › ", "slow 30\r");
     await chat.answer("second 1 of 30", "#\u007f");
     await chat.answer("second 2 of 30", "\r");
     await chat.answer("second 3 of 30", "/cancel\r");
-    await chat.answer("✗ canceled");
+    await chat.answer("State: canceled");
     await chat.answer("you › ", "\u0004");
     expect(await chat.exitCode).toBe(0);
     const rows = showOnTerminal(chat.sent, 80);
@@ -243,7 +252,7 @@ describe("a2a chat at a terminal", atTerminal, () => {
   });
 
   it("detaches at Ctrl-C and says how to resume", async () => {
-    await using chat = startOnTerminal(["chat", "-a", agent.url]);
+    await using chat = startOnTerminal(["chat", "-a", agent.url], plain);
     await chat.answer("you › ", "slow 30\r");
     await chat.answer("second 1 of 30", "\u0003");
     await chat.answer("goes on");
@@ -252,11 +261,11 @@ describe("a2a chat at a terminal", atTerminal, () => {
   });
 
   it("waits at Enter until an agent has its credentials from elsewhere", async () => {
-    await using chat = startOnTerminal(["chat", "-a", agent.url]);
+    await using chat = startOnTerminal(["chat", "-a", agent.url], plain);
     await chat.answer("you › ", "sign-in\r");
     await chat.answer("press Enter to wait");
     await chat.answer("answer › ", "\r");
-    const [, taskId = ""] = /task ([0-9a-f-]{36})/.exec(chat.sent) ?? [];
+    const [, taskId = ""] = /Task: ([0-9a-f-]{36})/.exec(chat.sent) ?? [];
     await runCommand(["send", "-a", agent.url, "--task-id", taskId, "done"]);
     await chat.answer("Thank you, you are in.");
     await chat.answer("you › ", "\u0004");
@@ -265,21 +274,21 @@ describe("a2a chat at a terminal", atTerminal, () => {
 
   it("goes on after a turn that failed", async () => {
     // As wide as the error is long: the path in it is as long as the temporary folder's.
-    await using chat = startOnTerminal(["chat", "-a", agent.url], { columns: 400 });
+    await using chat = startOnTerminal(["chat", "-a", agent.url], { ...plain, columns: 400 });
     await chat.answer("you › ", "/attach nowhere.txt\r");
     await chat.answer("nowhere.txt cannot be read");
     await chat.answer("you › ", "fail\r");
-    await chat.answer("✗ failed (demo-failure)");
+    await chat.answer("Reason: demo-failure");
     await chat.answer("you › ", "\u0004");
     expect(await chat.exitCode).toBe(0);
   });
 
   it("sends no control sequence of the agent's to the terminal", async () => {
-    await using chat = startOnTerminal(["chat", "-a", hostile.url]);
+    await using chat = startOnTerminal(["chat", "-a", hostile.url], plain);
     await chat.answer("you › ", "hello\r");
     await chat.answer("you › ", "\u0004");
     expect(await chat.exitCode).toBe(0);
-    expect(chat.sent).toContain("✗ failed");
+    expect(chat.sent).toContain("State: failed");
     const rows = showOnTerminal(chat.sent, 80); // throws at anything that is not our own
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what this is about
     expect(rows.join("")).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/);

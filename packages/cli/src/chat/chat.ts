@@ -9,14 +9,12 @@ import type { CommandContext } from "../context.ts";
 import { interruptedExitCode } from "../interrupts.ts";
 import { defined } from "../json.ts";
 import { readParts } from "../message-parts.ts";
-import { renderEvent, renderTask } from "../render/task-text.ts";
+import { createOutput } from "../output.ts";
 import { detach, pollingOf, stateOf } from "../task/following.ts";
-import { reportTask } from "../task/report.ts";
-import { createPipedLines, Keyboard, type LineSource } from "./line-input.ts";
-import { Screen } from "./screen.ts";
+import { ChatView } from "./chat-view.ts";
+import { createPipedLines, Keyboard, type LineSource, SharedTerminal } from "./line-input.ts";
 import { ChatSession } from "./session.ts";
 import { type Entry, explainCommands, parseEntry } from "./slash-commands.ts";
-import { type ChatView, TerminalView } from "./terminal-view.ts";
 
 interface ChatFlags {
   readonly skill?: string;
@@ -42,38 +40,19 @@ export async function startChat(context: CommandContext, flags: ChatFlags): Prom
   if (!isSeen) {
     // A keyboard whose user would not see what is asked gives no lines.
     using lines = createPipedLines(hasKeyboard ? Readable.from([]) : io.stdin, signal);
-    return await new Conversation(context, agent, lines, createTextView(context), flags).run();
+    return await new Conversation(context, agent, lines, new ChatView(context, output, false), flags).run();
   }
-  const columns = (): number => process.stdout.columns || 80;
-  const screen = new Screen(io.stdout, { columns, paint: output.paint, quiet: () => keyboard.quiet() });
+  const terminal = new SharedTerminal(io.stdout, () => keyboard.quiet());
   using keyboard = new Keyboard({
     stdin: io.stdin,
     terminal: process.stdout,
     signal,
-    onTyping: () => void screen.finish().catch(() => {}), // no reader is left: the next line ends the chat
+    onTyping: () => void terminal.makeRoom().catch(() => {}), // no reader is left: the next line ends the chat
   });
-  const view = new TerminalView(screen);
+  const seen = createOutput({ stdout: terminal, stderr: terminal, env: io.env }, context.settings);
+  const view = new ChatView(context, seen, true);
   await view.greet(agent.card);
   await new Conversation(context, agent, keyboard, view, flags).run();
-}
-
-/**
- * The conversation as fields and blocks, each event as it comes, without control sequences (a2a-cli §11.2). Its
- * reader is no person at a keyboard, so the first failure ends it.
- */
-function createTextView(context: CommandContext): ChatView {
-  const { output } = context;
-  return {
-    event: (event) => renderEvent(output, event),
-    settled: async (task) => {
-      if (task !== undefined) await reportTask(context, task);
-    },
-    task: (task) => renderTask(output, task),
-    say: (sentence) => output.note(sentence),
-    failure: async (error) => {
-      throw error;
-    },
-  };
 }
 
 /**

@@ -1,5 +1,7 @@
 import { createInterface, type Interface } from "node:readline/promises";
 import type { Readable, Writable } from "node:stream";
+import type { TextSink } from "../cli-io.ts";
+import { eraseLine } from "../output.ts";
 import { completeEntry } from "./slash-commands.ts";
 
 export interface LineSource extends Disposable {
@@ -119,7 +121,7 @@ export class Keyboard implements LineSource {
 
   #stopTyping(): void {
     if (this.#typing === undefined) return;
-    this.#options.terminal.write("\r\u001b[K");
+    this.#options.terminal.write(eraseLine);
     this.#typing.resolve();
     this.#typing = undefined;
   }
@@ -134,6 +136,35 @@ export class Keyboard implements LineSource {
     this.#stopTyping();
     this.#wanted?.(undefined);
     this.#wanted = undefined;
+  }
+}
+
+/** A terminal at which a person types: nothing is written into a line while it is being typed. */
+export class SharedTerminal implements TextSink {
+  readonly isTerminal = true;
+  readonly #sink: TextSink;
+  readonly #quiet: () => Promise<void>;
+  /** What was written last. */
+  #last = "\n";
+
+  /** @param quiet resolves as soon as the user is not in the middle of a line */
+  constructor(sink: TextSink, quiet: () => Promise<void>) {
+    this.#sink = sink;
+    this.#quiet = quiet;
+  }
+
+  async write(text: string): Promise<void> {
+    await this.#quiet();
+    this.#last = text;
+    await this.#sink.write(text);
+  }
+
+  /** Takes a line of progress away, and ends any other, at once: the cursor stands at the beginning of an empty line. */
+  makeRoom(): Promise<void> {
+    const end = this.#last.endsWith("\n") ? "" : "\n";
+    const room = this.#last.startsWith(eraseLine) ? eraseLine : end;
+    this.#last = "\n";
+    return this.#sink.write(room);
   }
 }
 

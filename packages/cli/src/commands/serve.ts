@@ -26,7 +26,6 @@ export const addServe: AddCommand = (program, setAction) => {
     .option(
       "--public-url <url>",
       "URL at which callers reach the server; the card names it (default: server.url of a2a.config.yaml, else where it listens)",
-      parsePublicUrl,
     )
     .option(
       "--sign-key <file>",
@@ -57,21 +56,6 @@ export const addServe: AddCommand = (program, setAction) => {
     "local",
   );
 };
-
-/** @returns the URL without a slash at its end @throws InvalidArgumentError when no card can have it */
-function parsePublicUrl(text: string): string {
-  const url = URL.parse(text);
-  const fits =
-    url !== null &&
-    ["http:", "https:"].includes(url.protocol) &&
-    [url.username, url.password, url.search, url.hash].every((part) => part === "");
-  if (!fits) {
-    throw new InvalidArgumentError(
-      "Give an http or https URL without user, query or fragment, such as https://agents.example.org.",
-    );
-  }
-  return text.replace(/(?<!\/)\/+$/, ""); // core, with its trimSlashes, is loaded by the action
-}
 
 /** ISO 8601: a day, which means its beginning in UTC, or a time with its zone. */
 const isoDate = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;

@@ -8,7 +8,7 @@ import {
 } from "@a2a-connect/node";
 import { AgentCardSchema } from "@a2a-connect/proto";
 import { type AgentDefinition, createMemoryTaskStore } from "@a2a-connect/server";
-import type { OperatorLog } from "@a2a-connect/server/internal";
+import { type OperatorLog, parsePublicUrl } from "@a2a-connect/server/internal";
 import { usageError } from "../cli-error.ts";
 import { commandLine } from "../commands-to-copy.ts";
 import type { CommandContext } from "../context.ts";
@@ -85,7 +85,18 @@ function placeOf(
   // Another port than that of a URL on this machine makes the URL wrong.
   const moved = port !== undefined && config?.port !== undefined && port !== config.port;
   const url = publicUrl ?? (moved ? undefined : config?.url);
-  return { port: port ?? config?.port ?? 4000, ...defined({ host, open, cleartext, publicUrl: url }) };
+  return {
+    port: port ?? config?.port ?? 4000,
+    ...defined({ host, open, cleartext, publicUrl: url && readPublicUrl(url) }),
+  };
+}
+
+function readPublicUrl(url: string): string {
+  try {
+    return parsePublicUrl(url);
+  } catch (error) {
+    throw error instanceof Error ? usageError(`--public-url: ${error.message}`, undefined, error) : error;
+  }
 }
 
 /** @throws CliError USAGE when the flag is wrong, or its file cannot be read */
