@@ -79,7 +79,7 @@ function* findNonsense(policy: TrustPolicy): Generator<string> {
     ["minimumSecurity.schemes", policy.minimumSecurity?.schemes ?? [], isSchemeKind],
   ];
   for (const [member, values, isKnown] of lists) {
-    const unknown = values
+    const unknown = [...values]
       .filter((value) => !isKnown(value))
       .map((value) => JSON.stringify(value) ?? String(value));
     if (unknown.length > 0) yield `${member}: ${unknown.join(", ")} is not known`;
