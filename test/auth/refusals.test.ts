@@ -311,6 +311,7 @@ describe("an agent", () => {
     ["header", { "x-key": "carols-key" }, ""],
     ["query", {}, "?key=carols-key"],
     ["cookie", { cookie: "a=b; key=carols-key" }, ""],
+    ["cookie among others", { cookie: ";;monkey=1;keys=2; key2 =3;b=key=4;  key = carols%2Dkey ;c" }, ""],
   ] as const)("knows who calls by a key in the %s", async (_place, headers, query) => {
     const caller = await callerOf(await rpc("SendMessage", headers, { message: message() }, query));
     expect(caller).toEqual({

@@ -124,15 +124,27 @@ function only(values: readonly string[]): string | readonly string[] | undefined
   return values.length > 1 ? values : values[0];
 }
 
+/** Looks at each pair where it stands: a field of 16 KiB may have as many pairs as bytes. */
 function readCookies(field: string, name: string): readonly string[] {
-  return field.split(";").flatMap((pair) => {
-    const [key = "", ...value] = pair.split("=");
-    if (key.trim() !== name) return [];
-    const text = value.join("=").trim();
-    try {
-      return [decodeURIComponent(text)];
-    } catch {
-      return [text];
+  const values: string[] = [];
+  for (let start = 0; start < field.length && values.length < 2; ) {
+    const semicolon = field.indexOf(";", start);
+    const end = semicolon === -1 ? field.length : semicolon;
+    let at = start;
+    while (field[at] === " " || field[at] === "\t") at += 1;
+    if (field.startsWith(name, at)) {
+      const rest = field.slice(at + name.length, end).trim();
+      if (rest === "" || rest.startsWith("=")) values.push(decodeCookie(rest.slice(1).trim()));
     }
-  });
+    start = end + 1;
+  }
+  return values;
+}
+
+function decodeCookie(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

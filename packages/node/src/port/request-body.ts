@@ -223,9 +223,17 @@ export class RequestBody implements HttpBody, BudgetedBody {
     this.#ended = true;
     if (this.#discarded !== undefined) return;
     this.#change?.resolve();
+    if (this.#whole === undefined) return;
+    clearTimeout(this.#timer);
+    const turn = this.#options.connection.wholeBodyTurn();
+    if (turn === undefined) this.#resolveWhole();
+    else void turn.then(() => this.#resolveWhole());
+  }
+
+  #resolveWhole(): void {
     const whole = this.#whole;
     this.#whole = undefined; // its promise keeps the bytes, and an idle connection keeps its last request
-    whole?.resolve(this.#handOver());
+    if (this.#failure === undefined) whole?.resolve(this.#handOver());
   }
 
   async #cutShort(): Promise<void> {

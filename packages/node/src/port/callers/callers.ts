@@ -16,7 +16,7 @@ const smallBodyBytes = 64 * 1024;
 /** Requests that are read in one turn of the event loop, of all connections. */
 const maxArrivalsInATurn = 256;
 
-/** Requests that are begun in one turn of the event loop, of all connections, and calls that are answered. */
+/** Requests that are begun in one turn of the event loop, of all connections, that go on with their bodies, and that are answered. */
 export const maxStartsInATurn = 64;
 
 /** What a piece of a request's body costs of what may arrive; a request costs 1. */
@@ -38,6 +38,7 @@ export interface Caller {
 export class Callers {
   readonly arrivals: Arrivals = new Arrivals(maxArrivalsInATurn);
   readonly starts: EventLoopTurns = this.#createTurns();
+  readonly wholeBodies: EventLoopTurns = this.#createTurns();
   readonly answers: EventLoopTurns = this.#createTurns();
   /** What requests leave behind whose callers have gone. */
   readonly ends: EventLoopTurns = this.#createTurns();
@@ -141,6 +142,11 @@ export class CallerConnection {
   /** What a request waits for before it is begun; undefined: nothing. */
   requestTurn(): Promise<void> | undefined {
     return this.#port.starts.turn(this);
+  }
+
+  /** What a request whose body has come waits for before it goes on: thousands of bodies may end at once. Undefined: nothing. */
+  wholeBodyTurn(): Promise<void> | undefined {
+    return this.#port.wholeBodies.turn(this);
   }
 
   /** Asks for the turn in which a message is made of a body of this length. */
