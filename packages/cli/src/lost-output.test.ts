@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundleProgram } from "../test-support/bundled-program.ts";
+import { startControlledAgent } from "../test-support/controlled-agent.ts";
 import { createSigner, type Signer, signedCard, tampered } from "../test-support/signer.ts";
 
 /** A race between the output and the exit code is not lost every time. */
@@ -103,6 +104,15 @@ describe("output that nobody wanted more of", () => {
     }
   });
 
+  it("ends quietly with 0 when it is an agent's card: a2a card get … | head", async () => {
+    await using agent = await startControlledAgent();
+    const child = spawn(process.execPath, [main, "card", "get", agent.url], { cwd });
+    const said = text(child.stderr);
+    child.stdout.destroy();
+    const [exitCode] = await once(child, "close");
+    expect({ stderr: await said, exitCode }).toEqual({ stderr: "", exitCode: 0 });
+  });
+
   it("is an error when a full disk took it", async () => {
     for (const words of [
       "card get good.json",
@@ -117,5 +127,18 @@ describe("output that nobody wanted more of", () => {
       expect([words, exitCode]).toEqual([words, 1]);
       expect(stderr).toMatch(/error: .*no space left on device \[A2ACLI_ERR_INTERNAL\]/);
     }
+  });
+});
+
+describe("what a command says besides its output", () => {
+  it("may be lost: it does its job", async () => {
+    await using agent = await startControlledAgent();
+    const argv = [main, "card", "get", agent.url, "--debug", "-o", "json"];
+    const child = spawn(process.execPath, argv, { cwd });
+    const printed = text(child.stdout);
+    child.stderr.destroy();
+    const [exitCode] = await once(child, "close");
+    expect(JSON.parse(await printed)).toMatchObject({ name: "controlled" });
+    expect(exitCode).toBe(0);
   });
 });

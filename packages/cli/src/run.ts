@@ -1,5 +1,5 @@
 import { Command, CommanderError } from "commander";
-import { type CliIo, LostOutputError } from "./cli-io.ts";
+import type { CliIo } from "./cli-io.ts";
 import { type AddCommand, addSettingOptions, createSetAction } from "./command.ts";
 import { addAuth } from "./commands/auth.ts";
 import { addCard } from "./commands/card.ts";
@@ -16,6 +16,7 @@ import type { CommandRun } from "./context.ts";
 import { readVersion } from "./files.ts";
 import { createHelpConfiguration } from "./help.ts";
 import { interruptedExitCode } from "./interrupts.ts";
+import { afterLostOutput, LostOutputError } from "./lost-output.ts";
 
 /**
  * Runs the command once. @returns the exit code (a2a-cli §11.6); errors have been printed. It is decided before anything is printed
@@ -26,23 +27,15 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
   try {
     return await runProgram(run);
   } catch (error) {
-    if (error instanceof LostOutputError) return await afterLostOutput(run, error);
-    throw error;
+    if (!(error instanceof LostOutputError)) throw error;
+    const { needsReader = false } = run;
+    return await afterLostOutput(error, { exitCode: exitCodeOf(run), needsReader, stderr: io.stderr });
   }
 }
 
-/**
- * The exit code of a command whose output does not arrive: what it had decided on, unless that was success. A reader who has
- * enough is in order (`a2a task list | head`), but not where the exit code is what the command is for: that ends as quietly, and
- * with 1.
- */
-async function afterLostOutput(run: CommandRun, error: LostOutputError): Promise<number> {
-  const { io, exitCode = io.interrupted.aborted ? interruptedExitCode(io.interrupted) : 0 } = run;
-  if (error.isClosed && run.needsReader !== true) return exitCode;
-  if (!error.isClosed) {
-    await io.stderr.write(`error: the output could not be written: ${error.message} [A2ACLI_ERR_INTERNAL]\n`);
-  }
-  return exitCode === 0 ? 1 : exitCode;
+/** What the command has decided on. */
+function exitCodeOf({ io: { interrupted }, exitCode }: CommandRun): number {
+  return exitCode ?? (interrupted.aborted ? interruptedExitCode(interrupted) : 0);
 }
 
 async function runProgram(run: CommandRun): Promise<number> {
@@ -52,7 +45,7 @@ async function runProgram(run: CommandRun): Promise<number> {
   try {
     // Nothing typed is a question, too.
     await program.parseAsync(run.argv.length === 0 ? ["help"] : [...run.argv], { from: "user" });
-    return run.exitCode ?? (io.interrupted.aborted ? interruptedExitCode(io.interrupted) : 0);
+    return exitCodeOf(run);
   } catch (error) {
     if (error instanceof LostOutputError) throw error;
     if (error instanceof CommanderError && error.exitCode === 0) {
