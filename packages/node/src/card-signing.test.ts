@@ -222,19 +222,19 @@ describe("keys that cannot be used", () => {
     ["one is no PEM", async () => ({ keys: [{ key: "nonsense", kid: "a", alg: "ES256" }] }), /./],
     ["two have the same id", async () => ({ keys: [await newKey("a"), await newKey("a")] }), /"a"/],
     [
-      "nobody knows the public half",
+      "the public half of a remote signer is not known",
       async () => ({ keys: [{ kid: "a", alg: "ES256", key: async () => new Uint8Array(64) }] }),
       /public/,
     ],
     [
-      "who signs has another key",
+      "a remote signer has another key",
       async () => ({
         keys: [{ ...(await newRemote("a")).signing, publicKey: (await newKey("a")).publicKey }],
       }),
       /"a"/,
     ],
     [
-      "who signs fails",
+      "a remote signer fails",
       async () => {
         const remote = await newRemote("a");
         remote.isDown = true;

@@ -1,53 +1,18 @@
-import {
-  constants,
-  createPrivateKey,
-  createPublicKey,
-  sign as signByNode,
-  verify as verifyByNode,
-} from "node:crypto";
+import { createPrivateKey, createPublicKey, verify as verifyByNode } from "node:crypto";
 import { base64url, type CryptoKey, flattenedVerify, importJWK, type JWK } from "jose";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { algorithmNames, makeKeyPairs } from "../../test-support/key-pairs.ts";
+import { nodeOptions, remoteSigner } from "../../test-support/remote-signer.ts";
 import { plainCard } from "../../test-support/signed-card.ts";
 import { canonicalCard } from "../canonical/canonical-card.ts";
 import type { SignatureAlgorithm } from "../keys/algorithms.ts";
-import { algorithms } from "../keys/algorithms.ts";
 import { SigningError } from "../keys/key-type.ts";
-import type { SigningKeyPair } from "../keys/private-key.ts";
 import { generateSigningKey } from "../keys/private-key.ts";
-import type { CardSignerOptions, RemoteSign, SigningKey } from "./card-signer.ts";
+import type { CardSignerOptions, SigningKey } from "./card-signer.ts";
 import { createCardSigner } from "./card-signer.ts";
 import { signCardText } from "./sign-card.ts";
 
-const names: readonly SignatureAlgorithm[] = ["ES256", "ES384", "EdDSA", "Ed25519", "RS256", "PS256"];
-const pairs = new Map<SignatureAlgorithm, SigningKeyPair>();
-
-beforeAll(async () => {
-  for (const alg of names) pairs.set(alg, await generateSigningKey({ alg, kid: `key-${alg}` }));
-}, 60_000);
-
-function pairFor(alg: SignatureAlgorithm): SigningKeyPair {
-  const pair = pairs.get(alg);
-  if (pair === undefined) throw new Error(`no key for ${alg}`);
-  return pair;
-}
-
-/** How Node signs and verifies by an algorithm. */
-function nodeOptions(alg: SignatureAlgorithm) {
-  const { kty } = algorithms[alg];
-  const hash = kty === "OKP" ? undefined : alg === "ES384" ? "sha384" : "sha256";
-  const padding = alg === "PS256" ? { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 } : {};
-  return {
-    hash,
-    options: { dsaEncoding: "ieee-p1363" as const, ...padding },
-  };
-}
-
-/** A key management service: Node's crypto, behind a function. */
-function serviceFor(alg: SignatureAlgorithm, dsaEncoding: "ieee-p1363" | "der" = "ieee-p1363"): RemoteSign {
-  const key = createPrivateKey({ key: { ...pairFor(alg).privateJwk }, format: "jwk" });
-  const { hash, options } = nodeOptions(alg);
-  return async (input) => signByNode(hash, input, { key, ...options, dsaEncoding });
-}
+const pairFor = await makeKeyPairs();
 
 const importWebKey = async (alg: SignatureAlgorithm, extractable: boolean) => {
   const { key_ops: _, use: __, alg: ___, ...jwk } = pairFor(alg).privateJwk;
@@ -70,9 +35,9 @@ const forms: Readonly<
   },
   "a key of Web Crypto": async (alg) => ({ key: await importWebKey(alg, false), kid: `key-${alg}`, alg }),
   "one that can be exported": async (alg) => ({ key: await importWebKey(alg, true), kid: `key-${alg}`, alg }),
-  "somebody who signs": (alg) => ({ key: serviceFor(alg), kid: `key-${alg}`, alg }),
-  "somebody whose public key is known": (alg) => ({
-    key: serviceFor(alg),
+  "a remote signer": (alg) => ({ key: remoteSigner(pairFor(alg)), kid: `key-${alg}`, alg }),
+  "a remote signer with a public key": (alg) => ({
+    key: remoteSigner(pairFor(alg)),
     publicKey: pairFor(alg).publicJwk,
   }),
 };
@@ -81,7 +46,7 @@ const text = JSON.stringify(plainCard);
 
 for (const [form, optionsFor] of Object.entries(forms)) {
   describe(`signing with ${form}`, () => {
-    for (const alg of names) {
+    for (const alg of algorithmNames) {
       it(`verifies with ${alg} by jose and by Node (M-1, M-2)`, async () => {
         const signer = await createCardSigner(await optionsFor(alg));
         expect([signer.kid, signer.alg]).toEqual([`key-${alg}`, alg]);
@@ -113,7 +78,7 @@ describe("createCardSigner", () => {
     );
     expect(known.filter(([, isKnown]) => isKnown === false)).toEqual([
       ["a key of Web Crypto", false],
-      ["somebody who signs", false],
+      ["a remote signer", false],
     ]);
   });
 
@@ -258,14 +223,14 @@ describe("createCardSigner", () => {
       /ES384/,
     ],
     [
-      "somebody who signs, without an id",
-      () => ({ key: serviceFor("ES256"), alg: "ES256" }),
+      "a remote signer without an id",
+      () => ({ key: remoteSigner(pairFor("ES256")), alg: "ES256" }),
       /\(kid\)/,
       /public key/,
     ],
     [
-      "somebody who signs, nobody knows how",
-      () => ({ key: serviceFor("ES256"), kid: "k" }),
+      "a remote signer without an algorithm",
+      () => ({ key: remoteSigner(pairFor("ES256")), kid: "k" }),
       /\(alg\)/,
       /RS256/,
     ],
@@ -278,7 +243,7 @@ describe("createCardSigner", () => {
     ],
     ["text that is no key", () => ({ key: "hunter2" }), /neither a JWK/, /a2a keys new/],
     [
-      "a public key of somebody else",
+      "the public key of another key",
       () => ({ key: jwk("ES256"), publicKey: pairFor("ES384").publicJwk }),
       /ES256 needs/,
       /P-256/,
@@ -319,7 +284,7 @@ describe("createCardSigner", () => {
   });
 
   it("refuses two sides that are not of one key", async () => {
-    for (const alg of names) {
+    for (const alg of algorithmNames) {
       const { publicJwk } = await generateSigningKey({ alg });
       const { n, x, y } = publicJwk;
       const members =
@@ -329,97 +294,6 @@ describe("createCardSigner", () => {
       await expect(createCardSigner(options), alg).rejects.toThrow(/do not belong together/);
     }
   }, 60_000);
-});
-
-describe("somebody who signs", () => {
-  const input = new TextEncoder().encode("input");
-  const returning = async (signature: unknown, alg: SignatureAlgorithm = "ES256", publicKey?: JWK) => {
-    const key: RemoteSign = async () => signature as Uint8Array; // whatever it is
-    const signer = await createCardSigner({
-      key,
-      kid: "k",
-      alg,
-      ...(publicKey === undefined ? {} : { publicKey }),
-    });
-    return await signer.sign(input);
-  };
-
-  it("is told the id and the algorithm, and given bytes that are his", async () => {
-    const { publicJwk } = pairFor("ES256");
-    const service = serviceFor("ES256");
-    const told: unknown[] = [];
-    const key: RemoteSign = async (bytes, about) => {
-      told.push(about);
-      const signature = await service(bytes, about);
-      bytes.fill(0);
-      return signature;
-    };
-    const signer = await createCardSigner({ key, publicKey: publicJwk });
-    await signer.sign(input);
-    expect(told).toEqual([{ kid: "key-ES256", alg: "ES256" }]);
-    expect(new TextDecoder().decode(input)).toBe("input");
-  });
-
-  for (const alg of ["ES256", "ES384"] as const) {
-    it(`is told when he returns DER for ${alg}`, async () => {
-      const signer = await createCardSigner({ key: serviceFor(alg, "der"), kid: "k", alg });
-      await expect(signer.sign(input)).rejects.toMatchObject({
-        name: "SigningError",
-        message: expect.stringContaining("returned DER"),
-        hint: `convert it in the signer: return ecdsaFromDer(signature, "${alg}")`,
-      });
-    });
-  }
-
-  for (const [title, signature, alg, problem] of [
-    ["text", "c2lnbmF0dXJl", "ES256", /no bytes/],
-    ["nothing", undefined, "ES256", /no bytes/],
-    ["a buffer", new ArrayBuffer(64), "ES256", /no bytes/],
-    ["too few bytes", new Uint8Array(63), "ES256", /63 bytes, and a signature with ES256 has 64/],
-    [
-      "a signature of another curve",
-      new Uint8Array(64),
-      "ES384",
-      /64 bytes, and a signature with ES384 has 96/,
-    ],
-    ["a digest", new Uint8Array(32), "RS256", /32 bytes, and a signature with RS256 has 256 to 1024/],
-    ["no bytes", new Uint8Array(), "EdDSA", /0 bytes/],
-  ] as const) {
-    it(`is told when he returns ${title}`, async () => {
-      await expect(returning(signature, alg)).rejects.toThrow(problem);
-    });
-  }
-
-  it("is not believed when his public key is known", async () => {
-    for (const alg of names) {
-      const { publicJwk } = pairFor(alg);
-      const length = algorithms[alg].signatureLength ?? 384;
-      await expect(returning(new Uint8Array(length).fill(1), alg, publicJwk)).rejects.toThrow(
-        /no signature by the public key/,
-      );
-    }
-    await expect(returning(new Uint8Array(256), "RS256", pairFor("RS256").publicJwk)).rejects.toThrow(
-      /RS256 has 384/,
-    );
-  });
-
-  for (const [what, signature, alg] of [
-    ["zeros", new Uint8Array(64), "ES256"],
-    ["no R", new Uint8Array(64).fill(1, 32), "ES256"],
-    ["no S", new Uint8Array(96).fill(1, 0, 48), "ES384"],
-    ["zeros", new Uint8Array(64), "EdDSA"],
-    ["zeros", new Uint8Array(256), "RS256"],
-  ] as const) {
-    it(`is told when he returns ${what} for ${alg}`, async () => {
-      await expect(returning(signature, alg)).rejects.toThrow(/returned zeros/);
-    });
-  }
-
-  it("may fail in his own words", async () => {
-    const failure = new Error("throttled");
-    const signer = await createCardSigner({ key: () => Promise.reject(failure), kid: "k", alg: "ES256" });
-    await expect(signer.sign(input)).rejects.toBe(failure);
-  });
 });
 
 describe("an RSA key whose numbers do not belong together", () => {

@@ -1,26 +1,14 @@
 import type { CryptoKey, JWK } from "jose";
-import { decodeBase64url } from "../jws/jws-text.ts";
 import type { SignatureAlgorithm } from "../keys/algorithms.ts";
-import { algorithms, isSignatureAlgorithm, maximumRsaBits, minimumRsaBits } from "../keys/algorithms.ts";
-import { ecdsaFromDer } from "../keys/der.ts";
+import { algorithms, isSignatureAlgorithm } from "../keys/algorithms.ts";
 import { checkKeyId, importVerificationKey } from "../keys/key.ts";
 import { SigningError, type VerificationKey } from "../keys/key-type.ts";
 import { importPrivateKey } from "../keys/private-key.ts";
 import { publicKeyOf } from "../keys/public-keys.ts";
 import { checkSigningMembers } from "../option-members.ts";
+import { type RemoteSign, signRemotely } from "./remote-signer.ts";
 
-/**
- * Signs with a key that is kept elsewhere, such as in a key management service.
- *
- * @param input the bytes to be signed (JWS Signing Input, RFC 7515 §5.1), not their digest
- * @returns the signature as JWS wants it: of ECDSA it is R||S (RFC 7518 §3.4), not DER
- */
-export type RemoteSign = (
-  input: Uint8Array<ArrayBuffer>,
-  with_: { readonly kid: string; readonly alg: SignatureAlgorithm },
-) => Promise<Uint8Array>;
-
-/** A private key: a JWK, PKCS#8 as PEM, a key of Web Crypto, or a function that has another party sign. */
+/** A private key: a JWK, PKCS#8 as PEM, a key of Web Crypto, or a remote signer. */
 export type SigningKey = JWK | string | CryptoKey | RemoteSign;
 
 /** What signs. */
@@ -29,8 +17,8 @@ export interface CardSignerOptions {
   /** Id of the key. Default: the JWK's own, else its thumbprint (RFC 7638). Needed where the public key is not known. */
   readonly kid?: string;
   /**
-   * Default: what the key says or is made for: ES256, ES384, EdDSA, and RS256 of RSA keys. Needed when another party signs and the
-   * public key is not known.
+   * Default: what the key says or is made for: ES256, ES384, EdDSA, and RS256 of RSA keys. Needed for a remote signer whose public
+   * key is not known.
    */
   readonly alg?: SignatureAlgorithm;
   /**
@@ -49,7 +37,7 @@ export interface CardSigner {
   /**
    * Signs bytes (JWS Signing Input, RFC 7515 §5.1).
    *
-   * @throws SigningError when another party signs and returns something else; and what it throws
+   * @throws SigningError when a remote signer returns something else; and what it throws
    */
   sign(input: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>>;
 }
@@ -58,7 +46,7 @@ export interface CardSigner {
  * Imports a key once, and sees that its two sides belong together.
  *
  * @throws SigningError when it cannot sign cards: symmetric, public, too weak, for another algorithm or for something else; when
- *   it is kept elsewhere and `kid` or `alg` is missing
+ *   `kid` or `alg` of a remote signer is missing
  */
 export async function createCardSigner(options: CardSignerOptions): Promise<CardSigner> {
   checkSigningMembers("the options of createCardSigner", options, "key kid alg publicKey");
@@ -128,60 +116,4 @@ async function checkPair(
   const verifier = await importVerificationKey(publicKey, alg);
   if (await crypto.subtle.verify(signParameters, verifier, signature, probe)) return;
   throw new SigningError("the public and the private side of the key do not belong together", exportAnew);
-}
-
-/**
- * Has another party sign, and looks at what comes back: a card with a signature that does not verify is worse than none.
- *
- * @throws SigningError when it is no signature, or not one by that key; and what the signer throws
- */
-async function signRemotely(
-  sign: RemoteSign,
-  { kid, alg, publicKey }: Pick<CardSigner, "kid" | "alg" | "publicKey">,
-  input: Uint8Array<ArrayBuffer>,
-): Promise<Uint8Array<ArrayBuffer>> {
-  const given: unknown = await sign(input.slice(), { kid, alg });
-  if (!(given instanceof Uint8Array)) {
-    const hint = "return the signature as a Uint8Array, not as text";
-    throw new SigningError("the signer returned no bytes", hint);
-  }
-  const signature = Uint8Array.from(given);
-  checkForm(signature, alg, publicKey);
-  if (publicKey === undefined) return signature;
-  const key = await importVerificationKey(publicKey, alg);
-  if (await crypto.subtle.verify(algorithms[alg].signParameters, key, signature, input)) return signature;
-  throw new SigningError(
-    "what the signer returned is no signature by the public key that was given",
-    `look whether both are of the same key, and whether it signs the bytes themselves with ${alg}, not a digest of them`,
-  );
-}
-
-function checkForm(
-  signature: Uint8Array,
-  alg: SignatureAlgorithm,
-  publicKey: VerificationKey | undefined,
-): void {
-  const { signatureLength, kty } = algorithms[alg];
-  if ((alg === "ES256" || alg === "ES384") && ecdsaFromDer(signature, alg) !== undefined) {
-    throw new SigningError(
-      `the signer returned DER, and JWS wants R||S of ${signatureLength} bytes (RFC 7518 §3.4)`,
-      `convert it in the signer: return ecdsaFromDer(signature, "${alg}")`,
-    );
-  }
-  const exact = signatureLength ?? decodeBase64url(publicKey?.n ?? "")?.length;
-  const [least, most] = exact ? [exact, exact] : [minimumRsaBits / 8, maximumRsaBits / 8];
-  if (signature.length < least || signature.length > most) {
-    const wanted = least === most ? `${least}` : `${least} to ${most}`;
-    throw new SigningError(
-      `the signer returned ${signature.length} bytes, and a signature with ${alg} has ${wanted}`,
-      "look which algorithm and which key the signer uses, and that it returns the bytes, not their base64",
-    );
-  }
-  // Neither R nor S of ECDSA is ever zero (RFC 6090 §5.3), nor is the whole of another signature.
-  const half = kty === "EC" ? signature.length / 2 : signature.length;
-  const isZero = (part: Uint8Array) => part.length > 0 && part.every((byte) => byte === 0);
-  if (isZero(signature.subarray(0, half)) || isZero(signature.subarray(half))) {
-    const hint = "look whether it really signs, and returns what it has made";
-    throw new SigningError("the signer returned zeros, which are no signature", hint);
-  }
 }

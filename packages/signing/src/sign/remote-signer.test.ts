@@ -1,0 +1,100 @@
+import type { JWK } from "jose";
+import { describe, expect, it } from "vitest";
+import { algorithmNames, makeKeyPairs } from "../../test-support/key-pairs.ts";
+import { remoteSigner } from "../../test-support/remote-signer.ts";
+import { algorithms, type SignatureAlgorithm } from "../keys/algorithms.ts";
+import { createCardSigner } from "./card-signer.ts";
+import type { RemoteSign } from "./remote-signer.ts";
+
+const pairFor = await makeKeyPairs();
+
+describe("a remote signer", () => {
+  const input = new TextEncoder().encode("input");
+  const returning = async (signature: unknown, alg: SignatureAlgorithm = "ES256", publicKey?: JWK) => {
+    const key: RemoteSign = async () => signature as Uint8Array; // whatever it is
+    const signer = await createCardSigner({
+      key,
+      kid: "k",
+      alg,
+      ...(publicKey === undefined ? {} : { publicKey }),
+    });
+    return await signer.sign(input);
+  };
+
+  it("is told the id and the algorithm, and given bytes of its own", async () => {
+    const { publicJwk } = pairFor("ES256");
+    const service = remoteSigner(pairFor("ES256"));
+    const told: unknown[] = [];
+    const key: RemoteSign = async (bytes, about) => {
+      told.push(about);
+      const signature = await service(bytes, about);
+      bytes.fill(0);
+      return signature;
+    };
+    const signer = await createCardSigner({ key, publicKey: publicJwk });
+    await signer.sign(input);
+    expect(told).toEqual([{ kid: "key-ES256", alg: "ES256" }]);
+    expect(new TextDecoder().decode(input)).toBe("input");
+  });
+
+  for (const alg of ["ES256", "ES384"] as const) {
+    it(`is told when it returns DER for ${alg}`, async () => {
+      const signer = await createCardSigner({ key: remoteSigner(pairFor(alg), "der"), kid: "k", alg });
+      await expect(signer.sign(input)).rejects.toMatchObject({
+        name: "SigningError",
+        message: expect.stringContaining("returned DER"),
+        hint: `convert it in the signer: return ecdsaFromDer(signature, "${alg}")`,
+      });
+    });
+  }
+
+  for (const [title, signature, alg, problem] of [
+    ["text", "c2lnbmF0dXJl", "ES256", /no bytes/],
+    ["nothing", undefined, "ES256", /no bytes/],
+    ["a buffer", new ArrayBuffer(64), "ES256", /no bytes/],
+    ["too few bytes", new Uint8Array(63), "ES256", /63 bytes, and a signature with ES256 has 64/],
+    [
+      "a signature of another curve",
+      new Uint8Array(64),
+      "ES384",
+      /64 bytes, and a signature with ES384 has 96/,
+    ],
+    ["a digest", new Uint8Array(32), "RS256", /32 bytes, and a signature with RS256 has 256 to 1024/],
+    ["no bytes", new Uint8Array(), "EdDSA", /0 bytes/],
+  ] as const) {
+    it(`is told when it returns ${title}`, async () => {
+      await expect(returning(signature, alg)).rejects.toThrow(problem);
+    });
+  }
+
+  it("is not believed when its public key is known", async () => {
+    for (const alg of algorithmNames) {
+      const { publicJwk } = pairFor(alg);
+      const length = algorithms[alg].signatureLength ?? 384;
+      await expect(returning(new Uint8Array(length).fill(1), alg, publicJwk)).rejects.toThrow(
+        /no signature by the public key/,
+      );
+    }
+    await expect(returning(new Uint8Array(256), "RS256", pairFor("RS256").publicJwk)).rejects.toThrow(
+      /RS256 has 384/,
+    );
+  });
+
+  for (const [what, signature, alg] of [
+    ["zeros", new Uint8Array(64), "ES256"],
+    ["no R", new Uint8Array(64).fill(1, 32), "ES256"],
+    ["no S", new Uint8Array(96).fill(1, 0, 48), "ES384"],
+    ["zeros", new Uint8Array(64), "EdDSA"],
+    ["zeros", new Uint8Array(256), "RS256"],
+  ] as const) {
+    it(`is told when it returns ${what} for ${alg}`, async () => {
+      await expect(returning(signature, alg)).rejects.toThrow(/returned zeros/);
+    });
+  }
+
+  it("may fail in its own words", async () => {
+    const failure = new Error("throttled");
+    const signer = await createCardSigner({ key: () => Promise.reject(failure), kid: "k", alg: "ES256" });
+    await expect(signer.sign(input)).rejects.toBe(failure);
+  });
+});
