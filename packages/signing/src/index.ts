@@ -1,5 +1,5 @@
 export { canonicalCard, canonicalSignedCard, cardDigest } from "./canonical/canonical-card.ts";
-export { CardTextError } from "./canonical/read-card-text.ts";
+export { CardTextError } from "./canonical/unambiguous-text.ts";
 export { ecdsaFromDer } from "./keys/der.ts";
 export { thumbprintOf } from "./keys/key.ts";
 export type { VerificationKey } from "./keys/key-type.ts";

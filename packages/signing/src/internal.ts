@@ -3,7 +3,7 @@
  *
  * @internal
  */
-export type { CardTextFault } from "./canonical/read-card-text.ts";
+export type { CardTextFault } from "./canonical/unambiguous-text.ts";
 export type { SignatureAlgorithm } from "./keys/algorithms.ts";
 export { findKeyTimeFault, ownIdOf } from "./keys/key.ts";
 export { assertKeySetUrl, parseHost } from "./keys/key-set-url.ts";

@@ -1,3 +1,4 @@
+import type { KeyObject } from "node:crypto";
 import type { SignatureAlgorithm } from "../src/keys/algorithms.ts";
 import { generateSigningKey, type SigningKeyPair } from "../src/keys/private-key.ts";
 
@@ -21,4 +22,9 @@ export async function makeKeyPairs(): Promise<(alg: SignatureAlgorithm) => Signi
     if (pair === undefined) throw new Error(`no key for ${alg}`);
     return pair;
   };
+}
+
+/** PKCS#8 or SPKI. */
+export function pem(key: KeyObject): string {
+  return String(key.export({ format: "pem", type: key.type === "public" ? "spki" : "pkcs8" }));
 }

@@ -1,9 +1,9 @@
 import type { JsonObject } from "@bufbuild/protobuf";
+import { SignedCard } from "../src/signed-card.ts";
 import { createCardMemory } from "../src/trust/card-memory.ts";
 import { judgeTrust, type TrustJudgement } from "../src/trust/judge-trust.ts";
 import type { TrustQuestion } from "../src/trust/known-agent.ts";
 import type { TrustPolicy } from "../src/trust/trust-policy.ts";
-import { SignedCard } from "../src/verify/signed-card.ts";
 
 export const agentUrl = "https://agent.example/.well-known/agent-card.json";
 export const agentKey = "https://agent.example";

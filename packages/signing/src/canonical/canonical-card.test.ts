@@ -3,7 +3,7 @@ import { AgentCardSchema } from "@a2a-connect/proto";
 import { create, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { canonicalCard, canonicalSignedCard, cardDigest } from "./canonical-card.ts";
-import { CardTextError, readCardText } from "./read-card-text.ts";
+import { CardTextError, readCardText } from "./unambiguous-text.ts";
 
 describe("the canonical form of a card", () => {
   it("is that of the specification's own example, byte for byte (§8.4.1)", () => {

@@ -2,10 +2,10 @@ import { formatMessage, sha256Hex } from "@a2a-connect/core/internal";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { type PruneOptions, pruneCard } from "./prune-card.ts";
-import { CardTextError, readCardText } from "./read-card-text.ts";
+import { CardTextError, readCardText } from "./unambiguous-text.ts";
 import { writeCanonical } from "./write-canonical.ts";
 
-export { CardTextError } from "./read-card-text.ts";
+export { CardTextError } from "./unambiguous-text.ts";
 
 /**
  * What is signed: the canonical text of a card, without its signatures (spec §8.4.1, requirements M; RFC 8785). The same for

@@ -4,7 +4,7 @@ import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/pr
 import { ScalarType } from "@bufbuild/protobuf";
 import type { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { setMember } from "./json.ts";
-import { CardTextError } from "./read-card-text.ts";
+import { CardTextError } from "./unambiguous-text.ts";
 
 /** Who is told what on the way. Paths are to be read at once. */
 export interface PruneOptions {

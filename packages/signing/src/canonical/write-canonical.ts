@@ -1,6 +1,6 @@
 import { formatFieldPath } from "@a2a-connect/core/internal";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { CardTextError } from "./read-card-text.ts";
+import { CardTextError } from "./unambiguous-text.ts";
 
 /**
  * JSON in the one form of RFC 8785: names in the order of their UTF-16 code units, numbers as ECMAScript writes them, no

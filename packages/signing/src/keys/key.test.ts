@@ -2,7 +2,7 @@ import { base64url, exportJWK, generateKeyPair, type JWK } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { SignatureAlgorithm } from "./algorithms.ts";
 import { algorithms, isSameAlgorithm, isSignatureAlgorithm } from "./algorithms.ts";
-import { importVerificationKey, thumbprintOf } from "./key.ts";
+import { importVerificationKey, keyIdOf, thumbprintOf } from "./key.ts";
 import type { VerificationKey } from "./key-type.ts";
 import { SigningError } from "./key-type.ts";
 
@@ -42,6 +42,16 @@ describe("the table of algorithms (M-5)", () => {
     for (const name of ["ES256", "ES384", "RS256", "PS256"]) {
       expect(names.filter((other) => isSameAlgorithm(name, other))).toEqual([name]);
     }
+  });
+});
+
+describe("keyIdOf", () => {
+  it("is the id that is given, else the key's own, else its thumbprint (RFC 7638)", async () => {
+    const key = keyFor("ES256");
+    expect(await keyIdOf(key, "given")).toBe("given");
+    expect(await keyIdOf(key, undefined)).toBe("ES256");
+    expect(await keyIdOf({ ...key, kid: "" }, undefined)).toBe(await thumbprintOf(key));
+    await expect(keyIdOf(key, "")).rejects.toThrow("the id of the key (kid)");
   });
 });
 

@@ -25,6 +25,11 @@ export function ownIdOf({ kid }: { readonly kid?: unknown }): string | undefined
   return typeof kid === "string" && kid !== "" ? kid : undefined;
 }
 
+/** The id of a key: the one that is given, else the JWK's own, else its thumbprint (RFC 7638). @throws SigningError as `checkKeyId` */
+export async function keyIdOf(jwk: JWK, given: string | undefined): Promise<string> {
+  return checkKeyId(given ?? ownIdOf(jwk) ?? (await thumbprintOf(jwk)));
+}
+
 const imported = new WeakMap<JWK, Map<SignatureAlgorithm, Promise<CryptoKey>>>();
 const thumbprints = new WeakMap<JWK, Promise<string>>();
 

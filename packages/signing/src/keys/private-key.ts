@@ -2,10 +2,10 @@ import { type CryptoKey, exportJWK, generateKeyPair, importJWK, type JWK } from 
 import { checkSigningMembers } from "../option-members.ts";
 import type { AlgorithmEntry, SignatureAlgorithm } from "./algorithms.ts";
 import { algorithms, isSignatureAlgorithm, minimumRsaBits } from "./algorithms.ts";
-import { checkKeyId, ownIdOf, thumbprintOf } from "./key.ts";
-import { parseKeyText } from "./key-text.ts";
+import { checkKeyId, keyIdOf, ownIdOf } from "./key.ts";
 import type { VerificationKey } from "./key-type.ts";
 import { algorithmOf, checkPurpose, publicMembers, SigningError, unfit } from "./key-type.ts";
+import { parseKey } from "./parse-keys.ts";
 
 /** What a new key is like. */
 export interface GenerateKeyOptions {
@@ -34,11 +34,11 @@ const rsaBits = 3072;
 export async function generateSigningKey(options: GenerateKeyOptions = {}): Promise<SigningKeyPair> {
   checkSigningMembers("the options of generateSigningKey", options, "alg kid");
   const { alg = "ES256", kid } = options;
-  if (kid !== undefined) checkKeyId(kid);
+  if (kid !== undefined) checkKeyId(kid); // before the key is made, which may take a moment
   const { privateKey } = await generateKeyPair(alg, { extractable: true, modulusLength: rsaBits });
   const secret = await exportJWK(privateKey);
   const members = publicMembers(secret);
-  const says = { kid: kid ?? (await thumbprintOf(members)), alg, use: "sig" };
+  const says = { kid: await keyIdOf(members, kid), alg, use: "sig" };
   return { privateJwk: { ...secret, ...says }, publicJwk: { ...members, ...says } };
 }
 
@@ -60,7 +60,7 @@ export async function importPrivateKey(
     throw new SigningError("cards are not signed with this algorithm", hint);
   }
   if (key instanceof CryptoKey) return await openCryptoKey(key, alg);
-  const jwk = typeof key === "string" ? await parseKeyText(key) : key;
+  const jwk = typeof key === "string" ? await parseKey(key) : key;
   if (typeof jwk === "object" && jwk !== null && typeof jwk.kty === "string") {
     return await importPrivateJwk(jwk, alg);
   }

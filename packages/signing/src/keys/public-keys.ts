@@ -2,10 +2,10 @@ import { isSame } from "@a2a-connect/core/internal";
 import type { JWK } from "jose";
 import { checkSigningMembers } from "../option-members.ts";
 import type { SignatureAlgorithm } from "./algorithms.ts";
-import { checkKeyId, isMarked, ownIdOf, thumbprintOf } from "./key.ts";
-import { parseKeyText, parseKeyTexts, textHint } from "./key-text.ts";
+import { isMarked, keyIdOf } from "./key.ts";
 import type { VerificationKey } from "./key-type.ts";
 import { algorithmOf, checkPurpose, keyHint, publicMembers, SigningError } from "./key-type.ts";
+import { parseKey, parseKeys, textHint } from "./parse-keys.ts";
 
 /** What a public key is to say of itself. */
 export interface PublicKeyOptions {
@@ -44,7 +44,7 @@ export async function publicKeyOf(
 ): Promise<VerificationKey> {
   checkSigningMembers("the options of publicKeyOf", options, "kid alg");
   const { kid, alg } = options;
-  const jwk = typeof key === "string" ? await parseKeyText(key) : key;
+  const jwk = typeof key === "string" ? await parseKey(key) : key;
   const chosen = alg ?? algorithmOf(jwk);
   return { ...(await toVerificationKey(jwk, kid, chosen)), alg: chosen, use: "sig" };
 }
@@ -55,7 +55,7 @@ async function toVerificationKey(
   kid: string | undefined,
   alg?: SignatureAlgorithm,
 ): Promise<VerificationKey> {
-  const key = toPublished(jwk, checkKeyId(kid ?? ownIdOf(jwk) ?? (await thumbprintOf(jwk))));
+  const key = toPublished(jwk, await keyIdOf(jwk, kid));
   checkPurpose(key, alg ?? algorithmOf(jwk), "verify");
   return key;
 }
@@ -89,7 +89,7 @@ export async function readVerificationKeys(
 ): Promise<readonly VerificationKey[]> {
   checkSigningMembers("the options of readVerificationKeys", options, "kid");
   const { kid } = options;
-  const given = await parseKeyTexts(text);
+  const given = await parseKeys(text);
   const [only] = given;
   if (only !== undefined && given.length === 1) return [await toVerificationKey(only, kid)];
   const keys: VerificationKey[] = [];

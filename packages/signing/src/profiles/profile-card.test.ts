@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readCardText } from "../canonical/read-card-text.ts";
+import { readCardText } from "../canonical/unambiguous-text.ts";
 import { legacyProfiles, profileCard } from "./profile-card.ts";
 
 describe("what the SDKs leave out of what they sign", () => {

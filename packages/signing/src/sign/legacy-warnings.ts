@@ -1,5 +1,5 @@
 import { type LegacyProfile, legacyProfiles, profileCard } from "../profiles/profile-card.ts";
-import type { SignedCard } from "../verify/signed-card.ts";
+import type { SignedCard } from "../signed-card.ts";
 import { listPaths } from "../verify/verdict.ts";
 
 /** Who verifies by a profile, for people. */

@@ -4,7 +4,7 @@ import { base64url, flattenedVerify, importJWK } from "jose";
 import { describe, expect, it } from "vitest";
 import { plainCard } from "../../test-support/signed-card.ts";
 import { canonicalCard, canonicalSignedCard } from "../canonical/canonical-card.ts";
-import { CardTextError } from "../canonical/read-card-text.ts";
+import { CardTextError } from "../canonical/unambiguous-text.ts";
 import { SigningError } from "../keys/key-type.ts";
 import { generateSigningKey } from "../keys/private-key.ts";
 import { verifyCard } from "../verify/verify-card.ts";

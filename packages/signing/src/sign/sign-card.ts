@@ -3,7 +3,7 @@ import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import { base64url } from "jose";
 import { readCard } from "../canonical/canonical-card.ts";
 import { pruneCard } from "../canonical/prune-card.ts";
-import { CardTextError, defaultMaxCardLength, readCardText } from "../canonical/read-card-text.ts";
+import { CardTextError, defaultMaxCardLength, readCardText } from "../canonical/unambiguous-text.ts";
 import { writeCanonical } from "../canonical/write-canonical.ts";
 import { readProtectedHeader } from "../jws/jws-text.ts";
 import { isSameAlgorithm } from "../keys/algorithms.ts";
@@ -11,7 +11,7 @@ import { assertKeySetUrl } from "../keys/key-set-url.ts";
 import { SigningError } from "../keys/key-type.ts";
 import { checkSigningMembers } from "../option-members.ts";
 import type { LegacyProfile } from "../profiles/profile-card.ts";
-import { maxSignatures, SignedCard, type SignedForm, signingInput } from "../verify/signed-card.ts";
+import { maxSignatures, SignedCard, type SignedForm, signingInput } from "../signed-card.ts";
 import { type CardSigner, type CardSignerOptions, openCardSigner } from "./card-signer.ts";
 import { legacyWarnings } from "./legacy-warnings.ts";
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { SignedCard } from "../verify/signed-card.ts";
+import { SignedCard } from "../signed-card.ts";
 import { takeTurn } from "./agent-turns.ts";
 import type { CardMemory } from "./card-memory.ts";
 import { createCardMemory } from "./card-memory.ts";

@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { agentKey, agentUrl, createTrustClient, strongCard } from "../../test-support/trust-client.ts";
-import { SignedCard } from "../verify/signed-card.ts";
+import { SignedCard } from "../signed-card.ts";
 import { createCardMemory } from "./card-memory.ts";
 import { judgeTrust } from "./judge-trust.ts";
 

@@ -1,7 +1,7 @@
 import { isObject } from "@a2a-connect/core/internal";
 import type { JsonValue } from "@bufbuild/protobuf";
 import { writeCanonical } from "../canonical/write-canonical.ts";
-import type { SignedCard } from "../verify/signed-card.ts";
+import type { SignedCard } from "../signed-card.ts";
 import { type CardMemory, digestOf, type RememberedCard } from "./card-memory.ts";
 import { formatOutline, maxOutlineLength, type Outline, readOutline } from "./outline.ts";
 import { judgePins, type PinQuestion, type PinStanding } from "./pins.ts";

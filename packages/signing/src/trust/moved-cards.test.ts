@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { SignedCard } from "../verify/signed-card.ts";
+import { SignedCard } from "../signed-card.ts";
 import { createCardMemory } from "./card-memory.ts";
 import { judgeTrust, type TrustJudgement } from "./judge-trust.ts";
 import type { TrustQuestion } from "./known-agent.ts";

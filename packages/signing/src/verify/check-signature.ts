@@ -7,9 +7,9 @@ import { checkJku } from "../keys/key-set-url.ts";
 import type { KeyLookupOptions } from "../keys/key-sets.ts";
 import { SigningError, type VerificationKey } from "../keys/key-type.ts";
 import { legacyProfiles, type Profile } from "../profiles/profile-card.ts";
+import { type SignedCard, type SignedForm, signingInput } from "../signed-card.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
 import { type ReadableSignature, readSignatureEntry } from "./signature-entry.ts";
-import { type SignedCard, type SignedForm, signingInput } from "./signed-card.ts";
 import type { Refusal, SignatureCheck, SignatureFault } from "./verdict.ts";
 import { furthest } from "./weigh-checks.ts";
 

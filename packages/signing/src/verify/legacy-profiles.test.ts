@@ -2,8 +2,8 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { makeKey, plainCard, signText } from "../../test-support/signed-card.ts";
 import { type LegacyProfile, legacyProfiles, type Profile } from "../profiles/profile-card.ts";
+import { SignedCard } from "../signed-card.ts";
 import type { TrustPolicy } from "../trust/trust-policy.ts";
-import { SignedCard } from "./signed-card.ts";
 import { verifyCard } from "./verify-card.ts";
 
 const key = await makeKey("k");

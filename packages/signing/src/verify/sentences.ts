@@ -1,5 +1,5 @@
 import { shownText } from "@a2a-connect/core/internal";
-import type { CardTextFault } from "../canonical/read-card-text.ts";
+import type { CardTextFault } from "../canonical/unambiguous-text.ts";
 import { losesEmpties } from "./coverage.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
 import { type CardFault, listPaths, type SignatureCheck } from "./verdict.ts";

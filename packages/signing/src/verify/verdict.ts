@@ -1,5 +1,5 @@
 import { formatFieldPath, shownItems, shownText } from "@a2a-connect/core/internal";
-import type { CardTextFault } from "../canonical/read-card-text.ts";
+import type { CardTextFault } from "../canonical/unambiguous-text.ts";
 import type { Profile } from "../profiles/profile-card.ts";
 
 /** Why a signature may not count, in the order of the checks: a signature with a later fault came further. */

@@ -1,14 +1,14 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import { CardTextError, readCardText } from "../canonical/read-card-text.ts";
+import { CardTextError, readCardText } from "../canonical/unambiguous-text.ts";
 import type { VerificationKey } from "../keys/key-type.ts";
 import { checkMembers } from "../option-members.ts";
+import { maxSignatures, SignedCard } from "../signed-card.ts";
 import { judgeTrust } from "../trust/judge-trust.ts";
 import type { TrustPolicy } from "../trust/trust-policy.ts";
 import { checkSignature } from "./check-signature.ts";
 import { losesEmpties, removableAlarms, unrequiredAlarms } from "./coverage.ts";
 import { type PreparedPolicy, preparePolicy } from "./prepared-policy.ts";
 import { adviceOn, describeDistrusted, describeRefused, describeVerified } from "./sentences.ts";
-import { maxSignatures, SignedCard } from "./signed-card.ts";
 import { type CardAlarm, type CardFault, type CardVerdict, listPaths } from "./verdict.ts";
 
 import { type WeighedChecks, weighChecks } from "./weigh-checks.ts";

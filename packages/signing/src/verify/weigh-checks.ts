@@ -1,7 +1,7 @@
 import { legacyProfiles, type Profile } from "../profiles/profile-card.ts";
+import type { SignedCard } from "../signed-card.ts";
 import { findCoverageGap } from "./coverage.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
-import type { SignedCard } from "./signed-card.ts";
 import { type Finding, type SignatureCheck, type SignatureFault, signatureFaults } from "./verdict.ts";
 
 /** What the signatures of a card amount to by a policy. */

@@ -1,49 +1,11 @@
-import { isObject, parseBase64 } from "@a2a-connect/core/internal";
+import { parseBase64 } from "@a2a-connect/core/internal";
 import { type CryptoKey, exportJWK, importPKCS8, importSPKI, importX509, type JWK } from "jose";
 import { type Certificate, readCertificate } from "./der.ts";
 import { SigningError, unfit } from "./key-type.ts";
 
-/** What to do about a text that is no key at all. */
-export const textHint = "give a JWK, a key set (JWKS) or PEM; `a2a keys new` makes a key";
-
-/**
- * The one key that a text is: a JWK, or PEM (PKCS#8, SPKI or a certificate). With all its members.
- *
- * @throws SigningError when it is none, or has several
- */
-export async function parseKeyText(text: string): Promise<JWK> {
-  const keys = await parseKeyTexts(text);
-  const [key] = keys;
-  if (key === undefined) throw new SigningError("the key set is empty", textHint);
-  if (keys.length === 1) return key;
-  throw new SigningError(`the text has ${keys.length} keys, and one is needed`, "give the one key alone");
-}
-
-/**
- * The keys that a text has: a JWK, a key set, or PEM with any number of keys. Whether they can be used is not asked here.
- *
- * @throws SigningError when it is nothing of that
- */
-export async function parseKeyTexts(text: string): Promise<readonly JWK[]> {
-  return text.includes("-----BEGIN ") ? await parsePem(text) : parseJwks(text);
-}
-
-function parseJwks(text: string): readonly JWK[] {
-  const json = parseJson(text);
-  const entries = isObject(json) ? json["keys"] : undefined;
-  // What is no key is passed over (RFC 7517 §5).
-  if (entries !== undefined) return Array.isArray(entries) ? entries.filter(isObject) : [];
-  if (isObject(json) && typeof json["kty"] === "string") return [json]; // its members are looked at when they are used
-  throw new SigningError("the text is neither a JWK, nor a key set, nor PEM", textHint);
-}
-
-/** The parser's own error would repeat the text, which may be a private key. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text.trim()); // trim takes a byte order mark away, too
-  } catch {
-    return undefined;
-  }
+/** Whether a text has a block of PEM. */
+export function isPem(text: string): boolean {
+  return text.includes("-----BEGIN ");
 }
 
 /** A block of PEM (RFC 7468): `-----BEGIN label-----` and what it holds. */
@@ -56,8 +18,13 @@ interface PemBlock {
 
 const block = /-----BEGIN ([A-Z0-9 ]+)-----([^-]*(?:-(?!----)[^-]*)*)-----END \1-----/g;
 
-/** What stands around the blocks is passed over, as some tools write notes there. */
-async function parsePem(text: string): Promise<readonly JWK[]> {
+/**
+ * The keys of PEM: PKCS#8, SPKI, and of certificates the first, with its dates as `nbf` and `exp`. What stands around the blocks is
+ * passed over, as some tools write notes there.
+ *
+ * @throws SigningError when one of the blocks is no key that signs cards, or the certificates are no chain
+ */
+export async function parsePem(text: string): Promise<readonly JWK[]> {
   const all = Array.from(text.matchAll(block), ([whole, label = "", body = ""]): PemBlock => {
     return { text: whole, label, certificate: label === "CERTIFICATE" ? parseCertificate(body) : undefined };
   });

@@ -1,12 +1,9 @@
-import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
+import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { pem } from "../../test-support/key-pairs.ts";
 import { thumbprintOf } from "./key.ts";
 import { SigningError } from "./key-type.ts";
-import { generateSigningKey } from "./private-key.ts";
-import { publicKeyOf, readVerificationKeys } from "./public-keys.ts";
-
-const { privateJwk, publicJwk } = await generateSigningKey({ kid: "one" });
-const other = (await generateSigningKey({ alg: "EdDSA", kid: "two" })).publicJwk;
+import { readVerificationKeys } from "./public-keys.ts";
 
 const pairs = {
   "P-256": generateKeyPairSync("ec", { namedCurve: "P-256" }),
@@ -14,9 +11,6 @@ const pairs = {
   Ed25519: generateKeyPairSync("ed25519"),
   RSA: generateKeyPairSync("rsa", { modulusLength: 2048 }),
 };
-
-const pem = (key: KeyObject): string =>
-  String(key.export({ format: "pem", type: key.type === "public" ? "spki" : "pkcs8" }));
 
 /** Self-signed, of P-256; its first date is written with two digits for the year, its last with four. */
 const certificate = `-----BEGIN CERTIFICATE-----
@@ -39,24 +33,7 @@ const certified = {
   exp: 2616132485, // the last second is still good
 };
 
-describe("readVerificationKeys", () => {
-  it("reads a JWK, a key set and what stands before and after them", async () => {
-    expect(await readVerificationKeys(JSON.stringify(publicJwk))).toEqual([publicJwk]);
-    const set = `\ufeff\n${JSON.stringify({ keys: [publicJwk, other] })}\n`;
-    expect(await readVerificationKeys(set)).toEqual([publicJwk, other]);
-  });
-
-  it("reads the public side of a private key", async () => {
-    const text = JSON.stringify({ ...privateJwk, key_ops: ["sign"], password: "hunter2" });
-    expect(await readVerificationKeys(text)).toEqual([publicJwk]);
-    expect(await readVerificationKeys(JSON.stringify({ keys: [privateJwk, other] }))).toEqual([
-      publicJwk,
-      other,
-    ]);
-    const [key] = await readVerificationKeys(pem(pairs.RSA.privateKey));
-    expect(Object.keys(key ?? {}).toSorted()).toEqual(["e", "kid", "kty", "n"]);
-  });
-
+describe("PEM", () => {
   for (const [name, { publicKey }] of Object.entries(pairs)) {
     it(`reads PEM of ${name}`, async () => {
       const { kty, crv, x, y, n, e } = publicKey.export({ format: "jwk" });
@@ -80,57 +57,14 @@ describe("readVerificationKeys", () => {
     expect(await readVerificationKeys(certificate + certificate)).toHaveLength(1);
   });
 
-  it("keeps what a key says of its time", async () => {
-    const key = { ...publicJwk, nbf: 5, exp: 6, revoked: { reason: "lost" } };
-    expect(await readVerificationKeys(JSON.stringify(key))).toEqual([{ ...key, revoked: true }]);
-  });
-
-  it("gives one key the id that is asked for, and finds the one of several", async () => {
-    expect(
-      (await readVerificationKeys(JSON.stringify(publicJwk), { kid: "x" })).map(({ kid }) => kid),
-    ).toEqual(["x"]);
-    const set = JSON.stringify({ keys: [publicJwk, other] });
-    expect(await readVerificationKeys(set, { kid: "two" })).toEqual([other]);
-    await expect(readVerificationKeys(set, { kid: "three" })).rejects.toMatchObject({
-      message: expect.stringContaining("no key of the set has the id"),
-      hint: 'its ids are: "one", "two"',
-    });
-  });
-
-  it("passes over what in a set is not for cards (RFC 7517 §5)", async () => {
-    const odd = [
-      { ...publicJwk, use: "enc" },
-      { kty: "oct", k: "c2VjcmV0" },
-      { kty: "AKP" },
-      5,
-      null,
-      {},
-      { ...publicJwk, alg: "ECDH-ES" },
-    ];
-    expect(await readVerificationKeys(JSON.stringify({ keys: [...odd, other] }))).toEqual([other]);
-    await expect(readVerificationKeys(JSON.stringify({ keys: odd }))).rejects.toThrow(
-      /no key of the set can be used: .*not for signatures/,
-    );
+  it("refuses RSA keys that are bound to RSA-PSS, which no runtime reads", async () => {
+    const { publicKey, privateKey } = generateKeyPairSync("rsa-pss", { modulusLength: 2048 });
+    for (const key of [publicKey, privateKey]) {
+      await expect(readVerificationKeys(pem(key))).rejects.toThrow(/holds no key that signs cards/);
+    }
   });
 
   for (const [title, text, problem, hint] of [
-    ["nothing", "", /neither a JWK, nor a key set, nor PEM/, /a2a keys new/],
-    ["no key", '{"hunter2":1}', /neither a JWK/, /a2a keys new/],
-    ["a list", "[]", /neither a JWK/, /a2a keys new/],
-    ["an empty set", '{"keys":[]}', /is empty/, /a2a keys new/],
-    ["a symmetric key", '{"kty":"oct","k":"aHVudGVyMg"}', /symmetric/, /a2a keys new/],
-    [
-      "a key for encryption",
-      JSON.stringify({ ...publicJwk, use: "enc" }),
-      /not for signatures/,
-      /correct it/,
-    ],
-    [
-      "an algorithm of no card",
-      JSON.stringify({ ...publicJwk, alg: "ES512" }),
-      /cards are not signed with/,
-      /ES256/,
-    ],
     ["half a PEM", "-----BEGIN PRIVATE KEY-----\nhunter2", /cut off/, /END/],
     [
       "PEM that is no base64",
@@ -180,12 +114,6 @@ describe("readVerificationKeys", () => {
       /holds no key that signs/,
       /P-256/,
     ],
-    [
-      "a weak RSA key",
-      pem(generateKeyPairSync("rsa", { modulusLength: 1024 }).publicKey),
-      /1024 bits/,
-      /2048 bits/,
-    ],
   ] as const) {
     it(`refuses ${title}, and says what to do`, async () => {
       const error: unknown = await readVerificationKeys(String(text)).catch((reason: unknown) => reason);
@@ -217,50 +145,5 @@ describe("several certificates", () => {
     for (const more of [rename("Other", "Other"), rename("Clerk", "Other")]) {
       await expect(readVerificationKeys(certificate + more)).rejects.toThrow(/do not belong together/);
     }
-  });
-});
-
-describe("publicKeyOf", () => {
-  it("says that a key is revoked, and nothing of what its mark holds", async () => {
-    for (const [mark, shown] of [
-      [{ d: "SECRET" }, true],
-      [true, true],
-      [false, false],
-    ] as const) {
-      expect(await publicKeyOf(Object.assign({}, publicJwk, { revoked: mark }))).toEqual({
-        ...publicJwk,
-        revoked: shown,
-      });
-    }
-  });
-
-  it("refuses RSA keys that are bound to RSA-PSS, which no runtime reads", async () => {
-    const { publicKey, privateKey } = generateKeyPairSync("rsa-pss", { modulusLength: 2048 });
-    for (const key of [publicKey, privateKey]) {
-      await expect(publicKeyOf(pem(key))).rejects.toThrow(/holds no key that signs cards/);
-    }
-  });
-
-  it("is the same of the private and the public key, as JWK, as text and as PEM", async () => {
-    const secret = createPrivateKey({ key: { ...privateJwk }, format: "jwk" });
-    const forms = [
-      privateJwk,
-      publicJwk,
-      JSON.stringify(privateJwk),
-      pem(secret),
-      pem(createPublicKey(secret)),
-    ];
-    for (const form of forms) expect(await publicKeyOf(form, { kid: "one" })).toEqual(publicJwk);
-  });
-
-  it("says the algorithm that it is told, when it fits", async () => {
-    const rsa = pem(pairs.RSA.privateKey);
-    expect(await publicKeyOf(rsa)).toMatchObject({ alg: "RS256", use: "sig" });
-    expect(await publicKeyOf(rsa, { alg: "PS256" })).toMatchObject({ alg: "PS256" });
-    await expect(publicKeyOf(rsa, { alg: "ES256" })).rejects.toThrow(/ES256 needs a key of the type EC/);
-    await expect(publicKeyOf({ ...publicJwk, use: "enc" })).rejects.toThrow(SigningError);
-    await expect(publicKeyOf(pem(pairs.RSA.publicKey) + pem(pairs.Ed25519.publicKey))).rejects.toThrow(
-      /2 keys, and one/,
-    );
   });
 });

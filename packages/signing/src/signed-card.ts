@@ -1,11 +1,11 @@
 import { findWrongFields, formatFieldPath } from "@a2a-connect/core/internal";
 import { AgentCardSchema } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
-import { pruneUnsigned } from "../canonical/canonical-card.ts";
-import { writeCanonical } from "../canonical/write-canonical.ts";
-import { encodeBase64url } from "../jws/jws-text.ts";
-import { type Profile, type ProfiledCard, profileCard } from "../profiles/profile-card.ts";
-import { type Outline, readOutline } from "../trust/outline.ts";
+import { pruneUnsigned } from "./canonical/canonical-card.ts";
+import { writeCanonical } from "./canonical/write-canonical.ts";
+import { encodeBase64url } from "./jws/jws-text.ts";
+import { type Profile, type ProfiledCard, profileCard } from "./profiles/profile-card.ts";
+import { type Outline, readOutline } from "./trust/outline.ts";
 
 /** Signatures that are looked at: more are on no card that is meant well. */
 export const maxSignatures = 20;

@@ -2,7 +2,7 @@ import { findMissingFields } from "@a2a-connect/core/internal";
 import { AgentCardSchema } from "@a2a-connect/proto";
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { plainCard } from "../../test-support/signed-card.ts";
+import { plainCard } from "../test-support/signed-card.ts";
 import { SignedCard } from "./signed-card.ts";
 
 const problemsOf = (more: JsonObject) => new SignedCard({ ...plainCard, ...more }).findProblems();

@@ -1,0 +1,47 @@
+import { isObject } from "@a2a-connect/core/internal";
+import type { JWK } from "jose";
+import { SigningError } from "./key-type.ts";
+import { isPem, parsePem } from "./pem.ts";
+
+/** What to do about a text that is no key at all. */
+export const textHint = "give a JWK, a key set (JWKS) or PEM; `a2a keys new` makes a key";
+
+/**
+ * The one key that a text is: a JWK, or PEM (PKCS#8, SPKI or a certificate). With all its members.
+ *
+ * @throws SigningError when it is none, or has several
+ */
+export async function parseKey(text: string): Promise<JWK> {
+  const keys = await parseKeys(text);
+  const [key] = keys;
+  if (key === undefined) throw new SigningError("the key set is empty", textHint);
+  if (keys.length === 1) return key;
+  throw new SigningError(`the text has ${keys.length} keys, and one is needed`, "give the one key alone");
+}
+
+/**
+ * The keys that a text has: a JWK, a key set, or PEM with any number of keys. Whether they can be used is not asked here.
+ *
+ * @throws SigningError when it is nothing of that
+ */
+export async function parseKeys(text: string): Promise<readonly JWK[]> {
+  return isPem(text) ? await parsePem(text) : parseJwks(text);
+}
+
+function parseJwks(text: string): readonly JWK[] {
+  const json = parseJson(text);
+  const entries = isObject(json) ? json["keys"] : undefined;
+  // What is no key is passed over (RFC 7517 §5).
+  if (entries !== undefined) return Array.isArray(entries) ? entries.filter(isObject) : [];
+  if (isObject(json) && typeof json["kty"] === "string") return [json]; // its members are looked at when they are used
+  throw new SigningError("the text is neither a JWK, nor a key set, nor PEM", textHint);
+}
+
+/** The parser's own error would repeat the text, which may be a private key. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text.trim()); // trim takes a byte order mark away, too
+  } catch {
+    return undefined;
+  }
+}
