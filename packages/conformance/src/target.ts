@@ -155,7 +155,7 @@ export async function findServer(
 ): Promise<FoundServer> {
   const { origin, pathname } = new URL(url);
   const base = origin + trimSlashes(pathname.replace(cardPath, ""));
-  const card = known ?? (await readCard(base + cardPath, fetch, signal));
+  const card = known ?? (await fetchCardJson(base + cardPath, fetch, signal));
   const { addresses, tenants } = findInterfaces(card, origin, platform.wires);
   if (addresses.size === 0) {
     throw new CannotExamine(
@@ -188,7 +188,7 @@ export async function findServer(
 
 function ignore(): void {}
 
-async function readCard(
+async function fetchCardJson(
   url: string,
   fetch: typeof globalThis.fetch,
   signal: AbortSignal | undefined,

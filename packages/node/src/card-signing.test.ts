@@ -62,7 +62,7 @@ async function start(signing: CardSigning | undefined, options: ServeOptions = {
   return { served, log, [Symbol.asyncDispose]: () => served.close({ graceMs: 0 }) };
 }
 
-async function readCard({ url }: Pick<ServedAgent, "url">, headers: Record<string, string> = {}) {
+async function getCard({ url }: Pick<ServedAgent, "url">, headers: Record<string, string> = {}) {
   const got = await get(url + cardPath, { headers });
   const text = got.body.toString();
   return { ...got, text, json: got.status === 200 ? JSON.parse(text) : undefined };
@@ -125,7 +125,7 @@ describe("how a card is signed", () => {
   it("is with every key, in their order", async () => {
     const [one, two] = await Promise.all([newKey("one"), newKey("two")]);
     await using server = await start({ keys: [one, two] });
-    const { text, json } = await readCard(server.served);
+    const { text, json } = await getCard(server.served);
     expect(protectedOf(json).map(({ kid }) => kid)).toEqual(["one", "two"]);
     const trustPolicy = { keys: [one.publicKey, two.publicKey], minSigners: 2 };
     expect((await verifyCard(text, { trustPolicy })).verified).toBe(true);
@@ -142,13 +142,13 @@ describe("how a card is signed", () => {
       { keys: [{ key }], ...(jku === undefined ? {} : { jku }) },
       { publicUrl },
     );
-    expect(protectedOf((await readCard(server.served)).json)[0].jku).toBe(expected);
+    expect(protectedOf((await getCard(server.served)).json)[0].jku).toBe(expected);
   });
 
   it("has the unprotected header that is wanted", async () => {
     const { key } = await newKey("one");
     await using server = await start({ keys: [{ key }], header: { note: "for you" } });
-    expect((await readCard(server.served)).json.signatures[0].header).toEqual({ note: "for you" });
+    expect((await getCard(server.served)).json.signatures[0].header).toEqual({ note: "for you" });
   });
 
   it("names the key set of the very agent, where there are several", async () => {
@@ -158,12 +158,12 @@ describe("how a card is signed", () => {
       { signing: { keys: [one] }, trustedProxies: ["loopback"], forwardedHosts: ["public.example"] },
     );
     for (const { url } of Object.values(served.agents)) {
-      const { text, json } = await readCard({ url });
+      const { text, json } = await getCard({ url });
       expect(protectedOf(json)[0].jku).toBe(url + keySetPath);
       expect((await verifyCard(text, { keys: await readKeys({ url }) })).verified).toBe(true);
     }
     const told = { forwarded: "host=public.example;proto=https" };
-    const { json } = await readCard(served.agents.a, told);
+    const { json } = await getCard(served.agents.a, told);
     expect(protectedOf(json)[0].jku).toBe(`https://public.example/agents/a${keySetPath}`);
     expect(json.supportedInterfaces[0].url).toBe("https://public.example/agents/a/rpc");
   });
@@ -191,7 +191,7 @@ describe("how a card is signed", () => {
       Object.entries(told).map(([name, value]) => [`x-forwarded-${name}`, value]),
     );
     for (let n = 0; n < 2; n += 1) {
-      const { text, json } = await readCard(server.served, headers);
+      const { text, json } = await getCard(server.served, headers);
       expect((await verifyCard(text, { keys: [publicKey] })).verified).toBe(true);
       const base = url ?? server.served.url;
       expect(json.supportedInterfaces[0].url).toBe(`${base}/rpc`);
@@ -267,13 +267,13 @@ describe("keys that cannot be used", () => {
   it("change nothing when they come later", async () => {
     const one = await newKey("one");
     await using server = await start({ keys: [one] });
-    const before = await readCard(server.served);
+    const before = await getCard(server.served);
     const broken = { keys: [{ key: (await newKey("two")).publicKey }] };
     await expect(server.served.cards.useSigning(broken)).rejects.toThrow();
-    expect((await readCard(server.served)).headers.etag).toBe(before.headers.etag);
+    expect((await getCard(server.served)).headers.etag).toBe(before.headers.etag);
     expect((await readKeys(server.served)).map(({ kid }) => kid)).toEqual(["one"]);
     await server.served.cards.useSigning({ keys: [await newKey("three")] });
-    expect(protectedOf((await readCard(server.served)).json)[0].kid).toBe("three");
+    expect(protectedOf((await getCard(server.served)).json)[0].kid).toBe("three");
   });
 });
 
@@ -283,10 +283,10 @@ describe("keys that are changed while the server runs", () => {
     const clock: Clock = { ...systemClock, now: () => Date.now() + offset };
     const [old, young] = await Promise.all([newKey("old"), newKey("young")]);
     await using server = await start({ keys: [old] }, { clock });
-    const before = await readCard(server.served);
+    const before = await getCard(server.served);
     const retiredUntil = new Date(Date.now() + 60_000);
     await server.served.cards.useSigning({ keys: [{ ...old, retiredUntil }, young] });
-    const after = await readCard(server.served);
+    const after = await getCard(server.served);
     expect(after.headers.etag).not.toBe(before.headers.etag);
     expect(protectedOf(after.json).map(({ kid }) => kid)).toEqual(["young"]);
     const keys = await readKeys(server.served);
@@ -302,9 +302,9 @@ describe("keys that are changed while the server runs", () => {
   it("may be the first: a card that was not signed becomes one that is", async () => {
     const one = await newKey("one");
     await using server = await start(undefined);
-    expect((await readCard(server.served)).json).not.toHaveProperty("signatures");
+    expect((await getCard(server.served)).json).not.toHaveProperty("signatures");
     await server.served.cards.useSigning({ keys: [one] });
-    const { text } = await readCard(server.served);
+    const { text } = await getCard(server.served);
     expect((await verifyCard(text, { keys: [one.publicKey] })).verified).toBe(true);
   });
 });
@@ -332,7 +332,7 @@ describe("when whoever signs is down", () => {
     const { served, remote, later } = server;
     remote.isDown = true;
     const told = { "x-forwarded-host": "a.example" };
-    const refused = await readCard(served, told);
+    const refused = await getCard(served, told);
     expect(refused.status).toBe(503);
     expect(refused.headers["retry-after"]).toBe("5");
     expect(JSON.parse(refused.text)).toEqual({
@@ -346,7 +346,7 @@ describe("when whoever signs is down", () => {
     expect((await get(served.url + keySetPath)).status).toBe(200);
     remote.isDown = false;
     later(5_000);
-    expect((await readCard(served, told)).status).toBe(200);
+    expect((await getCard(served, told)).status).toBe(200);
   });
 
   it("a server that closes does not wait for it", async () => {
@@ -356,7 +356,7 @@ describe("when whoever signs is down", () => {
     const asked = new Promise<void>((resolve) => {
       remote.onHang = resolve;
     });
-    const answer = readCard(served).catch((error: unknown) => error);
+    const answer = getCard(served).catch((error: unknown) => error);
     await asked;
     const begun = performance.now();
     await served.close({ graceMs: 0 });
@@ -367,7 +367,7 @@ describe("when whoever signs is down", () => {
   it("a card that names other URLs than the server's own does not stay", async () => {
     await using server = await startRemote();
     server.remote.isDown = true; // what was signed before the port was known
-    expect((await readCard(server.served)).status).toBe(503);
+    expect((await getCard(server.served)).status).toBe(503);
   });
 
   it("a card that other keys have signed does not stay", async () => {
@@ -377,12 +377,12 @@ describe("when whoever signs is down", () => {
     });
     const { served } = server;
     const told = { "x-forwarded-host": "a.example" };
-    expect((await readCard(served, told)).status).toBe(200);
+    expect((await getCard(served, told)).status).toBe(200);
     const next = await newRemote("next");
     await served.cards.useSigning({ keys: [next.signing] });
     next.isDown = true;
-    expect((await readCard(served, told)).status).toBe(503);
-    expect(protectedOf((await readCard(served)).json)[0].kid).toBe("next");
+    expect((await getCard(served, told)).status).toBe(503);
+    expect(protectedOf((await getCard(served)).json)[0].kid).toBe("next");
   });
 });
 

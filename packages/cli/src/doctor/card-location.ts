@@ -52,7 +52,7 @@ export async function locateCard(
     const { answer, redirects, failure } = await follow(url, options);
     // A server that takes connections and never answers would keep us waiting at every place.
     if (failure?.id === "network.timeout") return { findings: [...missed, ...redirects, failure] };
-    const json = answer === undefined ? undefined : readCard(answer);
+    const json = answer === undefined ? undefined : cardJsonIn(answer);
     if (answer !== undefined && json !== undefined && isCardLike(json, meaning)) {
       const findings = [find(meaning, answer.url), ...redirects, ...judgeAnswer(answer)];
       return { findings, card: { url: answer.url, text: answer.text, json } };
@@ -93,7 +93,7 @@ async function follow(
   }
 }
 
-function readCard({ status, text, isWhole }: Answer): ExaminedCard["json"] | undefined {
+function cardJsonIn({ status, text, isWhole }: Answer): ExaminedCard["json"] | undefined {
   const json = status === 200 && isWhole ? parseJson(text) : undefined;
   return isObject(json) ? json : undefined;
 }

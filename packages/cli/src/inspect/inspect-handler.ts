@@ -73,7 +73,7 @@ function createSite(
         "/.well-known/agent-card.json",
         async () => {
           try {
-            card = readAddresses(await readCard(agent));
+            card = readAddresses(await currentCard(agent));
           } catch (error) {
             return answer(502, `the agent's card cannot be read: ${reasonOf(error)}`);
           }
@@ -151,7 +151,7 @@ function escapeAttribute(value: string): string {
  * The card as it is now, or as it was when its address leads elsewhere or gives an error.
  * @throws Error when it is larger than a card may be, or does not come in time
  */
-async function readCard({ card, cardUrl, fetch }: InspectedAgent): Promise<string> {
+async function currentCard({ card, cardUrl, fetch }: InspectedAgent): Promise<string> {
   if (cardUrl === undefined) return card;
   const signal = AbortSignal.timeout(cardTimeoutMs);
   const headers = { accept: "application/json" };

@@ -100,7 +100,7 @@ export const agentCard: ScenarioGroup = scenarios("L Agent card", ({ verifies, a
     "L-1 L-2 L-4 J-2 F-7",
     "lists every wire in order, each at an address that answers over it, and the draft after what is settled",
     async ({ target }) => {
-      const { supportedInterfaces } = await readCard(target);
+      const { supportedInterfaces } = await servedCard(target);
       const inOrder = ["jsonrpc", "http-json", "grpc", "connect", "grpc-web"] as const;
       const served = supportedInterfaces.map(({ protocolBinding, ...rest }) => ({
         ...rest,
@@ -117,7 +117,7 @@ export const agentCard: ScenarioGroup = scenarios("L Agent card", ({ verifies, a
   );
 
   bare("L-1 A-20", "declares what the agent does and does not do", async ({ target }) => {
-    expect((await readCard(target)).capabilities).toMatchObject({
+    expect((await servedCard(target)).capabilities).toMatchObject({
       streaming: false,
       pushNotifications: false,
       extendedAgentCard: false,
@@ -151,7 +151,7 @@ export const agentCard: ScenarioGroup = scenarios("L Agent card", ({ verifies, a
   verifies("L-7", "has no members beyond the schema but those of 0.3", async ({ target }) => {
     const others = (card: JsonObject) =>
       findDefects(AgentCardSchema, card, isOlderMember).map(({ path }) => path);
-    const card = await readCard(target);
+    const card = await servedCard(target);
     expect(others(card)).toStrictEqual([]);
     expect(others({ ...card, preferedTransport: "GRPC" })).toStrictEqual(["preferedTransport"]);
   });
@@ -172,7 +172,7 @@ interface PublicCard extends JsonObject {
   readonly supportedInterfaces: { protocolBinding: string; protocolVersion: string; url: string }[];
 }
 
-async function readCard(target: Target): Promise<PublicCard> {
+async function servedCard(target: Target): Promise<PublicCard> {
   return (await target.fetch(path)).json();
 }
 

@@ -16,7 +16,7 @@ export const cardSigning: ScenarioGroup = scenarios("M Signatures of cards", ({ 
     "M-1 M-7",
     "are detached, without padding, and over the canonical card, as another implementation sees it",
     async ({ target }) => {
-      const card = await readCard(target);
+      const card = await servedCard(target);
       expect(card.signatures).toStrictEqual([
         { protected: expect.stringMatching(/^[\w-]+$/), signature: expect.stringMatching(/^[\w-]{86}$/) },
       ]);
@@ -73,7 +73,7 @@ export const cardSigning: ScenarioGroup = scenarios("M Signatures of cards", ({ 
   });
 
   signed("M-2", "name their algorithm, their key and the set that it is in", async ({ target }) => {
-    const [signature] = (await readCard(target)).signatures;
+    const [signature] = (await servedCard(target)).signatures;
     const header = readHeader(signature.protected);
     const { keys } = await readKeys(target);
     expect(header).toStrictEqual({
@@ -99,7 +99,7 @@ function payloadOf({ signatures: _, ...card }: JsonObject): Uint8Array {
   return new TextEncoder().encode(canonicalize(card));
 }
 
-async function readCard(target: Target): Promise<SignedCard> {
+async function servedCard(target: Target): Promise<SignedCard> {
   return (await target.fetch("/.well-known/agent-card.json")).json();
 }
 

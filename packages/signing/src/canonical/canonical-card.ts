@@ -19,7 +19,7 @@ export { CardTextError } from "./unambiguous-text.ts";
  * @throws CardTextError when the text could be read in two ways, or holds what JSON has no one form for
  */
 export function canonicalCard(card: AgentCard | string): string {
-  return writeCanonical(pruneUnsigned(readCard(card)));
+  return writeCanonical(pruneUnsigned(jsonOfCard(card)));
 }
 
 /**
@@ -29,7 +29,7 @@ export function canonicalCard(card: AgentCard | string): string {
  * @throws CardTextError as `canonicalCard`
  */
 export function canonicalSignedCard(card: AgentCard | string): string {
-  return writeCanonical(pruneCard(readCard(card)));
+  return writeCanonical(pruneCard(jsonOfCard(card)));
 }
 
 /** A card's JSON without its signatures and without what says nothing. @throws CardTextError `both-spellings` */
@@ -44,7 +44,7 @@ export async function cardDigest(card: AgentCard | string): Promise<string> {
 }
 
 /** A card as JSON: that of a text, or what the wire would have of a message. @throws CardTextError */
-export function readCard(card: AgentCard | string): JsonObject {
+export function jsonOfCard(card: AgentCard | string): JsonObject {
   if (typeof card === "string") {
     return readCardText(card, Number.POSITIVE_INFINITY);
   }

@@ -1,7 +1,7 @@
 import { type AgentCard, AgentCardSignatureSchema } from "@a2a-connect/proto";
 import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import { base64url } from "jose";
-import { readCard } from "../canonical/canonical-card.ts";
+import { jsonOfCard } from "../canonical/canonical-card.ts";
 import { pruneCard } from "../canonical/prune-card.ts";
 import { CardTextError, defaultMaxCardLength, readCardText } from "../canonical/unambiguous-text.ts";
 import { writeCanonical } from "../canonical/write-canonical.ts";
@@ -50,7 +50,7 @@ interface CardSignature {
  *   because a REQUIRED member is missing; CardTextError when the card has no canonical form
  */
 export async function signCard(card: AgentCard, options: SignCardOptions): Promise<AgentCard> {
-  const signature = await makeSignature(new SignedCard(readCard(card)), options);
+  const signature = await makeSignature(new SignedCard(jsonOfCard(card)), options);
   const added = create(AgentCardSignatureSchema, signature);
   const signatures = addSignature(card.signatures, added);
   return { ...card, signatures: [...signatures] };
@@ -142,7 +142,7 @@ async function signForm(
  * @throws CardTextError when the card has no canonical form
  */
 export function findLegacyWarnings(card: AgentCard, profiles?: readonly LegacyProfile[]): readonly string[] {
-  return legacyWarnings(new SignedCard(readCard(card)), profiles);
+  return legacyWarnings(new SignedCard(jsonOfCard(card)), profiles);
 }
 
 /** The `protected` member of a signature (spec §8.4.2), with its members in the order of the specification's example. */

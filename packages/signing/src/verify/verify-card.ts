@@ -118,7 +118,7 @@ async function verify(
   }
   const now = () => readClock(context.now ?? Date.now);
   const cardUrl = context.url === undefined ? undefined : new URL(context.url);
-  const read = readCard(text, maxLength);
+  const read = readSignedCard(text, maxLength);
   if ("reason" in read) return conclude(nothing, read.reason, `${read.problem} ${adviceOn(read.reason)}`);
   const { card, entries } = read;
   // Each entry is checked by itself, so that a malformed one does not make the others fail.
@@ -185,7 +185,7 @@ function readClock(now: () => number): number {
 }
 
 /** A card and its signatures, at least one; or why they cannot be looked at. */
-function readCard(
+function readSignedCard(
   text: string,
   maxLength: number | undefined,
 ): { readonly card: SignedCard; readonly entries: readonly JsonValue[] } | Unreadable {
