@@ -1,5 +1,6 @@
 import { formatCode } from "@a2a-connect/bindings/client";
 import { findA2AError, findFieldViolations, isSettled, type RpcMethod, text } from "@a2a-connect/core";
+import { statusOfEvent } from "@a2a-connect/core/internal";
 import {
   type ListTasksRequestSchema,
   type Message,
@@ -127,9 +128,8 @@ export async function readHeader<Answer>(
 
 /** The states that a stream tells of, in order. */
 export function statesOf(events: readonly StreamResponse[]): TaskState[] {
-  return events.flatMap(({ payload }) => {
-    const state =
-      payload.case === "task" || payload.case === "statusUpdate" ? payload.value.status?.state : undefined;
+  return events.flatMap((event) => {
+    const state = statusOfEvent(event)?.state;
     return state === undefined ? [] : [state];
   });
 }

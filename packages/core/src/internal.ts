@@ -114,7 +114,7 @@ export {
 export { constantTimeEqual, formatHex, parseHex, sha256, sha256Hex } from "./sha256.ts";
 export { type Holding, SharedBudget, type SharedBudgetOptions } from "./shared-budget.ts";
 export { applyStep, copyTask, findArtifact, shareTask, type TaskStep } from "./task-reducer.ts";
-export { findTaskPhase } from "./task-state.ts";
+export { findTaskPhase, stateOf, statusOfEvent } from "./task-state.ts";
 export { trimEndOf, trimSlashes } from "./trim-end.ts";
 export {
   escapeInvisible,

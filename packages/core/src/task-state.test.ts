@@ -1,4 +1,5 @@
-import { TaskState, TaskStateSchema } from "@a2a-connect/proto";
+import { StreamResponseSchema, TaskSchema, TaskState, TaskStateSchema } from "@a2a-connect/proto";
+import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import {
   canTransition,
@@ -7,6 +8,8 @@ import {
   isInterrupted,
   isSettled,
   isTerminal,
+  stateOf,
+  statusOfEvent,
 } from "./task-state.ts";
 
 const {
@@ -82,5 +85,22 @@ describe("canTransition", () => {
 
   it("lets SUBMITTED go anywhere (B-3)", () => {
     expect(all.filter((to) => canTransition(SUBMITTED, to))).toEqual(all.filter((to) => to !== UNSPECIFIED));
+  });
+});
+
+describe("the state of a task", () => {
+  it("is that of its status, and UNSPECIFIED without one", () => {
+    expect(stateOf(create(TaskSchema, { status: { state: WORKING } }))).toBe(WORKING);
+    expect(stateOf(create(TaskSchema))).toBe(UNSPECIFIED);
+    expect(stateOf(undefined)).toBe(UNSPECIFIED);
+  });
+
+  it("is given by tasks and status updates, and by no other event", () => {
+    const status = { state: WORKING };
+    const states = (["task", "statusUpdate", "artifactUpdate", "message"] as const).map((name) => {
+      const value = name === "task" || name === "statusUpdate" ? { status } : {};
+      return statusOfEvent(create(StreamResponseSchema, { payload: { case: name, value } } as object))?.state;
+    });
+    expect(states).toEqual([WORKING, WORKING, undefined, undefined]);
   });
 });

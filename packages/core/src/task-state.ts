@@ -1,4 +1,4 @@
-import { TaskState, TaskStateSchema } from "@a2a-connect/proto";
+import { type StreamResponse, TaskState, TaskStateSchema, type TaskStatus } from "@a2a-connect/proto";
 
 /** The phase of a state (spec §4.1.3): the agent works, the caller must act, or the task cannot change any more. */
 export type TaskPhase = "inProgress" | "interrupted" | "terminal";
@@ -14,6 +14,16 @@ const phases: ReadonlyMap<TaskState, TaskPhase> = new Map<TaskState, TaskPhase>(
   [TaskState.CANCELED, "terminal"],
   [TaskState.REJECTED, "terminal"],
 ]);
+
+/** The state of a task, or of what else has a status; UNSPECIFIED where it has none. */
+export function stateOf(task: { readonly status?: TaskStatus | undefined } | undefined): TaskState {
+  return task?.status?.state ?? TaskState.UNSPECIFIED;
+}
+
+/** The status that an event gives its task; undefined when it gives it none. */
+export function statusOfEvent({ payload }: StreamResponse): TaskStatus | undefined {
+  return payload.case === "task" || payload.case === "statusUpdate" ? payload.value.status : undefined;
+}
 
 /** The phase of a state, or undefined for UNSPECIFIED and numbers this version does not know. */
 export function findTaskPhase(state: TaskState): TaskPhase | undefined {

@@ -1,11 +1,11 @@
 import { isInterrupted } from "@a2a-connect/core";
+import { statusOfEvent } from "@a2a-connect/core/internal";
 import type { AgentCard, StreamResponse, Task, TaskStatus } from "@a2a-connect/proto";
 import type { CommandContext } from "../context.ts";
 import { describeFailure } from "../failures.ts";
 import { type Output, toLine, toText } from "../output.ts";
 import { EventPrinter } from "../render/event-printer.ts";
 import { renderTask } from "../render/task-text.ts";
-import { statusOf } from "../task/following.ts";
 import { reportTask } from "../task/report.ts";
 import { describeSchema, questionOf } from "./question.ts";
 
@@ -34,7 +34,7 @@ export class ChatView {
   }
 
   async event(event: StreamResponse): Promise<void> {
-    const status = statusOf(event);
+    const status = statusOfEvent(event);
     const isQuestion = this.#isSeen && status !== undefined && isInterrupted(status.state);
     if (!isQuestion || event.payload.case === "task") await this.#printer.print(event);
     if (isQuestion) await this.#ask(status);

@@ -1,8 +1,8 @@
 import type { InputMessage } from "@a2a-connect/client";
 import { isInterrupted, isTerminal } from "@a2a-connect/core";
+import { stateOf } from "@a2a-connect/core/internal";
 import { type Part, type StreamResponse, type Task, TaskState } from "@a2a-connect/proto";
 import { defined } from "../json.ts";
-import { stateOf } from "../task/following.ts";
 import { questionOf, toAnswer } from "./question.ts";
 
 /** Where a conversation stands. Knows nothing of the terminal. */

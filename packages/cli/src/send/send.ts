@@ -1,6 +1,6 @@
 import type { AgentClient, InputMessage, SendOptions } from "@a2a-connect/client";
 import { findA2AError } from "@a2a-connect/core";
-import { formatMessage } from "@a2a-connect/core/internal";
+import { formatMessage, stateOf } from "@a2a-connect/core/internal";
 import {
   type Message,
   type SendMessageResponse,
@@ -15,7 +15,8 @@ import { orderParts, type PartOptions, readParts } from "../message-parts.ts";
 import { EventPrinter } from "../render/event-printer.ts";
 import { renderMessage, renderTask } from "../render/task-text.ts";
 import { parseTime } from "../settings/values.ts";
-import { detach, followToEnd, notePolling, pollingOf, stateOf, unanswered } from "../task/following.ts";
+import { detach, unanswered } from "../task/early-end.ts";
+import { followToEnd, notePolling, pollingOf } from "../task/following.ts";
 import { type ExitStateOptions, exitByState, reportTask } from "../task/report.ts";
 
 export interface SendFlags extends PartOptions, ExitStateOptions {

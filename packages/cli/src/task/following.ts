@@ -1,13 +1,13 @@
 import type { AgentClient, FollowOptions, TaskStream } from "@a2a-connect/client";
 import { formatTaskState, isSettled, readLifecycleReport } from "@a2a-connect/core";
-import { type StreamResponse, type Task, TaskState, type TaskStatus } from "@a2a-connect/proto";
-import { CliError } from "../cli-error.ts";
-import { lookCommand, subscribeCommand, waitCommand } from "../commands-to-copy.ts";
+import { stateOf } from "@a2a-connect/core/internal";
+import type { StreamResponse } from "@a2a-connect/proto";
+import { waitCommand } from "../commands-to-copy.ts";
 import type { CommandContext } from "../context.ts";
 import type { Output } from "../output.ts";
 import { progressBar } from "../render/task-text.ts";
 import type { Settings } from "../settings/resolve.ts";
-import { formatDuration } from "../settings/values.ts";
+import { timedOut } from "./early-end.ts";
 
 /** How a task is polled where it cannot be streamed: as often as the caller says, also below the usual floor. */
 export function pollingOf({ pollIntervalMs }: Settings): FollowOptions {
@@ -58,53 +58,6 @@ export async function followToEnd(
     }
     throw error;
   }
-}
-
-function timedOut(context: CommandContext, task: Task | undefined, taskId = task?.id): CliError {
-  if (taskId === undefined) return unanswered(context);
-  const { settings } = context;
-  const limit = formatDuration(settings.timeoutMs ?? 0);
-  const [known, state] = task
-    ? [` (context ${task.contextId})`, `, ${formatTaskState(stateOf(task))}`]
-    : ["", ""];
-  const message = `task ${taskId}${known} has not ended within ${limit}${state}; it goes on`;
-  return new CliError("A2ACLI_ERR_TIMEOUT", message, { hint: waitCommand(settings, taskId) });
-}
-
-/** A message that was given up, by a Ctrl-C or `--timeout`, before the agent named a task: whether it was taken is not known. */
-export function unanswered({ io, settings }: CommandContext): CliError {
-  const limit = formatDuration(settings.timeoutMs ?? 0);
-  const [code, what] = io.interrupted.aborted
-    ? (["A2ACLI_ERR_INTERNAL", "interrupted before the agent answered"] as const)
-    : (["A2ACLI_ERR_TIMEOUT", `the agent has not answered within ${limit}`] as const);
-  const hint = `to look for it: ${lookCommand(settings)}`;
-  return new CliError(code, `${what}; the message may have arrived`, { hint });
-}
-
-/** Says how to come back to a task that is left to itself after a Ctrl-C. The exit status is 130 by itself. */
-export async function detach(
-  context: CommandContext,
-  task: { readonly id: string; readonly contextId?: string } | undefined,
-  lastEventId?: number,
-): Promise<void> {
-  const { output, settings } = context;
-  if (task === undefined) {
-    const { message, hint = "" } = unanswered(context);
-    await output.note(message);
-    return await output.note(hint);
-  }
-  const known = task.contextId === undefined ? "" : ` (context ${task.contextId})`;
-  await output.note(`detached; task ${task.id}${known} goes on`);
-  await output.note(`to follow it again: ${subscribeCommand(settings, task.id, lastEventId)}`);
-}
-
-/** The state of a task, UNSPECIFIED where it has none. */
-export function stateOf({ status }: { readonly status?: TaskStatus | undefined }): TaskState {
-  return status?.state ?? TaskState.UNSPECIFIED;
-}
-
-export function statusOf({ payload }: StreamResponse): TaskStatus | undefined {
-  return payload.case === "task" || payload.case === "statusUpdate" ? payload.value.status : undefined;
 }
 
 const drawEveryMs = 120;

@@ -1,7 +1,7 @@
 import { type AgentClient, InvalidResponseError, type ListTasksOptions } from "@a2a-connect/client";
 import type { TaskPage } from "@a2a-connect/client/internal";
 import { formatTaskState, methods, partText } from "@a2a-connect/core";
-import { formatMessage, formatResponse } from "@a2a-connect/core/internal";
+import { formatMessage, formatResponse, stateOf } from "@a2a-connect/core/internal";
 import {
   ListTasksRequestSchema,
   ListTasksResponseSchema,
@@ -19,7 +19,6 @@ import { defined } from "../json.ts";
 import { type Output, toLine } from "../output.ts";
 import { renderIdentity, renderState, renderTask, stateStyle } from "../render/task-text.ts";
 import { parseTime } from "../settings/values.ts";
-import { stateOf } from "./following.ts";
 
 interface ListTasksFlags {
   readonly status?: string;

@@ -1,6 +1,6 @@
 import type { AgentClient } from "@a2a-connect/client";
 import { a2aError, isTerminal } from "@a2a-connect/core";
-import { formatMessage } from "@a2a-connect/core/internal";
+import { formatMessage, stateOf, statusOfEvent } from "@a2a-connect/core/internal";
 import { createPushReceiver } from "@a2a-connect/node/client";
 import {
   ListTaskPushNotificationConfigsResponseSchema,
@@ -14,7 +14,6 @@ import type { CommandContext } from "../context.ts";
 import { defined } from "../json.ts";
 import { EventPrinter } from "../render/event-printer.ts";
 import { explainStart } from "../serve/run-server.ts";
-import { stateOf, statusOf } from "./following.ts";
 
 interface CreatePushConfigFlags {
   readonly url: string;
@@ -142,7 +141,7 @@ export async function listenForPush(
     await output.field("Event", delivery.eventId);
     await printer.print(delivery.response);
     await printer.end();
-    if (taskId !== undefined && isTerminal(stateOf({ status: statusOf(delivery.response) }))) return;
+    if (taskId !== undefined && isTerminal(stateOf({ status: statusOfEvent(delivery.response) }))) return;
   }
   if (!io.interrupted.aborted) {
     signal.throwIfAborted(); // --timeout

@@ -1,12 +1,11 @@
 import { readQuestion } from "@a2a-connect/client/internal";
 import { formatTaskState, isInterrupted, readLifecycleReport } from "@a2a-connect/core";
-import { formatMessage } from "@a2a-connect/core/internal";
+import { formatMessage, stateOf } from "@a2a-connect/core/internal";
 import { type Task, TaskSchema, TaskState } from "@a2a-connect/proto";
 import type { JsonValue } from "@bufbuild/protobuf";
 import { answerCommand, downloadCommand, waitCommand } from "../commands-to-copy.ts";
 import type { CommandContext } from "../context.ts";
 import { renderTask } from "../render/task-text.ts";
-import { stateOf } from "./following.ts";
 
 /** What a state means for the caller. */
 interface Outcome {

@@ -1,6 +1,6 @@
 import type { AgentClient } from "@a2a-connect/client";
 import { findA2AError, formatTaskState, isInterrupted, isSettled, isTerminal } from "@a2a-connect/core";
-import { formatMessage } from "@a2a-connect/core/internal";
+import { formatMessage, stateOf, statusOfEvent } from "@a2a-connect/core/internal";
 import {
   type StreamResponse,
   StreamResponseSchema,
@@ -13,7 +13,8 @@ import type { CommandContext } from "../context.ts";
 import { defined } from "../json.ts";
 import { EventPrinter } from "../render/event-printer.ts";
 import { renderTask } from "../render/task-text.ts";
-import { detach, followToEnd, notePolling, pollingOf, stateOf, statusOf } from "./following.ts";
+import { detach } from "./early-end.ts";
+import { followToEnd, notePolling, pollingOf } from "./following.ts";
 import { type ExitStateOptions, exitByState, printTask, reportTask, taskDocument } from "./report.ts";
 
 interface GetTaskFlags extends ExitStateOptions {
@@ -115,7 +116,7 @@ async function isOpenQuestion(
   taskId: string,
   event: StreamResponse,
 ): Promise<boolean> {
-  const asked = statusOf(event);
+  const asked = statusOfEvent(event);
   if (asked === undefined || !isInterrupted(asked.state)) return false;
   const { status } = await agent.getTask(taskId, { signal, historyLength: 0 });
   return status !== undefined && equals(TaskStatusSchema, asked, status);

@@ -1,12 +1,7 @@
 import { isInterrupted } from "@a2a-connect/core";
 import { isSame } from "@a2a-connect/core/internal";
-import { type Task, TaskState, type TaskStatus } from "@a2a-connect/proto";
+import type { Task, TaskStatus } from "@a2a-connect/proto";
 import { InvalidResponseError } from "../errors.ts";
-
-/** The state of a task; UNSPECIFIED where it has none. */
-export function stateOf(task: Task | undefined): TaskState {
-  return task?.status?.state ?? TaskState.UNSPECIFIED;
-}
 
 /** Whether a task still asks the same question. Some servers leave the message out of GetTask. */
 export function isSameQuestion(asked: TaskStatus | undefined, current: TaskStatus): boolean {

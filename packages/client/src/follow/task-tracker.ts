@@ -1,12 +1,12 @@
 import { canTransition, isSettled, isTerminal } from "@a2a-connect/core";
-import { applyStep, copyTask, isSame } from "@a2a-connect/core/internal";
+import { applyStep, copyTask, isSame, stateOf } from "@a2a-connect/core/internal";
 import { type StreamResponse, type Task, TaskSchema, TaskState, type TaskStatus } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import { InvalidResponseError } from "../errors.ts";
 import { reconcile } from "./reconcile.ts";
 import type { NumberedResponse } from "./sources/source.ts";
 import { TaskSize } from "./task-size.ts";
-import { isSameStatus, stateOf } from "./task-status.ts";
+import { isSameStatus } from "./task-status.ts";
 
 const hint = "The server does not follow the A2A protocol, or is newer than this client.";
 

@@ -1,7 +1,6 @@
-import { untilAborted } from "@a2a-connect/core/internal";
+import { stateOf, untilAborted } from "@a2a-connect/core/internal";
 import { type Task, TaskState } from "@a2a-connect/proto";
 import { CallbackError } from "../errors.ts";
-import { stateOf } from "../follow/task-status.ts";
 
 /** What a callback did wrong, and how to continue the task. */
 export function callbackError(what: string, task: Task, cause?: unknown): CallbackError {

@@ -1,11 +1,12 @@
 import { findA2AError } from "@a2a-connect/core";
+import { stateOf } from "@a2a-connect/core/internal";
 import { type Part, PartSchema, type Task, TaskState, type TaskStatus } from "@a2a-connect/proto";
 import { isMessage } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import type { InputMessage } from "../call-options.ts";
 import { renewCard } from "../client-context.ts";
 import { SendUncertainError } from "../errors.ts";
-import { isSameQuestion, isSameStatus, stateOf } from "../follow/task-status.ts";
+import { isSameQuestion, isSameStatus } from "../follow/task-status.ts";
 import { cancelTask, getTask } from "../operations/operations.ts";
 import { keyFor } from "../send/idempotency-key.ts";
 import { sendOnce } from "../send/send-once.ts";

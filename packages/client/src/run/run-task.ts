@@ -1,5 +1,5 @@
 import { isInterrupted, isTerminal } from "@a2a-connect/core";
-import { LinkedAbort } from "@a2a-connect/core/internal";
+import { LinkedAbort, stateOf } from "@a2a-connect/core/internal";
 import type { StreamResponse, Task } from "@a2a-connect/proto";
 import type { Input } from "../call-options.ts";
 import { explainRejection } from "../card/card-drift.ts";
@@ -8,7 +8,6 @@ import { readArtifacts } from "../content/artifact-reader.ts";
 import { explained } from "../failure.ts";
 import { createObservation, type Observation, type Sending } from "../follow/observation.ts";
 import { observe } from "../follow/observe.ts";
-import { stateOf } from "../follow/task-status.ts";
 import { getTask } from "../operations/operations.ts";
 import { createSendRequest } from "../send/send-request.ts";
 import { answerQuestion } from "./question-round.ts";

@@ -1,4 +1,5 @@
 import { partText } from "@a2a-connect/core";
+import { stateOf } from "@a2a-connect/core/internal";
 import { type Task, TaskState } from "@a2a-connect/proto";
 import {
   AuthRequiredError,
@@ -8,7 +9,6 @@ import {
   TaskFailedError,
   TaskRejectedError,
 } from "../errors.ts";
-import { stateOf } from "../follow/task-status.ts";
 
 /** The error for a task that did not complete; undefined for every other state. */
 export function taskError(task: Task): TaskError | undefined {

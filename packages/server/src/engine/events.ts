@@ -1,5 +1,5 @@
 import { formatTaskState, type LifecycleReport, text } from "@a2a-connect/core";
-import { formatLifecycleReport } from "@a2a-connect/core/internal";
+import { formatLifecycleReport, statusOfEvent } from "@a2a-connect/core/internal";
 import {
   type Artifact,
   type Message,
@@ -80,10 +80,8 @@ export function submittedStatus(at: number): TaskStatus {
 }
 
 /** The state to which an event changes the task; UNSPECIFIED when it does not change the state. */
-export function findState({ payload }: StreamResponse): TaskState {
-  const status =
-    payload.case === "task" || payload.case === "statusUpdate" ? payload.value.status : undefined;
-  return status?.state ?? TaskState.UNSPECIFIED;
+export function findState(event: StreamResponse): TaskState {
+  return statusOfEvent(event)?.state ?? TaskState.UNSPECIFIED;
 }
 
 function statusMessage(

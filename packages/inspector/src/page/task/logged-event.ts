@@ -1,4 +1,4 @@
-import { formatMessage, parseMessage } from "@a2a-connect/core/internal";
+import { formatMessage, parseMessage, statusOfEvent } from "@a2a-connect/core/internal";
 import { type StreamResponse, StreamResponseSchema, type TaskStatus } from "@a2a-connect/proto";
 import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
@@ -54,8 +54,7 @@ export class LoggedEvent {
   }
 
   get status(): TaskStatus | undefined {
-    const { payload } = this;
-    return payload.case === "task" || payload.case === "statusUpdate" ? payload.value.status : undefined;
+    return statusOfEvent(this.response);
   }
 
   /** Whether it changes the state, without reading a whole line of a file for it. */

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { shellWords } from "../test-support/fields.ts";
-import { startCommand } from "../test-support/run-command.ts";
+import { shellWords } from "../../test-support/fields.ts";
+import { startCommand } from "../../test-support/run-command.ts";
 
 /** Has a card, and answers nothing that is asked of it. */
 let mute: Server;
