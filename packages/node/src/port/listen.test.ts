@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { get } from "node:https";
-import { type AddressInfo, createServer } from "node:net";
+import { type AddressInfo, connect as connectTcp, createServer } from "node:net";
 import { text } from "node:stream/consumers";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { connect } from "node:tls";
@@ -103,6 +103,35 @@ describe("listen", () => {
       most = Math.max(most, answered - before);
     }
     expect(most).toBeLessThanOrEqual(64);
+  });
+
+  it("accepts connections between the handshakes of a caller, so that another one does not wait for all of them", async () => {
+    await using listener = await listen(echo, { tls: createSelfSignedCertificate() });
+    const hello = await recordHello();
+    const opened = await Promise.all(Array.from({ length: 600 }, () => openRawConnection(listener.port)));
+    onTestFinished(() => {
+      for (const client of opened) client[Symbol.dispose]();
+    });
+    let answered = 0;
+    const first = Promise.withResolvers<void>();
+    for (const { socket } of opened) {
+      socket.once("data", () => {
+        answered += 1;
+        first.resolve();
+      });
+    }
+    for (let turn = 0; turn < 2 * opened.length; turn += 1) await nextTurn(); // a connection is accepted in each
+    for (const { socket } of opened) socket.write(hello);
+    await first.promise;
+    const before = answered;
+    const silent = Array.from({ length: 300 }, () => connectTcp(listener.port, "127.0.0.1"));
+    onTestFinished(() => {
+      for (const socket of silent) socket.destroy();
+    });
+    const other = get(listener.url, { localAddress: "127.0.0.2", agent: false, rejectUnauthorized: false });
+    const [response] = await once(other, "response");
+    response.destroy();
+    expect(answered - before).toBeLessThan(150); // it would be all of them
   });
 
   it("keeps set-cookie fields apart and joins others", async () => {

@@ -63,6 +63,7 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
   } else {
     const handshakes = new Handshakes(maxStartsInATurn);
     server.on("connection", (socket: Socket) => {
+      handshakes.countConnection();
       connections.undecided.add(socket);
       awaitHello(socket, limits.firstByteTimeoutMs, () => {
         void handshakes.begin(context.callers.ofSocket(socket), socket, () => {

@@ -19,7 +19,8 @@ interface ReadSocket extends TLSSocket {
  * Lets few handshakes of TLS work in one turn of the event loop. Node does the work of each as soon as its bytes have arrived,
  * and each flight of the client may cost a signature: its first, one after a HelloRetryRequest, the key exchange of TLS 1.2.
  *
- * First flights take turns. Until a handshake is complete its connection is read in turns, too: TLS tells the keys that it
+ * First flights take turns. Some turns are for new connections alone, so that those of other callers do not wait behind hundreds.
+ * Until a handshake is complete its connection is read in turns, too: TLS tells the keys that it
  * derives ("keylog"), which it does once before or after each such work. The keys themselves are not looked at.
  *
  * After the handshake a client of TLS 1.3 may ask for new keys with 27 bytes (KeyUpdate, RFC 8446 §4.6.3), as often as it likes,
@@ -37,7 +38,12 @@ export class Handshakes {
   /** @param maxInATurn flights that are worked on in one turn; fewer when they take long */
   constructor(maxInATurn: number) {
     this.#maxInATurn = maxInATurn;
-    this.#starts = new EventLoopTurns(maxInATurn);
+    this.#starts = new EventLoopTurns(maxInATurn, () => this.#work.isAccepting);
+  }
+
+  /** A connection was accepted. */
+  countConnection(): void {
+    this.#work.countConnection();
   }
 
   /** @param begin begins TLS; its first flight has arrived */
@@ -45,6 +51,7 @@ export class Handshakes {
     const { caller } = connection;
     socket.on("error", () => undefined); // while it waits it has no other listener
     await this.#starts.turn(connection);
+    if (socket.destroyed) return;
     const peer = formatPeer(socket);
     this.#open.set(peer, () => this.#work.leave(caller, socket));
     socket.once("close", () => this.#open.delete(peer));
