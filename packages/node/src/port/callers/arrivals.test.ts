@@ -205,15 +205,43 @@ describe("bytes of which a parser makes no request", () => {
   });
 });
 
+it("thousands of connections of a caller, of which some bring too much in each turn, are not all stopped and read again in each", async () => {
+  const arrivals = new Arrivals(256);
+  const [greedy, other] = [{}, {}];
+  const all = Array.from({ length: 3_000 }, () => new FakeConnection());
+  for (const each of all) arrivals.join(greedy, each as unknown as Socket, () => undefined);
+  const alone = new FakeConnection();
+  arrivals.join(other, alone as unknown as Socket, () => undefined);
+  const served = new Set<FakeConnection>();
+  let turns = 0;
+  for (; served.size < all.length; turns += 1) {
+    for (const each of all) {
+      if (!each._handle.isRead) continue;
+      each._handle.bytesRead += 100;
+      served.add(each);
+      arrivals.count(greedy, 1);
+    }
+    expect(alone._handle.isRead).toBe(true);
+    await nextTurn();
+  }
+  expect(turns).toBeGreaterThanOrEqual(3_000 / 128);
+  const changes = all.reduce((sum, { _handle }) => sum + _handle.changes, 0);
+  expect(changes).toBeLessThanOrEqual(3_000 + 2 * 128 * turns); // when all are stopped and started in each turn: 6,000 * turns
+});
+
 /** A connection as `Arrivals` sees it. */
 class FakeConnection extends EventEmitter {
   readonly _handle = {
     bytesRead: 0,
     isRead: true,
+    /** How often it was stopped and started. */
+    changes: 0,
     readStart(): void {
+      if (!this.isRead) this.changes += 1;
       this.isRead = true;
     },
     readStop(): void {
+      if (this.isRead) this.changes += 1;
       this.isRead = false;
     },
   };

@@ -14,26 +14,40 @@ interface ReadSocket extends Socket {
 /** A turn of the event loop that takes longer is too long. */
 const longTurnMs = 10;
 
-/** How long turns may be for new connections alone, one after the other. */
-const acceptingMs = 10;
+/**
+ * How long turns are for new connections alone, one after the other: at first, and at most. It doubles each time it was too short, so
+ * that thousands of connections of one caller do not keep that of another waiting for seconds.
+ */
+const acceptingMs = { first: 10, most: 80 };
 
 /** A caller that has brought fewer bytes did not make a turn long. */
 const fewBytes = 128 * 1024;
 
+/**
+ * Connections of one caller that are read again in one turn, of those that were stopped. To stop and start thousands in each turn
+ * would take longer than what they bring.
+ */
+const startsInATurn = 128;
+
 /** The connections of one caller, and how many of them are read in a turn. */
 class CallerSockets {
-  /** With the bytes that each had brought when they were last counted; the connection that is read next comes first. */
+  /** With the bytes that each had brought when they were last counted. */
   readonly #sockets = new Map<ReadSocket, number>();
+  /** Those that are read, with the bytes that each had brought before. */
+  readonly #read = new Map<ReadSocket, number>();
+  /** Those that are stopped, and brought something when they were read. The one that is read next comes first. */
+  readonly #busy = new Set<ReadSocket>();
+  /** The same of those that brought nothing, perhaps because the others brought all that may arrive. Both have every second turn. */
+  readonly #quiet = new Set<ReadSocket>();
+  #isQuietNext = false;
   /** Begin those that are new, and bring requests already. */
   readonly waiting: (() => void)[] = [];
   /** Go on with connections that have brought more than could be read. */
-  readonly unread: (() => void)[] = [];
+  readonly left: (() => void)[] = [];
   arrived = 0;
   stopped = false;
   /** How many connections are read in one turn. */
   #atATime = Number.POSITIVE_INFINITY;
-  /** Whether they took turns before. */
-  #tookTurns = false;
 
   /** Whether only some of the connections are read in a turn. */
   get takesTurns(): boolean {
@@ -49,17 +63,31 @@ class CallerSockets {
   }
 
   add(socket: ReadSocket): void {
-    this.#sockets.set(socket, socket._handle?.bytesRead ?? 0);
+    const bytes = bytesReadOf(socket);
+    this.#sockets.set(socket, bytes);
+    this.#read.set(socket, bytes);
   }
 
-  delete(socket: Socket): void {
+  /** @returns whether it was read */
+  delete(socket: Socket): boolean {
     this.#sockets.delete(socket);
+    this.#busy.delete(socket);
+    this.#quiet.delete(socket);
+    return this.#read.delete(socket);
   }
 
   stop(): void {
     if (this.stopped) return;
     this.stopped = true;
-    for (const { _handle } of this.#sockets.keys()) _handle?.readStop();
+    this.#stopReading();
+  }
+
+  #stopReading(): void {
+    for (const [socket, before] of this.#read) {
+      socket._handle?.readStop();
+      (bytesReadOf(socket) === before ? this.#quiet : this.#busy).add(socket);
+    }
+    this.#read.clear();
   }
 
   /**
@@ -95,13 +123,19 @@ class CallerSockets {
   /** One of the connections that wait goes on or begins. What it has brought arrives with that, and counts in this turn. */
   takeTurn(): void {
     this.arrived = 0;
-    this.#read();
-    const next = this.unread.length > 0 ? this.unread : this.waiting;
+    this.stopped = false;
+    if (this.takesTurns) {
+      this.#stopReading();
+      for (const { _handle } of this.#sockets.keys()) _handle?.readStop(); // Node reads on where it has written
+    }
+    this.#startReading(Math.min(this.#atATime, startsInATurn));
+    const next = this.left.length > 0 ? this.left : this.waiting;
     next.shift()?.();
   }
 
   get isWaiting(): boolean {
-    return this.stopped || this.takesTurns || this.unread.length > 0 || this.waiting.length > 0;
+    const { stopped, takesTurns, left, waiting } = this;
+    return stopped || takesTurns || this.#hasStopped || left.length > 0 || waiting.length > 0;
   }
 
   /** Its connections are read in the turn after the next. */
@@ -109,27 +143,27 @@ class CallerSockets {
     this.arrived = 0;
   }
 
-  #read(): void {
-    if (this.takesTurns) {
-      for (const { _handle } of this.#sockets.keys()) _handle?.readStop(); // Node reads on where it has written
-      this.#readNext(this.#atATime);
-    } else if (this.stopped || this.#tookTurns) {
-      this.#readNext(this.#sockets.size);
-    }
-    this.#tookTurns = this.takesTurns;
-    this.stopped = false;
+  get #hasStopped(): boolean {
+    return this.#busy.size > 0 || this.#quiet.size > 0;
   }
 
-  #readNext(count: number): void {
+  #startReading(count: number): void {
+    const [first, second] = this.#isQuietNext ? [this.#quiet, this.#busy] : [this.#busy, this.#quiet];
+    this.#isQuietNext = !this.#isQuietNext;
+    const from = first.size > 0 ? first : second;
     let left = count;
-    for (const [socket, bytes] of this.#sockets) {
+    for (const socket of from) {
       if (left === 0) return;
       left -= 1;
-      this.#sockets.delete(socket);
-      this.#sockets.set(socket, bytes); // behind the others
+      from.delete(socket);
+      this.#read.set(socket, bytesReadOf(socket));
       startReading(socket);
     }
   }
+}
+
+function bytesReadOf({ _handle }: ReadSocket): number {
+  return _handle?.bytesRead ?? 0;
 }
 
 function startReading({ _handle }: ReadSocket): void {
@@ -141,6 +175,7 @@ class AcceptingTurns {
   #hasAccepted = false;
   /** What these turns have taken; undefined: this turn is for all. */
   #tookMs: number | undefined;
+  #mayTakeMs = acceptingMs.first;
 
   /** A connection was accepted. */
   count(): void {
@@ -162,7 +197,14 @@ class AcceptingTurns {
     this.#hasAccepted = false;
     if (this.#tookMs !== undefined) this.#tookMs += tookMs;
     else if (tookMs >= longTurnMs / 2) this.#tookMs = 0;
-    if (!hasAccepted || this.#tookMs === undefined || this.#tookMs >= acceptingMs) this.#tookMs = undefined;
+    if (this.#tookMs === undefined) return false;
+    if (!hasAccepted) {
+      this.#mayTakeMs = acceptingMs.first;
+      this.#tookMs = undefined;
+    } else if (this.#tookMs >= this.#mayTakeMs) {
+      this.#mayTakeMs = Math.min(2 * this.#mayTakeMs, acceptingMs.most);
+      this.#tookMs = undefined;
+    }
     return this.isNow;
   }
 }
@@ -231,16 +273,16 @@ export class Arrivals {
   /** From here on the connection is not read in turns any more. */
   leave(caller: object, socket: Socket): void {
     const sockets = this.#callers.get(caller);
-    if (sockets?.has(socket) !== true) return;
-    this.#forget(caller, sockets, socket);
-    if (sockets.stopped) startReading(socket);
+    if (sockets?.has(socket) === true && !this.#forget(caller, sockets, socket)) startReading(socket);
   }
 
-  #forget(caller: object, sockets: CallerSockets, socket: Socket): void {
-    sockets.delete(socket);
+  /** @returns whether it was read */
+  #forget(caller: object, sockets: CallerSockets, socket: Socket): boolean {
+    const wasRead = sockets.delete(socket);
     if (sockets.isEmpty && this.#callers.get(caller) === sockets) {
       this.#callers.delete(caller);
     }
+    return wasRead;
   }
 
   /**
@@ -251,7 +293,7 @@ export class Arrivals {
   mustWait(caller: object, readOn: () => void): boolean {
     const sockets = this.#callers.get(caller);
     if (sockets?.stopped !== true) return false;
-    sockets.unread.push(readOn);
+    sockets.left.push(readOn);
     return true;
   }
 
