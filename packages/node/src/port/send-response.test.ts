@@ -68,6 +68,31 @@ describe("a streamed response", () => {
     expect(longest).toBeLessThanOrEqual(4);
   });
 
+  it("makes few chunks in a turn of the event loop, of all streams together, however small they are", async () => {
+    const [streams, chunks] = [100, 100];
+    const begin = Promise.withResolvers<void>();
+    const perTurn = [0];
+    let begun = 0;
+    async function* body(): AsyncGenerator<Uint8Array> {
+      begun += 1;
+      if (begun === streams) begin.resolve();
+      await begin.promise;
+      for (let at = 0; at < chunks; at += 1) {
+        if (perTurn.at(-1) === 0) setImmediate(() => perTurn.push(0));
+        perTurn[perTurn.length - 1] = (perTurn.at(-1) ?? 0) + 1;
+        yield new Uint8Array(1);
+      }
+    }
+    await using listener = await listen(async () => ({ status: 200, body: body() }));
+    using session = openHttp2(listener.url);
+    const bodies = await Promise.all(
+      Array.from({ length: streams }, async () => (await callHttp2(session, {})).body.length),
+    );
+    expect(new Set(bodies)).toEqual(new Set([chunks]));
+    // The first chunk of each, and 256; two of the server's turns may fall into one of ours.
+    expect(Math.max(...perTurn)).toBeLessThanOrEqual(streams + 2 * 256);
+  });
+
   it("delivers every chunk by itself, before the next is made", async () => {
     const next = createGate();
     async function* body(): AsyncGenerator<Uint8Array> {
@@ -187,7 +212,8 @@ describe("a streamed response", () => {
     async function* body(): AsyncGenerator<Uint8Array> {
       yield Buffer.from("one");
     }
-    const patience = { stalledTimeoutMs: 20, connection: { caller: {}, countWaiting: () => () => {} } };
+    const connection = { caller: {}, countWaiting: () => () => {}, pieceTurn: () => undefined };
+    const patience = { stalledTimeoutMs: 20, connection };
     const sent = sendResponse({ status: 200, body: body() }, "GET", sink, patience);
     await new Promise(setImmediate);
     expect(taken).toHaveLength(1);

@@ -1,19 +1,18 @@
 import { isSettled, isTerminal } from "@a2a-connect/core";
 import type { Reader } from "@a2a-connect/core/internal";
 import type { TaskState } from "@a2a-connect/proto";
-import { Code, ConnectError } from "@connectrpc/connect";
+import type { ConnectError } from "@connectrpc/connect";
 import type { Owner } from "../store/task-store.ts";
-import type { Clock } from "./clock.ts";
 import type { EngineContext, EngineLimits } from "./engine-context.ts";
 import type { EventPage } from "./event-pages.ts";
 import { type CommittedEvent, type EventBudget, findState, type TaskName } from "./events.ts";
 import { taskNotFound } from "./read-task.ts";
+import { WaitingReaders } from "./waiting-readers.ts";
 
 /** Events that a reader takes from memory at a time. */
 const pageSize = 100;
 
-interface ReadersContext extends Pick<EngineContext, "tailBudget" | "eventPages"> {
-  readonly clock: Pick<Clock, "nextTurn">;
+interface ReadersContext extends Pick<EngineContext, "tailBudget" | "eventPages" | "wakes"> {
   readonly limits: Pick<EngineLimits, "maxTailBytes">;
 }
 
@@ -39,7 +38,7 @@ export class TaskReaders {
     this.#context = context;
     this.#owner = owner;
     this.#name = name;
-    this.#waiting = new WaitingReaders(context.clock);
+    this.#waiting = new WaitingReaders(context.wakes);
     this.#tail = new LiveTail(context.limits.maxTailBytes, context.tailBudget);
   }
 
@@ -206,63 +205,5 @@ export class LiveTail {
   #count(bytes: number): void {
     this.#bytes += bytes;
     this.#budget.take(bytes);
-  }
-}
-
-/** Readers that are woken in one turn of the event loop: each formats and writes what it has waited for. */
-const wokenInATurn = 256;
-
-/** The readers of a task that have seen everything, and wait for its next commit. */
-class WaitingReaders {
-  readonly #readers = new Set<() => void>();
-  readonly #clock: Pick<Clock, "nextTurn">;
-
-  constructor(clock: Pick<Clock, "nextTurn">) {
-    this.#clock = clock;
-  }
-
-  /** Resolves at the next commit. It only means "look again". @throws ConnectError why `signal` aborted */
-  changed(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const wake = () => {
-        signal.removeEventListener("abort", abort);
-        resolve();
-      };
-      const abort = () => {
-        this.#readers.delete(wake);
-        // Connect gives the reason as an error of its own, such as DeadlineExceeded.
-        const { reason } = signal;
-        reject(
-          reason instanceof ConnectError ? reason : new ConnectError("the call was canceled", Code.Canceled),
-        );
-      };
-      if (signal.aborted) {
-        abort();
-        return;
-      }
-      signal.addEventListener("abort", abort, { once: true });
-      this.#readers.add(wake);
-    });
-  }
-
-  /** They look again. Other calls run between many of them. */
-  wake(): void {
-    const readers = [...this.#readers];
-    this.#readers.clear();
-    for (const wake of readers.splice(0, wokenInATurn)) {
-      wake();
-    }
-    if (readers.length > 0) {
-      void this.#wakeLater(readers);
-    }
-  }
-
-  async #wakeLater(readers: readonly (() => void)[]): Promise<void> {
-    for (let at = 0; at < readers.length; at += wokenInATurn) {
-      await this.#clock.nextTurn();
-      for (const wake of readers.slice(at, at + wokenInATurn)) {
-        wake();
-      }
-    }
   }
 }

@@ -19,6 +19,9 @@ const maxArrivalsInATurn = 256;
 /** Requests that are begun in one turn of the event loop, of all connections, that go on with their bodies, and that are answered. */
 export const maxStartsInATurn = 64;
 
+/** Pieces of streamed answers that are made in one turn of the event loop, of all connections. */
+const maxPiecesInATurn = 256;
+
 /** What a piece of a request's body costs of what may arrive; a request costs 1. */
 const pieceCost = 1 / 8;
 
@@ -40,6 +43,8 @@ export class Callers {
   readonly starts: EventLoopTurns = this.#createTurns();
   readonly wholeBodies: EventLoopTurns = this.#createTurns();
   readonly answers: EventLoopTurns = this.#createTurns();
+  /** Pieces of answers that are streamed; hundreds of streams may have a hundred at the same moment. */
+  readonly pieces: EventLoopTurns = this.#createTurns(maxPiecesInATurn);
   /** What requests leave behind whose callers have gone. */
   readonly ends: EventLoopTurns = this.#createTurns();
   /** A small body waits for no large one. */
@@ -78,8 +83,8 @@ export class Callers {
     return known;
   }
 
-  #createTurns(): EventLoopTurns {
-    return new EventLoopTurns(maxStartsInATurn, () => this.arrivals.isAccepting);
+  #createTurns(maxInATurn = maxStartsInATurn): EventLoopTurns {
+    return new EventLoopTurns(maxInATurn, () => this.arrivals.isAccepting);
   }
 
   #join(connection: EventEmitter, address: string): Caller {
@@ -158,6 +163,11 @@ export class CallerConnection {
   /** What an answer waits for before it is made; undefined: nothing. */
   answerTurn(): Promise<void> | undefined {
     return this.#port.answers.turn(this);
+  }
+
+  /** What the next piece of a streamed answer waits for before it is made; undefined: nothing. */
+  pieceTurn(): Promise<void> | undefined {
+    return this.#port.pieces.turn(this);
   }
 
   /** What a request whose caller has gone waits for before it is ended: thousands go with one connection. Undefined: nothing. */
