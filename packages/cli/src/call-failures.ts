@@ -120,7 +120,10 @@ const connectErrors: Readonly<Partial<Record<Code, readonly [name: string, hint?
   [Code.InvalidArgument]: ["InvalidParamsError"],
   [Code.OutOfRange]: ["InvalidParamsError"],
   [Code.Unimplemented]: ["MethodNotFoundError"],
-  [Code.PermissionDenied]: ["A2ACLI_ERR_AUTH_FAILED", "these credentials do not permit this call"],
+  [Code.PermissionDenied]: [
+    "A2ACLI_ERR_AUTH_FAILED",
+    "the agent does not allow this call with these credentials",
+  ],
   [Code.Unavailable]: ["A2ACLI_ERR_UNREACHABLE", unreachableHint],
   [Code.DeadlineExceeded]: ["A2ACLI_ERR_TIMEOUT"],
   [Code.Canceled]: ["A2ACLI_ERR_INTERNAL"],

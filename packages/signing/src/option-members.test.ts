@@ -47,7 +47,7 @@ describe("a policy that stands in the wrong place", () => {
       algorithms: [],
     } satisfies Record<string, JsonValue | object>)) {
       expect(await complaint("verifyCard", signed, { keys, [member]: value })).toEqual(
-        expect.stringContaining(`"${member}" is no member of the options of verifyCard`),
+        expect.stringContaining(`"${member}" is not a member of the options of verifyCard`),
       );
     }
   });
@@ -58,22 +58,22 @@ describe("a policy that stands in the wrong place", () => {
   });
 
   it.each<[name: string, args: readonly unknown[], words: string]>([
-    ["createCardVerifier", [{ url: "https://a.example" }], '"url" is no member of '],
-    ["createCardVerifier", [{}, { url: "" }], '"url" is no member of '],
-    ["createCardVerifier", [{ hosts: [] }], '"hosts" is no member of '],
-    ["createCardVerifier", [{ tls: true }], '"tls" is no member of '],
-    ["createCardVerifier", [{ jku: { host: [] } }], '"host" is no member of '],
-    ["createCardVerifier", [{ minimumSecurity: { tsl: true } }], '"tsl" is no member of '],
-    ["trustCards", [{ minSigner: 2 }], '"minSigner" is no member of '],
-    ["trustCards", [{}, { minSigners: 2 }], '"minSigners" is no member of '],
-    ["trustCards", [{}, { onAlarms: () => {} }], '"onAlarms" is no member of '],
-    ["createCardMemory", [{ maxCard: 1 }], '"maxCard" is no member of '],
-    ["signCardText", [cardText, { jkuUrl: "" }], '"jkuUrl" is no member of '],
-    ["createCardSigner", [{ jku: "https://a.example/jwks.json" }], '"jku" is no member of '],
-    ["generateSigningKey", [{ algorithm: "EdDSA" }], '"algorithm" is no member of '],
-    ["publicKeyOf", [{}, { id: "x" }], '"id" is no member of '],
-    ["createKeySet", [[], { expired: true }], '"expired" is no member of '],
-    ["readVerificationKeys", ["", { alg: "EdDSA" }], '"alg" is no member of '],
+    ["createCardVerifier", [{ url: "https://a.example" }], '"url" is not a member of '],
+    ["createCardVerifier", [{}, { url: "" }], '"url" is not a member of '],
+    ["createCardVerifier", [{ hosts: [] }], '"hosts" is not a member of '],
+    ["createCardVerifier", [{ tls: true }], '"tls" is not a member of '],
+    ["createCardVerifier", [{ jku: { host: [] } }], '"host" is not a member of '],
+    ["createCardVerifier", [{ minimumSecurity: { tsl: true } }], '"tsl" is not a member of '],
+    ["trustCards", [{ minSigner: 2 }], '"minSigner" is not a member of '],
+    ["trustCards", [{}, { minSigners: 2 }], '"minSigners" is not a member of '],
+    ["trustCards", [{}, { onAlarms: () => {} }], '"onAlarms" is not a member of '],
+    ["createCardMemory", [{ maxCard: 1 }], '"maxCard" is not a member of '],
+    ["signCardText", [cardText, { jkuUrl: "" }], '"jkuUrl" is not a member of '],
+    ["createCardSigner", [{ jku: "https://a.example/jwks.json" }], '"jku" is not a member of '],
+    ["generateSigningKey", [{ algorithm: "EdDSA" }], '"algorithm" is not a member of '],
+    ["publicKeyOf", [{}, { id: "x" }], '"id" is not a member of '],
+    ["createKeySet", [[], { expired: true }], '"expired" is not a member of '],
+    ["readVerificationKeys", ["", { alg: "EdDSA" }], '"alg" is not a member of '],
   ])("is named by %s %j", async (name, args, words) => {
     expect(await complaint(name, ...args)).toContain(words);
   });
@@ -81,10 +81,10 @@ describe("a policy that stands in the wrong place", () => {
   it("is named by a verifier, and by signCard with a signer", async () => {
     const verifier = signing.createCardVerifier({ keys: [pair.publicJwk] });
     const context = { minSigners: 2 } as object;
-    await expect(verifier.verify(signed, context)).rejects.toThrow('"minSigners" is no member of ');
+    await expect(verifier.verify(signed, context)).rejects.toThrow('"minSigners" is not a member of ');
     const signer = await signing.createCardSigner({ key: pair.privateJwk });
     expect(await complaint("signCardText", cardText, { signer, kid: "other" })).toContain(
-      '"kid" is no member of ',
+      '"kid" is not a member of ',
     );
   });
 });

@@ -37,5 +37,5 @@ function findProblem(kind: string, value: unknown, members: string): string | un
   const [stray] =
     Object.entries(value).find(([member, said]) => said !== undefined && !own.includes(member)) ?? [];
   if (stray === undefined) return undefined;
-  return `${JSON.stringify(stray)} is no member of ${kind}, whose members are ${own.join(", ")}`;
+  return `${JSON.stringify(stray)} is not a member of ${kind}; its members are ${own.join(", ")}`;
 }

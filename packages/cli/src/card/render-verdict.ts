@@ -83,7 +83,7 @@ export function describeTrust(report: VerdictReport): string | undefined {
 
 function describeSubject({ signatures, source }: VerdictReport): string {
   const { name, version } = readSubject(source.text);
-  if (name === undefined) return "no name can be read";
+  if (name === undefined) return "the card's name cannot be read";
   const called = version === undefined ? quote(name) : `${quote(name)}, version ${quote(version)}`;
   return signatures.some(({ valid }) => valid) ? called : `${called} (not verified)`;
 }
@@ -242,7 +242,7 @@ const steps: Readonly<Partial<Record<CardFault, string | ((report: VerdictReport
   "jwks-unavailable": ({ lostKeySets: [lost] }) =>
     `${lost?.failure.fix ?? "try again"} Or give the signer's public key with --key`,
   "signature-mismatch":
-    "to see what was changed, compare the digest, or what a2a card canonical prints, with what the operator signed",
+    "to see what was changed, compare the digest, or the output of a2a card canonical, with that of the card that the operator signed",
   uncovered: askOperator,
   "too-few-signers": "give the keys of the other signers with --key",
   "security-too-weak":

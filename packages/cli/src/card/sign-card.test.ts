@@ -92,7 +92,7 @@ describe("a2a card sign", () => {
   });
 
   for (const [what, members, problem] of [
-    ["is expired", { exp: 1_600_000_000 }, /the key does not count any more since 2020-09-13T12:26:40/],
+    ["is expired", { exp: 1_600_000_000 }, /the key expired at 2020-09-13T12:26:40/],
     ["is not valid yet", { nbf: 32_503_680_000 }, /the key does not count before 3000-01-01/],
     ["is revoked", { revoked: true }, /the key is marked as revoked/],
     ["has a date that is none", { exp: "tomorrow" }, /./],
@@ -329,7 +329,7 @@ describe("a2a card sign", () => {
       ["card.json", "--key", "first.json", "--jku", "notaurl"],
       "",
       2,
-      /--jku: .*no absolute URL.*A2ACLI_ERR_USAGE/,
+      /--jku: .*not an absolute URL.*A2ACLI_ERR_USAGE/,
     ],
     [
       "a key set by plain http",

@@ -9,7 +9,10 @@ export const addAuth: AddCommand = (program, setAction) => {
     .command("login")
     .description("Get a token as the agent's card says, and keep it for all calls of this agent")
     .requiredOption("--client-id <id>", "client id that you have registered at the authorization server")
-    .option("--client-secret-env <name>", "environment variable with the client's secret: no user logs in")
+    .option(
+      "--client-secret-env <name>",
+      "environment variable with the client's secret: then no user logs in",
+    )
     .option("--browser", "log in with a browser of this machine (default: with a code, on any device)")
     .option("--issuer <url>", "the only authorization server to log in to (default: the card's)")
     .option("--audience <url>", "the API that the token is for (default: the agent's URL)")

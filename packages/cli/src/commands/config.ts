@@ -22,7 +22,7 @@ export const addConfig: AddCommand = (program, setAction) => {
 export const addUse: AddCommand = (program, setAction) => {
   const use = program
     .command("use")
-    .description("Choose the agent that commands talk to when none is named")
+    .description("Choose the agent that commands talk to when you name none")
     .argument("[agent]", "host, URL, card file or name in a2a.config.yaml (default: show the one in use)")
     .option("--unset", "choose no agent");
   setAction(use, async () => (await import("../settings/use-agent.ts")).useAgent, "local");

@@ -36,7 +36,10 @@ export const addConformance: AddCommand = (program, setAction) => {
       ]),
     )
     .option("--strict", "exit with 1 for a SHOULD that is not met, too")
-    .option("--html <file>", "write a page with every requirement, and what was said where one is not met")
+    .option(
+      "--html <file>",
+      "write a page with every requirement, and the requests and answers where one is not met",
+    )
     .option("--junit <file>", "write JUnit XML, for CI")
     .option("--badge <file>", "write an SVG badge, for a README")
     .option("--concurrency <n>", "conversations at a time", wholeNumber(1, 32), 4)

@@ -46,7 +46,9 @@ export const addTask: AddCommand = (program, setAction) => {
 
   const history = task
     .command("history")
-    .description("Replay a task's numbered events from the first; its messages where it has no numbers")
+    .description(
+      "Replay a task's events from the first; if the agent does not number them, show its messages",
+    )
     .argument("<task>", "its id");
   setAction(history, async () => (await import("../task/task.ts")).printHistory);
 
@@ -67,10 +69,10 @@ const addPushConfig: AddCommand = (task, setAction) => {
     .command("create")
     .description("Register a webhook")
     .argument("<task>", "id of the task")
-    .requiredOption("--url <url>", "where the agent is to send events")
+    .requiredOption("--url <url>", "where the agent sends events")
     .option("--id <id>", "id of the config (default: the agent's choice)")
     .option("--token <token>", "token that the agent sends back in X-A2A-Notification-Token")
-    .option("--auth-scheme <scheme>", "how the agent is to authenticate, such as Bearer")
+    .option("--auth-scheme <scheme>", "how the agent authenticates there, such as Bearer")
     .option("--auth-credentials <text>", "the credentials for that; they show in process lists");
   setAction(create, async () => (await import("../task/push-configs.ts")).createPushConfig);
   const get = group
@@ -93,7 +95,7 @@ const addPushConfig: AddCommand = (task, setAction) => {
   const listen = group
     .command("listen")
     .description("Print notifications until Ctrl-C; with a task, register a webhook for it until then")
-    .argument("[task]", "id of the task to be notified of")
+    .argument("[task]", "id of the task that notifications are for")
     .addOption(portOption(0))
     .addOption(hostOption())
     .option("--public-url <url>", "URL at which the agent reaches this webhook, such as that of a tunnel");
@@ -104,7 +106,7 @@ const addPushConfig: AddCommand = (task, setAction) => {
 export function addExitStateOption(command: Command): Command {
   return command.option(
     "--exit-state",
-    "exit by the task's state: 0 completed, 20 failed, 21 canceled, 22 rejected, 23 input required, " +
+    "exit with the code of the task's state: 0 completed, 20 failed, 21 canceled, 22 rejected, 23 input required, " +
       "24 auth required, 25 not ended (default: 0 in all these states)",
   );
 }

@@ -54,7 +54,7 @@ export async function send(
     if (taskId !== undefined && findA2AError(error) !== undefined) {
       // a2a-cli §8.1
       await output.note(
-        `the agent did not continue task ${taskId} and began no other; --debug shows its answer`,
+        `the agent neither continued task ${taskId} nor began another one; --debug shows its answer`,
       );
     }
     throw error;

@@ -130,7 +130,7 @@ function withOptions(
   const { file } = storeOptions(store);
   if (file !== undefined) {
     throw usageError(
-      `${file} is one file, and each of ${Object.keys(agents).length} agents needs its own`,
+      `${file} is one file, but each of ${Object.keys(agents).length} agents needs its own`,
       "leave --db out: the files are then .a2a/<name>.sqlite; or keep tasks in memory with --store memory",
     );
   }

@@ -85,7 +85,9 @@ async function* readPages(
     if (nextPageToken === "" || (limit === undefined && !all)) return;
     // The client, which is asked for one page at a time, sees no circle.
     if (seen.has(nextPageToken)) {
-      throw new InvalidResponseError("The agent gave out a page token twice: the list would never end.");
+      throw new InvalidResponseError(
+        "The agent returned the same page token twice: the list would never end.",
+      );
     }
     seen.add(nextPageToken);
     options = { ...options, pageToken: nextPageToken };

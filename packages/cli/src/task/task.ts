@@ -134,7 +134,7 @@ export async function printHistory(context: CommandContext, taskId: string): Pro
   const task = await agent.getTask(taskId, { signal });
   if (output.format === "json" && !output.streaming) return await output.document(taskDocument(task));
   if (!(await replay(context, agent, task))) {
-    await output.note("the agent does not number its events, so these are the task's messages");
+    await output.note("the agent does not number its events; these are the task's messages");
     const said = create(StreamResponseSchema, { payload: { case: "task", value: task } });
     await output.event(formatMessage(StreamResponseSchema, said));
     await renderTask(output, task, true);

@@ -26,9 +26,12 @@ export function createPages<Item, Page>(
       const { page, nextPageToken } = await fetchPage(token);
       yield page;
       if (nextPageToken !== "" && seen.has(nextPageToken)) {
-        throw new InvalidResponseError("The agent gave out a page token twice: the list would never end.", {
-          hint: "What came so far may be incomplete. Tell the operator of the agent.",
-        });
+        throw new InvalidResponseError(
+          "The agent returned the same page token twice: the list would never end.",
+          {
+            hint: "What came so far may be incomplete. Tell the operator of the agent.",
+          },
+        );
       }
       token = nextPageToken;
     } while (token !== ""); // requirement A-42

@@ -111,7 +111,7 @@ function prune(rules: MessageRules, json: JsonObject, walk: PruneWalk): JsonObje
 
 function bothSpellings(jsonName: string, path: PruneWalk["path"]): CardTextError {
   const where = formatFieldPath(path);
-  const problem = `the field ${where} stands there as ${jsonName}, too: a card has each field once`;
+  const problem = `the field ${where} is there twice, also as ${jsonName}: a card has each field once`;
   return new CardTextError("both-spellings", problem, where);
 }
 

@@ -13,7 +13,7 @@ export type CardTextFault =
   | "lone-surrogate"
   | "number-out-of-range";
 
-/** A card has no canonical form, because it is no JSON object or could be read in two ways. */
+/** A card has no canonical form, because it is not a JSON object or could be read in two ways. */
 export class CardTextError extends Error {
   readonly fault: CardTextFault;
   /** Where, such as `skills[0].name`; undefined: the whole text. */

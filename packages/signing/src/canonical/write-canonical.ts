@@ -31,7 +31,7 @@ function write(json: JsonValue | undefined, path: Path): string {
     case "object":
       return json === null ? "null" : Array.isArray(json) ? writeArray(json, path) : writeObject(json, path);
     default:
-      throw new TypeError("this is no JSON value");
+      throw new TypeError("this is not a JSON value");
   }
 }
 

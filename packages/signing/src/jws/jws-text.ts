@@ -44,7 +44,7 @@ export function readProtectedHeader(text: string): JsonObject | string {
   if (json === undefined) return "is not UTF-8";
   const read = readStrictJson(json);
   if (read.fault !== undefined) return read.problem;
-  return isObject(read.json) ? read.json : "is no JSON object";
+  return isObject(read.json) ? read.json : "is not a JSON object";
 }
 
 function decode(bytes: Uint8Array): string | undefined {

@@ -26,9 +26,9 @@ describe("readProtectedHeader", () => {
   for (const [what, bytes, problem] of [
     ["nothing", "", "is not JSON"],
     ["text that is no JSON", "{alg}", "is not JSON"],
-    ["null", "null", "is no JSON object"],
-    ["an array", "[]", "is no JSON object"],
-    ["a string", '"ES256"', "is no JSON object"],
+    ["null", "null", "is not a JSON object"],
+    ["an array", "[]", "is not a JSON object"],
+    ["a string", '"ES256"', "is not a JSON object"],
     ["a byte order mark", "\ufeff{}", "is not JSON"],
     ["bytes that are no UTF-8", Uint8Array.of(0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d), "is not UTF-8"],
     ["a member twice", '{"alg":"ES256","alg":"none"}', "has the member alg twice"],

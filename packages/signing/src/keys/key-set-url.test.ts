@@ -20,35 +20,47 @@ describe("checkJku", () => {
   }
 
   for (const [why, jku, hosts, cardUrl, problem] of [
-    ["another host", "https://evil.example/keys", ["keys.example.org"], card, "none that the policy allows"],
+    [
+      "another host",
+      "https://evil.example/keys",
+      ["keys.example.org"],
+      card,
+      "that the policy does not allow",
+    ],
     [
       "another port",
       "https://keys.example.org:8443/",
       ["keys.example.org"],
       card,
-      "none that the policy allows",
+      "that the policy does not allow",
     ],
-    ["a subdomain", "https://a.keys.example.org/", ["keys.example.org"], card, "none that the policy allows"],
+    [
+      "a subdomain",
+      "https://a.keys.example.org/",
+      ["keys.example.org"],
+      card,
+      "that the policy does not allow",
+    ],
     [
       "a trailing dot",
       "https://keys.example.org./",
       ["keys.example.org"],
       card,
-      "none that the policy allows",
+      "that the policy does not allow",
     ],
     [
       "the card's origin, when hosts are named",
       "https://agents.example.org/k",
       ["keys.example.org"],
       card,
-      "none",
+      "that the policy does not allow",
     ],
     [
       "no host, when none may be asked",
       "https://agents.example.org/k",
       [],
       card,
-      "none that the policy allows",
+      "that the policy does not allow",
     ],
     ["another origin", "https://evil.example/keys", undefined, card, "came from https://agents.example.org"],
     [
@@ -66,7 +78,7 @@ describe("checkJku", () => {
       "file:///card.json",
       "the card's own origin",
     ],
-    ["http", "http://keys.example.org/", ["keys.example.org"], card, "not reached by https"],
+    ["http", "http://keys.example.org/", ["keys.example.org"], card, "not an https URL"],
     [
       "http of the card's origin",
       "http://agents.example.org/",
@@ -81,11 +93,17 @@ describe("checkJku", () => {
       card,
       "https",
     ],
-    ["another scheme", "data:application/json,{}", undefined, card, "not reached by https"],
+    ["another scheme", "data:application/json,{}", undefined, card, "not an https URL"],
     ["credentials", "https://u:p@agents.example.org/", undefined, card, "user name or password"],
-    ["a relative URL", "/keys.json", undefined, card, "no absolute URL"],
-    ["no text", 7, undefined, card, "no absolute URL"],
-    ["a text too long", `https://agents.example.org/${"a".repeat(3000)}`, undefined, card, "no absolute URL"],
+    ["a relative URL", "/keys.json", undefined, card, "not an absolute URL"],
+    ["no text", 7, undefined, card, "not an absolute URL"],
+    [
+      "a text too long",
+      `https://agents.example.org/${"a".repeat(3000)}`,
+      undefined,
+      card,
+      "not an absolute URL",
+    ],
   ] as const) {
     it(`refuses ${why}`, () => {
       expect(check(jku, hosts, cardUrl)).toEqual(expect.stringContaining(problem));

@@ -18,9 +18,9 @@ const maxJkuLength = 2048;
 function readJku(jku: unknown): URL | string {
   const isText = typeof jku === "string" && jku.length <= maxJkuLength && jku.isWellFormed();
   const url = isText ? parseForeignUrl(jku) : undefined;
-  if (url === undefined) return "is no absolute URL";
+  if (url === undefined) return "is not an absolute URL";
   const isLocal = url.protocol === "http:" && isLoopbackHost(url.hostname);
-  if (url.protocol !== "https:" && !isLocal) return "is not reached by https";
+  if (url.protocol !== "https:" && !isLocal) return "is not an https URL";
   return url.username === "" && url.password === "" ? url : "has a user name or password in it";
 }
 
@@ -34,7 +34,7 @@ export function assertKeySetUrl(jku: string): void {
   if (typeof read !== "string") return;
   throw new SigningError(
     `the URL of the key set (jku) ${read}`,
-    "serve public keys by https, for everybody, such as at https://agents.example.org/.well-known/jwks.json",
+    "serve public keys by https, so that every verifier can fetch them, such as at https://agents.example.org/.well-known/jwks.json",
   );
 }
 
@@ -46,7 +46,7 @@ export function readKeySetHosts({ hosts }: JkuPolicy): KeySetHosts {
 function requireHost(text: string): string {
   const host = parseHost(text);
   if (host !== undefined) return host;
-  throw new TypeError(`jku.hosts: ${JSON.stringify(text)} is no host, such as keys.example.org:8443`);
+  throw new TypeError(`jku.hosts: ${JSON.stringify(text)} is not a host such as keys.example.org:8443`);
 }
 
 /** A host with its port, as `URL.host` has it; undefined for a text that is none. */
@@ -66,13 +66,13 @@ export function checkJku(jku: unknown, hosts: KeySetHosts, cardUrl: URL | undefi
   if (typeof url === "string") return `the key set that the header names (jku) ${url}`;
   const named = `the key set that the header names, ${shownUrl(url)},`;
   if (hosts !== undefined && !hosts.has(url.host)) {
-    return `${named} is on a host that is none that the policy allows`;
+    return `${named} is on a host that the policy does not allow`;
   }
   const cardOrigin = parseHttpUrl(cardUrl?.href ?? "")?.origin; // "blob:" has an origin, too, that says nothing
   if (hosts === undefined && url.origin !== cardOrigin) {
     const own =
       cardUrl === undefined ? "a place that is not known" : shownText(cardOrigin ?? cardUrl.protocol);
-    return `${named} is not allowed, but only those of the card's own origin, and the card came from ${own}`;
+    return `${named} is not allowed: the policy allows only key sets of the card's own origin, and the card came from ${own}`;
   }
   url.hash = "";
   return url;

@@ -50,7 +50,7 @@ describe("asking for a key set", () => {
       await using server = await startKeyServer(sending(set(bad)));
       expect(await find(createKeySets({}), server.origin, "a")).toMatchObject({
         fault: "key-unknown",
-        problem: expect.stringContaining("has the key with its secret part"),
+        problem: expect.stringContaining("has the key with its private part"),
       });
     });
   }

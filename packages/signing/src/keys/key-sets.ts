@@ -103,7 +103,7 @@ class KeySetState {
     if (keys !== undefined) return { keys };
     const fault = this.#problem === undefined ? "key-unknown" : "jwks-unavailable";
     const missing = keySet?.exposed.has(kid)
-      ? "has the key with its secret part, so that everybody can sign with it"
+      ? "has the key with its private part, so any reader of the key set can sign with it"
       : "has no key with this id";
     return { fault, problem: `the key set ${shownUrl(this.#url)} ${this.#problem ?? missing}` };
   }

@@ -78,7 +78,7 @@ export function publicMembers(key: JWK): PublicMembers {
     case "oct":
       throw unfit("the key is symmetric (oct): each holder that verifies with it can also sign");
     default:
-      throw unfit("the type of the key (kty) is none of EC, OKP and RSA");
+      throw unfit("the type of the key (kty) is not EC, OKP or RSA");
   }
 }
 
@@ -113,7 +113,7 @@ function readMember<Name extends "x" | "y" | "n" | "e">(key: JWK, name: Name) {
   const text: unknown = key[name]; // a JWK comes from JSON, which need not fit its type
   const bytes = typeof text === "string" ? decodeBase64url(text) : undefined;
   if (typeof text === "string" && bytes !== undefined && bytes.length > 0) return { name, text, bytes };
-  throw unfit(`the member "${name}" of the key is not there, or not unpadded base64url`);
+  throw unfit(`the member "${name}" of the key is missing, or is not base64url without padding`);
 }
 
 /**
@@ -124,12 +124,12 @@ function readMember<Name extends "x" | "y" | "n" | "e">(key: JWK, name: Name) {
 export function algorithmOf(key: JWK): SignatureAlgorithm {
   if (isSignatureAlgorithm(key.alg)) return key.alg;
   if (key.alg !== undefined && key.kty !== "oct") {
-    throw unfit('the key is for an algorithm that cards are not signed with (its member "alg")');
+    throw unfit('the key is for an algorithm that does not sign cards (its member "alg")');
   }
   const { kty } = publicMembers(key);
   const isFitting = (each: AlgorithmEntry) => each.kty === kty && (each.crv ?? key.crv) === key.crv;
   const fitting = Object.values(algorithms).find(isFitting);
-  if (fitting === undefined) throw unfit("the key is none that signs cards");
+  if (fitting === undefined) throw unfit("a key of this kind does not sign cards");
   return fitting.alg;
 }
 
@@ -139,7 +139,7 @@ export function algorithmOf(key: JWK): SignatureAlgorithm {
  * @throws SigningError when the two do not agree
  */
 export function checkPurpose(key: JWK, alg: SignatureAlgorithm, operation: "sign" | "verify"): void {
-  if (!isSignatureAlgorithm(alg)) throw unfit("the algorithm is none that signs cards");
+  if (!isSignatureAlgorithm(alg)) throw unfit("the algorithm does not sign cards");
   const { kty, crv } = algorithms[alg];
   if (key.kty === "oct") throw unfit("the key is symmetric (oct), and cards are signed with key pairs only");
   if (key.kty !== kty) throw unfit(`${alg} needs a key of the type ${kty}`);
@@ -156,4 +156,4 @@ export function checkPurpose(key: JWK, alg: SignatureAlgorithm, operation: "sign
   }
 }
 
-const purposeHint = "take another key; where the member is wrong, correct it or leave it away";
+const purposeHint = "use another key; if the member is wrong, correct it or leave it out";

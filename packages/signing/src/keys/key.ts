@@ -16,7 +16,7 @@ export function checkKeyId(kid: string): string {
   if (kid !== "" && isShowable(kid, maxKeyIdLength)) return kid;
   throw new SigningError(
     `the id of the key (kid) is empty, has control characters, or more than ${maxKeyIdLength} characters`,
-    "choose a short name, such as 2026-summer, or leave it away: then it is the key's thumbprint",
+    "choose a short name, such as 2026-summer, or leave it out: then the id is the key's thumbprint",
   );
 }
 
@@ -57,7 +57,7 @@ async function importPublicKey(key: VerificationKey, alg: SignatureAlgorithm): P
     throw unfit(
       isUnknown
         ? `this runtime does not know ${alg}`
-        : "the key is malformed: its point is not on the curve, or its numbers make no key",
+        : "the key is malformed: its point is not on the curve, or its numbers are not those of a key",
     );
   }
 }
@@ -95,7 +95,7 @@ export function findKeyTimeFault(
     return { fault: "key-not-yet-valid", problem: `does not count ${formatTime("before", nbf)}` };
   }
   if (exp !== undefined && !(isTime(exp) && now < exp * 1000)) {
-    return { fault: "key-expired", problem: `does not count any more ${formatTime("since", exp)}` };
+    return { fault: "key-expired", problem: `expired ${formatTime("at", exp)}` };
   }
   return undefined;
 }
@@ -112,6 +112,6 @@ function isTime(value: unknown): value is number {
 function formatTime(preposition: string, seconds: unknown): string {
   const date = isTime(seconds) ? new Date(seconds * 1000) : undefined;
   return date === undefined || Number.isNaN(date.getTime())
-    ? "(its date is no number of seconds since 1970)"
+    ? "(its date is not a number of seconds since 1970)"
     : `${preposition} ${date.toISOString()}`;
 }

@@ -16,7 +16,7 @@ export async function parseKey(text: string): Promise<JWK> {
   const [key] = keys;
   if (key === undefined) throw new SigningError("the key set is empty", textHint);
   if (keys.length === 1) return key;
-  throw new SigningError(`the text has ${keys.length} keys, and one is needed`, "give the one key alone");
+  throw new SigningError(`the text has ${keys.length} keys, and one is needed`, "give only the one key");
 }
 
 /**

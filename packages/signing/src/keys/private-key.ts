@@ -66,7 +66,7 @@ export async function importPrivateKey(
   }
   throw new SigningError(
     "the key is neither a JWK, nor PEM, nor a key of Web Crypto, nor a function",
-    "a KeyObject of Node becomes one by key.export({ format: 'jwk' })",
+    "convert a KeyObject of Node: key.export({ format: 'jwk' })",
   );
 }
 
@@ -87,7 +87,7 @@ async function importPrivateJwk(jwk: JWK, given: SignatureAlgorithm | undefined)
 /** What Web Crypto wants of a private key (RFC 7518 §6.2.2, §6.3.2; RFC 8037 §2). */
 function secretMembers({ kty, d, p, q, dp, dq, qi }: JWK): JWK {
   if (d === undefined) {
-    const hint = "sign with the private key; the public one is for those who verify";
+    const hint = "sign with the private key; the public one is for verifiers";
     throw new SigningError("the key is a public one, without its private part (d)", hint);
   }
   if (kty !== "RSA") return { d };
@@ -106,7 +106,9 @@ async function openCryptoKey(key: CryptoKey, given: SignatureAlgorithm | undefin
   const fitting = Object.values(algorithms).filter((entry) => isFor(key, entry));
   const chosen = given === undefined ? fitting[0] : fitting.find(({ alg }) => alg === given);
   if (chosen === undefined) {
-    throw unfit(given === undefined ? "the key is none that signs cards" : `the key is not for ${given}`);
+    throw unfit(
+      given === undefined ? "a key of this kind does not sign cards" : `the key is not for ${given}`,
+    );
   }
   const publicJwk = key.extractable ? { ...publicMembers(await exportJWK(key)) } : undefined;
   return { alg: chosen.alg, cryptoKey: key, publicJwk };

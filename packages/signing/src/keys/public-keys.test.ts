@@ -79,7 +79,7 @@ describe("readVerificationKeys", () => {
     [
       "an algorithm of no card",
       JSON.stringify({ ...publicJwk, alg: "ES512" }),
-      /cards are not signed with/,
+      /does not sign cards/,
       /ES256/,
     ],
     [

@@ -60,8 +60,8 @@ export async function openCardSigner(options: CardSignerOptions): Promise<CardSi
     const publicKey = await openPublicKey(options.publicKey, options.kid, options.alg);
     const alg = options.alg ?? publicKey?.alg;
     if (!isSignatureAlgorithm(alg)) {
-      const hint = `say it, one of ${Object.keys(algorithms).join(", ")}; or give the public key`;
-      throw new SigningError("how a key that is kept elsewhere signs is not known (alg)", hint);
+      const hint = `give it, one of ${Object.keys(algorithms).join(", ")}; or give the public key`;
+      throw new SigningError("the algorithm of a key that is kept elsewhere is not known (alg)", hint);
     }
     const signer = { kid: checkKid(options.kid ?? publicKey?.kid), alg, publicKey };
     return { ...signer, sign: (input) => signRemotely(key, signer, input) };
@@ -86,7 +86,7 @@ async function signLocally(
   return new Uint8Array(signature);
 }
 
-const exportAnew = "export the key anew from where it was made";
+const exportAnew = "export the key again from where it was made";
 
 async function openPublicKey(
   key: JWK | string | undefined,
@@ -99,7 +99,7 @@ async function openPublicKey(
 /** M-2 demands one, and a verifier has to find it, and can show it. */
 function checkKid(kid: string | undefined): string {
   if (kid !== undefined) return checkKeyId(kid);
-  const hint = "give it as kid, or the public key, whose thumbprint it is then";
+  const hint = "give the id as kid; or give the public key, and its thumbprint is the id";
   throw new SigningError("the id of the key is not known (kid)", hint);
 }
 
@@ -115,5 +115,5 @@ async function checkPair(
   const signature = await signLocally(cryptoKey, alg, probe);
   const verifier = await importVerificationKey(publicKey, alg);
   if (await crypto.subtle.verify(signParameters, verifier, signature, probe)) return;
-  throw new SigningError("the public and the private side of the key do not belong together", exportAnew);
+  throw new SigningError("the public key does not belong to the private key", exportAnew);
 }

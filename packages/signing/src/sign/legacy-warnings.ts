@@ -27,8 +27,8 @@ export function legacyWarnings(
     const { uncovered } = form;
     const reason =
       uncovered.length === 0
-        ? "write numbers, and what is not ASCII, in another way"
-        : `leave these fields uncovered: ${listPaths(uncovered, maxNamed)}; give the empty fields a value, or remove those that are optional`;
+        ? "write numbers and characters outside ASCII in another way"
+        : `ignore these fields, or parts of them: ${listPaths(uncovered, maxNamed)}; give the empty fields a value, or remove those that are optional`;
     return [`${verifiers[profile]} will refuse this signature, because they ${reason}`];
   });
 }

@@ -52,14 +52,14 @@ describe("a remote signer", () => {
     ["text", "c2lnbmF0dXJl", "ES256", /no bytes/],
     ["nothing", undefined, "ES256", /no bytes/],
     ["a buffer", new ArrayBuffer(64), "ES256", /no bytes/],
-    ["too few bytes", new Uint8Array(63), "ES256", /63 bytes, and a signature with ES256 has 64/],
+    ["too few bytes", new Uint8Array(63), "ES256", /63 bytes, but a signature with ES256 has 64/],
     [
       "a signature of another curve",
       new Uint8Array(64),
       "ES384",
-      /64 bytes, and a signature with ES384 has 96/,
+      /64 bytes, but a signature with ES384 has 96/,
     ],
-    ["a digest", new Uint8Array(32), "RS256", /32 bytes, and a signature with RS256 has 256 to 1024/],
+    ["a digest", new Uint8Array(32), "RS256", /32 bytes, but a signature with RS256 has 256 to 1024/],
     ["no bytes", new Uint8Array(), "EdDSA", /0 bytes/],
   ] as const) {
     it(`is told when it returns ${title}`, async () => {
@@ -72,7 +72,7 @@ describe("a remote signer", () => {
       const { publicJwk } = pairFor(alg);
       const length = algorithms[alg].signatureLength ?? 384;
       await expect(returning(new Uint8Array(length).fill(1), alg, publicJwk)).rejects.toThrow(
-        /no signature by the public key/,
+        /did not return a signature by the given public key/,
       );
     }
     await expect(returning(new Uint8Array(256), "RS256", pairFor("RS256").publicJwk)).rejects.toThrow(
@@ -88,7 +88,7 @@ describe("a remote signer", () => {
     ["zeros", new Uint8Array(256), "RS256"],
   ] as const) {
     it(`is told when it returns ${what} for ${alg}`, async () => {
-      await expect(returning(signature, alg)).rejects.toThrow(/returned zeros/);
+      await expect(returning(signature, alg)).rejects.toThrow(/returned only zeros/);
     });
   }
 

@@ -44,8 +44,8 @@ export async function signRemotely(
   const key = await importVerificationKey(publicKey, alg);
   if (await crypto.subtle.verify(algorithms[alg].signParameters, key, signature, input)) return signature;
   throw new SigningError(
-    "what the signer returned is no signature by the public key that was given",
-    `look whether both are of the same key, and whether it signs the bytes themselves with ${alg}, not a digest of them`,
+    "the signer did not return a signature by the given public key",
+    `check that the signer has the private key of this public key, and that it signs the bytes themselves with ${alg}, not their digest`,
   );
 }
 
@@ -57,7 +57,7 @@ function checkForm(
   const { signatureLength, kty } = algorithms[alg];
   if ((alg === "ES256" || alg === "ES384") && ecdsaFromDer(signature, alg) !== undefined) {
     throw new SigningError(
-      `the signer returned DER, and JWS wants R||S of ${signatureLength} bytes (RFC 7518 §3.4)`,
+      `the signer returned DER, but JWS needs R||S of ${signatureLength} bytes (RFC 7518 §3.4)`,
       `convert it in the signer: return ecdsaFromDer(signature, "${alg}")`,
     );
   }
@@ -66,15 +66,15 @@ function checkForm(
   if (signature.length < least || signature.length > most) {
     const wanted = least === most ? `${least}` : `${least} to ${most}`;
     throw new SigningError(
-      `the signer returned ${signature.length} bytes, and a signature with ${alg} has ${wanted}`,
-      "look which algorithm and which key the signer uses, and that it returns the bytes, not their base64",
+      `the signer returned ${signature.length} bytes, but a signature with ${alg} has ${wanted}`,
+      "check which algorithm and which key the signer uses, and that it returns the bytes, not their base64",
     );
   }
   // Neither R nor S of ECDSA is ever zero (RFC 6090 §5.3), nor is the whole of another signature.
   const half = kty === "EC" ? signature.length / 2 : signature.length;
   const isZero = (part: Uint8Array) => part.length > 0 && part.every((byte) => byte === 0);
   if (isZero(signature.subarray(0, half)) || isZero(signature.subarray(half))) {
-    const hint = "look whether it really signs, and returns what it has made";
-    throw new SigningError("the signer returned zeros, which are no signature", hint);
+    const hint = "check that it signs, and that it returns the signature";
+    throw new SigningError("the signer returned only zeros, which are not a signature", hint);
   }
 }

@@ -144,7 +144,7 @@ describe("signCardText", () => {
       JSON.parse(text.replace("{", '{"__proto__":{},')),
       /__proto__/,
     ],
-    ["whose signatures are no list", { ...plainCard, signatures: {} }, /signatures is no list/],
+    ["whose signatures are no list", { ...plainCard, signatures: {} }, /signatures is not a list/],
   ] as const) {
     it(`refuses a card ${title}`, async () => {
       const refused = signCardText(JSON.stringify(card), { signer });
@@ -195,13 +195,13 @@ describe("the protected header (M-2)", () => {
   }
 
   for (const [url, problem] of [
-    ["http://keys.example.org/jwks.json", /not reached by https/],
-    ["http://127.0.0.1.example.org/jwks.json", /not reached by https/],
-    ["file:///jwks.json", /not reached by https/],
+    ["http://keys.example.org/jwks.json", /not an https URL/],
+    ["http://127.0.0.1.example.org/jwks.json", /not an https URL/],
+    ["file:///jwks.json", /not an https URL/],
     ["https://me:hunter2@keys.example.org/jwks.json", /user name or password/],
-    ["/.well-known/jwks.json", /no absolute URL/],
-    ["", /no absolute URL/],
-    [`https://keys.example.org/${"x".repeat(2048)}`, /no absolute URL/],
+    ["/.well-known/jwks.json", /not an absolute URL/],
+    ["", /not an absolute URL/],
+    [`https://keys.example.org/${"x".repeat(2048)}`, /not an absolute URL/],
   ] as const) {
     it(`may not name ${url.slice(0, 60)}`, async () => {
       const error: unknown = await signCardText(text, { signer, jku: url }).catch(
@@ -262,7 +262,9 @@ describe("warnings", () => {
 
   it("tell that the JavaScript SDK signs no schemes of cards of its own type", async () => {
     expect(await warningsOf(plainCard)).toEqual([
-      expect.stringMatching(/\(js-1\) will refuse .* uncovered: securitySchemes; give /),
+      expect.stringMatching(
+        /\(js-1\) will refuse .* ignore these fields, or parts of them: securitySchemes; give /,
+      ),
     ]);
   });
 
@@ -274,7 +276,9 @@ describe("warnings", () => {
       future: 1,
     };
     const [js = "", python = "", ...others] = await warningsOf(card);
-    expect(js).toMatch(/\(js-1\) will refuse this signature, because they leave these fields uncovered: /);
+    expect(js).toMatch(
+      /\(js-1\) will refuse this signature, because they ignore these fields, or parts of them: /,
+    );
     for (const field of ["description", "skills[0].tags", "future"]) expect(js).toContain(field);
     expect(python).toContain("(python-1)");
     expect(others).toEqual([]);
@@ -286,7 +290,7 @@ describe("warnings", () => {
     const extensions = [{ uri: "urn:x", params: { zähler: 1, counts: ["a", 2] } }];
     const known = { ...openCard, name: "Büro", capabilities: { extensions } };
     expect(await warningsOf(known)).toEqual([
-      "a2a-sdk of Python up to 1.1.3 (python-1) will refuse this signature, because they write numbers, and what is not ASCII, in another way",
+      "a2a-sdk of Python up to 1.1.3 (python-1) will refuse this signature, because they write numbers and characters outside ASCII in another way",
     ]);
   });
 

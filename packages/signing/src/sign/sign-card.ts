@@ -67,8 +67,8 @@ export async function signCardText(text: string, options: SignCardOptions): Prom
   const { signatures = null } = json;
   if (signatures !== null && !Array.isArray(signatures)) {
     throw new SigningError(
-      "the card cannot be signed: signatures is no list",
-      "leave the member away, or make it a list",
+      "the card cannot be signed: its member signatures is not a list",
+      "leave the member out, or make it a list",
     );
   }
   const signature = await makeSignature(new SignedCard(json), options);
@@ -106,13 +106,13 @@ async function makeSignature(card: SignedCard, options: SignCardOptions): Promis
   }
   const problems = card.findProblems();
   if (problems.length > 0) {
-    const hint = "no verifier would take it; add or correct what is named (spec §8.4.1)";
+    const hint = "no verifier would accept it; add or correct these members (spec §8.4.1)";
     throw new SigningError(`the card cannot be signed: ${problems.join(", ")}`, hint);
   }
   if (card.canonical.length > defaultMaxCardLength) {
     throw new SigningError(
-      `the card cannot be signed: it is longer than ${defaultMaxCardLength} characters, and verifiers read no more`,
-      "shorten it: what is large belongs behind a URL, such as documentationUrl",
+      `the card cannot be signed: it is longer than ${defaultMaxCardLength} characters, and verifiers read no longer cards`,
+      "shorten it: put long texts behind a URL, such as documentationUrl",
     );
   }
   const signer = given ?? (await openCardSigner(options));
@@ -167,7 +167,7 @@ function copyUnprotectedHeader(header: JsonObject): JsonObject {
   if (twice !== undefined) {
     throw new SigningError(
       `the unprotected header has "${twice}"`,
-      "leave it away: it counts in the protected header alone, where alg, typ, kid and jku are set by themselves",
+      "leave it out: it counts only in the protected header, which gets alg, typ, kid and jku by itself",
     );
   }
   try {
@@ -177,7 +177,7 @@ function copyUnprotectedHeader(header: JsonObject): JsonObject {
   } catch (error) {
     if (!(error instanceof CardTextError)) throw error;
     throw new SigningError(
-      `the unprotected header is no JSON: ${error.message}`,
+      `the unprotected header is not JSON: ${error.message}`,
       "give a plain object of texts, finite numbers, lists and objects",
     );
   }
@@ -201,8 +201,8 @@ function addSignature<Entry>(entries: readonly Entry[], added: Entry): readonly 
   const first = entries.findIndex(isOwn); // all before it stay
   const all = others.toSpliced(first === -1 ? others.length : first, 0, added);
   if (all.length <= maxSignatures) return all;
-  const problem = `the card has ${maxSignatures} signatures already, and verifiers look at no more`;
-  throw new SigningError(problem, "take out those of keys that are not needed any more");
+  const problem = `the card has ${maxSignatures} signatures already, and verifiers check no more`;
+  throw new SigningError(problem, "remove the signatures of keys that are no longer needed");
 }
 
 /** The protected header of an entry, which may be any JSON value, or a message. */

@@ -20,7 +20,7 @@ describe("takeTurn", () => {
     const memory = createCardMemory();
     const hung = takeTurn(memory, key, never);
     const refused = expect(hung).rejects.toThrow(
-      `what is remembered of ${key} cannot be had: the memory does not answer`,
+      `what is remembered of ${key} cannot be read: the memory does not answer`,
     );
     let turn: AbortSignal | undefined;
     const next = vi.fn(async (signal: AbortSignal) => {

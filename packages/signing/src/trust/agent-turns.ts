@@ -29,7 +29,7 @@ export function takeTurn<Result>(
   const row = rows.get(memory) ?? new Map<string, Promise<void>>();
   rows.set(memory, row);
   const before = row.get(key) ?? Promise.resolve();
-  const late = new Error(`what is remembered of ${key} cannot be had: the memory does not answer`);
+  const late = new Error(`what is remembered of ${key} cannot be read: the memory does not answer`);
   const result = untilAborted(before, signal).then(() => withinTime(timeoutMs, late, work, { signal }));
   const left = Promise.allSettled([before, result]).then(() => {
     if (row.get(key) === left) row.delete(key);

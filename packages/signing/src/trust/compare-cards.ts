@@ -37,7 +37,9 @@ const schemeRules: readonly (readonly [text: string, isWeaker: (was: Scheme, is:
  */
 export function findDowngrades(before: Outline, after: Outline, extended = false): Finding[] {
   if (Math.max(countParts(before), countParts(after)) > maxParts) {
-    return [finding("The card is another one, and declares too much to be compared.")];
+    return [
+      finding("The card differs from the last one, and one of the two declares too much to be compared."),
+    ];
   }
   return rules.flatMap(({ find, ofExtended }) => (extended && !ofExtended ? [] : [...find(before, after)]));
 }
@@ -70,7 +72,7 @@ function* findWeakerRequirements(before: Outline, after: Outline): Generator<Fin
     const sameId = rest.get(id);
     const was = sameId?.shift();
     if (sameId !== undefined && was === undefined) {
-      yield finding(`Another skill has the id ${quote(id)}.`, "skills", index);
+      yield finding(`One more skill has the id ${quote(id)}.`, "skills", index);
     } else if (was !== undefined && was.requirements.length + requirements.length > 0) {
       const old = was.requirements.length === 0 ? before.requirements : was.requirements;
       const now = requirements.length === 0 ? after.requirements : requirements;
@@ -116,7 +118,11 @@ function* findLostSchemes(before: Outline, after: Outline): Generator<Finding> {
     const isAsGood = ([other, is]: readonly [string, Scheme]) =>
       replaces(is, was) || (before.schemes.has(other) && is.strength >= was.strength);
     if (after.schemes.has(name) || (!named.has(name) && [...after.schemes].some(isAsGood))) continue;
-    yield finding(`The security scheme ${quote(name)} is gone, and missed.`, "securitySchemes", name);
+    yield finding(
+      `The security scheme ${quote(name)} is gone, and no other scheme makes up for it.`,
+      "securitySchemes",
+      name,
+    );
   }
 }
 
@@ -172,7 +178,7 @@ function* findOtherInterfaces(before: Outline, after: Outline): Generator<Findin
     );
     if (onHost.length === 0) yield onOtherHost(is);
     if (is.isExposed && (hadTls || hadTlsFirst)) yield withoutTls(is);
-    const lower = `An interface is of a lower protocol version, ${quote(is.version)}.`;
+    const lower = `An interface has a lower protocol version, ${quote(is.version)}.`;
     if (isLower) yield finding(lower, "supportedInterfaces", index, "protocolVersion");
   }
 }
@@ -208,7 +214,7 @@ function highest(interfaces: readonly OutlinedInterface[]): number {
  */
 export function findMoves(was: Outline, is: Outline): Finding[] {
   const renamed = `The card is called ${quote(is.name)}, no longer ${quote(was.name)}.`;
-  const older = `The card is of version ${quote(is.version)}, no longer of ${quote(was.version)}.`;
+  const older = `The card has version ${quote(is.version)}, no longer ${quote(was.version)}.`;
   return [
     ...findMoved(was.interfaces, was.interfaces, is.interfaces),
     ...findMoved(addressesOf(was), [...addressesOf(was), ...was.interfaces], addressesOf(is)),
@@ -228,7 +234,7 @@ function findMoved(
   return after
     .filter(({ place, hostname }) => !places.has(place) && hostnames.has(hostname))
     .map(({ subject, url, path }) => {
-      return { text: `${subject} is where none was before, at ${quote(url)}.`, paths: [path] };
+      return { text: `${subject} is in a place where none was before, at ${quote(url)}.`, paths: [path] };
     });
 }
 

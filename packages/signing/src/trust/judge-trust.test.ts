@@ -23,12 +23,12 @@ describe("trust on first use", () => {
     const { fault, message, alarms } = await meet(["evil"]);
     expect(fault).toBe("pin-changed");
     expect(message).toBe(
-      "None of the keys by which https://agent.example is known has signed the card, but evil. Ask the operator of the agent, through a separate channel, whether it has new keys. If so, have the card memory forget the agent.",
+      "None of the known keys of https://agent.example has signed the card. The keys that have signed it: evil. Ask the operator of the agent, through a separate channel, whether it has new keys. If so, have the card memory forget the agent.",
     );
     expect(alarms).toEqual([
       {
         kind: "pin-changed",
-        text: "None of the keys by which https://agent.example is known has signed the card, but evil.",
+        text: "None of the known keys of https://agent.example has signed the card. The keys that have signed it: evil.",
         paths: ["signatures"],
       },
     ]);
@@ -108,7 +108,7 @@ describe("trust on first use", () => {
     for (const outline of ["{", "[]", "null"]) {
       await memory.write(agentKey, { thumbprints: ["k1"], outline, digest: "", ...seen });
       await expect(meet(["k1"])).rejects.toThrow(
-        "what is remembered of https://agent.example is damaged: its card is no JSON object",
+        "what is remembered of https://agent.example is damaged: its card is not a JSON object",
       );
     }
   });
@@ -149,7 +149,7 @@ describe("a card that is weaker than the last one", () => {
     expect(fault).toBeUndefined();
     expect(alarms.map(({ text }) => text)).toEqual([
       "The agent no longer asks for credentials.",
-      'The security scheme "m" is gone, and missed.',
+      'The security scheme "m" is gone, and no other scheme makes up for it.',
     ]);
   });
 
@@ -188,7 +188,7 @@ describe("the minimum of security", () => {
     expect(fault).toBe("pin-changed");
     expect(alarms.map(({ kind }) => kind)).toEqual(["pin-changed", "security-too-weak", "downgrade"]);
     expect(message).toContain(
-      "The card declares less security than is demanded. No credentials are demanded.",
+      "The card declares less security than the policy demands. The card demands no credentials.",
     );
     expect((await meet(["k1"], weak)).fault).toBe("security-too-weak");
   });

@@ -87,7 +87,7 @@ function findDoubts(
 ): readonly Doubt[] {
   const { minimumSecurity, onPinChanged, onDowngrade } = policy;
   const { key, before, pins, isUncompared = false } = known ?? {};
-  const changed = `None of the keys by which ${key} is known has signed the card, but ${thumbprints.join(", ")}.`;
+  const changed = `None of the known keys of ${key} has signed the card. The keys that have signed it: ${thumbprints.join(", ")}.`;
   const isChanged = pins?.kind === "changed";
   const missing = minimumSecurity && findMissingSecurity(card.outline, minimumSecurity);
   const weaker = before && findDowngrades(before, card.outline, extended);
@@ -100,7 +100,7 @@ function findDoubts(
     },
     {
       fault: "security-too-weak",
-      opening: "The card declares less security than is demanded. ",
+      opening: "The card declares less security than the policy demands. ",
       findings: missing ?? [],
     },
     { ...onWeaker, opening: "The card is weaker than the last one of this agent. ", findings: weaker ?? [] },
@@ -109,7 +109,7 @@ function findDoubts(
 }
 
 const notKept =
-  "The last card of this agent declared other things, and was not kept any more: it cannot be compared with this one.";
+  "The last card of this agent declared something else, and is no longer stored: this card cannot be compared with it.";
 
 /** What a person should know of how the agent is known, though there may be nothing wrong with it. */
 function describeNews(
@@ -126,22 +126,22 @@ function describeNews(
   /** Whether it is so, or the keys of which it is so, which end the sentence. */
   type News = readonly [kind: CardAlarm["kind"], about: boolean | readonly string[], text: string];
   const ofExtended: readonly News[] = [
-    ["first-use", isNew, `Nothing is known of ${key} by which its extended card could be recognized.`],
+    ["first-use", isNew, `No card of ${key} is remembered, so its extended card cannot be recognized.`],
     [
       "not-remembered",
       isUncompared,
-      `The public card of ${key} was too large to compare its extended one with.`,
+      `The public card of ${key} was too large to compare the extended card with it.`,
     ],
   ];
   const ofPublic: readonly News[] = [
     ["first-use", isNew, `No card of ${key} was seen before. Its keys are trusted from now on.`],
-    ["signer-new", pins.waiting, `A key signs beside a known one of ${key}, and is known when that lasts:`],
-    ["signer-new", pins.adopted, `A key that signs beside a known one of ${key} is known from now on:`],
     [
-      "signer-missing",
-      pins.missing,
-      `A known key of ${key} has not signed; it is forgotten when that lasts:`,
+      "signer-new",
+      pins.waiting,
+      `A new key of ${key} has signed beside a known key. If that lasts, it becomes known, too:`,
     ],
+    ["signer-new", pins.adopted, `A new key of ${key} that signs beside a known key is known from now on:`],
+    ["signer-missing", pins.missing, `A known key of ${key} has not signed. If that lasts, it is forgotten:`],
     ["signer-missing", pins.forgotten, `A known key of ${key} has not signed for a while, and is forgotten:`],
     [
       "not-remembered",

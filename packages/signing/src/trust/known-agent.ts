@@ -85,5 +85,5 @@ function readRemembered(outline: string, key: string): Outline {
   } catch {
     // It is told below.
   }
-  throw new Error(`what is remembered of ${key} is damaged: its card is no JSON object`);
+  throw new Error(`what is remembered of ${key} is damaged: its card is not a JSON object`);
 }

@@ -22,7 +22,7 @@ const at = (...urls: string[]): JsonObject => ({ supportedInterfaces: urls.map((
 
 const schemes = ["mtlsSecurityScheme", "oauth2SecurityScheme"];
 const withKey =
-  'Callers are let in with "k", which is none of mtlsSecurityScheme, oauth2SecurityScheme, or has a flow that OAuth 2.1 has given up.';
+  'Callers are let in with "k", which is not of a demanded kind (mtlsSecurityScheme, oauth2SecurityScheme), or has a flow that OAuth 2.1 has dropped.';
 
 describe("the minimum of security", () => {
   const cases = {
@@ -32,7 +32,7 @@ describe("the minimum of security", () => {
     "credentials of a card that asks for none": [
       { requirements: true },
       asks(),
-      ["securityRequirements", "No credentials are demanded."],
+      ["securityRequirements", "The card demands no credentials."],
     ],
     "credentials of a card that does without them in one of its alternatives": [
       { requirements: true },
@@ -119,7 +119,7 @@ describe("the minimum of security", () => {
     "a kind of scheme of a card that declares it and demands nothing": [
       { schemes },
       asks(),
-      ["securityRequirements", "No credentials are demanded."],
+      ["securityRequirements", "The card demands no credentials."],
     ],
     "a kind of scheme of a card that demands what it does not declare": [
       { schemes },
@@ -137,11 +137,11 @@ describe("the minimum of security", () => {
       },
       [
         "securityRequirements[0]",
-        'Callers are let in with "o", which is none of mtlsSecurityScheme, oauth2SecurityScheme, or has a flow that OAuth 2.1 has given up.',
+        'Callers are let in with "o", which is not of a demanded kind (mtlsSecurityScheme, oauth2SecurityScheme), or has a flow that OAuth 2.1 has dropped.',
       ],
       [
         "securityRequirements[1]",
-        'Callers are let in with "p", which is none of mtlsSecurityScheme, oauth2SecurityScheme, or has a flow that OAuth 2.1 has given up.',
+        'Callers are let in with "p", which is not of a demanded kind (mtlsSecurityScheme, oauth2SecurityScheme), or has a flow that OAuth 2.1 has dropped.',
       ],
     ],
     "a kind of scheme of a card with a skill that has a weaker one": [

@@ -27,7 +27,7 @@ function findOpenDoors(
       return text === undefined ? [] : finding(text, ...path, member, index);
     });
   return [
-    ...(requirements.length === 0 ? [finding("No credentials are demanded.", member)] : []),
+    ...(requirements.length === 0 ? [finding("The card demands no credentials.", member)] : []),
     ...judge(requirements),
     ...skills.flatMap((skill, place) => judge(skill.requirements, "skills", place)),
   ];
@@ -48,7 +48,7 @@ function judgeRequirement(
     kinds === undefined ||
     (kinds.some((each) => each === kind) && !flows.has("implicit") && !flows.has("password"));
   if (used.some(isGood)) return undefined;
-  return `Callers are let in with ${quoteList(names)}, which is none of ${kinds?.join(", ")}, or has a flow that OAuth 2.1 has given up.`;
+  return `Callers are let in with ${quoteList(names)}, which is not of a demanded kind (${kinds?.join(", ")}), or has a flow that OAuth 2.1 has dropped.`;
 }
 
 /** @param doubtful ways of which it cannot be said whether they are TLS */

@@ -39,11 +39,11 @@ describe("a card of known keys", () => {
     expect(alarms).toEqual([
       {
         kind: "moved",
-        text: 'An interface is where none was before, at "https://agent.example/mallory".',
+        text: 'An interface is in a place where none was before, at "https://agent.example/mallory".',
         paths: ["supportedInterfaces[0].url"],
       },
       { kind: "moved", text: 'The card is called "Mallory", no longer "Bank".', paths: ["name"] },
-      { kind: "moved", text: 'The card is of version "1.0", no longer of "2.0".', paths: ["version"] },
+      { kind: "moved", text: 'The card has version "1.0", no longer "2.0".', paths: ["version"] },
     ]);
     expect((await meet(other)).alarms).toEqual([]);
   });

@@ -18,11 +18,11 @@ const tokenPath = "securitySchemes.o.oauth2SecurityScheme.flows.clientCredential
 type Finding = [path: string, text: string];
 const moved = (index: number, url: string): Finding => [
   `supportedInterfaces[${index}].url`,
-  `An interface is where none was before, at "${url}".`,
+  `An interface is in a place where none was before, at "${url}".`,
 ];
 const movedTokens = (url: string): Finding => [
   tokenPath,
-  `The tokenUrl of the security scheme "o" is where none was before, at "${url}".`,
+  `The tokenUrl of the security scheme "o" is in a place where none was before, at "${url}".`,
 ];
 
 describe("a card that leads elsewhere", () => {
@@ -42,7 +42,7 @@ describe("a card that leads elsewhere", () => {
       at(["https://a.example/rpc", "mallory"]),
       [
         "supportedInterfaces[0].url",
-        'An interface for the tenant "mallory" is where none was before, at "https://a.example/rpc".',
+        'An interface for the tenant "mallory" is in a place where none was before, at "https://a.example/rpc".',
       ],
     ],
     "has an interface more on its host": [
@@ -73,12 +73,12 @@ describe("a card that leads elsewhere", () => {
     "is of an older version": [
       { version: "2.0.0" },
       { version: "1.10.0" },
-      ["version", 'The card is of version "1.10.0", no longer of "2.0.0".'],
+      ["version", 'The card has version "1.10.0", no longer "2.0.0".'],
     ],
     "is of a version before the last one": [
       { version: "v2.0" },
       { version: "2.0.0-rc.1" },
-      ["version", 'The card is of version "2.0.0-rc.1", no longer of "v2.0".'],
+      ["version", 'The card has version "2.0.0-rc.1", no longer "v2.0".'],
     ],
   } satisfies Record<string, [JsonObject, JsonObject, ...Finding[]]>;
   for (const [what, [before, after, ...findings]] of Object.entries(cases)) {

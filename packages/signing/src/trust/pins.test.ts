@@ -179,14 +179,17 @@ describe("rotation of keys", () => {
     };
     await meet(["k1"]);
     expect(await alarmsOf("k1", "k2")).toEqual([
-      ["signer-new", `A key signs beside a known one of ${agentKey}, and is known when that lasts: k2.`],
+      [
+        "signer-new",
+        `A new key of ${agentKey} has signed beside a known key. If that lasts, it becomes known, too: k2.`,
+      ],
     ]);
     wait(dayMs);
     expect(await alarmsOf("k1", "k2")).toEqual([
-      ["signer-new", `A key that signs beside a known one of ${agentKey} is known from now on: k2.`],
+      ["signer-new", `A new key of ${agentKey} that signs beside a known key is known from now on: k2.`],
     ]);
     expect(await alarmsOf("k2")).toEqual([
-      ["signer-missing", `A known key of ${agentKey} has not signed; it is forgotten when that lasts: k1.`],
+      ["signer-missing", `A known key of ${agentKey} has not signed. If that lasts, it is forgotten: k1.`],
     ]);
     wait(dayMs);
     expect(await alarmsOf("k2")).toEqual([

@@ -205,7 +205,7 @@ describe("what is remembered of a card", () => {
     expect((await verify(await sign({ ...large, description: "Other" }, a))).verified).toBe(true);
     const other = await verify(await sign({ ...large, version: "1.0.1" }, a));
     expect(other.reason).toBe("downgrade");
-    expect(other.message).toContain("was not kept any more");
+    expect(other.message).toContain("is no longer stored");
     expect(other.message).not.toContain("is weaker");
     const extended = await verify(await sign({ ...large, name: "Extended" }, a), { url, extended: true });
     expect([extended.verified, tell(extended)]).toEqual([true, "not-remembered"]);
@@ -259,7 +259,7 @@ describe("what a card declares that a memory has left out", () => {
     const { verify } = await createPushedOut();
     const { reason, message } = await verify(await sign(release, a));
     expect(reason).toBe("downgrade");
-    expect(message).toContain("was not kept any more");
+    expect(message).toContain("is no longer stored");
     expect(message).not.toContain("too large");
   });
 });

@@ -617,7 +617,10 @@ describe("a card that declares too much to be compared", () => {
     ["requirements of skills", { skills: names.map((id) => skill(id, "oauth")) }],
   ] satisfies [string, JsonObject][]) {
     it(`is taken for a weaker one, with one finding: ${what}`, () => {
-      const finding = { text: "The card is another one, and declares too much to be compared.", paths: [] };
+      const finding = {
+        text: "The card differs from the last one, and one of the two declares too much to be compared.",
+        paths: [],
+      };
       const many = { ...few, ...members };
       expect(findDowngrades(few, many)).toEqual([finding]);
       expect(findDowngrades(many, few)).toEqual([finding]);
@@ -639,9 +642,13 @@ describe("a finding says what is weaker", () => {
     [
       { ...asks(), skills: [skill("s", "oauth")] },
       { ...asks(), skills: [skill("s", "oauth"), skill("s")] },
-      'Another skill has the id "s".',
+      'One more skill has the id "s".',
     ],
-    [schemes({ oauth: code() }), {}, 'The security scheme "oauth" is gone, and missed.'],
+    [
+      schemes({ oauth: code() }),
+      {},
+      'The security scheme "oauth" is gone, and no other scheme makes up for it.',
+    ],
     [schemes({ s: bearer }), schemes({ s: basic }), 'The security scheme "s" is of a weaker kind.'],
     [
       schemes({ s: code({ pkceRequired: true }) }),
@@ -667,7 +674,7 @@ describe("a finding says what is weaker", () => {
     [
       speaks(["JSONRPC", "1.0"]),
       speaks(["JSONRPC", "0.3"]),
-      'An interface is of a lower protocol version, "0.3".',
+      'An interface has a lower protocol version, "0.3".',
     ],
   ] satisfies [JsonObject, JsonObject, string][]) {
     it(text, () => expect(findDowngrades(before, after).map((found) => found.text)).toEqual([text]));

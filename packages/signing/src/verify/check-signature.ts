@@ -90,13 +90,13 @@ async function tryRemoteKeys(search: Search): Promise<Signer | Refusal> {
   const { kid, jku } = search.read;
   if (jku === undefined || policy.remote === undefined) {
     const problem = `none of the trusted keys has the id "${shownText(kid)}"`;
-    const elsewhere = ", and the policy does not let the key set be asked that its header names (jku)";
+    const elsewhere = ", and the policy does not allow the key set that its header names (jku)";
     return { fault: "key-unknown", problem: jku === undefined ? problem : problem + elsewhere };
   }
   const url = checkJku(jku, policy.remote.hosts, cardUrl);
   if (typeof url === "string") return { fault: "jku-not-allowed", problem: url };
   if (!askedKeySets.has(url.href) && askedKeySets.size === maxKeySets) {
-    const problem = `the card names more than ${maxKeySets} key sets, and no more are asked`;
+    const problem = `the card names more than ${maxKeySets} key sets; a verifier fetches no more than that`;
     return { fault: "jwks-unavailable", problem };
   }
   askedKeySets.add(url.href);
@@ -156,7 +156,7 @@ async function judgeKey(key: VerificationKey, { policy, now, read }: Search): Pr
     const length = algorithms[alg].signatureLength ?? modulusBytes(cryptoKey);
     if (signature.length !== length) {
       const form = algorithms[alg].kty === "EC" ? " (R and S, not DER)" : "";
-      const problem = `it is ${signature.length} bytes long, and one by ${alg} and this key has ${length}${form}`;
+      const problem = `it is ${signature.length} bytes long, but a signature with ${alg} and this key has ${length}${form}`;
       return { fault: "malformed-signature", problem };
     }
     return { cryptoKey, thumbprint };
@@ -197,8 +197,8 @@ async function mismatchProblem({ cryptoKey }: UsableKey, search: Search): Promis
   const name = `the key "${shownText(kid)}"`;
   for (const profile of legacyProfiles.filter((each) => !profiles.includes(each))) {
     if ((await findForm(profile, cryptoKey, search)) !== undefined) {
-      return `${name} has signed this card only by the profile ${profile}, which the policy does not have`;
+      return `${name} has signed this card only by the profile ${profile}, which the policy does not allow`;
     }
   }
-  return `${name} has not signed this card as it stands (tried: ${profiles.join(", ")})`;
+  return `${name} has not signed this card as it stands (profiles tried: ${profiles.join(", ")})`;
 }

@@ -15,7 +15,7 @@ export function findCoverageGap(
 ): Finding | undefined {
   const paths = uncovered.filter((path) => concernsSecurity(path, outline));
   if (paths.length > 0) {
-    const text = `the profile ${profile} does not protect ${listPaths(paths)}: whoever passed the card on could have put it there`;
+    const text = `the profile ${profile} does not protect ${listPaths(paths)}: any server that passed the card on could have put it there`;
     return { text, paths };
   }
   return losesEmpties(profile) ? findRemovedSecurity(profile, outline) : undefined;
@@ -25,7 +25,7 @@ export function findCoverageGap(
 export function removableAlarms(profile: Profile | undefined): readonly CardAlarm[] {
   if (!losesEmpties(profile)) return [];
   const text =
-    `The profile ${profile} does not sign what is empty, so every empty member could have been taken out of this card without a ` +
+    `The profile ${profile} does not sign empty values. So an attacker may have removed any empty member of this card without a ` +
     "trace, such as a security requirement without scopes.";
   return [{ kind: "removable", ...finding(text) }];
 }
@@ -74,6 +74,6 @@ function findRemovedSecurity(profile: Profile, outline: Outline): Finding | unde
   const places = lacks.map(({ path, names }) =>
     names.length === 0 ? path : `${path} (of ${quoteList(names)})`,
   );
-  const text = `the profile ${profile} does not protect what is empty, which could have been taken out of ${places.join(" and ")}`;
+  const text = `the profile ${profile} does not protect empty values, and an attacker may have removed some from ${places.join(" and ")}`;
   return { text, paths: lacks.map(({ path }) => path) };
 }

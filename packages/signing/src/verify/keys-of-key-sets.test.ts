@@ -99,10 +99,10 @@ describe("a key of a key set", () => {
     ["redirects", sending("", { location: "/elsewhere" }, 302), "jwks-unavailable", "redirects"],
     ["is a web page", sending("<html>"), "jwks-unavailable", "web page"],
     ["lacks the key", sending({ keys: [] }), "key-unknown", "has no key with this id"],
-    ["has the private key", sending({ keys: [{ ...key.private, kid: "k" }] }), "key-unknown", "secret part"],
+    ["has the private key", sending({ keys: [{ ...key.private, kid: "k" }] }), "key-unknown", "private part"],
     ["says it is revoked", sending({ keys: [{ ...key.public, revoked: true }] }), "key-revoked", "revoked"],
     ["says it has expired", sending({ keys: [{ ...key.public, exp: 1 }] }), "key-expired", "1970"],
-    ["says so in words", sending({ keys: [{ ...key.public, exp: "never" }] }), "key-expired", "no number"],
+    ["says so in words", sending({ keys: [{ ...key.public, exp: "never" }] }), "key-expired", "not a number"],
     ["says it is for later", sending({ keys: [{ ...key.public, nbf: 1e10 }] }), "key-not-yet-valid", "2286"],
     [
       "says it is for encryption",

@@ -43,7 +43,7 @@ describe("a legacy profile", () => {
         profile: undefined,
         alarms: [],
       });
-      expect(result.message).toContain(`only by the profile ${profile}, which the policy does not have`);
+      expect(result.message).toContain(`only by the profile ${profile}, which the policy does not allow`);
     });
 
     it(`${profile} counts when it is enabled, and is told`, async () => {
@@ -145,7 +145,7 @@ describe("what a legacy profile leaves out", () => {
     expect(result.alarms).toMatchObject([
       { kind: "removable", text: expect.stringContaining("without a trace") },
     ]);
-    expect(result.message).toContain("do not rely on it: description, defaultInputModes.");
+    expect(result.message).toContain("do not rely on them: description, defaultInputModes.");
   });
 
   it("is nothing by the profile raw", async () => {

@@ -11,10 +11,10 @@ export function adviceOn(fault: CardFault): string {
 }
 
 const advice: Readonly<Record<Exclude<CardFault, CardTextFault> | "unreadable", string>> = {
-  unreadable: "Fetch the card again; when it stays that way, tell its operator.",
-  "card-invalid": "Its signatures were not looked at; tell the operator of the agent.",
+  unreadable: "Fetch the card again. If that does not help, tell its operator.",
+  "card-invalid": "Its signatures were not checked. Tell the operator of the agent.",
   "no-signature": "Ask its operator to sign it; until then any proxy on the way could have written it.",
-  "malformed-signature": "Fetch the card again; when it stays that way, its operator has to sign it anew.",
+  "malformed-signature": "Fetch the card again. If that does not help, its operator has to sign it again.",
   "algorithm-not-allowed": "Its operator has to sign it with an algorithm that the policy allows.",
   "crit-not-understood": "Its operator has to sign it without extensions of JWS.",
   "kid-missing": "Its operator has to sign it with a kid in the protected header (spec §8.4.2).",
@@ -22,21 +22,23 @@ const advice: Readonly<Record<Exclude<CardFault, CardTextFault> | "unreadable", 
   "key-unknown":
     "Get the public key from a source you trust and add it to the policy; do not take it from the card's own server unless you trust that.",
   "key-mismatch": "Compare the key in the policy or key set with what its owner says.",
-  "key-not-yet-valid": "Check the clock here; otherwise its operator has to sign it with a current key.",
-  "key-expired": "Check the clock here; otherwise its operator has to sign it with a current key.",
-  "key-revoked": "Do not use this card: the key may be stolen. Its operator has to sign it with another one.",
+  "key-not-yet-valid":
+    "Check the clock of this machine. If it is right, the operator has to sign the card with a current key.",
+  "key-expired":
+    "Check the clock of this machine. If it is right, the operator has to sign the card with a current key.",
+  "key-revoked": "Do not use this card: the key may be stolen. Its operator has to sign it with another key.",
   "jku-not-allowed":
-    "When you trust that host with the keys of every card, add it to the hosts of the policy (jku.hosts).",
+    "If you trust that host to say who signs every card, add it to the hosts of the policy (jku.hosts).",
   "jwks-unavailable": "Try again later, or add the key itself to the policy.",
   "signature-mismatch":
     "Do not use this card: it was changed after it was signed, or signed with another key.",
   uncovered:
-    "Its operator has to sign it as the specification says (profile strict); `allowUncovered` takes the risk.",
-  "too-few-signers": "Do not use this card before those who are missing have signed it, too.",
+    "Its operator has to sign it as the specification says (profile strict); `allowUncovered` accepts it, at your own risk.",
+  "too-few-signers": "Do not use this card until the missing signers have signed it, too.",
   "pin-changed":
     "Ask the operator of the agent, through a separate channel, whether it has new keys. If so, have the card memory forget the agent.",
   "security-too-weak":
-    "Its operator has to declare what it demands; or lower the minimum of the policy when you know what that means.",
+    "Its operator has to declare what the agent demands. Or lower the minimum of the policy, if you know what that means.",
   downgrade:
     "Ask the operator of the agent, through a separate channel, whether this is meant. If so, have the card memory forget the agent.",
 };
@@ -52,7 +54,7 @@ export function describeRefused(
   { minSigners, signers }: PreparedPolicy,
   total: number,
 ): string {
-  const looked = `The first ${checks.length} of ${total} signatures were looked at. `;
+  const looked = `Only the first ${checks.length} of ${total} signatures were checked. `;
   const hint = (total === checks.length ? "" : looked) + adviceOn(fault); // which ends the message: see CardNotTrustedError
   if (fault === "uncovered") return `The signature by ${signerOf(best)} is right, but ${gap?.text}. ${hint}`;
   if (fault === "too-few-signers") {
@@ -61,27 +63,29 @@ export function describeRefused(
     const has = signerCount === 0 ? "none" : `only ${signerCount}`;
     const bad = checks.find(({ valid }) => !valid);
     const other = bad === undefined ? "" : `signatures[${bad.index}] does not count: ${bad.problem}. `;
-    return `The policy demands signatures by ${demanded}${named}, and the card has ${has}. ${other}${hint}`;
+    return `The policy demands signatures by ${demanded}${named}, but the card has ${has}. ${other}${hint}`;
   }
   const problem = best?.problem ?? "it is not valid";
   return checks.length === 1
     ? `The signature of the card does not count: ${problem}. ${hint}`
-    : `None of the ${checks.length} signatures of the card counts. The one that came furthest, signatures[${best?.index}]: ${problem}. ${hint}`;
+    : `None of the ${checks.length} signatures of the card counts. The one that passed the most checks, signatures[${best?.index}]: ${problem}. ${hint}`;
 }
 
 /** @param fault what the policy says against a card whose signatures are right, in sentences */
 export function describeDistrusted(fault: string, weighed: WeighedChecks): string {
-  return `${describeSigner(weighed)}, but it is not trusted. ${fault}`;
+  return `${describeSigner(weighed)}, but the card is not trusted. ${fault}`;
 }
 
 export function describeVerified(weighed: WeighedChecks): string {
   const { best, covering, signers, uncovered } = weighed;
   const others = signers.length > 1 ? ` ${signers.length} different keys have signed it.` : "";
   const rest =
-    uncovered.length === 0 ? "" : ` Not protected by that, so do not rely on it: ${listPaths(uncovered)}.`;
+    uncovered.length === 0
+      ? ""
+      : ` The signature does not protect these fields, so do not rely on them: ${listPaths(uncovered)}.`;
   const lost =
     best?.profile === "strict" && losesEmpties(covering)
-      ? ` But the policy trusts signers that leave out what is empty (${covering}), so something empty may have been taken out of it.`
+      ? ` But the policy trusts signers that leave out empty values (${covering}), so an attacker may have removed empty values from it.`
       : "";
   return `${describeSigner(weighed)}.${others}${rest}${lost}`;
 }

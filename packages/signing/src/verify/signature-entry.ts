@@ -51,19 +51,21 @@ export function readSignatureEntry(
     return refused("algorithm-not-allowed", algorithmProblem(alg));
   }
   if (Object.keys(unprotected).some((name) => Object.hasOwn(header, name))) {
-    const problem = "its unprotected header repeats a name of the protected one (RFC 7515 §7.2.1)";
+    const problem =
+      "its two headers, protected and unprotected, have a member of the same name (RFC 7515 §7.2.1)";
     return refused("malformed-signature", problem);
   }
   const signature = decodeSignature(signatureText);
   if (signature === undefined) {
-    const problem = 'its member "signature" is not base64url without padding, or longer than any signature';
+    const problem =
+      'its member "signature" is not base64url without padding, or is longer than any signature';
     return refused("malformed-signature", problem);
   }
   const demand = ["crit", "b64"].find((name) =>
     [header, unprotected].some((each) => Object.hasOwn(each, name)),
   );
   if (demand !== undefined) {
-    const problem = `its header has "${demand}", which demands an extension of JWS that no card has`;
+    const problem = `its header has "${demand}", so it needs an extension of JWS, and cards are signed without extensions`;
     return refused("crit-not-understood", problem);
   }
   if (typeof kid !== "string" || kid === "") {
@@ -78,7 +80,7 @@ export function readSignatureEntry(
   if (profiles.length === 0) {
     return refused(
       "typ-not-allowed",
-      'its type (typ) is not "JOSE"; "JWT" counts by the profiles js-1 and python-1 alone',
+      'its type (typ) is not "JOSE"; "JWT" counts only with the profiles js-1 and python-1',
     );
   }
   return { protectedText, signature, alg, kid, jku, profiles };
@@ -86,11 +88,11 @@ export function readSignatureEntry(
 
 /** The parts of an entry, its header decoded, or what is wrong with it. */
 function readParts(entry: JsonValue) {
-  if (!isObject(entry)) return "it is no JSON object";
+  if (!isObject(entry)) return "it is not a JSON object";
   const { protected: protectedText, signature: signatureText, header: unprotected = null } = entry;
-  if (typeof protectedText !== "string") return 'it has no text "protected"';
-  if (typeof signatureText !== "string") return 'it has no text "signature"';
-  if (unprotected !== null && !isObject(unprotected)) return 'its member "header" is no JSON object';
+  if (typeof protectedText !== "string") return 'its member "protected" is missing, or not a string';
+  if (typeof signatureText !== "string") return 'its member "signature" is missing, or not a string';
+  if (unprotected !== null && !isObject(unprotected)) return 'its member "header" is not a JSON object';
   const header = readProtectedHeader(protectedText);
   if (typeof header === "string") return `its protected header ${header}`;
   return { protectedText, signatureText, header, unprotected: unprotected ?? {} };
@@ -105,7 +107,7 @@ function decodeSignature(text: string): Uint8Array<ArrayBuffer> | undefined {
 function algorithmProblem(alg: JsonValue | undefined): string {
   if (isSignatureAlgorithm(alg)) return `the policy does not allow the algorithm ${alg}`;
   const name = typeof alg === "string" ? ` "${shownText(alg)}"` : "";
-  return `its algorithm (alg)${name} is none of ${Object.keys(algorithms).join(", ")}`;
+  return `its algorithm (alg)${name} is not one of ${Object.keys(algorithms).join(", ")}`;
 }
 
 /** What the header says that it is the header of; undefined when it does not say. What is no text is none of the two. */

@@ -59,10 +59,14 @@ type Case = readonly [what: string, problem: string, entry: JsonValue, policy?: 
 const cases: Readonly<Partial<Record<SignatureFault, readonly Case[]>>> = {
   // Shape and encoding (RFC 7515 §5.2).
   "malformed-signature": [
-    ["an entry that is null", "no JSON object", null],
-    ["an entry that is a text", "no JSON object", "x"],
-    ["no protected header", 'no text "protected"', { signature: good.signature }],
-    ["no signature", 'no text "signature"', { protected: good.protected }],
+    ["an entry that is null", "not a JSON object", null],
+    ["an entry that is a text", "not a JSON object", "x"],
+    [
+      "no protected header",
+      'its member "protected" is missing, or not a string',
+      { signature: good.signature },
+    ],
+    ["no signature", 'its member "signature" is missing, or not a string', { protected: good.protected }],
     ["an empty signature", "not base64url", { ...good, signature: "" }],
     ["a padded signature", "not base64url", { ...good, signature: `${good.signature}==` }],
     [
@@ -73,14 +77,18 @@ const cases: Readonly<Partial<Record<SignatureFault, readonly Case[]>>> = {
     ["a signature longer than any", "longer", { ...good, signature: "A".repeat(2049) }],
     ["a padded header", "not base64url", { ...good, protected: `${good.protected}=` }],
     ["a header that is no JSON", "is not JSON", await signAnyHeader(payload, key, "alg")],
-    ["a header that is an array", "no JSON object", await signAnyHeader(payload, key, "[]")],
+    ["a header that is an array", "not a JSON object", await signAnyHeader(payload, key, "[]")],
     [
       "a header with a member twice",
       "has the member kid twice",
       await signAnyHeader(payload, key, '{"alg":"ES256","kid":"k","kid":"l"}'),
     ],
-    ["an unprotected header that is an array", "no JSON object", { ...good, header: [] }],
-    ["an unprotected header that repeats a name", "repeats a name", { ...good, header: { kid: "k" } }],
+    ["an unprotected header that is an array", "not a JSON object", { ...good, header: [] }],
+    [
+      "an unprotected header that have a member of the same name",
+      "have a member of the same name",
+      { ...good, header: { kid: "k" } },
+    ],
     [
       "a signature in DER",
       "R and S, not DER",
@@ -95,14 +103,14 @@ const cases: Readonly<Partial<Record<SignatureFault, readonly Case[]>>> = {
   ],
   // M-5.
   "algorithm-not-allowed": [
-    ["no algorithm", "its algorithm (alg) is none of", await without("alg")],
-    ["alg none", 'algorithm (alg) "none" is none of', await signed({ alg: "none" })],
-    ["alg NONE", 'algorithm (alg) "NONE" is none of', await signed({ alg: "NONE" })],
-    ["HMAC with the public key", '"HS256" is none of', await hmacOfPublicKey()],
-    ["an unknown algorithm", "none of ES256", await signed({ alg: "ES256K" })],
-    ["an algorithm in lower case", "none of ES256", await signed({ alg: "es256" })],
-    ["an algorithm that is a list", "none of ES256", await signed({ alg: ["ES256"] })],
-    ["a name of Object's", "none of ES256", await signed({ alg: "constructor" })],
+    ["no algorithm", "its algorithm (alg) is not one of", await without("alg")],
+    ["alg none", 'algorithm (alg) "none" is not one of', await signed({ alg: "none" })],
+    ["alg NONE", 'algorithm (alg) "NONE" is not one of', await signed({ alg: "NONE" })],
+    ["HMAC with the public key", '"HS256" is not one of', await hmacOfPublicKey()],
+    ["an unknown algorithm", "not one of ES256", await signed({ alg: "ES256K" })],
+    ["an algorithm in lower case", "not one of ES256", await signed({ alg: "es256" })],
+    ["an algorithm that is a list", "not one of ES256", await signed({ alg: ["ES256"] })],
+    ["a name of Object's", "not one of ES256", await signed({ alg: "constructor" })],
     [
       "an algorithm that the policy leaves out",
       "the policy does not allow the algorithm ES256",
@@ -127,7 +135,7 @@ const cases: Readonly<Partial<Record<SignatureFault, readonly Case[]>>> = {
     ["a very long kid", "more than 256", await signed({ kid: "k".repeat(257) })],
   ],
   "typ-not-allowed": [
-    ["typ JWT", '"JWT" counts by', await signed({ typ: "JWT" })],
+    ["typ JWT", '"JWT" counts only with', await signed({ typ: "JWT" })],
     ["typ JWT by the profile raw", "JWT", await signed({ typ: "JWT" }), { ...trusted, profiles: ["raw"] }],
     ["another typ", 'not "JOSE"', await signed({ typ: "at+jwt" }), { ...trusted, profiles: ["js-1"] }],
     ["a typ that is null", 'not "JOSE"', await signed({ typ: null })],
@@ -137,14 +145,14 @@ const cases: Readonly<Partial<Record<SignatureFault, readonly Case[]>>> = {
     ["an unknown key", 'none of the trusted keys has the id "l"', await signed({ kid: "l" })],
     [
       "a key set that the policy does not ask",
-      "does not let the key set be asked",
+      "does not allow the key set",
       await signed({ kid: "l", jku: "https://keys.example.org/" }),
     ],
   ],
   "jku-not-allowed": [
     [
       "a key set of another host",
-      "none that the policy allows",
+      "that the policy does not allow",
       await signed({ kid: "l", jku: "https://evil.example/" }),
       { ...trusted, jku: { hosts: ["keys.example.org"] } },
     ],
@@ -176,13 +184,13 @@ const cases: Readonly<Partial<Record<SignatureFault, readonly Case[]>>> = {
   "key-expired": [
     [
       "a key that has expired at this second",
-      "since 2026-01-01T00:00:00.000Z",
+      "expired at 2026-01-01T00:00:00.000Z",
       good,
       trusting({ ...key.public, exp: seconds }),
     ],
     [
       "a key with a date that is none",
-      "is no number of seconds",
+      "is not a number of seconds",
       good,
       trusting({ ...key.public, exp: "2030" as unknown as number }),
     ],
@@ -197,7 +205,7 @@ const cases: Readonly<Partial<Record<SignatureFault, readonly Case[]>>> = {
   ],
   "signature-mismatch": [
     ["another key with the same id", "has not signed this card", good, trusting(other.public)],
-    ["another card", "as it stands (tried: strict)", await signText(`${payload} `, key)],
+    ["another card", "as it stands (profiles tried: strict)", await signText(`${payload} `, key)],
     [
       "another header with the same meaning",
       "has not signed this card",

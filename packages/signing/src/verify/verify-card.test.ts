@@ -193,7 +193,7 @@ describe("several signatures", () => {
     const late = await verify({ ...plainCard, signatures: [...junk(20), good] });
     expect(late).toMatchObject({ verified: false, reason: "malformed-signature" });
     expect(late.signatures).toHaveLength(20);
-    expect(late.message).toContain("The first 20 of 21 signatures were looked at");
+    expect(late.message).toContain("Only the first 20 of 21 signatures were checked");
   });
 });
 
@@ -232,9 +232,9 @@ describe("how many must have signed", () => {
     const [first] = signatures as readonly JsonValue[]; // as signedBy makes them
     const result = await verify({ ...plainCard, signatures: [first ?? null, null] }, { keys, minSigners: 2 });
     expect(result.message).toContain(
-      "The policy demands signatures by 2 different keys, and the card has only 1.",
+      "The policy demands signatures by 2 different keys, but the card has only 1.",
     );
-    expect(result.message).toContain("signatures[1] does not count: it is no JSON object.");
+    expect(result.message).toContain("signatures[1] does not count: it is not a JSON object.");
   });
 });
 
@@ -255,7 +255,9 @@ describe("what else the policy demands", () => {
       profile: "strict",
       kid: "one",
     });
-    expect(result.message).toMatch(/^Every field of the card is signed by .*, but it is not trusted\. /);
+    expect(result.message).toMatch(
+      /^Every field of the card is signed by .*, but the card is not trusted\. /,
+    );
     expect(memory.cards.size).toBe(0);
   });
 

@@ -195,7 +195,7 @@ function readSignedCard(
     const isList = Array.isArray(entries);
     const problems = [...card.findProblems(), ...(isList ? [] : ["signatures must be an array"])];
     if (problems.length > 0 || !isList) {
-      return { reason: "card-invalid", problem: `This is no valid card: ${listPaths(problems)}.` };
+      return { reason: "card-invalid", problem: `The card is not valid: ${listPaths(problems)}.` };
     }
     return entries.length > 0
       ? { card, entries }
