@@ -170,7 +170,7 @@ export default [agent("Parrot", "hello"), agent("Old owl", "good night")];`,
   it("does not put the tasks of several agents into one file", async () => {
     const { stderr, exitCode } = await serve("several.ts", "--db", "all.sqlite").result;
     expect(exitCode).toBe(2);
-    expect(stderr).toContain("all.sqlite is one file, and each of 2 agents needs its own");
+    expect(stderr).toContain("all.sqlite is one file, but each of 2 agents needs its own");
   });
 
   it("does what a2a.config.yaml says, and the command line before it", async () => {
