@@ -5,8 +5,16 @@ import { nextSlice } from "./next-slice.ts";
 /** Bytes that are made before other calls run. */
 const turnBytes = 128 * 1024;
 
-/** Runs steps that yield the number of bytes they made; other calls run in between. @returns the steps' return value */
-export async function runInTurns<Result>(steps: Generator<number, Result>): Promise<Result> {
+/**
+ * Runs steps that yield the number of bytes they made; other calls run in between.
+ *
+ * @param caller whose work it is (`nextSlice`)
+ * @returns the steps' return value
+ */
+export async function runInTurns<Result>(
+  steps: Generator<number, Result>,
+  caller: string | undefined,
+): Promise<Result> {
   let made = 0;
   for (;;) {
     const step = steps.next();
@@ -16,7 +24,7 @@ export async function runInTurns<Result>(steps: Generator<number, Result>): Prom
     made += step.value;
     if (made > turnBytes) {
       made = 0;
-      await nextSlice();
+      await nextSlice(caller);
     }
   }
 }
@@ -24,8 +32,11 @@ export async function runInTurns<Result>(steps: Generator<number, Result>): Prom
 const encoder = new TextEncoder();
 
 /** All pieces of what is made piece by piece; other calls run between them. */
-export function collectInTurns(pieces: Iterable<Uint8Array>): Promise<readonly Uint8Array[]> {
-  return runInTurns(collect(pieces));
+export function collectInTurns(
+  pieces: Iterable<Uint8Array>,
+  caller: string | undefined,
+): Promise<readonly Uint8Array[]> {
+  return runInTurns(collect(pieces), caller);
 }
 
 function* collect(pieces: Iterable<Uint8Array>): Generator<number, readonly Uint8Array[]> {
@@ -45,8 +56,11 @@ export function* encodeTexts(texts: Iterable<string>): Generator<Uint8Array> {
 }
 
 /** All of a text's pieces as bytes; other calls run between them. */
-export function encodeInTurns(texts: Iterable<string>): Promise<readonly Uint8Array[]> {
-  return collectInTurns(encodeTexts(texts));
+export function encodeInTurns(
+  texts: Iterable<string>,
+  caller: string | undefined,
+): Promise<readonly Uint8Array[]> {
+  return collectInTurns(encodeTexts(texts), caller);
 }
 
 /** A body of pieces. The code that writes it lets other calls run between them. */

@@ -13,7 +13,7 @@ describe("slices of long work", () => {
     const done: { name: string; turn: number }[] = [];
     const work = async (name: string) => {
       for (let slice = 0; slice < 3; slice++) {
-        await nextSlice();
+        await nextSlice(undefined);
         done.push({ name: `${name}${slice}`, turn });
       }
     };

@@ -10,7 +10,7 @@ const waiting = new Map<unknown, (() => void)[]>();
  *
  * @param caller whose work it is, an object or a name; undefined: all such work takes turns with that of callers, as if it were one caller's
  */
-export function nextSlice(caller?: object | string): Promise<void> {
+export function nextSlice(caller: object | string | undefined): Promise<void> {
   return new Promise((resolve) => {
     if (waiting.size === 0) {
       resumeLater(turnsApart);

@@ -51,18 +51,21 @@ export async function readJson(
   if (refusal !== undefined) {
     return refusal;
   }
-  return parseJsonBytes(bytes, limits);
+  return parseJsonBytes(bytes, limits, request.callerNetwork);
 }
 
 /**
  * Parses the bytes of a body as JSON within bounded memory; a large body in slices. Refuses a name that occurs twice in
  * the outermost object.
+ *
+ * @param caller whose body it is (`nextSlice`)
  */
 export function parseJsonBytes(
   bytes: Uint8Array,
   { maxValues }: JsonBodyLimits,
+  caller: string | undefined,
 ): ParsedBody | Promise<ParsedBody> {
-  const text = readJsonText(bytes, { maxDepth: maxParsedDepth, maxValues }, nextSlice);
+  const text = readJsonText(bytes, { maxDepth: maxParsedDepth, maxValues }, () => nextSlice(caller));
   return text instanceof Promise
     ? text.then((read) => toParsedBody(read, maxValues))
     : toParsedBody(text, maxValues);

@@ -46,9 +46,9 @@ export function readEnvelope(json: unknown): Envelope | EnvelopeRefusal {
 }
 
 /** The id of a request whose text was not parsed to its end; null when it has no usable id. Works in slices. */
-export async function readId(text: string): Promise<JsonRpcId> {
+export async function readId(text: string, caller: string | undefined): Promise<JsonRpcId> {
   try {
-    const id = (await runInTurns(findMemberInSteps(text, "id"))) ?? "null";
+    const id = (await runInTurns(findMemberInSteps(text, "id"), caller)) ?? "null";
     const parsed: unknown = id.length <= longestIdText ? JSON.parse(id) : null;
     return isJsonRpcId(parsed) ? parsed : null;
   } catch {

@@ -23,7 +23,7 @@ const largeBytes = 64 * 1024;
 /** Protobuf's own encoding. */
 export const protoCodec: Codec = {
   name: "proto",
-  decode(desc, bytes, { maxJsonDepth, maxValues }) {
+  decode(desc, bytes, { maxJsonDepth, maxValues }, caller) {
     const options = {
       maxDepth: binaryDepth(maxJsonDepth),
       maxValues,
@@ -36,7 +36,7 @@ export const protoCodec: Codec = {
       throw malformedRequest(`is not a valid ${desc.name} in protobuf encoding`);
     };
     if (bytes.length > largeBytes) {
-      return runInTurns<Message>(decodeInSteps(desc, bytes, options)).catch(refuse);
+      return runInTurns<Message>(decodeInSteps(desc, bytes, options), caller).catch(refuse);
     }
     try {
       return decodeMessage(desc, bytes, options);
@@ -44,29 +44,34 @@ export const protoCodec: Codec = {
       return refuse(error);
     }
   },
-  encodeResponse: ({ bound }, _request, response) => encodeBinary(bound.desc.output, response),
+  encodeResponse: ({ bound }, _request, response, caller) =>
+    encodeBinary(bound.desc.output, response, caller),
   encodeEvent: encodeBinary,
 };
 
 /** ProtoJSON by the rules of all wires (requirements H). */
 export const jsonCodec: Codec = {
   name: "json",
-  decode: async (desc, bytes, limits) =>
-    parseMessage(desc, unlessRefused(await parseJsonBytes(bytes, limits)).json, {
+  decode: async (desc, bytes, limits, caller) =>
+    parseMessage(desc, unlessRefused(await parseJsonBytes(bytes, limits, caller)).json, {
       maxDepth: limits.maxJsonDepth,
     }),
   encodeResponse({ method }, request, response) {
     const text = formatAnswer(method, request, response);
     return typeof text === "string" ? text : encodeTexts(text);
   },
-  encodeEvent(desc, event) {
+  encodeEvent(desc, event, caller) {
     const text = formatOnce(desc, event);
-    return typeof text === "string" ? encoder.encode(text) : encodeInTurns(text);
+    return typeof text === "string" ? encoder.encode(text) : encodeInTurns(text, caller);
   },
 };
 
-function encodeBinary(desc: DescMessage, message: Message): Uint8Array | Promise<readonly Uint8Array[]> {
-  return isLarge(message) ? runInTurns(encodeInSteps(desc, message)) : encodeMessage(desc, message);
+function encodeBinary(
+  desc: DescMessage,
+  message: Message,
+  caller: string | undefined,
+): Uint8Array | Promise<readonly Uint8Array[]> {
+  return isLarge(message) ? runInTurns(encodeInSteps(desc, message), caller) : encodeMessage(desc, message);
 }
 
 const encoder = new TextEncoder();

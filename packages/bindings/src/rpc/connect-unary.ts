@@ -55,9 +55,10 @@ async function answer(
       throw refused;
     }
     const bytes = unlessRefused(await readBody(request, settings, context));
-    const message = await codec.decode(bound.desc.input, bytes, settings);
+    const message = await codec.decode(bound.desc.input, bytes, settings, request.callerNetwork);
     await request.body.release?.();
-    const body = await codec.encodeResponse(operation, message, await bound.call(message, context));
+    const response = await bound.call(message, context);
+    const body = await codec.encodeResponse(operation, message, response, request.callerNetwork);
     return await respond(200, `application/${codec.name}`, body);
   } catch (thrown) {
     const error = explainFailure(thrown, { wire: headers.wire, method: method.name }, settings);

@@ -25,12 +25,13 @@ export function envelopOnce(
   codec: Codec,
   desc: DescMessage,
   event: Message,
+  caller: string | undefined,
 ): Uint8Array | Promise<readonly Uint8Array[]> {
   const known = events[codec.name].get(event);
   if (known !== undefined) {
     return known;
   }
-  const encoded = codec.encodeEvent(desc, event);
+  const encoded = codec.encodeEvent(desc, event, caller);
   if (!(encoded instanceof Uint8Array)) {
     return encoded;
   }

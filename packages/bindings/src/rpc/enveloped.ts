@@ -98,10 +98,15 @@ class EnvelopedCall implements StreamFormat {
   }
 
   async #readMessage(): Promise<Message> {
-    const { body } = this.#request;
+    const { body, callerNetwork } = this.#request;
     const { context, requestCompression } = this.#call;
     const bytes = await readEnvelope(body, context, requestCompression, this.#settings);
-    const decoding = this.#codec.decode(this.#operation.bound.desc.input, bytes, this.#settings);
+    const decoding = this.#codec.decode(
+      this.#operation.bound.desc.input,
+      bytes,
+      this.#settings,
+      callerNetwork,
+    );
     const message = decoding instanceof Promise ? await decoding : decoding;
     const released = body.release?.();
     if (released !== undefined) await released;
@@ -110,11 +115,12 @@ class EnvelopedCall implements StreamFormat {
 
   #encodeResponse(request: Message, response: Message): EncodedResponse | Promise<EncodedResponse> {
     const { responseCompression: compression } = this.#call;
-    const encoded = this.#codec.encodeResponse(this.#operation, request, response);
+    const { callerNetwork } = this.#request;
+    const encoded = this.#codec.encodeResponse(this.#operation, request, response, callerNetwork);
     if (encoded instanceof Promise) return encoded.then((pieces) => envelopPieces(pieces, compression));
     // The length of an envelope comes first.
     if (isPieces(encoded)) {
-      return collectInTurns(encoded).then((pieces) => envelopPieces(pieces, compression));
+      return collectInTurns(encoded, callerNetwork).then((pieces) => envelopPieces(pieces, compression));
     }
     const envelope = encodeEnvelope(0, typeof encoded === "string" ? encoder.encode(encoded) : encoded);
     return compression !== null && this.#isWorthwhile(envelope)
@@ -132,7 +138,8 @@ class EnvelopedCall implements StreamFormat {
 
   message(message: Message): Encoded | Promise<Encoded> {
     const { responseCompression: compression } = this.#call;
-    const envelope = envelopOnce(this.#codec, this.#operation.bound.desc.output, message);
+    const { desc } = this.#operation.bound;
+    const envelope = envelopOnce(this.#codec, desc.output, message, this.#request.callerNetwork);
     if (envelope instanceof Promise) {
       return envelope.then(async (pieces) => (await envelopPieces(pieces, compression)).values());
     }

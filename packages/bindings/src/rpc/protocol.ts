@@ -10,9 +10,15 @@ export interface Codec {
   /**
    * The message in these bytes: at once for few bytes, otherwise later.
    *
+   * @param caller whose message it is (`nextSlice`)
    * @throws ConnectError InvalidArgument for bytes that are not a message of this type, or exceed the limits
    */
-  decode(desc: DescMessage, bytes: Uint8Array, limits: MessageLimits): Message | Promise<Message>;
+  decode(
+    desc: DescMessage,
+    bytes: Uint8Array,
+    limits: MessageLimits,
+    caller: string | undefined,
+  ): Message | Promise<Message>;
   /**
    * The answer to a unary call, as text if the body may be text. A large answer comes in pieces: all at once, made in
    * slices, or each made when it is asked for.
@@ -21,9 +27,14 @@ export interface Codec {
     operation: BoundOperation,
     request: Message,
     response: Message,
+    caller: string | undefined,
   ): Uint8Array | string | Iterable<Uint8Array> | Promise<readonly Uint8Array[]>;
   /** An event of a stream; a large one comes in pieces, made in slices. */
-  encodeEvent(desc: DescMessage, event: Message): Uint8Array | Promise<readonly Uint8Array[]>;
+  encodeEvent(
+    desc: DescMessage,
+    event: Message,
+    caller: string | undefined,
+  ): Uint8Array | Promise<readonly Uint8Array[]>;
 }
 
 /** The limits on a message's JSON, or on the JSON that it would be. */

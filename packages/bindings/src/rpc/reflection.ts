@@ -1,3 +1,4 @@
+import { connectionKey } from "@a2a-connect/core/internal";
 import { file_google_rpc_error_details } from "@a2a-connect/proto/google/rpc/error_details";
 import {
   ServerReflection,
@@ -12,7 +13,7 @@ import {
   ServerReflection as ServerReflectionAlpha,
 } from "@a2a-connect/proto/grpc/reflection/v1alpha";
 import { create, type DescService, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
+import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
 import { nextSlice } from "../next-slice.ts";
 import { createFileCatalogue, type FileCatalogue } from "./file-catalogue.ts";
 
@@ -33,16 +34,16 @@ export function registerReflection(router: ConnectRouter, { services }: Reflecti
   const files = createFileCatalogue([...listed.map(({ file }) => file), file_google_rpc_error_details]);
 
   router.service(ServerReflection, {
-    async *serverReflectionInfo(requests) {
-      for await (const request of inTurns(requests)) {
+    async *serverReflectionInfo(requests, context) {
+      for await (const request of inTurns(requests, context)) {
         yield answer(request, names, files);
       }
     },
   });
   // The same messages under another name, so their bytes are the same, too.
   router.service(ServerReflectionAlpha, {
-    async *serverReflectionInfo(requests) {
-      for await (const alpha of inTurns(requests)) {
+    async *serverReflectionInfo(requests, context) {
+      for await (const alpha of inTurns(requests, context)) {
         const request = fromBinary(ServerReflectionRequestSchema, toBinary(AlphaRequestSchema, alpha));
         const response = answer(request, names, files);
         yield fromBinary(AlphaResponseSchema, toBinary(ServerReflectionResponseSchema, response));
@@ -55,7 +56,11 @@ export function registerReflection(router: ConnectRouter, { services }: Reflecti
 const maxQuestions = 1_000;
 
 /** Lets other calls run between the questions, because one packet may contain thousands of them. */
-async function* inTurns<Request>(requests: AsyncIterable<Request>): AsyncGenerator<Request> {
+async function* inTurns<Request>(
+  requests: AsyncIterable<Request>,
+  { values }: HandlerContext,
+): AsyncGenerator<Request> {
+  const { callerNetwork } = values.get(connectionKey);
   let asked = 0;
   for await (const request of requests) {
     asked += 1;
@@ -66,7 +71,7 @@ async function* inTurns<Request>(requests: AsyncIterable<Request>): AsyncGenerat
       );
     }
     yield request;
-    await nextSlice();
+    await nextSlice(callerNetwork);
   }
 }
 

@@ -104,7 +104,7 @@ describe("a large task in the words of 0.3", () => {
       isDone = true;
     });
     while (!isDone) {
-      await nextSlice();
+      await nextSlice(undefined);
       most = Math.max(most, read);
       read = 0;
     }
@@ -125,7 +125,7 @@ describe("a large request in the words of a2a.v1", () => {
     const reading = call?.read(json, 100).finally(() => {
       isDone = true;
     });
-    for (; !isDone; turns++) await nextSlice();
+    for (; !isDone; turns++) await nextSlice(undefined);
     expect(turns).toBeGreaterThan(1);
     expect(await reading).toMatchObject({ message: { parts: [{ content: { case: "data" } }] } });
   });

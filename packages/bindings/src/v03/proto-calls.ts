@@ -1,5 +1,6 @@
 import type { RpcMethod } from "@a2a-connect/core";
 import {
+  connectionKey,
   formatMessage,
   isLarge,
   isObject,
@@ -10,6 +11,7 @@ import {
 } from "@a2a-connect/core/internal";
 import { A2AService as OlderService } from "@a2a-connect/proto/a2a/v1";
 import type { DescField, DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
+import type { HandlerContext } from "@connectrpc/connect";
 import type { BoundMethod, BoundOperation } from "../invoke.ts";
 import { runInTurns } from "../large-answer.ts";
 import { nextSlice } from "../next-slice.ts";
@@ -36,7 +38,7 @@ export function bindProtoCalls(operations: readonly BoundOperation[]): readonly 
     const desc: DescMethod = OlderService.method[call.rpc];
     const { input } = desc;
     const readMessage = async (older: Message, maxDepth: number) => {
-      const pause = isLarge(older) ? nextSlice : () => {};
+      const pause = isLarge(older) ? () => nextSlice(undefined) : () => {};
       await pause();
       const json = formatMessage(input, older);
       await pause();
@@ -71,8 +73,10 @@ export function bindProtoOperations(
 function translate({ desc, bound, readMessage, toOlder }: ProtoCall, maxDepth: number): BoundMethod {
   /** All readers of an event get the same object, which is converted once. */
   const answers = new WeakMap<Message, Message>();
-  const answer = async (message: Message): Promise<Message> => {
-    const known = answers.get(message) ?? (await runInTurns(readInSteps(desc.output, toOlder(message))));
+  const answer = async (message: Message, { values }: HandlerContext): Promise<Message> => {
+    const { callerNetwork } = values.get(connectionKey);
+    const known =
+      answers.get(message) ?? (await runInTurns(readInSteps(desc.output, toOlder(message)), callerNetwork));
     answers.set(message, known);
     return known;
   };
@@ -81,7 +85,7 @@ function translate({ desc, bound, readMessage, toOlder }: ProtoCall, maxDepth: n
       kind: "unary",
       desc: desc as typeof bound.desc, // of the same kind
       call: async (request, context) =>
-        answer(await bound.call(await readMessage(request, maxDepth), context)),
+        answer(await bound.call(await readMessage(request, maxDepth), context), context),
     };
   }
   return {
@@ -91,7 +95,7 @@ function translate({ desc, bound, readMessage, toOlder }: ProtoCall, maxDepth: n
       const events = bound.call(await readMessage(request, maxDepth), context);
       try {
         for (let next = await events.next(); next.done !== true; next = await events.next()) {
-          yield await answer(next.value);
+          yield await answer(next.value, context);
         }
       } finally {
         await events.return?.();

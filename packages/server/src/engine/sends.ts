@@ -123,7 +123,7 @@ export class Sends {
 
   /** A message that is large, names a task, or resumes a stream. */
   async #takeOther(input: SendInput): Promise<Sent> {
-    const { key, lastEventId } = input;
+    const { key, lastEventId, share } = input;
     if (lastEventId !== undefined && (key === undefined || lastEventId > 0)) {
       throw invalidParams({
         field: lastEventIdHeader,
@@ -131,9 +131,9 @@ export class Sends {
       });
     }
     if (isLarge(input.message)) {
-      await nextSlice(); // testing it took long, and so do weighing and encoding it
+      await nextSlice(share); // testing it took long, and so do weighing and encoding it
       weighMessage(input.message); // what it finds is kept for the weighing below
-      await nextSlice();
+      await nextSlice(share);
     }
     if (input.message.taskId === "") {
       return this.#begin(input);

@@ -15,7 +15,7 @@ const events = entries as readonly LogEvent[]; // all three are events
 
 async function notify(changes: Partial<TaskPushNotificationConfig> = {}, event = events[0]) {
   if (event === undefined) throw new Error("there is no such event");
-  return createNotification({ ...createPushConfig("task-1", "hook"), ...changes }, event);
+  return createNotification({ ...createPushConfig("task-1", "hook"), ...changes }, event, undefined);
 }
 
 describe("a notification", () => {
@@ -54,7 +54,7 @@ describe("a notification", () => {
       { ...rest, token: "" },
       { ...config, token: "", authentication: { ...authentication, credentials: "" } },
     ]) {
-      const names = [...(await createNotification(bare, event)).headers.keys()];
+      const names = [...(await createNotification(bare, event, undefined)).headers.keys()];
       expect(names).toEqual(["content-type", "x-a2a-event-id"]);
     }
   });

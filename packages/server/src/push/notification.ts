@@ -20,12 +20,14 @@ const tokenHeader = "X-A2A-Notification-Token";
  * (requirements N-1 to N-3). `x-a2a-event-id` has the event's generation; with the task id in the body it tells a
  * receiver which events it has seen already. A large one is made in slices, and other calls run in between.
  *
+ * @param caller whose webhook it is (`nextSlice`)
  * @param task the task as it is after the event, for a webhook that an older caller has registered: it gets the whole task
  * @throws Error (as a rejection) when the event was damaged, or the config has a value that a header cannot carry
  */
 export async function createNotification(
   config: TaskPushNotificationConfig,
   event: LogEvent,
+  caller: string | undefined,
   task?: Task,
 ): Promise<Notification> {
   const headers = new Headers({
@@ -39,13 +41,16 @@ export async function createNotification(
   if (token !== "") {
     headers.set(tokenHeader, token);
   }
-  const text = task === undefined ? await writeEvent(event) : writeOlderTask(task);
-  const body = await encodeInTurns(typeof text === "string" ? [text] : text);
+  const text = task === undefined ? await writeEvent(event, caller) : writeOlderTask(task);
+  const body = await encodeInTurns(typeof text === "string" ? [text] : text, caller);
   return { headers, body, bytes: body.reduce((sum, { length }) => sum + length, 0) };
 }
 
-async function writeEvent({ payload }: LogEvent): Promise<string | Iterable<string>> {
-  const response = await runInTurns(decodeInSteps(StreamResponseSchema, payload));
+async function writeEvent(
+  { payload }: LogEvent,
+  caller: string | undefined,
+): Promise<string | Iterable<string>> {
+  const response = await runInTurns(decodeInSteps(StreamResponseSchema, payload), caller);
   return formatOnce(StreamResponseSchema, response);
 }
 

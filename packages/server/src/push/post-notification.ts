@@ -40,7 +40,7 @@ export async function postNotification(
   try {
     const init: RequestInit = {
       method: "POST",
-      ...contentOf(notification),
+      ...contentOf(notification, caller),
       redirect: "manual",
       signal: AbortSignal.any([signal, timeout.signal]),
     };
@@ -66,7 +66,10 @@ export async function postNotification(
  * Bytes, or a stream of known length: a platform copies bytes before it sends them, and a socket that encrypts takes them
  * all at once. Either has a Content-Length and is not chunked (requirement N-8).
  */
-function contentOf({ headers, body, bytes }: Notification): RequestInit & { readonly duplex?: "half" } {
+function contentOf(
+  { headers, body, bytes }: Notification,
+  caller: string | undefined,
+): RequestInit & { readonly duplex?: "half" } {
   const [only] = body;
   if (only !== undefined && body.length === 1) {
     return { headers, body: only as Uint8Array<ArrayBuffer> }; // we make no shared memory
@@ -76,7 +79,7 @@ function contentOf({ headers, body, bytes }: Notification): RequestInit & { read
   const stream = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        await nextSlice(); // a socket that never blocks would block other calls
+        await nextSlice(caller); // a socket that never blocks would block other calls
         const { done, value } = pieces.next();
         if (done) {
           controller.close();

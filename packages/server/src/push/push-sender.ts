@@ -388,7 +388,12 @@ export class PushSender {
     }
     const loaded = isOlderConfig(config) ? await this.#readTask(run.delivery) : undefined;
     run.last = loaded?.stored.tail.generation ?? next; // events that the task has had already need no request of their own
-    const notification = await createNotification(config, { ...event, generation: run.last }, loaded?.task);
+    const notification = await createNotification(
+      config,
+      { ...event, generation: run.last },
+      run.share,
+      loaded?.task,
+    );
     run.bytes = notification.bytes;
     run.isMade = true;
     return notification;
