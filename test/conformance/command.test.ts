@@ -40,7 +40,7 @@ describe("a2a conformance", () => {
     const fields = fieldsOf(stdout);
     expect(fields.get("Failed")).toBeUndefined();
     expect(fields.get("Wires")).toEqual(["grpc, grpc-web, connect, jsonrpc, http-json"]);
-    expect(fields.get("Specification")).toEqual(["A2A 1.0.1, which it speaks"]);
+    expect(fields.get("Specification")).toEqual(["A2A 1.0.1, which the server speaks"]);
     expect(fields.get("MUST")?.[0]).toMatch(/^\d{2,} passed, 0 failed, \d+ do not apply$/);
     expect(stdout).toMatch(
       /^ +card +grpc +grpc-web +connect +jsonrpc +http-json\nA Operations +\S+ +\d+ +\d+/m,
@@ -55,7 +55,7 @@ describe("a2a conformance", () => {
     const { stdout, stderr, exitCode } = await run(proxy.url, ...flags);
     expect(fieldsOf(stdout).get("Failed")).toContainEqual(
       expect.stringMatching(
-        /^E-1 .*\(MUST\) over http-json: answers an unknown task.* with HTTP status 404: found 400, wanted 404$/,
+        /^E-1 .*\(MUST\) over http-json: "answers an unknown task.* with HTTP status 404": found 400, wanted 404$/,
       ),
     );
     expect(stdout).toMatch(/^Verdict: does not conform$/m);

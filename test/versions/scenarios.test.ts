@@ -123,7 +123,7 @@ const differences: readonly (readonly [because: string, wires: readonly OlderWir
       everyWire,
       "names everything that is wrong at once",
       "refuses a send with a part without content, and does nothing",
-      "refuses a webhook whose URL is none, or is not allowed",
+      "refuses a webhook whose URL is not valid, or not allowed",
     ],
     ["fields have their names of 0.3", protoWires, "refuses a send with no parts, and does nothing"],
     ["a message needs no id", protoWires, "refuses a send with no message id, and does nothing"],

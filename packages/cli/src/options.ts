@@ -59,7 +59,7 @@ const table = {
   "a2a-version": {
     short: "protocol",
     argument: "version",
-    description: "protocol version to use, and no other, such as 0.3",
+    description: "the only protocol version to use, such as 0.3",
     builtIn: "the highest that both sides support, 1.0 or later",
   },
   output: {

@@ -88,5 +88,5 @@ export class NotApplicable extends Error {
 
 /** Takes the place of a message that is not to be sent. @throws NotApplicable */
 export function refuseMessage(): never {
-  throw new NotApplicable("it sends a message to the agent, and none was to be sent");
+  throw new NotApplicable("it sends a message to the agent, and this run sends none");
 }

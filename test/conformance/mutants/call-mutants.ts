@@ -254,7 +254,7 @@ export const callMutants: readonly Mutant[] = [
     name: "makes up a task for every id",
     ids: "A-30",
     place: "grpc-web",
-    says: /does not know a task that was never made: the call was answered/,
+    says: /answers TASK_NOT_FOUND for a task that does not exist: the call was answered/,
     calls: accepting("getTask", "TASK_NOT_FOUND", ({ id }) => madeUp(id, TaskState.COMPLETED)),
   },
   {
@@ -279,7 +279,7 @@ export const callMutants: readonly Mutant[] = [
     name: "says that it cannot cancel unknown tasks, and not that they are unknown",
     ids: "A-31",
     place: "connect",
-    says: /does not know a task that was never made.*TASK_NOT_CANCELABLE/,
+    says: /answers TASK_NOT_FOUND for a task that does not exist.*TASK_NOT_CANCELABLE/,
     calls: failing((error, { method }) =>
       method.localName === "cancelTask" && findA2AError(error)?.reason === "TASK_NOT_FOUND"
         ? a2aError("TASK_NOT_CANCELABLE", error.rawMessage)
@@ -676,7 +676,7 @@ export const callMutants: readonly Mutant[] = [
     name: "refuses versions with a patch number",
     ids: "F-1",
     place: "grpc",
-    says: /hears a call of version 1\.0\.7/,
+    says: /accepts a call of version 1\.0\.7/,
     calls: presenting((header) => {
       if (/^1\.0\./.test(header.get("a2a-version") ?? ""))
         throw a2aError("VERSION_NOT_SUPPORTED", "only 1.0");
@@ -770,7 +770,7 @@ export const callMutants: readonly Mutant[] = [
     name: "loses parts of empty text",
     ids: "H-9",
     place: "grpc",
-    says: /takes empty text for a content/,
+    says: /accepts empty text as a content/,
     calls: asking(["sendMessage"], ({ message }) => {
       if (message !== undefined && message.parts.length > 1) {
         message.parts = message.parts.filter(({ content }) => content.value !== "");

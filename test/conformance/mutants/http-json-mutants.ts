@@ -100,7 +100,7 @@ export const httpJsonMutants: readonly Mutant[] = (
     {
       name: "refuses application/a2a+json",
       ids: "K-3",
-      says: /hears a hello of application\/a2a\+json/,
+      says: /accepts a hello of application\/a2a\+json/,
       ask: ({ headers }) =>
         headers.get("content-type")?.startsWith("application/a2a+json")
           ? { status: 415, type: "application/json", body: '{"error":{"code":415,"message":"unsupported"}}' }

@@ -145,7 +145,7 @@ export const jsonMutants: readonly Mutant[] = [
     name: "refuses null",
     ids: "H-11",
     place: "jsonrpc",
-    says: /takes null for no member of a hello.*the request is invalid/,
+    says: /treats null as a missing member of a hello.*the request is invalid/,
     ask: refusing((_, value) => value === null),
   },
   {
@@ -227,7 +227,7 @@ export const jsonMutants: readonly Mutant[] = [
     name: "does not look for the version in the query",
     ids: "F-3",
     place: "http-json",
-    says: /hears a version that stands in the query/,
+    says: /reads the version from the query/,
     ask: queries((query) => {
       for (const name of [...query.keys()]) if (name.toLowerCase() === "a2a-version") query.delete(name);
     }),

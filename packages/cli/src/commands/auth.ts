@@ -7,7 +7,9 @@ export const addAuth: AddCommand = (program, setAction) => {
     .description("Log in to agents that want a token from an authorization server");
   const login = auth
     .command("login")
-    .description("Get a token as the agent's card says, and keep it for all calls of this agent")
+    .description(
+      "Get a token from the authorization server that the agent's card names, for all calls of this agent",
+    )
     .requiredOption("--client-id <id>", "client id that you have registered at the authorization server")
     .option(
       "--client-secret-env <name>",

@@ -10,9 +10,9 @@ export const addConformance: AddCommand = (program, setAction) => {
     .command("conformance")
     .summary("Show which requirements of A2A a server meets; exits with 1 when a MUST is not met")
     .description(
-      "Calls a server over every wire that its card declares. The report says which requirements of A2A the server meets and " +
-        "which it does not meet, what it did instead, and what could not be tried and why. The run sends messages that the agent " +
-        "answers: if an answer costs money, so does the run.",
+      "Calls a server over every wire that its card declares. The report says which requirements of A2A the server meets. Where it " +
+        "does not meet one, the report says what the server did instead. The report also says what could not be tried, and why. " +
+        "The run sends messages that the agent answers: if an answer costs money, so does the run.",
     )
     .argument("[agent]", "host, URL or name in a2a.config.yaml (default: --agent-card)")
     .option("--wire <wire>", `try only this wire, repeatable: ${wires.join(", ")}`, collectWire)

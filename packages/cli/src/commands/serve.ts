@@ -16,7 +16,10 @@ export const addServe: AddCommand = (program, setAction) => {
       "--auth <kind=value>",
       "demand credentials from callers: oidc=ISSUER (an OpenID provider) or api-key=FILE (keys in a JSON file, which a2a makes if it is missing)",
     )
-    .option("--cleartext", "accept credentials from other machines without TLS: a proxy in front does TLS")
+    .option(
+      "--cleartext",
+      "accept credentials from other machines without TLS, because a proxy in front does TLS",
+    )
     .option("--db <file>", "file of the task store (default: .a2a/<name of the agent>.sqlite)")
     .addOption(
       new Option("--store <kind>", "where tasks are kept: in a file, or in memory until the server stops")
@@ -82,10 +85,11 @@ function parseRetiredKey(text: string, now: number): RetiredKey {
 }
 
 const examples = `
-A signed card names its own URL and that of its key set: set --public-url to where callers reach them, or only this
-machine can verify the card. With several agents, each has a key set below its path, and all keys together are at the
-root. A PEM file has no key id, and does not say that a key is for PS256: if you need either, use a JWK. The date of
---retired-key is a day, which means its beginning in UTC, or a time with its zone, such as 2027-01-31T12:00:00Z.
+A signed card names its own URL and that of its key set. So set --public-url to the URL at which callers reach the
+server; without it, only this machine can verify the card. With several agents, each has a key set below its path, and
+all keys together are at the root. A PEM file has no key id, and does not say that a key is for PS256: if you need either,
+use a JWK. The date of --retired-key is a day (its beginning in UTC), or a time with its zone, such as
+2027-01-31T12:00:00Z.
 
 Examples:
   a2a serve agent.ts

@@ -146,7 +146,11 @@ async function printHead(
   const { name } = server.card;
   const wires = placesInOrder.filter((place) => place !== "card" && server.addresses.has(place));
   const others = dialect.signs.filter(({ spec }) => spec !== dialect.spec);
-  const why = dialect.isGiven ? "as asked for" : dialect.signs.length > 0 ? "which it speaks" : "by default";
+  const why = dialect.isGiven
+    ? "as asked for"
+    : dialect.signs.length > 0
+      ? "which the server speaks"
+      : "by default";
   const but = others.map(({ what, seen, spec }) => `; ${what} is ${seen}${spec ? ` (${spec})` : ""}`);
   await output.fields({
     Agent: typeof name === "string" && name !== "" ? `${name} at ${server.url}` : server.url,
@@ -155,10 +159,10 @@ async function printHead(
   });
 }
 
-/** A failure in one line. */
+/** A failure in one line. The title says what the server should do, so it is quoted. */
 function describe({ scenario, place, sentence }: Result, weight: Weight): string {
   return shorten(
-    `${scenario.ids.join(" ")} (${weight.toUpperCase()}) over ${place}: ${scenario.title}: ${sentence}`,
+    `${scenario.ids.join(" ")} (${weight.toUpperCase()}) over ${place}: "${scenario.title}": ${sentence}`,
   );
 }
 

@@ -151,7 +151,7 @@ function judgeRequirement({ results }: Facts, id: string, fix: string): Judgemen
   const about = results.filter(({ scenario }) => scenario.ids.includes(id));
   const failed = about.find(({ outcome }) => outcome === "failed");
   const passed = about.find(({ outcome }) => outcome === "passed");
-  if (failed !== undefined) return no(`${failed.scenario.title}: ${failed.sentence}`, fix);
+  if (failed !== undefined) return no(`"${failed.scenario.title}": ${failed.sentence}`, fix);
   return passed === undefined ? unproven("it could not be tried", fix) : yes(passed.scenario.title);
 }
 

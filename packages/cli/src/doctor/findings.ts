@@ -45,7 +45,7 @@ export function findUnmet(
         what: `The server does not meet this requirement: ${sentence}`,
         fix: `${where}a2a conformance --only ${id} --verbose shows the requests and answers.`,
       };
-  return toFinding(id, row, `${title}: ${seen}`, at);
+  return toFinding(id, row, `"${title}": ${seen}`, at);
 }
 
 function toFinding(id: string, row: Row, evidence?: string, at?: readonly string[]): Finding {

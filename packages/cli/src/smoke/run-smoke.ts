@@ -164,7 +164,7 @@ async function findBrokenOperation(agent: AgentClient): Promise<string | undefin
       await run(stage);
     } catch (error) {
       if (!(error instanceof NotApplicable))
-        return `failed: ${title}: ${error instanceof Error ? error.message : String(error)}`;
+        return `failed: "${title}": ${error instanceof Error ? error.message : String(error)}`;
     }
   }
   return undefined;

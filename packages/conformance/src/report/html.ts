@@ -48,8 +48,9 @@ const outcomes: Readonly<Record<Outcome, readonly [sign: string, words: string]>
 
 const weights: Readonly<Record<Weight, string>> = {
   must: "The specification demands it. Other programs rely on it.",
-  should: "The specification recommends it, or contradicts itself, and this is how it is read here.",
-  may: "The specification leaves it open, or is silent. A difference is no fault, and worth knowing.",
+  should:
+    "The specification recommends it. Or the specification contradicts itself, and this is how we read it.",
+  may: "The specification leaves it open, or is silent. A difference is not a fault, but worth knowing.",
 };
 
 /** A report as one HTML file that loads nothing. All that came from the server is text in it. */
@@ -113,7 +114,7 @@ function verdictBox(report: ConformanceReport, strict: boolean): Markup {
       ? `${counted(should.failed, "check")} of what it recommends ${should.failed === 1 ? "fails" : "fail"}.`
       : "",
     may.failed > 0
-      ? `In ${counted(may.failed, "check")} of what it leaves open, the server does something else than is usual.`
+      ? `In ${counted(may.failed, "check")} of what it leaves open, the server does something unusual.`
       : "",
   ].filter((sentence) => sentence !== "");
   return markup`<div class="verdict ${verdict}"><strong>${words[verdict]}</strong>${beside.length > 0 && markup`<p>${beside.join(" ")}</p>`}</div>`;
@@ -132,7 +133,7 @@ ${server.undeclared.length > 0 && markup`<dt>Not in its card</dt><dd>${names(ser
 <dt>${dialect.isGiven ? "Measured by" : "Speaks"}</dt><dd>A2A ${dialect.spec}</dd>
 <dt>Known of it</dt><dd>${
     agent === "reference"
-      ? "it is the reference agent, so everything can be tried that its commands make happen"
+      ? "it is the reference agent, so everything that its commands can cause was tried"
       : "only its card, so only what every agent has to do was tried"
   }</dd>
 </dl>`;
@@ -222,7 +223,7 @@ function renderFailures(report: ConformanceReport): Markup {
     const isFirst = shown === 0;
     shown += each.flatMap(({ results }) => results).length;
     return renderGroup(anchor, each, command, { rest, isFirst });
-  })}${shown > maxShown && markup`<p class="dim">Only the first ${maxShown} are shown with what was said; <code>--only</code> chooses others.</p>`}`;
+  })}${shown > maxShown && markup`<p class="dim">Only the first ${maxShown} are shown with requests and answers; <code>--only</code> chooses others.</p>`}`;
 }
 
 /** By the anchor of the article that they are shown in. */
@@ -343,10 +344,10 @@ function dialectSection({ dialect }: ConformanceReport): Markup {
   return markup`<section>
 <h2>Which text of A2A 1.0 it speaks</h2>
 <p>The two published texts of A2A 1.0, 1.0.0 and 1.0.1, have the same messages. They differ in a few error numbers and in the media
-type of HTTP+JSON. ${dialect.isGiven ? `The server was measured by ${dialect.spec}, as was asked for.` : `A server may speak either, and this one speaks ${dialect.spec}; the other one's numbers would be no failures.`}</p>
+type of HTTP+JSON. ${dialect.isGiven ? `The server was measured by ${dialect.spec}, as you asked.` : `A server may speak either, and this one speaks ${dialect.spec}; the numbers of the other text would not count as failures.`}</p>
 ${
   dialect.signs.length === 0
-    ? markup`<p>Nothing was seen in which they differ.</p>`
+    ? markup`<p>No answer showed a difference between them.</p>`
     : markup`<ul>${dialect.signs.map(say)}</ul>`
 }
 </section>`;

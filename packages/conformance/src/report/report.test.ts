@@ -213,7 +213,7 @@ describe("what a server has sent", () => {
     });
     const page = renderPage(reportOf(many), { at: new Date(0) });
     expect(page.length).toBeLessThan(25_000_000);
-    expect(page).toContain("Only the first 150 are shown with what was said");
+    expect(page).toContain("Only the first 150 are shown with requests and answers");
   });
 });
 

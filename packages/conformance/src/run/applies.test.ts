@@ -51,7 +51,7 @@ const cases: readonly Case[] = [
     name: "one that binds clients",
     scenario: scenarioOf({}, "F-2"),
     agent: "reference",
-    wanted: /binds clients/,
+    wanted: /rule for clients/,
   },
   {
     name: "one about streams, of an agent without",

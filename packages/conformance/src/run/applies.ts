@@ -26,9 +26,9 @@ const setups: Readonly<Record<Exclude<ServerName, "full">, string>> = {
   push: "with webhooks on this machine",
   "no-push": "without webhooks",
   identity: "with callers who say in a header who they are",
-  "no-card": "with an extended card that is declared and not there",
+  "no-card": "with an extended card that is declared but missing",
   credentials: "to refuse callers without credentials",
-  "lenient-version": "to take a call without a version for 1.0",
+  "lenient-version": "to treat a call without a version as one of 1.0",
   signed: "with a signed card",
   "one-version": "to speak no version but 1.0",
   "short-poll": "to hold no call for long",
@@ -51,7 +51,7 @@ const missing: Readonly<Record<CardFact, string>> = {
 const reasons: readonly Reason[] = [
   ({ scenario }) =>
     scenario.ids.every((id) => getRequirement(id).of === "client")
-      ? "It binds clients, and a server is examined."
+      ? "It is a rule for clients, and this run examines a server."
       : undefined,
   ({ place, server }) =>
     place !== "card" && !server.addresses.has(place)

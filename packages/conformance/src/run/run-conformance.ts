@@ -200,7 +200,7 @@ const isOf = (result: Result, { scenario, place }: Planned): boolean =>
   result.scenario === scenario && result.place === place;
 
 const outOfTime = (runTimeoutMs: number): string =>
-  `The ${runTimeoutMs / 1000} s of the whole run were over.`;
+  `The ${runTimeoutMs / 1000} s for the whole run were over.`;
 
 /** When a scenario has to end, and what it may not do. */
 interface Limits {

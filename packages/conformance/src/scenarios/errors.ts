@@ -184,7 +184,7 @@ export const errors: ScenarioGroup = scenarios("E Errors", ({ verifies, anyAgent
     },
   );
 
-  verifies("E-4", "is understood by its reason when a peer has other numbers for it", async ({ wire }) => {
+  verifies("E-4", "is recognized by its reason when a peer has other numbers for it", async ({ wire }) => {
     const info = {
       "@type": "type.googleapis.com/google.rpc.ErrorInfo",
       reason: "TASK_NOT_CANCELABLE",

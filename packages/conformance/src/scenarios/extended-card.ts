@@ -41,7 +41,7 @@ export const extendedCard: ScenarioGroup = scenarios("A.6 GetExtendedAgentCard",
     },
   );
 
-  withIdentity("A-62", "wants to know who calls, and only for this", async ({ client }) => {
+  withIdentity("A-62", "demands credentials, which other calls do not need", async ({ client }) => {
     await expectCode(client.getExtendedAgentCard({}), Code.Unauthenticated);
     expect((await sendTask(client, "task anonymous")).status?.state).toBe(TaskState.COMPLETED);
   });

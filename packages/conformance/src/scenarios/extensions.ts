@@ -133,7 +133,7 @@ export const extensions: ScenarioGroup = scenarios("G Extensions", ({ verifies, 
     );
   }
 
-  verifies("G-6", "has none active when none is asked for", async ({ client }) => {
+  verifies("G-6", "activates none when the caller asks for none", async ({ client }) => {
     expect(activeIn(await sendTask(client, "seen"))).toStrictEqual([]);
   });
 
@@ -148,7 +148,7 @@ export const extensions: ScenarioGroup = scenarios("G Extensions", ({ verifies, 
     },
   );
 
-  verifies("G-7", "leaves an extension off whose version is another", async ({ target, wire }) => {
+  verifies("G-7", "does not activate another version of an extension", async ({ target, wire }) => {
     const client = target.client(wire, { extensions: [lifecycleExtension.replace(/v1$/, "v2")] });
     expect(activeIn(await sendTask(client, "seen"))).toStrictEqual([]);
   });

@@ -169,13 +169,17 @@ export const generations: ScenarioGroup = scenarios("R A2A 1.1", ({ verifies }) 
     });
   }
 
-  verifies("R-3", "answers at once when the task has ended, whatever is known of it", async (stage) => {
-    const client = draftClient(stage);
-    const { id, generation } = await sendTask(client, "task done");
-    for (const currentGeneration of [generation, generation + 1n, 2n ** 62n]) {
-      expect((await client.getTask({ id, currentGeneration })).generation).toBe(generation);
-    }
-  });
+  verifies(
+    "R-3",
+    "answers at once when the task has ended, whichever generation the caller knows",
+    async (stage) => {
+      const client = draftClient(stage);
+      const { id, generation } = await sendTask(client, "task done");
+      for (const currentGeneration of [generation, generation + 1n, 2n ** 62n]) {
+        expect((await client.getTask({ id, currentGeneration })).generation).toBe(generation);
+      }
+    },
+  );
 
   verifies.where({ server: "short-poll" })(
     "R-3",
@@ -229,7 +233,7 @@ export const generations: ScenarioGroup = scenarios("R A2A 1.1", ({ verifies }) 
     }
   });
 
-  verifies("R-4", "refuses a message from somebody who knows another generation", async (stage) => {
+  verifies("R-4", "refuses a message from a caller who knows another generation", async (stage) => {
     const client = draftClient(stage);
     const task = await askingTask(client);
     for (const ifGenerationMatch of [task.generation - 1n, task.generation + 1n, 0n]) {

@@ -24,7 +24,7 @@ export const getTask: ScenarioGroup = scenarios("A.3 GetTask", ({ verifies, anyA
     expect(artifacts.map(({ parts }) => parts)).toStrictEqual(sent.artifacts.map(({ parts }) => parts));
   });
 
-  anyAgent("A-30 A-31", "does not know a task that was never made", async ({ client }) => {
+  anyAgent("A-30 A-31", "answers TASK_NOT_FOUND for a task that does not exist", async ({ client }) => {
     const id = newId();
     await expectReason(client.getTask({ id }), "TASK_NOT_FOUND");
     await expectReason(client.cancelTask({ id }), "TASK_NOT_FOUND");

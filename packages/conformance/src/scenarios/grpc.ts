@@ -42,7 +42,7 @@ export const grpc: ScenarioGroup = scenarios("J gRPC", ({ verifies, anyAgent }) 
     expect([messages, status]).toStrictEqual([[], showCode(Code.Unimplemented)]);
   });
 
-  anyAgent("J-3", "hears the version in lowercase metadata", async ({ target }) => {
+  anyAgent("J-3", "reads the version from lowercase metadata", async ({ target }) => {
     const reasonFor = async (version: string) =>
       reasonOf(await callGrpc(target, "getTask", { id: newId() }, { "a2a-version": version }));
     const [spoken, other] = [await reasonFor("1.0"), await reasonFor("9.9")];

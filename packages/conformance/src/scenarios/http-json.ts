@@ -42,7 +42,7 @@ export const httpJson: ScenarioGroup = scenarios("K HTTP+JSON", ({ verifies, any
   });
 
   for (const type of ["application/json", "application/a2a+json"]) {
-    anyAgent("K-3", `hears a hello of ${type}, and answers with a JSON media type`, async (stage) => {
+    anyAgent("K-3", `accepts a hello of ${type}, and answers with a JSON media type`, async (stage) => {
       const message = helloJson(stage);
       const { status, header, text } = await callRaw(stage, "sendMessage", { message }, typed(type));
       expect(status, text).toBe(200);
@@ -142,7 +142,7 @@ export const httpJson: ScenarioGroup = scenarios("K HTTP+JSON", ({ verifies, any
     }
   });
 
-  anyAgent("K-9", "hears the version in a header", async ({ target }) => {
+  anyAgent("K-9", "reads the version from a header", async ({ target }) => {
     const statusOf = async (version: string) =>
       (await callRest(target, "GET", `/tasks/${newId()}`, undefined, { "a2a-version": version })).status;
     const [spoken, other] = [await statusOf("1.0"), await statusOf("9.9")];
@@ -173,18 +173,22 @@ export const httpJson: ScenarioGroup = scenarios("K HTTP+JSON", ({ verifies, any
     }
   });
 
-  verifies("K-2", "decodes the path, and refuses whatever contradicts it", async ({ target, client }) => {
-    const { id } = await sendTask(client, "ask Why?");
-    const encoded = id.replaceAll("-", "%2D");
-    expect((await callRest(target, "POST", `/tasks/${encoded}:cancel`, { id: "other" })).status).toBe(400);
-    expect((await callRest(target, "GET", `/tasks/${id}?id=other`)).status).toBe(400);
-    expect((await callRest(target, "GET", `/a-tenant/tasks/${id}?tenant=other`)).status).toBe(400);
-    expect((await client.getTask({ id })).status?.state).toBe(TaskState.INPUT_REQUIRED);
-    const canceled = await callRest(target, "POST", `/tasks/${encoded}:cancel`, { id });
-    expect(canceled.json.status.state).toBe("TASK_STATE_CANCELED");
-    const colon = await callRest(target, "POST", "/tasks/a:b:cancel");
-    expect(colon.json.error.details?.[0]?.metadata).toStrictEqual({ taskId: "a:b" });
-  });
+  verifies(
+    "K-2",
+    "decodes the path, and refuses a request that contradicts it",
+    async ({ target, client }) => {
+      const { id } = await sendTask(client, "ask Why?");
+      const encoded = id.replaceAll("-", "%2D");
+      expect((await callRest(target, "POST", `/tasks/${encoded}:cancel`, { id: "other" })).status).toBe(400);
+      expect((await callRest(target, "GET", `/tasks/${id}?id=other`)).status).toBe(400);
+      expect((await callRest(target, "GET", `/a-tenant/tasks/${id}?tenant=other`)).status).toBe(400);
+      expect((await client.getTask({ id })).status?.state).toBe(TaskState.INPUT_REQUIRED);
+      const canceled = await callRest(target, "POST", `/tasks/${encoded}:cancel`, { id });
+      expect(canceled.json.status.state).toBe("TASK_STATE_CANCELED");
+      const colon = await callRest(target, "POST", "/tasks/a:b:cancel");
+      expect(colon.json.error.details?.[0]?.metadata).toStrictEqual({ taskId: "a:b" });
+    },
+  );
 
   const a2a = "application/a2a+json";
   const plain = "application/json";

@@ -101,7 +101,7 @@ export const jsonRpc: ScenarioGroup = scenarios("I JSON-RPC", ({ verifies, anyAg
     },
   );
 
-  anyAgent("I-4", "hears the version in a header", async ({ target }) => {
+  anyAgent("I-4", "reads the version from a header", async ({ target }) => {
     const codeOf = async (version: string) =>
       (await postRpc(target, getUnknown(), { "a2a-version": version })).json.error?.code;
     const [spoken, other] = [await codeOf("1.0"), await codeOf("9.9")];

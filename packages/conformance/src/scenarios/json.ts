@@ -135,7 +135,7 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", ({ verifies, anyAgen
     },
   );
 
-  anyAgent("H-9", "takes empty text for a content", async (stage) => {
+  anyAgent("H-9", "accepts empty text as a content", async (stage) => {
     const parts = [helloPart(stage), text("")];
     const { history } = await settledTask(stage, { parts });
     const [said] = history.filter(({ role }) => role === Role.USER);
@@ -143,7 +143,7 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", ({ verifies, anyAgen
     expect(said.parts.at(-1)?.content).toStrictEqual({ case: "text", value: "" });
   });
 
-  anyAgent("H-11", "takes null for no member of a hello", async (stage) => {
+  anyAgent("H-11", "treats null as a missing member of a hello", async (stage) => {
     const none = { contextId: null, taskId: null, metadata: null, extensions: null };
     expectAnswer(await sendRaw(stage, helloJson(stage, none), { historyLength: null }));
   });
@@ -335,7 +335,7 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", ({ verifies, anyAgen
     expect(result.task.history[0]?.parts).toStrictEqual(parts);
   });
 
-  verifies("H-11", "takes null for no member", async (stage) => {
+  verifies("H-11", "treats null as a missing member", async (stage) => {
     const { result } = await sendRaw(
       stage,
       user({ contextId: null, taskId: null, metadata: null, extensions: null }),

@@ -144,7 +144,7 @@ export const pushConfigs: ScenarioGroup = scenarios(
       },
     );
 
-    withPush("A-51 N-6", "refuses a webhook whose URL is none, or is not allowed", async ({ client }) => {
+    withPush("A-51 N-6", "refuses a webhook whose URL is not valid, or not allowed", async ({ client }) => {
       const { id: taskId } = await sendTask(client, "task done");
       for (const bad of [
         "not a url",

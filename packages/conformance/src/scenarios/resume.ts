@@ -176,7 +176,7 @@ export const resume: ScenarioGroup = scenarios("A.3 Resuming a stream", ({ verif
     },
   );
 
-  verifies("A-36", "does not take a message anew to go on with its stream", async ({ client }) => {
+  verifies("A-36", "refuses an event id with a new message, and starts no task", async ({ client }) => {
     const contextId = newId();
     for (const [value, words] of [
       ["0", "there is none"],

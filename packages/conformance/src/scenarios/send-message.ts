@@ -233,7 +233,7 @@ export const sendMessage: ScenarioGroup = scenarios("A.1 SendMessage", ({ verifi
     expect(partData(artifacts[0]?.parts[0])).toMatchObject({ acceptedOutputModes });
   });
 
-  verifies("A-11", "makes two tasks of the same message id", async ({ client }) => {
+  verifies("A-11", "starts two tasks for two messages with the same id", async ({ client }) => {
     const messageId = newId();
     const one = await sendTask(client, "task twice", { messageId });
     const other = await sendTask(client, "task twice", { messageId });

@@ -19,7 +19,7 @@ export const versions: ScenarioGroup = scenarios("F Versions", ({ verifies, anyA
       expect(task.status?.state).toBe(TaskState.COMPLETED);
     });
 
-    anyAgent("F-1", `hears a call of version ${version}`, async ({ target, wire }) => {
+    anyAgent("F-1", `accepts a call of version ${version}`, async ({ target, wire }) => {
       await expectReason(target.client(wire, { version }).getTask({ id: newId() }), "TASK_NOT_FOUND");
     });
   }
@@ -54,7 +54,7 @@ export const versions: ScenarioGroup = scenarios("F Versions", ({ verifies, anyA
     },
   );
 
-  anyAgent("F-3", "hears a version that stands in the query", async ({ target, wire }) => {
+  anyAgent("F-3", "reads the version from the query", async ({ target, wire }) => {
     const [path, init] = writeCall(wire, "getTask", { id: newId() }, {});
     const { error, text } = await readAnswer(await target.fetchOn(wire, `${path}?A2A-Version=1.0`, init));
     expect(error?.code, text).toBe(wire === "jsonrpc" ? -32001 : 404);
