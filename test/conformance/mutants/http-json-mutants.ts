@@ -215,9 +215,9 @@ export const httpJsonMutants: readonly Mutant[] = (
       },
     },
     {
-      name: "takes a text that is no JSON for an empty message",
+      name: "takes a text that is not JSON for an empty message",
       ids: "K-7",
-      says: /a text that is no JSON/,
+      says: /a text that is not JSON/,
       ask: ({ method, path, body }) =>
         method === "POST" && path.endsWith("/message:send") && body !== "" && readJson(body) === undefined
           ? { status: 200, type: "application/json", body: "{}" }

@@ -294,9 +294,9 @@ export const jsonRpcMutants: readonly Mutant[] = (
       },
     },
     {
-      name: "calls a text that is no JSON an invalid request",
+      name: "calls a text that is not JSON an invalid request",
       ids: "I-13",
-      says: /has the code for a text that is no JSON.*-32600/,
+      says: /has the code for a text that is not JSON.*-32600/,
       alter: documents((document) =>
         document.error?.code === -32700
           ? { ...document, error: { ...document.error, code: -32600 } }

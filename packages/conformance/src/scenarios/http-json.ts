@@ -113,7 +113,7 @@ export const httpJson: ScenarioGroup = scenarios("K HTTP+JSON", ({ verifies, any
   }
 
   for (const [name, send, status] of [
-    ["a text that is no JSON", (target: Target) => callRest(target, "POST", "/message:send", "{"), 400],
+    ["a text that is not JSON", (target: Target) => callRest(target, "POST", "/message:send", "{"), 400],
     ["a list", (target: Target) => callRest(target, "POST", "/message:send", "[]"), 400],
     ["nothing", (target: Target) => callRest(target, "POST", "/message:send", ""), 400],
     ["a send without a message", (target: Target) => callRest(target, "POST", "/message:send", {}), 400],

@@ -60,8 +60,8 @@ export const jsonRpc: ScenarioGroup = scenarios("I JSON-RPC", ({ verifies, anyAg
   });
 
   for (const [name, body, code] of [
-    ["a text that is no JSON", "{", -32700],
-    ["a JSON text that is no object", '"text"', -32600],
+    ["a text that is not JSON", "{", -32700],
+    ["a JSON text that is not an object", '"text"', -32600],
     ["a call of version 1.0 of JSON-RPC", call({ jsonrpc: "1.0" }), -32600],
     ["a call without a version of JSON-RPC", call({ jsonrpc: undefined }), -32600],
     ["a call without a method", call({ method: undefined }), -32600],
@@ -189,7 +189,7 @@ export const jsonRpc: ScenarioGroup = scenarios("I JSON-RPC", ({ verifies, anyAg
 
   verifies(
     "I-2 I-13",
-    "refuses more that is no request with the code for it, and status 200",
+    "refuses other texts that are not requests, with the code for it and status 200",
     async ({ target }) => {
       for (const [body, code] of [
         ["", -32700],

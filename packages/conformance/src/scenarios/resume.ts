@@ -164,7 +164,7 @@ export const resume: ScenarioGroup = scenarios("A.3 Resuming a stream", ({ verif
 
   verifies.where({ server: "identity" })(
     "A-36",
-    "does not replay somebody else's task",
+    "does not replay another caller's task",
     async ({ target, wire }) => {
       const owner = target.client(wire, { headers: { "x-test-caller": "alice" } });
       const { id } = await sendTask(owner, "task done");
