@@ -15,7 +15,7 @@ export interface GroupCommit {
 }
 
 /** Something to be written. */
-interface Write<T> {
+export interface Write<T> {
   /** About how many bytes it writes. Default 0: few. */
   readonly bytes?: number;
   /**

@@ -3,38 +3,26 @@ import { decodeMessage, encodeMessage } from "@a2a-connect/core/internal";
 import { MessageSchema, TaskPushNotificationConfigSchema, TaskState } from "@a2a-connect/proto";
 import type { TaskStore } from "@a2a-connect/server";
 import {
-  type CommitResult,
   type LogEntry,
   type Owner,
   type StoredTask,
   storedBytes,
-  type TaskCommit,
   type TaskView,
 } from "@a2a-connect/server/store";
+import { createCommit } from "./commits.ts";
 import { createExpireRows } from "./expire-rows.ts";
 import { createGroupCommit } from "./group-commit.ts";
-import {
-  chooseLarge,
-  createLargeValues,
-  fillGap,
-  type Gap,
-  maxCommitBytes,
-  pieceBytes,
-  type Run,
-  removeLostPieces,
-  valueLost,
-  type WrittenValues,
-} from "./large-values.ts";
+import { createLargeValues, removeLostPieces } from "./large-values.ts";
 import { createListTasks } from "./list-tasks.ts";
 import { ListTotals } from "./list-totals.ts";
 import { type Durability, openDatabase } from "./open-database.ts";
 import { createPushDeliveries } from "./push-deliveries.ts";
-import { createReadQueue, type ReadQueue } from "./read-queue.ts";
+import { createReads, minReadBytes } from "./reads.ts";
 import { createRequestKeys } from "./request-keys.ts";
 import { prepareQuery } from "./schema.ts";
 import { storeClosed, toStoreError } from "./store-failure.ts";
 import { createTaskReader } from "./task-rows.ts";
-import { createTaskWriter, type LostRun, runsOf } from "./task-writer.ts";
+import { createTaskWriter } from "./task-writer.ts";
 
 /** Where the store keeps tasks, and how safely. */
 export interface SqliteTaskStoreOptions {
@@ -90,56 +78,6 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
   const writes = createGroupCommit(opened.parts.database, opened.assertInPlace);
   let open = true;
 
-  /** Large commits that are not finished, by the id of their task. */
-  const underWay = new Map<string, Promise<unknown>>();
-
-  /** @param bytes of the values that are still to be written */
-  async function commitOne(
-    commit: TaskCommit,
-    bytes: number,
-    written?: WrittenValues,
-  ): Promise<CommitResult> {
-    const { result, lost } = await writes.run({
-      bytes,
-      write: () => writer.commit(commit, written),
-      afterCommit: ({ listChange }) => listChange && totals.apply(listChange),
-    });
-    removeLost(lost);
-    return result;
-  }
-
-  /** Writes the large values of a commit piece by piece, one turn of the event loop for each, and then the commit. */
-  async function commitLarge(commit: TaskCommit, large: readonly Uint8Array[]): Promise<CommitResult> {
-    const task = await writes.run({ write: () => writer.reserve(commit.taskId) });
-    const runs = new Map<Uint8Array, Run>();
-    try {
-      for (const value of large) {
-        for (let at = 0; at < value.length; at += pieceBytes) {
-          const piece = value.subarray(at, at + pieceBytes);
-          const begun = runs.get(value)?.run;
-          const run = await writes.run({
-            bytes: piece.length,
-            write: () => values.append(task, begun, piece),
-          });
-          runs.set(value, { run, bytes: value.length });
-        }
-      }
-      return await commitOne(commit, 0, { task, runs });
-    } catch (error) {
-      removeLost(runsOf({ task, runs }));
-      throw error;
-    }
-  }
-
-  /** No caller awaits this removal. If it fails, the store removes the pieces when it opens the file again. */
-  function removeLost(lost: readonly LostRun[]): void {
-    for (const { task, run } of lost) removeRun(task, run).catch(() => {});
-  }
-
-  async function removeRun(task: number, run: number): Promise<void> {
-    while ((await writes.run({ bytes: pieceBytes, write: () => values.remove(task, run, 1) })) > 0);
-  }
-
   /**
    * Runs a function that only reads. It never sees half of a group's writes, because a transaction ends within the call
    * that began it.
@@ -153,52 +91,10 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
     }
   }
 
-  /** The same for what may be large: in one turn as much is read as is copied in a millisecond. */
-  const readInTurn = createReadQueue(read, maxTurnBytes);
-
-  /** Events have a queue of their own: thousands of readers may want the next ones, and other calls do not wait behind them. */
-  const eventsInTurn = createReadQueue(read, maxTurnBytes);
-
-  /**
-   * Lists have a queue of their own, a step in each turn, because a list of few bytes takes long, too. A caller that reads one
-   * task does not wait behind them.
-   */
-  const listInTurn = createReadQueue(read, 0);
-
-  /** Runs a query, and then reads what it has left in pieces. */
-  async function readWhole<T>(query: (gaps: Gap[]) => Promise<T>): Promise<T> {
-    for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
-      const gaps: Gap[] = [];
-      const result = await query(gaps);
-      if (await fillAll(gaps)) return result;
-    }
-    throw valueLost();
-  }
-
-  function readLog<T>(
-    query: (gaps: Gap[]) => T,
-    bytesOf: (result: T) => number,
-    queue: ReadQueue = readInTurn,
-  ): Promise<T> {
-    return readWhole((gaps) => {
-      const left = () => gaps.reduce((sum, { value }) => sum + value.length, 0);
-      return queue(
-        () => query(gaps),
-        (result) => Math.max(minReadBytes, bytesOf(result) - left()),
-      );
-    });
-  }
-
-  /** @returns false when a value has gone meanwhile: then its row has gone, or names another one */
-  async function fillAll(gaps: readonly Gap[]): Promise<boolean> {
-    for (const gap of gaps) {
-      if (!(await runInTurns(readInTurn, fillGap(values, gap)))) return false;
-    }
-    return true;
-  }
+  const reads = createReads(read, values);
 
   function findTask(owner: Owner, taskId: string, view: TaskView): Promise<StoredTask | undefined> {
-    return readLog(
+    return reads.log(
       (gaps) => {
         const row = reader.ownRow(owner, taskId);
         return row && reader.task(row, view, gaps).task;
@@ -208,19 +104,7 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
   }
 
   return {
-    async commit(commit) {
-      const { taskId } = commit;
-      for (let before = underWay.get(taskId); before !== undefined; before = underWay.get(taskId)) {
-        await before; // commits to one task keep their order
-      }
-      const bytes = storedBytes(commit);
-      const large = bytes > maxCommitBytes ? chooseLarge(commit) : [];
-      if (large.length === 0) return commitOne(commit, bytes);
-      const committed = commitLarge(commit, large);
-      const over = committed.catch(() => {}).finally(() => underWay.delete(taskId));
-      underWay.set(taskId, over);
-      return committed;
-    },
+    commit: createCommit(writes, opened.parts),
 
     async claim(owner, taskId) {
       const fence = await writes.run({ write: () => writer.claim(owner, taskId) });
@@ -231,22 +115,18 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
     find: findTask,
 
     async list(query) {
-      return readWhole((gaps) => runInTurns(listInTurn, listTasks(query, gaps)));
+      return reads.list((gaps) => listTasks(query, gaps));
     },
 
     async events(owner, taskId, after, limit) {
-      return readLog(
-        (gaps) => {
-          const row = reader.ownRow(owner, taskId);
-          return row === undefined ? [] : reader.events(row, after, limit, gaps);
-        },
-        bytesOfEntries,
-        eventsInTurn,
-      );
+      return reads.events((gaps) => {
+        const row = reader.ownRow(owner, taskId);
+        return row === undefined ? [] : reader.events(row, after, limit, gaps);
+      }, bytesOfEntries);
     },
 
     async entries(owner, taskId, after, view, limit) {
-      return readLog(
+      return reads.log(
         (gaps) => {
           const row = reader.ownRow(owner, taskId);
           return row === undefined
@@ -262,7 +142,7 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
     },
 
     async findReply(owner, key) {
-      const bytes = await readInTurn(
+      const bytes = await reads.inTurn(
         () => keys.findReply(owner, key),
         (reply) => reply?.byteLength ?? 0,
       );
@@ -334,7 +214,7 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
     },
 
     async listPushConfigs(owner, taskId, after, limit) {
-      const configs = await readInTurn(
+      const configs = await reads.inTurn(
         () => {
           const task = reader.ownRow(owner, taskId);
           return task && deliveries.list(task.number, after, limit);
@@ -362,26 +242,6 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
       opened.close();
     },
   };
-}
-
-/** Bytes after which the store reads no more large values in a turn of the event loop. */
-const maxTurnBytes = 1024 * 1024;
-
-/** What a read counts at least: also of few bytes one takes as long as to copy these, with what its caller does next. */
-const minReadBytes = 8 * 1024;
-
-/** How often a task is read whose large values are replaced while they are read. */
-const maxAttempts = 5;
-
-/** Runs each step in a turn of the queue; it counts as much as a piece of a large value. */
-async function runInTurns<Result>(queue: ReadQueue, steps: Generator<unknown, Result>): Promise<Result> {
-  for (;;) {
-    const step = await queue(
-      () => steps.next(),
-      () => pieceBytes,
-    );
-    if (step.done === true) return step.value;
-  }
 }
 
 /** What works on one database. @throws what SQLite throws for a damaged one */

@@ -1,0 +1,93 @@
+import type { TaskStore } from "@a2a-connect/server";
+import { type CommitResult, storedBytes, type TaskCommit } from "@a2a-connect/server/store";
+import type { GroupCommit, Write } from "./group-commit.ts";
+import {
+  chooseLarge,
+  type LargeValues,
+  maxCommitBytes,
+  pieceBytes,
+  type Run,
+  type WrittenValues,
+} from "./large-values.ts";
+import type { ListTotals } from "./list-totals.ts";
+import { type Committed, type LostRun, runsOf, type TaskWriter } from "./task-writer.ts";
+
+/** The parts of the store that a commit changes. */
+interface CommitParts {
+  readonly writer: TaskWriter;
+  readonly values: LargeValues;
+  readonly totals: ListTotals;
+}
+
+/**
+ * Makes `TaskStore.commit`. Small commits are one write. The large values of a commit are written before it, piece by piece, one
+ * turn of the event loop for each.
+ */
+export function createCommit(
+  writes: GroupCommit,
+  { writer, values, totals }: CommitParts,
+): TaskStore["commit"] {
+  /** Large commits that are not finished, by the id of their task. */
+  const underWay = new Map<string, Promise<unknown>>();
+
+  /** @param bytes of the values that are still to be written */
+  function rowsOf(commit: TaskCommit, bytes: number, written?: WrittenValues): Write<Committed> {
+    return {
+      bytes,
+      write: () => writer.commit(commit, written),
+      afterCommit({ listChange, lost }) {
+        if (listChange !== undefined) totals.apply(listChange);
+        removeLost(lost);
+      },
+    };
+  }
+
+  async function commitLarge(commit: TaskCommit, large: readonly Uint8Array[]): Promise<CommitResult> {
+    const task = await writes.run({ write: () => writer.reserve(commit.taskId) });
+    const runs = new Map<Uint8Array, Run>();
+    try {
+      for (const value of large) {
+        for (let at = 0; at < value.length; at += pieceBytes) {
+          const piece = value.subarray(at, at + pieceBytes);
+          const begun = runs.get(value)?.run;
+          const run = await writes.run({
+            bytes: piece.length,
+            write: () => values.append(task, begun, piece),
+          });
+          runs.set(value, { run, bytes: value.length });
+        }
+      }
+      const { result } = await writes.run(rowsOf(commit, 0, { task, runs }));
+      return result;
+    } catch (error) {
+      removeLost(runsOf({ task, runs }));
+      throw error;
+    }
+  }
+
+  /** No caller awaits this removal. If it fails, the store removes the pieces when it opens the file again. */
+  function removeLost(lost: readonly LostRun[]): void {
+    for (const { task, run } of lost) removeRun(task, run).catch(() => {});
+  }
+
+  async function removeRun(task: number, run: number): Promise<void> {
+    while ((await writes.run({ bytes: pieceBytes, write: () => values.remove(task, run, 1) })) > 0);
+  }
+
+  return async (commit) => {
+    const { taskId } = commit;
+    for (let before = underWay.get(taskId); before !== undefined; before = underWay.get(taskId)) {
+      await before; // commits to one task keep their order
+    }
+    const bytes = storedBytes(commit);
+    const large = bytes > maxCommitBytes ? chooseLarge(commit) : [];
+    if (large.length === 0) {
+      const { result } = await writes.run(rowsOf(commit, bytes));
+      return result;
+    }
+    const committed = commitLarge(commit, large);
+    const over = committed.catch(() => {}).finally(() => underWay.delete(taskId));
+    underWay.set(taskId, over);
+    return committed;
+  };
+}

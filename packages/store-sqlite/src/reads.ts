@@ -1,0 +1,86 @@
+import { fillGap, type Gap, type LargeValues, pieceBytes, valueLost } from "./large-values.ts";
+import { createReadQueue, type ReadQueue } from "./read-queue.ts";
+
+/** Reads of what may be large: they wait for their turn, and read large values in pieces, which the query leaves as gaps. */
+export interface Reads {
+  /** Reads what has no large values. In one turn of the event loop as much is read as is copied in a millisecond. */
+  readonly inTurn: ReadQueue;
+  /** Reads a task or a part of its log. @param bytesOf the result, its large values included */
+  log<T>(query: (gaps: Gap[]) => T, bytesOf: (result: T) => number): Promise<T>;
+  /**
+   * The same for events, which have a queue of their own: thousands of readers may want the next ones, and other calls do not
+   * wait behind them.
+   */
+  events<T>(query: (gaps: Gap[]) => T, bytesOf: (result: T) => number): Promise<T>;
+  /**
+   * Reads a list, a step in each turn, because a list of few bytes takes long, too. Lists have a queue of their own: a caller
+   * that reads one task does not wait behind them.
+   */
+  list<T>(query: (gaps: Gap[]) => Generator<unknown, T>): Promise<T>;
+}
+
+/** Bytes after which the store reads no more large values in a turn of the event loop. */
+const maxTurnBytes = 1024 * 1024;
+
+/** What a read counts at least: also of few bytes one takes as long as to copy these, with what its caller does next. */
+export const minReadBytes: number = 8 * 1024;
+
+/** How often a task is read whose large values are replaced while they are read. */
+const maxAttempts = 5;
+
+/** @param read runs a query, which finds only whole transactions; what it throws, its caller is told */
+export function createReads(read: <T>(query: () => T) => T, values: LargeValues): Reads {
+  const inTurn = createReadQueue(read, maxTurnBytes);
+  const eventsInTurn = createReadQueue(read, maxTurnBytes);
+  const listInTurn = createReadQueue(read, 0);
+
+  /** Runs a query, and then reads what it has left in pieces. */
+  async function readWhole<T>(query: (gaps: Gap[]) => Promise<T>): Promise<T> {
+    for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+      const gaps: Gap[] = [];
+      const result = await query(gaps);
+      if (await fillAll(gaps)) return result;
+    }
+    throw valueLost();
+  }
+
+  function readLog<T>(
+    queue: ReadQueue,
+    query: (gaps: Gap[]) => T,
+    bytesOf: (result: T) => number,
+  ): Promise<T> {
+    return readWhole((gaps) => {
+      const left = () => gaps.reduce((sum, { value }) => sum + value.length, 0);
+      return queue(
+        () => query(gaps),
+        (result) => Math.max(minReadBytes, bytesOf(result) - left()),
+      );
+    });
+  }
+
+  /** @returns false when a value has gone meanwhile: then its row has gone, or names another one */
+  async function fillAll(gaps: readonly Gap[]): Promise<boolean> {
+    for (const gap of gaps) {
+      if (!(await runInTurns(inTurn, fillGap(values, gap)))) return false;
+    }
+    return true;
+  }
+
+  return {
+    inTurn,
+    log: (query, bytesOf) => readLog(inTurn, query, bytesOf),
+    events: (query, bytesOf) => readLog(eventsInTurn, query, bytesOf),
+    list: (query) => readWhole((gaps) => runInTurns(listInTurn, query(gaps))),
+  };
+}
+
+/** Runs each step in a turn of the queue; it counts as much as a piece of a large value. */
+async function runInTurns<Result>(queue: ReadQueue, steps: Generator<unknown, Result>): Promise<Result> {
+  for (;;) {
+    const step = await queue(
+      () => steps.next(),
+      () => pieceBytes,
+    );
+    if (step.done === true) return step.value;
+  }
+}
