@@ -21,17 +21,11 @@ import { CommittedEvent, type StatusInit, statusEvent, type TaskName } from "./e
 import { MessageQueue } from "./message-queue.ts";
 import { type LoadedTask, readTask, taskNotFound } from "./read-task.ts";
 import type { SeenTask } from "./task-handle.ts";
-import {
-  type EncodedStep,
-  encodeEvent,
-  encodeInput,
-  type PendingEntry,
-  SnapshotPolicy,
-  TaskLog,
-} from "./task-log.ts";
+import { type EncodedStep, encodeEvent, encodeInput, type PendingEntry, TaskLog } from "./task-log.ts";
 import { TaskReaders } from "./task-readers.ts";
+import { ArtifactLedger, SnapshotPolicy } from "./task-weight.ts";
 import { type QuestionTimeout, TaskTimers } from "./timers.ts";
-import { ArtifactLedger, memoryOfValues, weighDetails } from "./weight.ts";
+import { memoryOfValues, weighDetails } from "./weight.ts";
 
 /** Stored together with a caller's message, in the same commit. */
 export interface Intake {

@@ -9,7 +9,8 @@ import type { EngineContext } from "./engine-context.ts";
 import { statusEvent } from "./events.ts";
 import type { LiveTask } from "./live-task.ts";
 import type { LiveTasks } from "./live-tasks.ts";
-import { encodeEvent, encodeSnapshot } from "./task-log.ts";
+import { encodeEvent } from "./task-log.ts";
+import { encodeSnapshot } from "./task-weight.ts";
 
 /** How many processes may begin to load a task without success; after that no more try. */
 const maxFailedLoads = 2;

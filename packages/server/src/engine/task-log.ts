@@ -1,21 +1,11 @@
-import {
-  applyStep,
-  decodeMessage,
-  encodeMessage,
-  shareTask,
-  type TaskStep,
-} from "@a2a-connect/core/internal";
+import { decodeMessage, encodeMessage, type TaskStep } from "@a2a-connect/core/internal";
 import {
   type Message,
   MessageSchema,
   type StreamResponse,
   StreamResponseSchema,
-  type Task,
   type TaskPushNotificationConfig,
-  TaskSchema,
-  TaskState,
 } from "@a2a-connect/proto";
-import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type {
   EntryKind,
@@ -29,8 +19,7 @@ import type {
 } from "../store/task-store.ts";
 import type { EngineContext } from "./engine-context.ts";
 import type { TaskName } from "./events.ts";
-import type { LoadedTask } from "./read-task.ts";
-import { countStepValues, countValues, weighStep } from "./weight.ts";
+import { weighStep } from "./weight.ts";
 
 /** A step of the fold with its encoding, made once when it is accepted. */
 export interface EncodedStep {
@@ -269,87 +258,4 @@ export class TaskLog {
     const tail = { sequence, generation: generation ?? this.#committed.generation };
     return { tail, withSnapshot: snapshot !== undefined };
   }
-}
-
-/** Smaller tasks are read from their log alone. */
-const minSnapshotBytes = 4_096;
-
-/**
- * Knows the approximate weight of a task's fold, and by how much its log has grown. So it knows when a snapshot saves
- * half of what a load reads. A task that only grows is its log and gets no snapshot. All snapshots together are smaller
- * than the log.
- */
-export class SnapshotPolicy {
-  /** Weight of the fold without artifacts. */
-  #headBytes = 0;
-  #headValues = 0;
-  #grownBytes = 0;
-
-  get headBytes(): number {
-    return this.#headBytes;
-  }
-
-  /** How many values of data and metadata there are in it. */
-  get headValues(): number {
-    return this.#headValues;
-  }
-
-  /** The task was read from the store. */
-  load({ task, headBytes, grownBytes }: LoadedTask): void {
-    this.#headBytes = headBytes;
-    this.#headValues = countValues(task.history);
-    this.#grownBytes = grownBytes;
-  }
-
-  /** A step was accepted that brings the task to `state`. The message of WORKING is dropped with the next status. */
-  accept({ step, kind, weight }: EncodedStep, state: TaskState): void {
-    const isProgress = kind === "status" && state === TaskState.WORKING;
-    if (step.case !== undefined && kind !== "artifact" && !isProgress) {
-      this.#headBytes += weight;
-      this.#headValues += countStepValues(step);
-    }
-  }
-
-  /**
-   * The snapshot to write with a batch; undefined when none is due. It is made on a copy, because callers must not see
-   * the batch yet.
-   *
-   * @param task the fold before the batch
-   * @param sequence of the batch's last entry
-   */
-  due(
-    task: Task | undefined,
-    artifactBytes: number,
-    batch: readonly EncodedStep[],
-    sequence: number,
-  ): Snapshot | undefined {
-    const grown = this.#grownBytes + weigh(batch);
-    if (task === undefined || grown < Math.max(2 * (this.#headBytes + artifactBytes), minSnapshotBytes)) {
-      return undefined;
-    }
-    let fold = shareTask(task);
-    for (const { step } of batch) {
-      fold = step.case === undefined ? fold : applyStep(fold, step);
-    }
-    return encodeSnapshot(fold, sequence);
-  }
-
-  /** A batch was stored, with a snapshot or without. */
-  stored(batch: readonly EncodedStep[], withSnapshot: boolean): void {
-    this.#grownBytes = withSnapshot ? 0 : this.#grownBytes + weigh(batch);
-  }
-}
-
-/** Weight of what a load must read of a batch: all but the engine's own notes. */
-function weigh(batch: readonly EncodedStep[]): number {
-  return batch.reduce((sum, { step, weight }) => sum + (step.case === undefined ? 0 : weight), 0);
-}
-
-/** The fold in two halves. To join their bytes merges them again, by protobuf's rules. */
-export function encodeSnapshot(task: Task, sequence: number): Snapshot {
-  return {
-    sequence,
-    head: encodeMessage(TaskSchema, { ...task, artifacts: [] }),
-    artifacts: encodeMessage(TaskSchema, create(TaskSchema, { artifacts: task.artifacts })),
-  };
 }

@@ -1,6 +1,5 @@
 import { json, text } from "@a2a-connect/core";
 import {
-  ArtifactSchema,
   MessageSchema,
   type Part,
   TaskArtifactUpdateEventSchema,
@@ -9,7 +8,7 @@ import {
 } from "@a2a-connect/proto";
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { ArtifactLedger, weighMessage, weighStep } from "./weight.ts";
+import { weighMessage, weighStep } from "./weight.ts";
 
 const zeros = Array.from({ length: 1_000 }, () => 0);
 
@@ -59,26 +58,4 @@ describe("the weight of a step", () => {
       expect(weighStep(step, withoutMetadata)).toBe(withoutMetadata + 32 * (zeros.length + 2));
     });
   }
-});
-
-describe("the ledger of a task's artifacts", () => {
-  const update = (artifactId: string, append = false) =>
-    create(TaskArtifactUpdateEventSchema, { artifact: create(ArtifactSchema, { artifactId }), append });
-
-  it("counts the objects that an artifact is once, however often it is replaced or extended", () => {
-    const ledger = new ArtifactLedger(10_000);
-    ledger.admit(update("a"), 10, false);
-    ledger.admit(update("a"), 20, false);
-    ledger.admit(update("a", true), 30, false);
-    expect([ledger.bytes, ledger.memoryBytes]).toEqual([50, 50 + 512]);
-  });
-
-  it("has no room for more small artifacts than the memory of their objects allows", () => {
-    const ledger = new ArtifactLedger(10 * 512 + 10);
-    for (let made = 0; made < 10; made++) ledger.admit(update(`a${made}`), 1, false);
-    expect(() => ledger.admit(update("one more"), 1, false)).toThrow("the task's artifacts would exceed");
-    const loaded = new ArtifactLedger(10_000);
-    loaded.load([create(ArtifactSchema, { artifactId: "a" })], new Map([["a", 10]]));
-    expect(loaded.memoryBytes).toBe(10 + 512);
-  });
 });

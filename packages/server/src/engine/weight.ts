@@ -1,12 +1,10 @@
-import { lifecycleExtension } from "@a2a-connect/core";
 import { isObject, type TaskStep } from "@a2a-connect/core/internal";
-import type { Artifact, Message, TaskArtifactUpdateEvent } from "@a2a-connect/proto";
+import type { Artifact, Message } from "@a2a-connect/proto";
 import type { Value } from "@bufbuild/protobuf/wkt";
-import { AgentMistake } from "./agent-mistake.ts";
 import type { CallDetails } from "./command.ts";
 
 /** Memory of an object besides what it refers to, about, in bytes. */
-const objectBytes = 64;
+export const objectBytes: number = 64;
 
 /** Memory of a value of JSON besides its text, about, in bytes: protobuf-es makes two objects of it. */
 export const valueBytes: number = 2 * objectBytes;
@@ -16,9 +14,6 @@ const valueWeight = 32;
 
 /** The same for a part, which may have 2 bytes: protobuf-es makes two objects of it, too. */
 const partWeight = 2 * objectBytes;
-
-/** The same for an artifact, of which the fold, its index and the ledger keep objects. */
-const artifactWeight = 8 * objectBytes;
 
 /** How many values there are in metadata or in a data part, and the length of their texts and names. */
 interface JsonSize {
@@ -178,96 +173,4 @@ function openValue(value: unknown): unknown {
   const { kind } = value as Value; // what a data part holds, and what is in it
   if (kind.case === "structValue") return kind.value.fields;
   return kind.case === "listValue" ? kind.value.values : kind.value;
-}
-
-interface Line {
-  bytes: number;
-  values: number;
-  sealed: boolean;
-}
-
-/**
- * The weight of a task's artifacts, and which are sealed, for everything accepted: it decides without reading the fold.
- */
-export class ArtifactLedger {
-  readonly #maxBytes: number;
-  readonly #lines = new Map<string, Line>();
-  #bytes = 0;
-  #values = 0;
-
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
-  }
-
-  /** What all artifacts weigh in the log. */
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  /** How many values of data and metadata they have. */
-  get values(): number {
-    return this.#values;
-  }
-
-  /** What they count towards the limit: a task of many small ones takes much more memory than its log. */
-  get memoryBytes(): number {
-    return this.#bytes + this.#lines.size * artifactWeight;
-  }
-
-  /** Starts from the artifacts of a task that was read. @param artifactBytes the weight of each, by id */
-  load(artifacts: readonly Artifact[], artifactBytes: ReadonlyMap<string, number>): void {
-    this.#lines.clear();
-    this.#bytes = 0;
-    this.#values = 0;
-    for (const artifact of artifacts) {
-      const { artifactId, metadata } = artifact;
-      const bytes = artifactBytes.get(artifactId) ?? 0;
-      const values = countValues([artifact]);
-      this.#lines.set(artifactId, { bytes, values, sealed: isSealed(metadata?.[lifecycleExtension]) });
-      this.#bytes += bytes;
-      this.#values += values;
-    }
-  }
-
-  /** Unseals the artifacts. */
-  unseal(): void {
-    for (const line of this.#lines.values()) {
-      line.sealed = false;
-    }
-  }
-
-  /**
-   * Records an update of `bytes`.
-   *
-   * @throws AgentMistake when the artifact is sealed, or all of them together would be over the limit
-   */
-  admit({ artifact, append, lastChunk }: TaskArtifactUpdateEvent, bytes: number, replaceable: boolean): void {
-    const id = artifact?.artifactId ?? "";
-    const line = this.#lines.get(id);
-    if (line?.sealed === true) {
-      throw new AgentMistake(`artifact "${id}" is sealed by its last chunk and cannot be changed`);
-    }
-    const grown = append ? bytes : bytes - (line?.bytes ?? 0);
-    const added = line === undefined ? grown + artifactWeight : grown;
-    if (this.memoryBytes + added > this.#maxBytes) {
-      throw new AgentMistake(`the task's artifacts would exceed ${this.#maxBytes} bytes`, "task-too-large");
-    }
-    const values = countValues([artifact]) + (append ? (line?.values ?? 0) : 0);
-    this.#bytes += grown;
-    this.#values += values - (line?.values ?? 0);
-    this.#lines.set(id, {
-      bytes: (line?.bytes ?? 0) + grown,
-      values,
-      sealed: lastChunk && !replaceable,
-    });
-  }
-}
-
-function isSealed(value: unknown): boolean {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    "sha256" in value &&
-    !("replaceable" in value && value.replaceable === true)
-  );
 }

@@ -1,0 +1,193 @@
+import { lifecycleExtension } from "@a2a-connect/core";
+import { applyStep, encodeMessage, shareTask } from "@a2a-connect/core/internal";
+import {
+  type Artifact,
+  type Task,
+  type TaskArtifactUpdateEvent,
+  TaskSchema,
+  TaskState,
+} from "@a2a-connect/proto";
+import { create } from "@bufbuild/protobuf";
+import type { Snapshot } from "../store/task-store.ts";
+import { AgentMistake } from "./agent-mistake.ts";
+import type { LoadedTask } from "./read-task.ts";
+import type { EncodedStep } from "./task-log.ts";
+import { countStepValues, countValues, objectBytes } from "./weight.ts";
+
+/** Smaller tasks are read from their log alone. */
+const minSnapshotBytes = 4_096;
+
+/**
+ * Knows the approximate weight of a task's fold, and by how much its log has grown. So it knows when a snapshot saves
+ * half of what a load reads. A task that only grows is its log and gets no snapshot. All snapshots together are smaller
+ * than the log.
+ */
+export class SnapshotPolicy {
+  /** Weight of the fold without artifacts. */
+  #headBytes = 0;
+  #headValues = 0;
+  #grownBytes = 0;
+
+  get headBytes(): number {
+    return this.#headBytes;
+  }
+
+  /** How many values of data and metadata there are in it. */
+  get headValues(): number {
+    return this.#headValues;
+  }
+
+  /** The task was read from the store. */
+  load({ task, headBytes, grownBytes }: LoadedTask): void {
+    this.#headBytes = headBytes;
+    this.#headValues = countValues(task.history);
+    this.#grownBytes = grownBytes;
+  }
+
+  /** A step was accepted that brings the task to `state`. The message of WORKING is dropped with the next status. */
+  accept({ step, kind, weight }: EncodedStep, state: TaskState): void {
+    const isProgress = kind === "status" && state === TaskState.WORKING;
+    if (step.case !== undefined && kind !== "artifact" && !isProgress) {
+      this.#headBytes += weight;
+      this.#headValues += countStepValues(step);
+    }
+  }
+
+  /**
+   * The snapshot to write with a batch; undefined when none is due. It is made on a copy, because callers must not see
+   * the batch yet.
+   *
+   * @param task the fold before the batch
+   * @param sequence of the batch's last entry
+   */
+  due(
+    task: Task | undefined,
+    artifactBytes: number,
+    batch: readonly EncodedStep[],
+    sequence: number,
+  ): Snapshot | undefined {
+    const grown = this.#grownBytes + weigh(batch);
+    if (task === undefined || grown < Math.max(2 * (this.#headBytes + artifactBytes), minSnapshotBytes)) {
+      return undefined;
+    }
+    let fold = shareTask(task);
+    for (const { step } of batch) {
+      fold = step.case === undefined ? fold : applyStep(fold, step);
+    }
+    return encodeSnapshot(fold, sequence);
+  }
+
+  /** A batch was stored, with a snapshot or without. */
+  stored(batch: readonly EncodedStep[], withSnapshot: boolean): void {
+    this.#grownBytes = withSnapshot ? 0 : this.#grownBytes + weigh(batch);
+  }
+}
+
+/** Weight of what a load must read of a batch: all but the engine's own notes. */
+function weigh(batch: readonly EncodedStep[]): number {
+  return batch.reduce((sum, { step, weight }) => sum + (step.case === undefined ? 0 : weight), 0);
+}
+
+/** The fold in two halves. To join their bytes merges them again, by protobuf's rules. */
+export function encodeSnapshot(task: Task, sequence: number): Snapshot {
+  return {
+    sequence,
+    head: encodeMessage(TaskSchema, { ...task, artifacts: [] }),
+    artifacts: encodeMessage(TaskSchema, create(TaskSchema, { artifacts: task.artifacts })),
+  };
+}
+
+/** What an artifact takes in memory besides its bytes: the fold, its index and the ledger keep objects of it. */
+const artifactWeight = 8 * objectBytes;
+
+interface Line {
+  bytes: number;
+  values: number;
+  sealed: boolean;
+}
+
+/**
+ * The weight of a task's artifacts, and which are sealed, for everything accepted: it decides without reading the fold.
+ */
+export class ArtifactLedger {
+  readonly #maxBytes: number;
+  readonly #lines = new Map<string, Line>();
+  #bytes = 0;
+  #values = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** What all artifacts weigh in the log. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** How many values of data and metadata they have. */
+  get values(): number {
+    return this.#values;
+  }
+
+  /** What they count towards the limit: a task of many small ones takes much more memory than its log. */
+  get memoryBytes(): number {
+    return this.#bytes + this.#lines.size * artifactWeight;
+  }
+
+  /** Starts from the artifacts of a task that was read. @param artifactBytes the weight of each, by id */
+  load(artifacts: readonly Artifact[], artifactBytes: ReadonlyMap<string, number>): void {
+    this.#lines.clear();
+    this.#bytes = 0;
+    this.#values = 0;
+    for (const artifact of artifacts) {
+      const { artifactId, metadata } = artifact;
+      const bytes = artifactBytes.get(artifactId) ?? 0;
+      const values = countValues([artifact]);
+      this.#lines.set(artifactId, { bytes, values, sealed: isSealed(metadata?.[lifecycleExtension]) });
+      this.#bytes += bytes;
+      this.#values += values;
+    }
+  }
+
+  /** Unseals the artifacts. */
+  unseal(): void {
+    for (const line of this.#lines.values()) {
+      line.sealed = false;
+    }
+  }
+
+  /**
+   * Records an update of `bytes`.
+   *
+   * @throws AgentMistake when the artifact is sealed, or all of them together would be over the limit
+   */
+  admit({ artifact, append, lastChunk }: TaskArtifactUpdateEvent, bytes: number, replaceable: boolean): void {
+    const id = artifact?.artifactId ?? "";
+    const line = this.#lines.get(id);
+    if (line?.sealed === true) {
+      throw new AgentMistake(`artifact "${id}" is sealed by its last chunk and cannot be changed`);
+    }
+    const grown = append ? bytes : bytes - (line?.bytes ?? 0);
+    const added = line === undefined ? grown + artifactWeight : grown;
+    if (this.memoryBytes + added > this.#maxBytes) {
+      throw new AgentMistake(`the task's artifacts would exceed ${this.#maxBytes} bytes`, "task-too-large");
+    }
+    const values = countValues([artifact]) + (append ? (line?.values ?? 0) : 0);
+    this.#bytes += grown;
+    this.#values += values - (line?.values ?? 0);
+    this.#lines.set(id, {
+      bytes: (line?.bytes ?? 0) + grown,
+      values,
+      sealed: lastChunk && !replaceable,
+    });
+  }
+}
+
+function isSealed(value: unknown): boolean {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "sha256" in value &&
+    !("replaceable" in value && value.replaceable === true)
+  );
+}
