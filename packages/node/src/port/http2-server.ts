@@ -56,7 +56,8 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
       // First of all: when a bad frame has ended the session, its streams fail before their requests begin.
       stream.on("error", () => undefined);
       connection.countRequest();
-      if (!takePlace(streams, connection.caller.address, stream)) return refuse(stream);
+      const places = Math.ceil(headerBytes(rawHeaders) / placeBytes);
+      if (!takePlaces(streams, connection.caller.address, stream, places)) return refuse(stream, places);
       try {
         const turn = starts.turn(connection);
         if (turn !== undefined) await turn;
@@ -98,28 +99,40 @@ function createHandleKeeper(): (session: ServerHttp2Session) => void {
 /** Requests of one connection that begin in one turn of the event loop. */
 const maxStartsInATurn = 8;
 
-/** Streams that are refused before their connection is told to stop. */
-const maxRefusals = 1_000;
+/** Places of the streams that are refused before their connection is told to stop. */
+const maxRefused = 1_000;
 
-/** @returns whether there was one; the stream then has it until it closes */
-function takePlace(streams: SharedBudget, caller: string, stream: ServerHttp2Stream): boolean {
-  const place = streams.open(caller);
+/**
+ * The header that an open stream may have for each place it takes. A stream keeps its header until it closes, as bytes, fields and
+ * `Headers`: some four times its size.
+ */
+const placeBytes = 4 * 1024;
+
+/** @returns whether there were so many; the stream then has them until it closes */
+function takePlaces(
+  streams: SharedBudget,
+  caller: string,
+  stream: ServerHttp2Stream,
+  places: number,
+): boolean {
+  const taken = streams.open(caller);
   try {
-    place.add(1);
+    taken.add(places);
   } catch {
     return false;
   }
-  stream.once("close", place.end);
+  stream.once("close", taken.end);
   return true;
 }
 
 /** Refuses streams in the way that lets callers send their requests again (RFC 9113 §8.7), and a connection that goes on and on. */
-function refuseStreams(session: ServerHttp2Session): (stream: ServerHttp2Stream) => void {
+function refuseStreams(session: ServerHttp2Session): (stream: ServerHttp2Stream, places: number) => void {
   let refused = 0;
-  return (stream) => {
+  return (stream, places) => {
     stream.close(constants.NGHTTP2_REFUSED_STREAM);
-    refused += 1;
-    if (refused !== maxRefusals) return;
+    const wasTold = refused >= maxRefused;
+    refused += places;
+    if (wasTold || refused < maxRefused) return;
     session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM); // the streams that it has go on
     session.close();
   };

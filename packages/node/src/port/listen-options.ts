@@ -61,7 +61,8 @@ export interface ListenOptions {
   readonly maxStreamsPerConnection?: number;
   /**
    * Open streams on all HTTP/2 connections, 7/8 of them of one address. Further ones are refused so that callers may send
-   * them again at once; a connection of which a thousand were refused is told to stop. Default 16,384.
+   * them again at once; a connection of which a thousand were refused is told to stop. A stream with a large header counts
+   * once for each 4 KiB of it. Default 16,384.
    */
   readonly maxStreams?: number;
   /**

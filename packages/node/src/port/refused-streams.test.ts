@@ -4,7 +4,7 @@ import { connect as connectSocket } from "node:net";
 import { createRpcHandlers, registerReflection } from "@a2a-connect/bindings/server";
 import { A2AService } from "@a2a-connect/proto";
 import { expect, it } from "vitest";
-import { createGate } from "../../test-support/handlers.ts";
+import { createGate, json } from "../../test-support/handlers.ts";
 import { openHttp2 } from "../../test-support/http2-call.ts";
 import { listen } from "./listen.ts";
 
@@ -97,4 +97,46 @@ it("streams beyond those of all connections are refused for a repeat, and a conn
   // Node's client gives up what it has when it is told to stop; others keep it.
   expect(outcomes.filter((outcome) => outcome === constants.NGHTTP2_REFUSED_STREAM)).toHaveLength(1_000);
   for (const { session } of [first, greedy, other]) session.destroy();
+});
+
+it("a stream with a large header takes the places of several until it closes", async () => {
+  const gate = createGate();
+  let [begun, refused] = [0, 0];
+  await using listener = await listen(
+    async (request) => {
+      begun += 1;
+      await gate.opened;
+      return json(request.header.has("x-large"));
+    },
+    { maxStreams: 80 },
+  );
+  using session = openHttp2(listener.url);
+  const open = (): Promise<number | undefined> => {
+    const { promise, resolve } = Promise.withResolvers<number | undefined>();
+    const stream = session.request(
+      { ":method": "POST", "x-large": "x".repeat(20_000) },
+      { endStream: false },
+    );
+    stream
+      .on("error", () => undefined)
+      .on("response", (head) => {
+        resolve(head[":status"]);
+        stream.end();
+      });
+    stream.once("close", () => {
+      if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) refused += 1;
+      resolve(stream.rstCode);
+    });
+    stream.resume();
+    return promise;
+  };
+  // One address has 70 places, and each of these takes five.
+  const outcomes = Array.from({ length: 15 }, open);
+  await expect.poll(() => begun + refused).toBe(15);
+  gate.open();
+  expect(await Promise.all(outcomes)).toEqual([
+    ...Array.from({ length: 14 }, () => 200),
+    constants.NGHTTP2_REFUSED_STREAM,
+  ]);
+  await expect.poll(open).toBe(200); // the server learns of the ends a moment later
 });
