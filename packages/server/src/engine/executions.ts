@@ -139,11 +139,7 @@ export class Executions {
     { selection, message, details, share, attempt = 1, isFirst = false }: TurnStart,
   ): TurnExecution {
     const isNew = "create" in task;
-    const track = (live: LiveTask): LiveTask => {
-      this.track(live, execution);
-      return live;
-    };
-    const execution: TurnExecution = new TurnExecution(this.#context, {
+    return new TurnExecution(this.#context, {
       input: {
         ...callInput(task, selection, message, details),
         task: isNew || isFirst ? undefined : task.copy(),
@@ -154,10 +150,9 @@ export class Executions {
       outputModes: selection.outputModes,
       priority: readLifecycleRequest(message).priority,
       share,
-      task: isNew ? () => track(task.create()) : task,
+      task: isNew ? task.create : task,
+      onTask: (live, turn) => this.track(live, turn),
     });
-    if (!isNew) track(task);
-    return execution;
   }
 
   /**

@@ -33,6 +33,8 @@ export interface TurnPlan {
   readonly share: string | undefined;
   /** The task, or what creates that of a new message: the turn's first status or artifact does so, or a wait for a slot. */
   readonly task: LiveTask | (() => LiveTask);
+  /** The turn has its task: from the beginning, or because it was created just now. */
+  onTask(live: LiveTask, turn: TurnExecution): void;
 }
 
 /**
@@ -191,6 +193,7 @@ export class TurnExecution implements Execution {
   }
 
   #adopt(live: LiveTask): LiveTask {
+    this.#plan.onTask(live, this);
     this.#cancelTaskTimer();
     this.#live = live;
     const lose = () => this.abort("lost");
