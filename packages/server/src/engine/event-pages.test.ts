@@ -42,12 +42,6 @@ describe("a page of old events", () => {
     expect(asked).toHaveLength(1);
   });
 
-  it("is given to each of its readers in another turn, because each writes all of it", async () => {
-    const { open, turns } = await pagesOf(20);
-    await Promise.all(Array.from({ length: 50 }, () => open(0)));
-    expect(turns).toHaveLength(50);
-  });
-
   it("also gives the events after one in its middle", async () => {
     const { open, asked } = await pagesOf(20);
     await open(3);

@@ -73,7 +73,6 @@ export class EventPages {
     const release = () => this.#leave(taskId, page);
     try {
       const events = await page.read;
-      await this.#clockFor(reader.share).nextTurn(); // hundreds of readers may have waited for it, and each writes all of it
       const first = after + 1 - (events[0]?.generation ?? 0);
       return { events: first === 0 ? events : events.slice(first), release };
     } catch (error) {
