@@ -71,7 +71,7 @@ export {
 export { type JsonText, parseJsonText, readJsonText } from "./json/json-text.ts";
 export { isObject, toJsonValue } from "./json/json-value.ts";
 export { findMemberInSteps, findMemberText } from "./json/member-text.ts";
-export { formatAnswer, formatLazily, formatOnce } from "./json/message-pieces.ts";
+export { formatAnswer, formatLazily, formatOnce } from "./json/message-text.ts";
 export { findWrongFields, parseMessage } from "./json/parse-json.ts";
 export { countValues, type JsonDefect, scanJson } from "./json/scan-json.ts";
 export { formatJsonInPieces, type LazyJson, LazyList, type LazyObject } from "./json/value-text.ts";

@@ -26,7 +26,7 @@ import { methods } from "../methods.ts";
 import { bytes, fileUrl, json, text, userMessage } from "../parts.ts";
 import { findMissingFields } from "../required-fields.ts";
 import { formatMessage, formatResponse } from "./format-json.ts";
-import { formatOnce } from "./message-pieces.ts";
+import { formatOnce } from "./message-text.ts";
 import { parseMessage } from "./parse-json.ts";
 
 describe("formatMessage", () => {

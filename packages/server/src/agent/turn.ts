@@ -9,8 +9,8 @@ import {
   statusOf,
   TaskTools,
   toParts,
-  type UnusedResults,
 } from "./task-tools.ts";
+import type { UnusedResults } from "./unused-results.ts";
 
 /** Options of a question. */
 export interface QuestionOptions {

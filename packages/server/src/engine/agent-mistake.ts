@@ -1,5 +1,5 @@
 import type { EndReason } from "@a2a-connect/core";
-import type { UnusedResults } from "../agent/task-tools.ts";
+import type { UnusedResults } from "../agent/unused-results.ts";
 
 /**
  * An executor does what no executor may. The engine throws this at the `yield` where there is one; it ends the task when

@@ -1,4 +1,4 @@
-import type { UnusedResults } from "../../agent/task-tools.ts";
+import type { UnusedResults } from "../../agent/unused-results.ts";
 import type { Clock } from "../clock.ts";
 import type { TurnAbort } from "../execution.ts";
 import type { LiveTask } from "../live-task.ts";

@@ -9,8 +9,9 @@ import {
   readAnswer,
 } from "../../agent/question.ts";
 import type { DurableEvent } from "../../agent/task-event.ts";
-import { type CallInput, statusOf, TaskTools, type UnusedResults } from "../../agent/task-tools.ts";
+import { type CallInput, statusOf, TaskTools } from "../../agent/task-tools.ts";
 import { toWait } from "../../agent/turn.ts";
+import type { UnusedResults } from "../../agent/unused-results.ts";
 import type { QueuedMessage } from "./journal.ts";
 import type { JournaledTools } from "./journaled-tools.ts";
 

@@ -23,7 +23,7 @@ import { encodeInSteps, encodeMessage } from "../binary/encode.ts";
 import { isLarge } from "../message-weight.ts";
 import { methods } from "../methods.ts";
 import { formatMessage, formatResponse } from "./format-json.ts";
-import { formatAnswer, formatInPieces } from "./message-pieces.ts";
+import { formatAnswer, formatInPieces } from "./message-text.ts";
 
 const kib = 1024;
 
