@@ -1,4 +1,5 @@
 import { a2aError } from "@a2a-connect/core";
+import { connectionKey } from "@a2a-connect/core/internal";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Clock } from "../engine/clock.ts";
 
@@ -20,7 +21,11 @@ export async function* expiringStream<T>(
     const left = expiresAt - clock.now();
     if (left > 0)
       stop = clock.schedule(left, wait, { background: true }); // it may wake early
-    else expiry.abort(a2aError("UNAUTHENTICATED", "the credentials have expired: resume with fresh ones"));
+    else void expire();
+  };
+  const expire = async (): Promise<void> => {
+    await context.values.get(connectionKey).answerTurn?.(); // thousands of streams may have the same credentials
+    expiry.abort(a2aError("UNAUTHENTICATED", "the credentials have expired: resume with fresh ones"));
   };
   wait();
   try {
