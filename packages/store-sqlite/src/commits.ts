@@ -23,7 +23,7 @@ interface CommitParts {
  * Makes `TaskStore.commit`. Small commits are one write. The large values of a commit are written before it, piece by piece, one
  * turn of the event loop for each.
  */
-export function createCommit(
+export function createCommits(
   writes: GroupCommit,
   { writer, values, totals }: CommitParts,
 ): TaskStore["commit"] {

@@ -9,7 +9,7 @@ import {
   storedBytes,
   type TaskView,
 } from "@a2a-connect/server/store";
-import { createCommit } from "./commits.ts";
+import { createCommits } from "./commits.ts";
 import { createExpireRows } from "./expire-rows.ts";
 import { createGroupCommit } from "./group-commit.ts";
 import { createLargeValues, removeLostPieces } from "./large-values.ts";
@@ -104,7 +104,7 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
   }
 
   return {
-    commit: createCommit(writes, opened.parts),
+    commit: createCommits(writes, opened.parts),
 
     async claim(owner, taskId) {
       const fence = await writes.run({ write: () => writer.claim(owner, taskId) });
