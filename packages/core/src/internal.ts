@@ -115,7 +115,6 @@ export { constantTimeEqual, formatHex, parseHex, sha256, sha256Hex } from "./sha
 export { type Holding, SharedBudget, type SharedBudgetOptions } from "./shared-budget.ts";
 export { applyStep, copyTask, findArtifact, shareTask, type TaskStep } from "./task-reducer.ts";
 export { findTaskPhase, stateOf, statusOfEvent } from "./task-state.ts";
-export { trimEndOf, trimSlashes } from "./trim-end.ts";
 export {
   escapeInvisible,
   isShowable,
@@ -125,4 +124,11 @@ export {
   shownUrl,
   visibleText,
 } from "./visible-text.ts";
-export { isLoopbackHost, maxAuthorityLength, parseForeignUrl, parseHttpUrl } from "./web-url.ts";
+export {
+  isLoopbackHost,
+  maxAuthorityLength,
+  parseForeignUrl,
+  parseHttpUrl,
+  trimEndOf,
+  trimSlashes,
+} from "./web-url.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { isLoopbackHost, parseForeignUrl } from "./web-url.ts";
+import { isLoopbackHost, parseForeignUrl, trimEndOf, trimSlashes } from "./web-url.ts";
 
 describe("a URL that another party names", () => {
   const letters = (count: number): string =>
@@ -74,5 +74,39 @@ describe("a host that is this machine", () => {
     "10.0.0.1",
   ]) {
     it(`is not ${host === "" ? "nothing" : host}`, () => expect(isLoopbackHost(host)).toBe(false));
+  }
+});
+
+describe("trimEndOf", () => {
+  for (const [text, want] of [
+    ["", ""],
+    ["..", ""],
+    ["a", "a"],
+    ["a..", "a"],
+    [".a.b.", ".a.b"],
+  ] as const) {
+    it(`leaves ${JSON.stringify(want)} of ${JSON.stringify(text)} without dots`, () =>
+      expect(trimEndOf(text, (character) => character === ".")).toBe(want));
+  }
+
+  it("looks at what it removes and at one character more, however long the text is", () => {
+    const looked: string[] = [];
+    const isDot = (character: string): boolean => {
+      looked.push(character);
+      return character === ".";
+    };
+    expect(trimEndOf(`${".".repeat(1_000)}x..`, isDot)).toBe(`${".".repeat(1_000)}x`);
+    expect(looked).toEqual([".", ".", "x"]);
+  });
+});
+
+describe("trimSlashes", () => {
+  for (const [path, want] of [
+    ["/", ""],
+    ["/a//b//", "/a//b"],
+    ["https://clerk.example", "https://clerk.example"],
+  ] as const) {
+    it(`makes ${JSON.stringify(want)} of ${JSON.stringify(path)}`, () =>
+      expect(trimSlashes(path)).toBe(want));
   }
 });
