@@ -124,7 +124,7 @@ export function malformedRequest(problem: string): ConnectError {
 }
 
 /** A body up to this size, as it came and decompressed, does not wait for others: hundreds of them are parsed in the time of one slice. */
-const shortBodyBytes = 4 * 1024;
+export const shortBodyBytes: number = 4 * 1024;
 
 /** Up to here a body is decompressed without waiting for large ones. */
 const smallBodyBytes = 64 * 1024;

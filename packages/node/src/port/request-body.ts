@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
 import type { HttpBody } from "@a2a-connect/bindings";
+import { shortBodyBytes } from "@a2a-connect/bindings/server";
 import { bodyTooLarge } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { BudgetedBody } from "./callers/body-budget.ts";
@@ -225,7 +226,9 @@ export class RequestBody implements HttpBody, BudgetedBody {
     this.#change?.resolve();
     if (this.#whole === undefined) return;
     clearTimeout(this.#timer);
-    const turn = this.#options.connection.wholeBodyTurn();
+    // A longer one waits for the turn in which a message is made of it.
+    const isShort = this.#size <= shortBodyBytes;
+    const turn = isShort ? this.#options.connection.wholeBodyTurn() : undefined;
     if (turn === undefined) this.#resolveWhole();
     else void turn.then(() => this.#resolveWhole());
   }

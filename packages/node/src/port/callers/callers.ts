@@ -149,7 +149,7 @@ export class CallerConnection {
     return this.#port.starts.turn(this);
   }
 
-  /** What a request whose body has come waits for before it goes on: thousands of bodies may end at once. Undefined: nothing. */
+  /** What a request whose short body has come waits for before it goes on: thousands may end at once. Undefined: nothing. */
   wholeBodyTurn(): Promise<void> | undefined {
     return this.#port.wholeBodies.turn(this);
   }
