@@ -29,6 +29,7 @@ const floods: readonly (readonly [what: string, first: Buffer, frame: (at: numbe
   ["padded empty DATA", withBody, () => frame(0, padded, 1, Buffer.alloc(1))],
   ["CONTINUATION", unfinished, () => frame(9, 0, 1)],
   ["PRIORITY", withBody, () => frame(2, 0, 1, Buffer.from([0, 0, 0, 0, 1]))],
+  ["SETTINGS whose answers it reads", nothing, () => frame(4, 0, 0, Buffer.from([0, 4, 0, 0, 0x40, 0]))],
   ["frames of an unknown type", nothing, () => frame(0x55, 0, 0)],
   [
     "requests that are reset",

@@ -49,6 +49,7 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
     const hasStreams = countStreams(session);
     closeWhenIdle(session, limits.idleSessionTimeoutMs, hasStreams);
     watchPeer(session, limits, hasStreams);
+    limitSettings(session);
     const starts = new EventLoopTurns(maxStartsInATurn);
     const connection = context.callers.connectionOf(session, () => session.socket.remoteAddress);
     const refuse = refuseStreams(session);
@@ -136,6 +137,20 @@ function refuseStreams(session: ServerHttp2Session): (stream: ServerHttp2Stream,
     session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM); // the streams that it has go on
     session.close();
   };
+}
+
+/** Changes of settings that a connection may ask for. Clients ask for one or two. */
+const maxSettings = 100;
+
+/** Another window for streams makes the parser go through all streams of the connection, and one packet may have a thousand of them. */
+function limitSettings(session: ServerHttp2Session): void {
+  let count = 0;
+  session.on("remoteSettings", () => {
+    count += 1;
+    if (count !== maxSettings) return;
+    session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    session.destroy();
+  });
 }
 
 /** Call it before the first stream. */
