@@ -229,7 +229,7 @@ export const taskStates: ScenarioGroup = scenarios("B States", ({ verifies, anyA
 
   verifies.where({ server: "identity" })(
     "B-7 E-6",
-    "says nothing about another caller's task, whatever is wrong with the message",
+    "says nothing about another caller's task, even where the message has other faults",
     async ({ target, wire }) => {
       const owner = target.client(wire, { headers: asCaller(newId()) });
       const stranger = target.client(wire, { headers: asCaller(newId()) });

@@ -14,7 +14,7 @@ import type { ListValue, Struct, Value } from "@bufbuild/protobuf/wkt";
 import { createTable, isObject, longNameWeight } from "../json/json-value.ts";
 import { keepEncodedText, longText } from "./encoded-texts.ts";
 import { type DecodeOptions, Input, malformed } from "./input.ts";
-import { isJsonField, isOwnType, type OwnScalar, tags } from "./schema.ts";
+import { compileOnce, isJsonField, isOwnType, type OwnScalar, tags } from "./schema.ts";
 
 /**
  * Decodes a message from protobuf's binary encoding. The result is that of protobuf-es's `fromBinary`, at a fraction of
@@ -126,17 +126,9 @@ type Field = { readonly name: string; readonly read: ReadValue } & (
   | { readonly kind: "map"; readonly entry: EntryValue }
 );
 
-const contents = new WeakMap<DescMessage, Content>();
-
-/** How to read messages of a type, decided when the first one comes. */
-function contentOf(desc: DescMessage): Content {
-  let content = contents.get(desc);
-  if (content === undefined) {
-    content = jsonContents.get(desc.typeName) ?? (isOwnType(desc) ? new OwnContent(desc) : foreign(desc));
-    contents.set(desc, content);
-  }
-  return content;
-}
+const contentOf = compileOnce<Content>(
+  (desc) => jsonContents.get(desc.typeName) ?? (isOwnType(desc) ? new OwnContent(desc) : foreign(desc)),
+);
 
 function foreign(desc: DescMessage): Content {
   return {

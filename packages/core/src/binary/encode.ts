@@ -15,7 +15,7 @@ import { createTable } from "../json/json-value.ts";
 import { isLarge, keepWeight } from "../message-weight.ts";
 import { encodedText, longText } from "./encoded-texts.ts";
 import { blockBytes, Output } from "./output.ts";
-import { isJsonField, isOwnType, type OwnScalar, tags } from "./schema.ts";
+import { compileOnce, isJsonField, isOwnType, type OwnScalar, tags } from "./schema.ts";
 
 /**
  * Encodes a message in protobuf's binary encoding: the bytes of protobuf-es's `toBinary`, at a fraction of its cost for
@@ -171,17 +171,9 @@ interface Member extends TaggedForm {
   readonly content: OwnContent | undefined;
 }
 
-const contents = new WeakMap<DescMessage, Content>();
-
-/** How to write messages of a type, decided when the first one comes. */
-function contentOf(desc: DescMessage): Content {
-  let content = contents.get(desc);
-  if (content === undefined) {
-    content = jsonContents.get(desc.typeName) ?? (isOwnType(desc) ? new OwnContent(desc) : foreign(desc));
-    contents.set(desc, content);
-  }
-  return content;
-}
+const contentOf = compileOnce<Content>(
+  (desc) => jsonContents.get(desc.typeName) ?? (isOwnType(desc) ? new OwnContent(desc) : foreign(desc)),
+);
 
 function foreign(desc: DescMessage): Content {
   return {

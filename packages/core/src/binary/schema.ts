@@ -58,3 +58,18 @@ function isOwnField(field: DescField): boolean {
 export function isJsonField({ message, parent }: DescField): boolean {
   return message?.typeName === "google.protobuf.Struct" && parent.typeName !== "google.protobuf.Value";
 }
+
+/** What `compile` makes of each type, made when it is first needed. */
+export function compileOnce<Compiled extends object>(
+  compile: (desc: DescMessage) => Compiled,
+): (desc: DescMessage) => Compiled {
+  const known = new WeakMap<DescMessage, Compiled>();
+  return (desc) => {
+    let compiled = known.get(desc);
+    if (compiled === undefined) {
+      compiled = compile(desc);
+      known.set(desc, compiled);
+    }
+    return compiled;
+  };
+}

@@ -11,7 +11,7 @@ const pairFor = await makeKeyPairs();
 describe("a remote signer", () => {
   const input = new TextEncoder().encode("input");
   const returning = async (signature: unknown, alg: SignatureAlgorithm = "ES256", publicKey?: JWK) => {
-    const key: RemoteSign = async () => signature as Uint8Array; // whatever it is
+    const key: RemoteSign = async () => signature as Uint8Array; // some are of another type
     const signer = await createCardSigner({
       key,
       kid: "k",
