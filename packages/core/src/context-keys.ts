@@ -78,7 +78,7 @@ export interface CallConnection extends ForwardedUrlSource {
    * Resolves when the answer may be made; undefined: at once. Defined if the server makes few answers in a turn of the event
    * loop: thousands of calls may wait for the same event.
    */
-  answerTurn?(): Promise<void> | undefined;
+  turnBeforeAnswer?(): Promise<void> | undefined;
   /**
    * Counts about so many bytes more that the answer keeps in memory until it is sent; a negative number takes them back, and so
    * does the end of the call. Small answers are not counted. Defined if the server limits the memory of unread answers.

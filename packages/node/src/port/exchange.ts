@@ -78,7 +78,7 @@ export async function serveExchange(
   sink.writable.on("error", () => undefined); // a broken socket, or a reset by the peer; "close" follows with the result
   sink.writable.once("close", async () => {
     if (sink.complete) return;
-    const turn = connection.endTurn();
+    const turn = connection.turnBeforeEnd();
     if (turn !== undefined) await turn;
     const gone = new ConnectError("the caller went away", Code.Canceled);
     call.abort(gone);
@@ -91,7 +91,7 @@ export async function serveExchange(
     const request = new NodeRequest(context, incoming, { url, body, call, unread });
     context.inFlight.add(call);
     try {
-      const turn = connection.requestTurn();
+      const turn = connection.turnBeforeRequest();
       if (turn !== undefined) await turn;
       if (turn === undefined || !sink.gone) await answer(context, request, sink, patience, cut);
     } finally {

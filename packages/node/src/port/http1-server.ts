@@ -15,6 +15,7 @@ import type { Incoming } from "./node-request.ts";
 import { Pipeline } from "./pipeline.ts";
 import type { PlainErrorCode } from "./plain-error.ts";
 import type { ResponseHead, ResponseSink } from "./send-response.ts";
+import { SlicedReader } from "./sliced-reader.ts";
 
 /** The server that owns the port, and functions that hand it connections. */
 export interface Http1Server {
@@ -89,7 +90,9 @@ export function createHttp1Server(
     },
     adopt(socket) {
       cutAfterHalfClose(socket, limits.halfCloseTimeoutMs);
-      const pipeline = new Pipeline(socket, (message, response) => {
+      for (const listener of own) listener.call(server, socket);
+      const reader = new SlicedReader(socket, context.callers.ofSocket(socket));
+      const pipeline = new Pipeline(socket, reader, (message, response) => {
         const { expect } = message.headers;
         if (expect === undefined || /^\s*100-continue\s*$/i.test(expect)) {
           return serveHttp1(context, message, response);
@@ -99,9 +102,6 @@ export function createHttp1Server(
         return Promise.resolve();
       });
       pipelines.set(socket, pipeline);
-      for (const listener of own) listener.call(server, socket);
-      const connection = context.callers.ofSocket(socket);
-      pipeline.readInSlices((readOn) => connection.mustWait(readOn));
     },
   };
 }

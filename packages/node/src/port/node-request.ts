@@ -160,8 +160,8 @@ export class NodeRequest implements HttpRequest {
     this.#unread.add(bytes);
   }
 
-  answerTurn(): Promise<void> | undefined {
-    return this.#connection.answerTurn();
+  turnBeforeAnswer(): Promise<void> | undefined {
+    return this.#connection.turnBeforeAnswer();
   }
 
   get signal(): AbortSignal {

@@ -103,7 +103,7 @@ export class RequestBody implements HttpBody, BudgetedBody {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#turnWaiter = { resolve, reject };
     connection.bodies.offer(this);
-    connection.askBodyTurn(length, (granted) => {
+    connection.askTurnBeforeMessage(length, (granted) => {
       if (this.#turnWaiter === undefined) return false;
       this.#turnWaiter = undefined;
       this.#turn = granted;
@@ -228,7 +228,7 @@ export class RequestBody implements HttpBody, BudgetedBody {
     clearTimeout(this.#timer);
     // A longer one waits for the turn in which a message is made of it.
     const isShort = this.#size <= shortBodyBytes;
-    const turn = isShort ? this.#options.connection.wholeBodyTurn() : undefined;
+    const turn = isShort ? this.#options.connection.turnAfterShortBody() : undefined;
     if (turn === undefined) this.#resolveWhole();
     else void turn.then(() => this.#resolveWhole());
   }
@@ -241,7 +241,7 @@ export class RequestBody implements HttpBody, BudgetedBody {
 
   async #cutShort(): Promise<void> {
     if (this.#ended) return;
-    const turn = this.#options.connection.endTurn();
+    const turn = this.#options.connection.turnBeforeEnd();
     if (turn !== undefined) await turn;
     if (!this.#ended) this.refuse(new ConnectError("the request body ended early", Code.Canceled));
   }

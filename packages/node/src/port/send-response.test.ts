@@ -212,7 +212,7 @@ describe("a streamed response", () => {
     async function* body(): AsyncGenerator<Uint8Array> {
       yield Buffer.from("one");
     }
-    const connection = { caller: {}, countWaiting: () => () => {}, pieceTurn: () => undefined };
+    const connection = { caller: {}, countWaiting: () => () => {}, turnBeforePiece: () => undefined };
     const patience = { stalledTimeoutMs: 20, connection };
     const sent = sendResponse({ status: 200, body: body() }, "GET", sink, patience);
     await new Promise(setImmediate);

@@ -41,7 +41,9 @@ export interface Patience {
   /** How long one write may wait before the response is broken off. */
   readonly stalledTimeoutMs: number;
   /** Counts what waits for it, and has the answer cut off when that is too much; its caller takes turns with others. */
-  readonly connection: Pick<CallerConnection, "countWaiting" | "pieceTurn"> & { readonly caller: object };
+  readonly connection: Pick<CallerConnection, "countWaiting" | "turnBeforePiece"> & {
+    readonly caller: object;
+  };
 }
 
 /** A body of up to this size is one write. A longer one goes out in several, so that a stalled reader is detected. */
@@ -126,7 +128,7 @@ async function writeChunks(
         written = 0;
         await nextSlice(patience.connection.caller); // a socket that never blocks would block other calls
       } else {
-        const turn = patience.connection.pieceTurn();
+        const turn = patience.connection.turnBeforePiece();
         if (turn !== undefined) await turn;
       }
     }

@@ -216,7 +216,7 @@ class AcceptingTurns {
  *
  * When one caller has brought half of what may arrive in a turn, its connections are not read until the next turn. When all of it
  * has come, no connection is read, and in the next turn only those that brought nothing. A parser always reads what it has got to the
- * end: 16 KiB of HTTP/1.1 (`Pipeline.readInSlices`), a packet of HTTP/2, 64 KiB at most.
+ * end: 16 KiB of HTTP/1.1 (`SlicedReader`), a packet of HTTP/2, 64 KiB at most.
  *
  * Node tells nothing of most frames of HTTP/2 (WINDOW_UPDATE, header fields that its parser refuses), and reads up to 2 MiB of each
  * connection in a turn. So where a turn was long, the bytes count: a caller that has brought many has only as many of its

@@ -145,33 +145,33 @@ export class CallerConnection {
   }
 
   /** What a request waits for before it is begun; undefined: nothing. */
-  requestTurn(): Promise<void> | undefined {
+  turnBeforeRequest(): Promise<void> | undefined {
     return this.#port.starts.turn(this);
   }
 
   /** What a request whose short body has come waits for before it goes on: thousands may end at once. Undefined: nothing. */
-  wholeBodyTurn(): Promise<void> | undefined {
+  turnAfterShortBody(): Promise<void> | undefined {
     return this.#port.wholeBodies.turn(this);
   }
 
   /** Asks for the turn in which a message is made of a body of this length. */
-  askBodyTurn(length: number, begin: Begin): void {
+  askTurnBeforeMessage(length: number, begin: Begin): void {
     const { small, large } = this.#port.bodyTurns;
     (length <= small.maxBytes ? small : large).ask(this.caller, length, begin);
   }
 
   /** What an answer waits for before it is made; undefined: nothing. */
-  answerTurn(): Promise<void> | undefined {
+  turnBeforeAnswer(): Promise<void> | undefined {
     return this.#port.answers.turn(this);
   }
 
   /** What the next piece of a streamed answer waits for before it is made; undefined: nothing. */
-  pieceTurn(): Promise<void> | undefined {
+  turnBeforePiece(): Promise<void> | undefined {
     return this.#port.pieces.turn(this);
   }
 
   /** What a request whose caller has gone waits for before it is ended: thousands go with one connection. Undefined: nothing. */
-  endTurn(): Promise<void> | undefined {
+  turnBeforeEnd(): Promise<void> | undefined {
     return this.#port.ends.turn(this);
   }
 

@@ -1,0 +1,96 @@
+import type { Socket } from "node:net";
+import type { CallerConnection } from "./callers/callers.ts";
+
+/**
+ * Bytes that Node's HTTP/1.1 parser gets at a time. It makes objects of all requests and chunks in what it gets before anything
+ * else has a turn: of one-byte chunks these bytes hold 2,730.
+ */
+const sliceBytes = 16 * 1024;
+
+/** A connection that Node's parser reads. */
+interface ParsedSocket extends Socket {
+  /** Null when Node has let go of the connection. */
+  readonly parser?: object | null;
+}
+
+/**
+ * Reads one HTTP/1.1 connection for Node's parser: in slices, when its caller has its turn, and not while it is held. The parser
+ * itself would read packets of 64 KiB, and all at once what arrived before it was there.
+ */
+export class SlicedReader {
+  readonly #socket: ParsedSocket;
+  readonly #connection: Pick<CallerConnection, "mustWait">;
+  /** Node's own listeners, which parse. */
+  readonly #parse: readonly ((bytes: Buffer) => void)[];
+  /** Other listeners of Node, which it takes away from a connection that is a tunnel. */
+  readonly #kept: readonly (readonly [event: string, listeners: readonly (() => void)[]])[];
+  /** Requests of this connection wait. */
+  #isHeld = false;
+  /** The other connections of the caller come first. */
+  #waitsForTurn = false;
+
+  /** @param socket Node's server has taken it, and listens to it */
+  constructor(socket: Socket, connection: Pick<CallerConnection, "mustWait">) {
+    this.#socket = socket;
+    this.#connection = connection;
+    this.#parse = socket.listeners("data") as ((bytes: Buffer) => void)[];
+    this.#kept = ["drain", "close", "error"].map((event) => [
+      event,
+      socket.listeners(event) as (() => void)[],
+    ]);
+    for (const listener of this.#parse) socket.off("data", listener);
+    socket.on("data", (bytes: Buffer) => this.#read(bytes));
+    // Node reads on when the body of a request was read, or an answer was written. Each answer would then let in a packet of further
+    // requests, and in the end all that the caller sends would be in memory.
+    socket.on("resume", () => {
+      if (this.#isHeld || this.#waitsForTurn) socket.pause();
+    });
+  }
+
+  /** Nothing is read from here on, until `release`. */
+  hold(): void {
+    this.#isHeld = true;
+    this.#socket.pause();
+  }
+
+  release(): void {
+    this.#isHeld = false;
+    if (this.#socket.isPaused()) this.#socket.resume();
+  }
+
+  /** What comes from here on is thrown away; the connection is read to notice its end. Node has let go of it. */
+  throwAway(): void {
+    const socket = this.#socket;
+    for (const [event, listeners] of this.#kept) {
+      const left = socket.listeners(event);
+      for (const listener of listeners) if (!left.includes(listener)) socket.on(event, listener);
+    }
+    socket.resume();
+  }
+
+  #read(bytes: Buffer): void {
+    const socket = this.#socket;
+    if (socket.parser == null) return;
+    this.#waitsForTurn ||= this.#connection.mustWait(() => {
+      this.#waitsForTurn = false;
+      socket.resume();
+    });
+    if (this.#waitsForTurn) {
+      this.#putBack(bytes);
+      return;
+    }
+    for (const listener of this.#parse) listener(bytes.subarray(0, sliceBytes));
+    if (socket.destroyed || socket.parser == null) return; // nothing reads the rest
+    const rest = bytes.subarray(sliceBytes);
+    if (rest.length === 0 && socket.readableLength === 0) return;
+    const wasPaused = socket.isPaused();
+    this.#putBack(rest);
+    // After the tick in which the body gets its chunks, and they are counted.
+    if (!wasPaused) process.nextTick(() => socket.resume());
+  }
+
+  #putBack(bytes: Buffer): void {
+    this.#socket.pause();
+    if (bytes.length > 0) this.#socket.unshift(bytes);
+  }
+}
