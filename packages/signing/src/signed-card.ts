@@ -1,9 +1,9 @@
 import { findWrongFields, formatFieldPath } from "@a2a-connect/core/internal";
 import { AgentCardSchema } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
+import { base64url } from "jose";
 import { pruneUnsigned } from "./canonical/canonical-card.ts";
 import { writeCanonical } from "./canonical/write-canonical.ts";
-import { encodeBase64url } from "./jws/jws-text.ts";
 import { type Profile, type ProfiledCard, profileCard } from "./profiles/profile-card.ts";
 import { type Outline, readOutline } from "./trust/outline.ts";
 
@@ -83,7 +83,7 @@ export class SignedCard {
     if (known !== undefined) return known;
     const forms =
       profile === "strict" ? [{ payload: this.canonical, uncovered: [] }] : profileCard(profile, this.json);
-    const ready = forms.map((form) => ({ ...form, encoded: encodeBase64url(encoder.encode(form.payload)) }));
+    const ready = forms.map((form) => ({ ...form, encoded: base64url.encode(form.payload) }));
     this.#forms.set(profile, ready);
     return ready;
   }

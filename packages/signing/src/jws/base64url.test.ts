@@ -1,15 +1,13 @@
 import fc from "fast-check";
 import { base64url } from "jose";
 import { describe, expect, it } from "vitest";
-import { decodeBase64url, encodeBase64url } from "./jws-text.ts";
+import { decodeBase64url } from "./jws-text.ts";
 
 describe("base64url", () => {
-  it("says of any bytes what jose says, and takes them back", () => {
+  it("reads what jose writes of any bytes", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
-        const text = base64url.encode(bytes);
-        expect(encodeBase64url(bytes)).toBe(text);
-        expect(decodeBase64url(text)).toEqual(bytes);
+        expect(decodeBase64url(base64url.encode(bytes))).toEqual(bytes);
       }),
     );
   });

@@ -10,46 +10,28 @@ export type Curve = "P-256" | "P-384" | "Ed25519";
 /** Bytes of a coordinate (RFC 7518 §6.2.1, RFC 8037 §2). A signature has twice as many (RFC 7518 §3.4, RFC 8032 §5.1.6). */
 export const coordinateLengths: Readonly<Record<Curve, number>> = { "P-256": 32, "P-384": 48, Ed25519: 32 };
 
-/** What an algorithm means to keys, to Web Crypto and to the length of signatures. */
+/** What an algorithm means to keys and to Web Crypto. */
 export interface AlgorithmEntry {
-  readonly alg: SignatureAlgorithm;
   readonly kty: "EC" | "OKP" | "RSA";
   /** The one curve it is for; undefined of RSA. */
-  readonly crv: Curve | undefined;
+  readonly crv?: Curve;
   /** For `crypto.subtle.sign` and `verify`; keys have the same name. */
   readonly signParameters: Algorithm | EcdsaParams | RsaPssParams;
-  /** Bytes of a signature; undefined where that depends on the key (RSA: as many as the modulus has). */
-  readonly signatureLength: number | undefined;
 }
 
-/** Smallest modulus that counts (RFC 7518 §3.3). */
-export const minimumRsaBits = 2048;
+/** `EdDSA` is taken for Ed25519 alone, so that both names mean the same. */
+export const algorithms: Readonly<Record<SignatureAlgorithm, AlgorithmEntry>> = {
+  ES256: { kty: "EC", crv: "P-256", signParameters: { name: "ECDSA", hash: "SHA-256" } },
+  ES384: { kty: "EC", crv: "P-384", signParameters: { name: "ECDSA", hash: "SHA-384" } },
+  EdDSA: { kty: "OKP", crv: "Ed25519", signParameters: { name: "Ed25519" } },
+  Ed25519: { kty: "OKP", crv: "Ed25519", signParameters: { name: "Ed25519" } },
+  RS256: { kty: "RSA", signParameters: { name: "RSASSA-PKCS1-v1_5" } },
+  PS256: { kty: "RSA", signParameters: { name: "RSA-PSS", saltLength: 32 } },
+};
 
-/** Largest modulus that is worked with: verifying takes time that grows with its square, and some runtimes go no further. */
-export const maximumRsaBits = 8192;
-
-function entry(
-  alg: SignatureAlgorithm,
-  kty: AlgorithmEntry["kty"],
-  crv: AlgorithmEntry["crv"],
-  signParameters: AlgorithmEntry["signParameters"],
-): AlgorithmEntry {
-  const signatureLength = crv && 2 * coordinateLengths[crv];
-  return Object.freeze({ alg, kty, crv, signatureLength, signParameters: Object.freeze(signParameters) });
-}
-
-/**
- * The algorithms that cards are signed with (RFC 7518 §3.1, RFC 8037 §3.1, RFC 9864 §2.2). What is not here does not count: no
- * `none`, no HMAC. `EdDSA` is taken for Ed25519 alone, so that both names mean the same.
- */
-export const algorithms: Readonly<Record<SignatureAlgorithm, AlgorithmEntry>> = Object.freeze({
-  ES256: entry("ES256", "EC", "P-256", { name: "ECDSA", hash: "SHA-256" }),
-  ES384: entry("ES384", "EC", "P-384", { name: "ECDSA", hash: "SHA-384" }),
-  EdDSA: entry("EdDSA", "OKP", "Ed25519", { name: "Ed25519" }),
-  Ed25519: entry("Ed25519", "OKP", "Ed25519", { name: "Ed25519" }),
-  RS256: entry("RS256", "RSA", undefined, { name: "RSASSA-PKCS1-v1_5" }),
-  PS256: entry("PS256", "RSA", undefined, { name: "RSA-PSS", saltLength: 32 }),
-});
+/** In the order in which a key that does not say its algorithm is given one. */
+export const algorithmNames: readonly SignatureAlgorithm[] =
+  Object.keys(algorithms).filter(isSignatureAlgorithm);
 
 /** Whether something read from a header, a key or a command line names an algorithm of the table. */
 export function isSignatureAlgorithm(name: unknown): name is SignatureAlgorithm {

@@ -1,30 +1,19 @@
 import { coordinateLengths } from "./algorithms.ts";
 
-/** What jose does not tell of a certificate (RFC 5280 §4.1). */
-export interface Certificate {
-  /** Its validity, in seconds since 1970: from `nbf` on, before `exp`. */
-  readonly nbf: number;
-  readonly exp: number;
-  /** Names, as the numbers of their DER. */
-  readonly issuer: string;
-  readonly subject: string;
-}
-
 /**
- * Reads a certificate. Its issuer is not verified: the caller trusts the key itself.
+ * The validity of a certificate, in seconds since 1970 (RFC 5280 §4.1), which jose does not tell: it counts from `nbf` on and before
+ * `exp`. Its issuer is not verified: the caller trusts the key itself.
  *
- * @returns undefined when it is none
+ * @returns undefined when it is no certificate
  */
-export function readCertificate(bytes: Uint8Array<ArrayBuffer>): Certificate | undefined {
+export function readValidity(
+  bytes: Uint8Array<ArrayBuffer>,
+): { readonly nbf: number; readonly exp: number } | undefined {
   const certificate = readSequence(readDer(bytes)?.[0]);
   const fields = readSequence(certificate?.[0]) ?? [];
   const hasVersion = fields[0]?.tag === tags.context0; // those of version 1 do not say it
-  const [, , issuer, validity, subject] = hasVersion ? fields.slice(1) : fields;
-  const [nbf, last] = (readSequence(validity) ?? []).map(readTime);
-  if (nbf === undefined || last === undefined || issuer === undefined || subject === undefined) {
-    return undefined;
-  }
-  return { nbf, exp: last + 1, issuer: issuer.content.join(), subject: subject.content.join() };
+  const [nbf, last] = (readSequence(fields[hasVersion ? 4 : 3]) ?? []).map(readTime);
+  return nbf === undefined || last === undefined ? undefined : { nbf, exp: last + 1 };
 }
 
 /** Seconds since 1970 (RFC 5280 §4.1.2.5): `YYMMDDHHMMSSZ` until 2049, `YYYYMMDDHHMMSSZ` from then on. */

@@ -34,26 +34,20 @@ export async function fetchKeySet(request: KeySetRequest): Promise<FetchedKeySet
 
 async function ask(request: KeySetRequest, signal: AbortSignal): Promise<FetchedKeySet | string> {
   const { url, fetch, maxBytes } = request;
-  const tooLarge = `is larger than ${maxBytes} bytes`;
   const response = await fetch(url, {
     headers: { accept: "application/jwk-set+json, application/json" },
     redirect: "manual",
     signal,
   });
-  const { body, headers } = response;
-  // Of a compressed body the header tells another length, which is then the smaller one.
-  const isLarge = Number(headers.get("content-length")) > maxBytes;
-  const problem = findProblem(response) ?? (isLarge ? tooLarge : undefined);
-  if (signal.aborted || problem !== undefined) {
-    body?.cancel().catch(() => {}); // it is not wanted
-    return problem ?? "was not read";
+  const problem = findProblem(response);
+  if (problem !== undefined) {
+    response.body?.cancel().catch(() => {}); // it is not wanted
+    return problem;
   }
-  // Piped, so that an abort ends the body even where the `fetch` that was given does not look at its signal.
-  const piped = body?.pipeThrough(new TransformStream<Uint8Array, Uint8Array>(), { signal });
-  const bytes = await readAtMost(chunksOf(piped ?? null), maxBytes);
-  if (bytes === undefined) return tooLarge;
+  const bytes = await readAtMost(chunksOf(response.body), maxBytes);
+  if (bytes === undefined) return `is larger than ${maxBytes} bytes`;
   const entries = readEntries(bytes);
-  return typeof entries === "string" ? entries : { entries, headers };
+  return typeof entries === "string" ? entries : { entries, headers: response.headers };
 }
 
 const redirects: readonly number[] = [301, 302, 303, 307, 308];

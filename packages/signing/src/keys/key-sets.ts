@@ -77,10 +77,10 @@ class KeySetState {
 
   async find(kid: string, { now, fetch = globalThis.fetch, signal }: KeyLookupOptions): Promise<KeyLookup> {
     const known = isWithin(this.#fresh, now) ? this.#keySet : undefined;
-    if (known?.keys.has(kid)) return this.#lookup(known, kid);
+    if (known?.has(kid)) return this.#lookup(known, kid);
     // One that may not be kept tells what it lacks all the same.
     const last = this.#problem === undefined ? this.#keySet : undefined;
-    if (isWithin(this.#rest, now) && !last?.keys.has(kid)) return this.#lookup(last, kid);
+    if (isWithin(this.#rest, now) && !last?.has(kid)) return this.#lookup(last, kid);
     const { ttlMs = 600_000, coolDownMs = 30_000, timeoutMs = 5_000, maxBytes = 256 * 1024 } = this.#policy;
     const asked = { url: this.#url, fetch: this.#policy.fetch ?? fetch, timeoutMs, maxBytes };
     const answer = await this.#request.join((stop) => fetchKeySet({ ...asked, signal: stop }), signal);
@@ -94,18 +94,16 @@ class KeySetState {
     this.#keySet = collectKeys(answer.entries);
     const { freshUntilMs } = readFreshness(answer.headers, now, ttlMs, longestVerifiedLifetimeMs);
     this.#fresh = { from: now, until: freshUntilMs };
-    if (!this.#keySet.keys.has(kid)) this.#rest = rest;
+    if (!this.#keySet.has(kid)) this.#rest = rest;
     return this.#lookup(this.#keySet, kid);
   }
 
   #lookup(keySet: KeySet | undefined, kid: string): KeyLookup {
-    const keys = keySet?.keys.get(kid);
+    const keys = keySet?.get(kid);
     if (keys !== undefined) return { keys };
     const fault = this.#problem === undefined ? "key-unknown" : "jwks-unavailable";
-    const missing = keySet?.exposed.has(kid)
-      ? "has the key with its private part, so any reader of the key set can sign with it"
-      : "has no key with this id";
-    return { fault, problem: `the key set ${shownUrl(this.#url)} ${this.#problem ?? missing}` };
+    const problem = this.#problem ?? "has no public key with this id";
+    return { fault, problem: `the key set ${shownUrl(this.#url)} ${problem}` };
   }
 }
 
@@ -122,11 +120,7 @@ function isWithin({ from, until }: Period, now: number): boolean {
 }
 
 /** The keys of a key set that can be used, by their id. */
-interface KeySet {
-  readonly keys: ReadonlyMap<string, readonly VerificationKey[]>;
-  /** Ids of keys that the set shows with their secret part, so that every reader of the set can sign with them. */
-  readonly exposed: ReadonlySet<string>;
-}
+type KeySet = ReadonlyMap<string, readonly VerificationKey[]>;
 
 /** Keys that are used of one set. */
 const maxKeys = 100;
@@ -134,26 +128,21 @@ const maxKeys = 100;
 /** Keys that are used of those with the same id: each has to be tried. */
 const maxKeysOfOneId = 4;
 
+/** Keys without an id, and what is no key, are passed over (RFC 7517 §5). */
+function collectKeys(entries: readonly unknown[]): KeySet {
+  const byId = Map.groupBy(entries.filter(isPublicKey).slice(0, maxKeys), ({ kid }) => kid);
+  return new Map([...byId].map(([kid, keys]) => [kid, keys.slice(0, maxKeysOfOneId)]));
+}
+
 /** Members of private and symmetric keys (RFC 7518 §6.2.2, §6.3.2, §6.4; RFC 8037 §2). */
 const secretMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"] as const;
 
-/** Keys without an id, and what is no key, are passed over (RFC 7517 §5). */
-function collectKeys(entries: readonly unknown[]): KeySet {
-  const used = entries.filter(isKey).slice(0, maxKeys);
-  const isExposed = (key: VerificationKey) =>
-    key.kty === "oct" || secretMembers.some((member) => Object.hasOwn(key, member));
-  const byId = Map.groupBy(
-    used.filter((key) => !isExposed(key)),
-    ({ kid }) => kid,
-  );
-  return {
-    keys: new Map([...byId].map(([kid, keys]) => [kid, keys.slice(0, maxKeysOfOneId)])),
-    exposed: new Set(used.filter(isExposed).map(({ kid }) => kid)),
-  };
-}
-
-/** What its members mean, and whether they make a key, is asked when it is used. */
-function isKey(entry: unknown): entry is VerificationKey {
+/**
+ * What its other members mean, and whether they make a key, is asked when it is used. A key that the set shows with its secret part
+ * is none: every reader of the set can sign with it.
+ */
+function isPublicKey(entry: unknown): entry is VerificationKey {
   const { kid, kty } = (entry ?? {}) as Partial<Record<"kid" | "kty", unknown>>; // any JSON value has members or none
-  return typeof kid === "string" && kid !== "" && typeof kty === "string";
+  if (typeof kid !== "string" || kid === "" || typeof kty !== "string") return false;
+  return kty !== "oct" && !secretMembers.some((member) => Object.hasOwn(entry as object, member));
 }

@@ -1,15 +1,12 @@
 import type { JWK } from "jose";
 import { decodeBase64url } from "../jws/jws-text.ts";
+import type { Curve, SignatureAlgorithm } from "./algorithms.ts";
 import {
-  type AlgorithmEntry,
+  algorithmNames,
   algorithms,
-  type Curve,
   coordinateLengths,
   isSameAlgorithm,
   isSignatureAlgorithm,
-  maximumRsaBits,
-  minimumRsaBits,
-  type SignatureAlgorithm,
 } from "./algorithms.ts";
 
 /**
@@ -51,35 +48,25 @@ export function unfit(message: string, hint: string = keyHint): SigningError {
   return new SigningError(message, hint);
 }
 
-/** What makes a public key: the members that its thumbprint is made of (RFC 7638 §3.2), and nothing else. */
-export type PublicMembers =
-  | { readonly kty: "EC"; readonly crv: "P-256" | "P-384"; readonly x: string; readonly y: string }
-  | { readonly kty: "OKP"; readonly crv: "Ed25519"; readonly x: string }
-  | { readonly kty: "RSA"; readonly n: string; readonly e: string };
-
 /**
- * The public members of a key, checked. They must be written in the one way that JWA allows, for otherwise one key would have
- * many thumbprints: it could count as several signers, or come back after it was revoked.
+ * The public members of a key, checked: those that its thumbprint is made of (RFC 7638 §3.2), and no other. They must be written in
+ * the one way that JWA allows, for otherwise one key would have many thumbprints: it could count as several signers, or come back
+ * after it was revoked.
  *
  * @throws SigningError when the key is not of a type that signs cards, or not well-formed, or a weak RSA key
  */
-export function publicMembers(key: JWK): PublicMembers {
-  const { crv } = key;
-  switch (key.kty) {
-    case "EC":
-      if (crv !== "P-256" && crv !== "P-384")
-        throw unfit("the curve of the EC key is neither P-256 nor P-384");
-      return { kty: "EC", crv, x: coordinate(key, "x", crv), y: coordinate(key, "y", crv) };
-    case "OKP":
-      if (crv !== "Ed25519") throw unfit("the curve of the OKP key is not Ed25519");
-      return { kty: "OKP", crv, x: coordinate(key, "x", crv) };
-    case "RSA":
-      return rsaMembers(key);
-    case "oct":
-      throw unfit("the key is symmetric (oct): each holder that verifies with it can also sign");
-    default:
-      throw unfit("the type of the key (kty) is not EC, OKP or RSA");
+export function publicMembers(key: JWK): JWK {
+  const { kty, crv } = key;
+  if (kty === "RSA") return rsaMembers(key);
+  if (kty === "EC" && (crv === "P-256" || crv === "P-384")) {
+    return { kty, crv, x: coordinate(key, "x", crv), y: coordinate(key, "y", crv) };
   }
+  if (kty === "OKP" && crv === "Ed25519") return { kty, crv, x: coordinate(key, "x", crv) };
+  throw unfit(
+    kty === "oct"
+      ? "the key is symmetric (oct): each holder that verifies with it can also sign"
+      : "the key (kty, crv) is neither an EC key on P-256 or P-384, nor an OKP key on Ed25519, nor an RSA key",
+  );
 }
 
 function coordinate(key: JWK, name: "x" | "y", crv: Curve): string {
@@ -89,15 +76,20 @@ function coordinate(key: JWK, name: "x" | "y", crv: Curve): string {
   throw unfit(`the member "${name}" of the ${crv} key is not ${length} bytes long`);
 }
 
+/** Smallest modulus that counts (RFC 7518 §3.3). */
+export const minimumRsaBits = 2048;
+
+/** Largest modulus that is worked with: verifying takes time that grows with its square, and some runtimes go no further. */
+export const maximumRsaBits = 8192;
+
 /**
  * The exponent is odd and at least 3: with 1 a signature would be no more than its own padding. Above 64 bits it only makes
  * verifying slow; OpenSSL refuses that for most keys.
  */
-function rsaMembers(key: JWK): PublicMembers {
+function rsaMembers(key: JWK): JWK {
   const [n, e] = [readMember(key, "n"), readMember(key, "e")];
   // Base64urlUInt of RFC 7518 §2 has the smallest number of bytes.
-  const padded = [n, e].find(({ bytes }) => bytes[0] === 0)?.name;
-  if (padded !== undefined) throw unfit(`the member "${padded}" of the RSA key starts with a zero byte`);
+  if (n.bytes[0] === 0 || e.bytes[0] === 0) throw unfit("a number of the RSA key starts with a zero byte");
   const bits = n.bytes.length * 8 - Math.clz32(n.bytes[0] ?? 0) + 24;
   if (bits < minimumRsaBits || bits > maximumRsaBits) {
     throw unfit(`the RSA key has ${bits} bits, not between ${minimumRsaBits} and ${maximumRsaBits}`);
@@ -109,10 +101,10 @@ function rsaMembers(key: JWK): PublicMembers {
   return { kty: "RSA", n: n.text, e: e.text };
 }
 
-function readMember<Name extends "x" | "y" | "n" | "e">(key: JWK, name: Name) {
+function readMember(key: JWK, name: "x" | "y" | "n" | "e") {
   const text: unknown = key[name]; // a JWK comes from JSON, which need not fit its type
   const bytes = typeof text === "string" ? decodeBase64url(text) : undefined;
-  if (typeof text === "string" && bytes !== undefined && bytes.length > 0) return { name, text, bytes };
+  if (typeof text === "string" && bytes !== undefined && bytes.length > 0) return { text, bytes };
   throw unfit(`the member "${name}" of the key is missing, or is not base64url without padding`);
 }
 
@@ -123,14 +115,10 @@ function readMember<Name extends "x" | "y" | "n" | "e">(key: JWK, name: Name) {
  */
 export function algorithmOf(key: JWK): SignatureAlgorithm {
   if (isSignatureAlgorithm(key.alg)) return key.alg;
-  if (key.alg !== undefined && key.kty !== "oct") {
-    throw unfit('the key is for an algorithm that does not sign cards (its member "alg")');
-  }
-  const { kty } = publicMembers(key);
-  const isFitting = (each: AlgorithmEntry) => each.kty === kty && (each.crv ?? key.crv) === key.crv;
-  const fitting = Object.values(algorithms).find(isFitting);
-  if (fitting === undefined) throw unfit("a key of this kind does not sign cards");
-  return fitting.alg;
+  const { kty, crv } = publicMembers(key);
+  const fitting = algorithmNames.find((alg) => algorithms[alg].kty === kty && algorithms[alg].crv === crv);
+  if (key.alg === undefined && fitting !== undefined) return fitting;
+  throw unfit('the key is for an algorithm that does not sign cards (its member "alg")');
 }
 
 /**
@@ -141,9 +129,9 @@ export function algorithmOf(key: JWK): SignatureAlgorithm {
 export function checkPurpose(key: JWK, alg: SignatureAlgorithm, operation: "sign" | "verify"): void {
   if (!isSignatureAlgorithm(alg)) throw unfit("the algorithm does not sign cards");
   const { kty, crv } = algorithms[alg];
-  if (key.kty === "oct") throw unfit("the key is symmetric (oct), and cards are signed with key pairs only");
-  if (key.kty !== kty) throw unfit(`${alg} needs a key of the type ${kty}`);
-  if (crv !== undefined && key.crv !== crv) throw unfit(`${alg} needs a key on the curve ${crv}`);
+  if (key.kty !== kty || (crv !== undefined && key.crv !== crv)) {
+    throw unfit(`${alg} needs a key of the type ${kty}${crv === undefined ? "" : ` on the curve ${crv}`}`);
+  }
   if (key.alg !== undefined && !isSameAlgorithm(key.alg, alg)) {
     throw unfit(`the key is for another algorithm than ${alg} (its member "alg")`, purposeHint);
   }

@@ -31,7 +31,6 @@ export async function keyIdOf(jwk: JWK, given: string | undefined): Promise<stri
 }
 
 const imported = new WeakMap<JWK, Map<SignatureAlgorithm, Promise<CryptoKey>>>();
-const thumbprints = new WeakMap<JWK, Promise<string>>();
 
 /**
  * A public key as Web Crypto wants it. It is imported once for each object and algorithm, so a key must not be changed after
@@ -50,32 +49,19 @@ export function importVerificationKey(key: VerificationKey, alg: SignatureAlgori
 async function importPublicKey(key: VerificationKey, alg: SignatureAlgorithm): Promise<CryptoKey> {
   checkPurpose(key, alg, "verify");
   const members = publicMembers(key);
-  try {
-    return (await importJWK(members, alg)) as CryptoKey; // bytes only of symmetric keys
-  } catch (cause) {
-    const isUnknown = cause instanceof DOMException && cause.name === "NotSupportedError";
-    throw unfit(
-      isUnknown
-        ? `this runtime does not know ${alg}`
-        : "the key is malformed: its point is not on the curve, or its numbers are not those of a key",
-    );
-  }
+  const importing = importJWK(members, alg) as Promise<CryptoKey>; // bytes only of symmetric keys
+  return await importing.catch(() => {
+    throw unfit(`the key is malformed, or this runtime does not know ${alg}`);
+  });
 }
 
 /**
  * SHA-256 thumbprint of a key (RFC 7638), base64url: the same for the public and the private key. Other members of the JWK do
  * not change it.
- * Computed once for each object.
  *
  * @throws SigningError (as a rejection) when the key is not of a type that signs cards, or not well-formed
  */
-export function thumbprintOf(key: JWK): Promise<string> {
-  const thumbprint = thumbprints.get(key) ?? computeThumbprint(key);
-  thumbprints.set(key, thumbprint);
-  return thumbprint;
-}
-
-async function computeThumbprint(key: JWK): Promise<string> {
+export async function thumbprintOf(key: JWK): Promise<string> {
   return await calculateJwkThumbprint(publicMembers(key), "sha256");
 }
 

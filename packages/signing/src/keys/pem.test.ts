@@ -126,24 +126,3 @@ describe("PEM", () => {
     });
   }
 });
-
-describe("several certificates", () => {
-  /** The certificate with other names: those are not protected from whoever does not look at its signature. */
-  const rename = (issuer: string, subject: string): string => {
-    const [, body = ""] = certificate.split(/-----[A-Z ]+-----/);
-    const [before, between, after] = Buffer.from(body, "base64").toString("latin1").split("Clerk");
-    const der = Buffer.from([before, issuer, between, subject, after].join(""), "latin1");
-    return `-----BEGIN CERTIFICATE-----\n${der.toString("base64")}\n-----END CERTIFICATE-----\n`;
-  };
-
-  it("are one key when those after the first have issued others", async () => {
-    const chain = rename("Inter", "Leafy") + rename("Clerk", "Inter") + certificate;
-    expect(await readVerificationKeys(chain, { kid: "k" })).toEqual([{ ...certified, kid: "k" }]);
-  });
-
-  it("are refused when they do not belong together, for one of them would be lost in silence", async () => {
-    for (const more of [rename("Other", "Other"), rename("Clerk", "Other")]) {
-      await expect(readVerificationKeys(certificate + more)).rejects.toThrow(/do not belong together/);
-    }
-  });
-});

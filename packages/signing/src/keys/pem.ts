@@ -1,6 +1,6 @@
 import { parseBase64 } from "@a2a-connect/core/internal";
 import { type CryptoKey, exportJWK, importPKCS8, importSPKI, importX509, type JWK } from "jose";
-import { type Certificate, readCertificate } from "./der.ts";
+import { readValidity } from "./der.ts";
 import { SigningError, unfit } from "./key-type.ts";
 
 /** Whether a text has a block of PEM. */
@@ -8,54 +8,22 @@ export function isPem(text: string): boolean {
   return text.includes("-----BEGIN ");
 }
 
-/** A block of PEM (RFC 7468): `-----BEGIN label-----` and what it holds. */
-interface PemBlock {
-  readonly text: string;
-  readonly label: string;
-  /** Undefined of what is none. */
-  readonly certificate: Certificate | undefined;
-}
-
 const block = /-----BEGIN ([A-Z0-9 ]+)-----([^-]*(?:-(?!----)[^-]*)*)-----END \1-----/g;
 
 /**
- * The keys of PEM: PKCS#8, SPKI, and of certificates the first, with its dates as `nbf` and `exp`. What stands around the blocks is
- * passed over, as some tools write notes there.
+ * The keys of PEM: PKCS#8, SPKI, and of certificates the first, with its dates as `nbf` and `exp`: those after it are of its issuers.
+ * What stands around the blocks is passed over, as some tools write notes there.
  *
- * @throws SigningError when one of the blocks is no key that signs cards, or the certificates are no chain
+ * @throws SigningError when one of the blocks is no key that signs cards
  */
 export async function parsePem(text: string): Promise<readonly JWK[]> {
-  const all = Array.from(text.matchAll(block), ([whole, label = "", body = ""]): PemBlock => {
-    return { text: whole, label, certificate: label === "CERTIFICATE" ? parseCertificate(body) : undefined };
-  });
-  const blocks = all.filter(({ label }) => label !== "EC PARAMETERS");
+  const blocks = [...text.matchAll(block)].filter(([, label]) => label !== "EC PARAMETERS");
   if (blocks.length === 0) {
     throw new SigningError("the PEM is cut off", "give the whole file, with its BEGIN and END lines");
   }
-  const certificates = blocks.flatMap(({ certificate }) => certificate ?? []);
-  checkChain(certificates);
-  // The first certificate is the one that is meant: those after it are of its issuers.
-  const meant = blocks.filter(({ certificate }) => !certificate || certificate === certificates[0]);
+  const certificate = blocks.find(([, label]) => label === "CERTIFICATE");
+  const meant = blocks.filter((each) => each[1] !== "CERTIFICATE" || each === certificate);
   return await Promise.all(meant.map(parseBlock));
-}
-
-function parseCertificate(body: string): Certificate {
-  const bytes = parseBase64(body.replaceAll(/\s/g, ""));
-  const certificate = bytes && readCertificate(bytes);
-  if (certificate !== undefined) return certificate;
-  throw new SigningError("the certificate is malformed", "give it as PEM, as its issuer wrote it");
-}
-
-/** Every certificate but the first must have issued another one: else it is of another key, which would be lost in silence. */
-function checkChain(certificates: readonly Certificate[]): void {
-  const isStray = (each: Certificate, index: number) =>
-    index > 0 && !certificates.some((other) => other !== each && other.issuer === each.subject);
-  const stray = certificates.findIndex(isStray);
-  if (stray === -1) return;
-  throw new SigningError(
-    `the PEM has certificates that do not belong together: number ${stray + 1} has issued none of the others`,
-    "give one certificate, or one with those of its issuers after it",
-  );
 }
 
 type PemReader = (pem: string, alg: string, options: { extractable: boolean }) => Promise<CryptoKey>;
@@ -77,7 +45,7 @@ const otherForms: ReadonlyMap<string, readonly [problem: string, command: string
 /** One algorithm for each type of key that signs cards: the text is of one of them, and does not tell jose which. */
 const typicalAlgorithms = ["ES256", "ES384", "EdDSA", "RS256"] as const;
 
-async function parseBlock({ label, text, certificate }: PemBlock): Promise<JWK> {
+async function parseBlock([text, label = "", body = ""]: RegExpExecArray): Promise<JWK> {
   const read = readers.get(label);
   if (read === undefined) {
     const [problem, command] = otherForms.get(label) ?? ["the PEM holds no key"];
@@ -86,7 +54,7 @@ async function parseBlock({ label, text, certificate }: PemBlock): Promise<JWK> 
       command && `convert it first: openssl ${command} key.pem -out new.pem`,
     );
   }
-  const dates = certificate && { nbf: certificate.nbf, exp: certificate.exp };
+  const dates = label === "CERTIFICATE" ? readDates(body) : {};
   for (const alg of typicalAlgorithms) {
     try {
       return { ...(await exportJWK(await read(text, alg, { extractable: true }))), ...dates };
@@ -95,4 +63,11 @@ async function parseBlock({ label, text, certificate }: PemBlock): Promise<JWK> 
     }
   }
   throw unfit("the PEM holds no key that signs cards");
+}
+
+function readDates(certificate: string) {
+  const bytes = parseBase64(certificate.replaceAll(/\s/g, ""));
+  const dates = bytes && readValidity(bytes);
+  if (dates !== undefined) return dates;
+  throw new SigningError("the certificate is malformed", "give it as PEM, as its issuer wrote it");
 }

@@ -1,10 +1,10 @@
 import { type CryptoKey, exportJWK, generateKeyPair, importJWK, type JWK } from "jose";
 import { checkSigningMembers } from "../option-members.ts";
 import type { AlgorithmEntry, SignatureAlgorithm } from "./algorithms.ts";
-import { algorithms, isSignatureAlgorithm, minimumRsaBits } from "./algorithms.ts";
+import { algorithmNames, algorithms, isSignatureAlgorithm } from "./algorithms.ts";
 import { checkKeyId, keyIdOf, ownIdOf } from "./key.ts";
 import type { VerificationKey } from "./key-type.ts";
-import { algorithmOf, checkPurpose, publicMembers, SigningError, unfit } from "./key-type.ts";
+import { algorithmOf, checkPurpose, minimumRsaBits, publicMembers, SigningError, unfit } from "./key-type.ts";
 import { parseKey } from "./parse-keys.ts";
 
 /** What a new key is like. */
@@ -56,7 +56,7 @@ export async function importPrivateKey(
   alg: SignatureAlgorithm | undefined,
 ): Promise<PrivateKey> {
   if (alg !== undefined && !isSignatureAlgorithm(alg)) {
-    const hint = `choose one of ${Object.keys(algorithms).join(", ")}`;
+    const hint = `choose one of ${algorithmNames.join(", ")}`;
     throw new SigningError("cards are not signed with this algorithm", hint);
   }
   if (key instanceof CryptoKey) return await openCryptoKey(key, alg);
@@ -74,28 +74,18 @@ async function importPrivateJwk(jwk: JWK, given: SignatureAlgorithm | undefined)
   const alg = given ?? algorithmOf(jwk);
   checkPurpose(jwk, alg, "sign");
   const members = publicMembers(jwk);
-  const keyData = { ...members, ...secretMembers(jwk) };
-  const cryptoKey = await importJWK(keyData, alg, { extractable: false }).catch(() => {
-    // Nothing of the platform's error is told: it may be about secret members.
-    throw unfit(`the private key is malformed, or this runtime does not know ${alg}`);
-  });
-  const kid = ownIdOf(jwk);
-  const publicJwk = { ...members, ...(kid === undefined ? {} : { kid }) };
-  return { alg, cryptoKey: cryptoKey as CryptoKey, publicJwk }; // bytes only of symmetric keys
-}
-
-/** What Web Crypto wants of a private key (RFC 7518 §6.2.2, §6.3.2; RFC 8037 §2). */
-function secretMembers({ kty, d, p, q, dp, dq, qi }: JWK): JWK {
-  if (d === undefined) {
+  if (jwk.d === undefined) {
     const hint = "sign with the private key; the public one is for verifiers";
     throw new SigningError("the key is a public one, without its private part (d)", hint);
   }
-  if (kty !== "RSA") return { d };
-  if (p !== undefined && q !== undefined && dp !== undefined && dq !== undefined && qi !== undefined) {
-    return { d, p, q, dp, dq, qi };
-  }
-  const hint = "export it as PKCS#8, or with all its members";
-  throw new SigningError("the RSA key lacks some of p, q, dp, dq and qi", hint);
+  const { key_ops: _, ...secret } = jwk; // of which Web Crypto would take none but "sign"
+  const importing = importJWK(secret, alg, { extractable: false }) as Promise<CryptoKey>; // bytes only of symmetric keys
+  const cryptoKey = await importing.catch(() => {
+    // Nothing of the platform's error is told: it may be about secret members.
+    throw unfit(`the private key is malformed or not complete, or this runtime does not know ${alg}`);
+  });
+  const kid = ownIdOf(jwk);
+  return { alg, cryptoKey, publicJwk: { ...members, ...(kid === undefined ? {} : { kid }) } };
 }
 
 async function openCryptoKey(key: CryptoKey, given: SignatureAlgorithm | undefined): Promise<PrivateKey> {
@@ -103,15 +93,11 @@ async function openCryptoKey(key: CryptoKey, given: SignatureAlgorithm | undefin
     const hint = 'give a private key that was imported or made for ["sign"]';
     throw new SigningError(`the key cannot sign: it is a ${key.type} key`, hint);
   }
-  const fitting = Object.values(algorithms).filter((entry) => isFor(key, entry));
-  const chosen = given === undefined ? fitting[0] : fitting.find(({ alg }) => alg === given);
-  if (chosen === undefined) {
-    throw unfit(
-      given === undefined ? "a key of this kind does not sign cards" : `the key is not for ${given}`,
-    );
-  }
-  const publicJwk = key.extractable ? { ...publicMembers(await exportJWK(key)) } : undefined;
-  return { alg: chosen.alg, cryptoKey: key, publicJwk };
+  const fitting = algorithmNames.filter((alg) => isFor(key, algorithms[alg]));
+  const alg = given === undefined ? fitting[0] : fitting.find((each) => each === given);
+  if (alg === undefined) throw unfit(`the key is not for ${given ?? "signatures of cards"}`);
+  const publicJwk = key.extractable ? publicMembers(await exportJWK(key)) : undefined;
+  return { alg, cryptoKey: key, publicJwk };
 }
 
 function isFor({ algorithm }: CryptoKey, { signParameters, crv, kty }: AlgorithmEntry): boolean {

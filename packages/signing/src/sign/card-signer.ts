@@ -1,6 +1,6 @@
 import type { CryptoKey, JWK } from "jose";
 import type { SignatureAlgorithm } from "../keys/algorithms.ts";
-import { algorithms, isSignatureAlgorithm } from "../keys/algorithms.ts";
+import { algorithmNames, algorithms, isSignatureAlgorithm } from "../keys/algorithms.ts";
 import { checkKeyId, importVerificationKey } from "../keys/key.ts";
 import { SigningError, type VerificationKey } from "../keys/key-type.ts";
 import { importPrivateKey } from "../keys/private-key.ts";
@@ -60,7 +60,7 @@ export async function openCardSigner(options: CardSignerOptions): Promise<CardSi
     const publicKey = await openPublicKey(options.publicKey, options.kid, options.alg);
     const alg = options.alg ?? publicKey?.alg;
     if (!isSignatureAlgorithm(alg)) {
-      const hint = `give it, one of ${Object.keys(algorithms).join(", ")}; or give the public key`;
+      const hint = `give it, one of ${algorithmNames.join(", ")}; or give the public key`;
       throw new SigningError("the algorithm of a key that is kept elsewhere is not known (alg)", hint);
     }
     const signer = { kid: checkKid(options.kid ?? publicKey?.kid), alg, publicKey };

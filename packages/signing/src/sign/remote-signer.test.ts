@@ -2,7 +2,7 @@ import type { JWK } from "jose";
 import { describe, expect, it } from "vitest";
 import { algorithmNames, makeKeyPairs } from "../../test-support/key-pairs.ts";
 import { remoteSigner } from "../../test-support/remote-signer.ts";
-import { algorithms, type SignatureAlgorithm } from "../keys/algorithms.ts";
+import type { SignatureAlgorithm } from "../keys/algorithms.ts";
 import { createCardSigner } from "./card-signer.ts";
 import type { RemoteSign } from "./remote-signer.ts";
 
@@ -52,14 +52,9 @@ describe("a remote signer", () => {
     ["text", "c2lnbmF0dXJl", "ES256", /no bytes/],
     ["nothing", undefined, "ES256", /no bytes/],
     ["a buffer", new ArrayBuffer(64), "ES256", /no bytes/],
-    ["too few bytes", new Uint8Array(63), "ES256", /63 bytes, but a signature with ES256 has 64/],
-    [
-      "a signature of another curve",
-      new Uint8Array(64),
-      "ES384",
-      /64 bytes, but a signature with ES384 has 96/,
-    ],
-    ["a digest", new Uint8Array(32), "RS256", /32 bytes, but a signature with RS256 has 256 to 1024/],
+    ["too few bytes", new Uint8Array(63), "ES256", /63 bytes, and no signature with ES256/],
+    ["a signature of another curve", new Uint8Array(64), "ES384", /64 bytes, and no signature with ES384/],
+    ["a digest", new Uint8Array(32), "RS256", /32 bytes, and no signature with RS256/],
     ["no bytes", new Uint8Array(), "EdDSA", /0 bytes/],
   ] as const) {
     it(`is told when it returns ${title}`, async () => {
@@ -70,27 +65,13 @@ describe("a remote signer", () => {
   it("is not believed when its public key is known", async () => {
     for (const alg of algorithmNames) {
       const { publicJwk } = pairFor(alg);
-      const length = algorithms[alg].signatureLength ?? 384;
-      await expect(returning(new Uint8Array(length).fill(1), alg, publicJwk)).rejects.toThrow(
-        /did not return a signature by the given public key/,
-      );
+      for (const length of [64, 96, 384]) {
+        await expect(returning(new Uint8Array(length).fill(1), alg, publicJwk)).rejects.toThrow(
+          /did not return a signature by the given public key/,
+        );
+      }
     }
-    await expect(returning(new Uint8Array(256), "RS256", pairFor("RS256").publicJwk)).rejects.toThrow(
-      /RS256 has 384/,
-    );
   });
-
-  for (const [what, signature, alg] of [
-    ["zeros", new Uint8Array(64), "ES256"],
-    ["no R", new Uint8Array(64).fill(1, 32), "ES256"],
-    ["no S", new Uint8Array(96).fill(1, 0, 48), "ES384"],
-    ["zeros", new Uint8Array(64), "EdDSA"],
-    ["zeros", new Uint8Array(256), "RS256"],
-  ] as const) {
-    it(`is told when it returns ${what} for ${alg}`, async () => {
-      await expect(returning(signature, alg)).rejects.toThrow(/returned only zeros/);
-    });
-  }
 
   it("may fail in its own words", async () => {
     const failure = new Error("throttled");

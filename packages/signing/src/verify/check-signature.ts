@@ -1,7 +1,7 @@
 import { shownText } from "@a2a-connect/core/internal";
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { CryptoKey } from "jose";
-import { algorithms } from "../keys/algorithms.ts";
+import { type AlgorithmEntry, algorithms, coordinateLengths } from "../keys/algorithms.ts";
 import { findKeyTimeFault, importVerificationKey, thumbprintOf } from "../keys/key.ts";
 import { checkJku } from "../keys/key-set-url.ts";
 import type { KeyLookupOptions } from "../keys/key-sets.ts";
@@ -153,7 +153,7 @@ async function judgeKey(key: VerificationKey, { policy, now, read }: Search): Pr
       if (found !== undefined) return { fault: found.fault, problem: `${name} ${found.problem}` };
     }
     const cryptoKey = await importVerificationKey(key, alg);
-    const length = algorithms[alg].signatureLength ?? modulusBytes(cryptoKey);
+    const length = signatureLength(cryptoKey, algorithms[alg]);
     if (signature.length !== length) {
       const form = algorithms[alg].kty === "EC" ? " (R and S, not DER)" : "";
       const problem = `it is ${signature.length} bytes long, but a signature with ${alg} and this key has ${length}${form}`;
@@ -167,9 +167,10 @@ async function judgeKey(key: VerificationKey, { policy, now, read }: Search): Pr
   }
 }
 
-function modulusBytes({ algorithm }: CryptoKey): number {
-  const { modulusLength } = algorithm as RsaHashedKeyAlgorithm; // only RSA signatures are as long as their key
-  return Math.ceil(modulusLength / 8);
+/** RSA signatures are as long as their key. */
+function signatureLength({ algorithm }: CryptoKey, { crv }: AlgorithmEntry): number {
+  if (crv !== undefined) return 2 * coordinateLengths[crv];
+  return Math.ceil((algorithm as RsaHashedKeyAlgorithm).modulusLength / 8); // without a curve it is RSA
 }
 
 /** What of a card the key has signed, as a profile sees it; undefined when it has signed nothing of it. */

@@ -1,7 +1,7 @@
 import { isObject, isShowable, shownText } from "@a2a-connect/core/internal";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { decodeBase64url, readProtectedHeader } from "../jws/jws-text.ts";
-import { algorithms, isSignatureAlgorithm, type SignatureAlgorithm } from "../keys/algorithms.ts";
+import { algorithmNames, isSignatureAlgorithm, type SignatureAlgorithm } from "../keys/algorithms.ts";
 import { maxKeyIdLength } from "../keys/key.ts";
 import type { Profile } from "../profiles/profile-card.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
@@ -107,7 +107,7 @@ function decodeSignature(text: string): Uint8Array<ArrayBuffer> | undefined {
 function algorithmProblem(alg: JsonValue | undefined): string {
   if (isSignatureAlgorithm(alg)) return `the policy does not allow the algorithm ${alg}`;
   const name = typeof alg === "string" ? ` "${shownText(alg)}"` : "";
-  return `its algorithm (alg)${name} is not one of ${Object.keys(algorithms).join(", ")}`;
+  return `its algorithm (alg)${name} is not one of ${algorithmNames.join(", ")}`;
 }
 
 /** What the header says that it is the header of; undefined when it does not say. What is no text is none of the two. */
