@@ -171,27 +171,4 @@ describe("decompression", () => {
       expect(limitsSeen.at(-1)).toBe(most);
     }
   });
-
-  it("is done for four bodies at a time", async () => {
-    const begun: (() => void)[] = [];
-    const compression: Compression = {
-      name: "slow",
-      compress: async () => new Uint8Array(1),
-      decompress: () =>
-        new Promise((resolve, reject) =>
-          begun.push(() =>
-            begun.length % 2 === 0 ? resolve(new Uint8Array(1)) : reject(new Error("broken")),
-          ),
-        ),
-    };
-    const all = Array.from({ length: 10 }, async () =>
-      unpackBody(createBody().body, { signal }, new Uint8Array(1), compression, limits),
-    );
-    const settled = Promise.allSettled(all);
-    for (let done = 0; done < 10; done += 1) {
-      await expect.poll(() => begun.length).toBe(Math.min(10, done + 4));
-      begun[done]?.();
-    }
-    expect(await settled).toHaveLength(10);
-  });
 });

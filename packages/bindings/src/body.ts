@@ -2,6 +2,7 @@ import { a2aError, findA2AError, invalidParams } from "@a2a-connect/core";
 import { bodyTooLarge, readAtMost } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Compression } from "@connectrpc/connect/protocol";
+import { inCompressionTurn } from "./compression-turns.ts";
 import type { HttpBody, HttpRequest } from "./http.ts";
 import type { BindingSettings } from "./options.ts";
 
@@ -31,7 +32,7 @@ export interface BodyRefusal {
 export async function readBody(
   request: HttpRequest,
   limits: BodyLimits,
-  caller: Abortable = request,
+  caller: Sender = request,
 ): Promise<Uint8Array | BodyRefusal> {
   const { maxBodyBytes, compressions } = limits;
   const coding = request.header.get("content-encoding")?.trim().toLowerCase() ?? "identity";
@@ -135,11 +136,8 @@ const smallBodyBytes = 64 * 1024;
  */
 const alwaysUnpackedBytes = 4 * 1024 * 1024;
 
-/** Bodies that are decompressed at a time: as many as Node has threads for it. */
-const maxUnpacking = 4;
-
-/** Aborts when the caller no longer waits for the answer. */
-export type Abortable = Pick<HttpRequest, "signal">;
+/** Who sent a body. Its signal aborts when it no longer waits for the answer. */
+export type Sender = Pick<HttpRequest, "signal" | "callerNetwork">;
 
 export type UnpackLimits = Pick<BindingSettings, "maxBodyBytes" | "maxCompressionRatio">;
 
@@ -153,7 +151,7 @@ export type UnpackLimits = Pick<BindingSettings, "maxBodyBytes" | "maxCompressio
  */
 export function unpackBody(
   body: HttpBody,
-  caller: Abortable,
+  caller: Sender,
   bytes: Uint8Array,
   compression: Compression | undefined,
   limits: UnpackLimits,
@@ -166,7 +164,7 @@ export function unpackBody(
 
 async function unpackCompressed(
   body: HttpBody,
-  caller: Abortable,
+  caller: Sender,
   bytes: Uint8Array,
   compression: Compression,
   { maxBodyBytes, maxCompressionRatio }: UnpackLimits,
@@ -174,7 +172,7 @@ async function unpackCompressed(
   const byRatio = Math.max(alwaysUnpackedBytes, Math.floor(maxCompressionRatio * bytes.byteLength));
   const maxBytes = Math.min(maxBodyBytes, byRatio);
   if (bytes.byteLength <= smallBodyBytes) {
-    const small = await decompress(compression, bytes, Math.min(maxBytes, smallBodyBytes));
+    const small = await decompress(caller, compression, bytes, Math.min(maxBytes, smallBodyBytes));
     if (small !== undefined) {
       return awaitTurnUnlessShort(body, caller, small);
     }
@@ -182,7 +180,12 @@ async function unpackCompressed(
       throw bodyTooLarge(maxBytes);
     }
   }
-  const unpacked = await decompress(compression, await awaitTurn(body, caller, bytes, maxBytes), maxBytes);
+  const unpacked = await decompress(
+    caller,
+    compression,
+    await awaitTurn(body, caller, bytes, maxBytes),
+    maxBytes,
+  );
   if (unpacked === undefined) {
     throw maxBytes === maxBodyBytes ? bodyTooLarge(maxBytes) : unpacksToTooMuch(maxCompressionRatio);
   }
@@ -192,7 +195,7 @@ async function unpackCompressed(
 /** Thousands of bodies of some KiB are as many values as a large one, and may be there at the same moment. */
 function awaitTurnUnlessShort(
   body: HttpBody,
-  caller: Abortable,
+  caller: Sender,
   bytes: Uint8Array,
 ): Uint8Array | Promise<Uint8Array> {
   return bytes.byteLength <= shortBodyBytes ? bytes : awaitTurn(body, caller, bytes, bytes.byteLength);
@@ -200,7 +203,7 @@ function awaitTurnUnlessShort(
 
 async function awaitTurn(
   body: HttpBody,
-  caller: Abortable,
+  caller: Sender,
   bytes: Uint8Array,
   length: number,
 ): Promise<Uint8Array> {
@@ -209,34 +212,24 @@ async function awaitTurn(
   return bytes;
 }
 
-let unpacking = 0;
-const waiting: (() => void)[] = [];
-
 /** @returns undefined when there are more than `maxBytes`; the function stops there */
 async function decompress(
+  caller: Sender,
   compression: Compression,
   bytes: Uint8Array,
   maxBytes: number,
 ): Promise<Uint8Array | undefined> {
-  if (unpacking === maxUnpacking) {
-    await new Promise<void>((resolve) => waiting.push(resolve));
-  } else {
-    unpacking += 1;
-  }
   try {
-    return await compression.decompress(bytes, maxBytes);
+    return await inCompressionTurn(caller.callerNetwork, () => {
+      caller.signal.throwIfAborted();
+      return compression.decompress(bytes, maxBytes);
+    });
   } catch (thrown) {
     if (thrown instanceof ConnectError && thrown.code === Code.ResourceExhausted) {
       return undefined;
     }
+    caller.signal.throwIfAborted();
     throw invalidParams({ field: "", description: `the request body is not valid ${compression.name}` });
-  } finally {
-    const next = waiting.shift();
-    if (next === undefined) {
-      unpacking -= 1;
-    } else {
-      next(); // it now counts among them
-    }
   }
 }
 

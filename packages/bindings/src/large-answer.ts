@@ -1,4 +1,6 @@
 import type { Compression } from "@connectrpc/connect/protocol";
+import type { Sender } from "./body.ts";
+import { inCompressionTurn } from "./compression-turns.ts";
 import type { HttpResponse } from "./http.ts";
 import { nextSlice } from "./next-slice.ts";
 
@@ -77,11 +79,13 @@ export function isPieces(body: string | Uint8Array | Iterable<Uint8Array>): body
 }
 
 /**
- * A body in a coding, which is then named in the header; pieces only in the one that can be made piece by piece.
+ * A body in a coding, which is then named in the header; pieces only in the one that can be made piece by piece. A caller that
+ * has gone is not worth it.
  *
  * @param field the header field for the name of the coding
  */
 export async function encodeBody(
+  caller: Sender,
   body: string | Uint8Array | Iterable<Uint8Array>,
   coding: Compression | undefined,
   field: string,
@@ -97,8 +101,11 @@ export async function encodeBody(
   if (coding === undefined) {
     return body;
   }
-  header.set(field, coding.name);
-  return coding.compress(typeof body === "string" ? encoder.encode(body) : body);
+  return inCompressionTurn(caller.callerNetwork, () => {
+    if (caller.signal.aborted) return body;
+    header.set(field, coding.name);
+    return coding.compress(typeof body === "string" ? encoder.encode(body) : body);
+  });
 }
 
 /** Pieces in gzip, each compressed when there is room for it. */

@@ -1,5 +1,6 @@
-/** What waits, by caller; the caller whose slice is next comes first. */
-const waiting = new Map<unknown, (() => void)[]>();
+import { CallerQueue } from "@a2a-connect/core/internal";
+
+const waiting = new CallerQueue<() => void>();
 
 /**
  * Resolves when the next slice of long work may begin: after all other work that waits for the event loop. Of all the long
@@ -12,15 +13,10 @@ const waiting = new Map<unknown, (() => void)[]>();
  */
 export function nextSlice(caller: object | string | undefined): Promise<void> {
   return new Promise((resolve) => {
-    if (waiting.size === 0) {
+    if (waiting.isEmpty) {
       resumeLater(turnsApart);
     }
-    const slices = waiting.get(caller);
-    if (slices === undefined) {
-      waiting.set(caller, [resolve]);
-    } else {
-      slices.push(resolve);
-    }
+    waiting.push(caller, resolve);
   });
 }
 
@@ -29,15 +25,8 @@ function resumeLater(turns: number): void {
 }
 
 function resumeFirst(): void {
-  for (const [caller, slices] of waiting) {
-    waiting.delete(caller);
-    slices.shift()?.();
-    if (slices.length > 0) {
-      waiting.set(caller, slices); // behind the others
-    }
-    break;
-  }
-  if (waiting.size > 0) {
+  waiting.shift()?.();
+  if (!waiting.isEmpty) {
     resumeLater(turnsApart);
   }
 }

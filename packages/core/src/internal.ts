@@ -23,6 +23,7 @@ export { encodeDeterministically, encodeInSteps, encodeMessage } from "./binary/
 export { DecodeError, type DecodeOptions } from "./binary/input.ts";
 export { bindHttpRequest, type HttpRequestParts, httpRequestParts, isQueryField } from "./bind-request.ts";
 export type { CallCredentials, CredentialCall, CredentialSource } from "./call-credentials.ts";
+export { CallerQueue } from "./caller-queue.ts";
 export {
   type CallConnection,
   type ClientCertificate,

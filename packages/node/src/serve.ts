@@ -1,4 +1,6 @@
 import { join } from "node:path";
+import { promisify } from "node:util";
+import { brotliCompress, constants } from "node:zlib";
 import type { AgentCard } from "@a2a-connect/proto";
 import {
   type AgentCards,
@@ -10,6 +12,7 @@ import {
 } from "@a2a-connect/server";
 import { assertAgentName, createAgentHost, type HostedAgentOptions } from "@a2a-connect/server/host";
 import { createConsoleLog, type OperatorLog } from "@a2a-connect/server/internal";
+import type { Compression } from "@connectrpc/connect/protocol";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { assertExposure } from "./exposure.ts";
 import type { CloseOptions } from "./port/listen-options.ts";
@@ -210,8 +213,16 @@ function operatorLog(level: ServeOptions["logLevel"]): OperatorLog {
 }
 
 function withCompressions(wires: ServeOptions["wires"]): ServeOptions["wires"] & object {
-  return { compressions: [compressionGzip, compressionBrotli], ...wires };
+  return { compressions: [compressionGzip, fastBrotli], ...wires };
 }
+
+const brotli = promisify(brotliCompress);
+
+/** Connect's takes the highest quality: fifty times as long, for a text that is 6 % shorter. */
+const fastBrotli: Compression = {
+  ...compressionBrotli,
+  compress: (bytes) => brotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }),
+};
 
 function fileName(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-") || "agent";

@@ -1,7 +1,7 @@
 import { invalidParams } from "@a2a-connect/core";
 import { formatFieldPath, type JsonText, readJsonText, tooManyValues } from "@a2a-connect/core/internal";
 import type { ConnectError } from "@connectrpc/connect";
-import { type BodyLimits, type BodyRefusal, readBody } from "../body.ts";
+import { type BodyLimits, type BodyRefusal, readBody, type Sender } from "../body.ts";
 import type { HttpRequest, HttpResponse } from "../http.ts";
 import { encodeBody, encodeTexts, streamedCoding, toBody } from "../large-answer.ts";
 import { nextSlice } from "../next-slice.ts";
@@ -103,7 +103,7 @@ export interface JsonAnswer {
 
 /** The response with a JSON text, compressed when the request allows it and it is worth it. */
 export function respondJson(
-  request: Pick<HttpRequest, "header">,
+  request: Sender & Pick<HttpRequest, "header">,
   { status, text, mediaType, header }: JsonAnswer,
   { compressions, compressMinBytes }: Pick<BindingSettings, "compressions" | "compressMinBytes">,
 ): HttpResponse | Promise<HttpResponse> {
@@ -119,6 +119,7 @@ export function respondJson(
     typeof text === "string" ? compressions : compressions.filter(({ name }) => name === streamedCoding);
   const coding = negotiateCoding(accepted, usable);
   const encoding = encodeBody(
+    request,
     typeof text === "string" ? text : encodeTexts(text),
     coding,
     "content-encoding",

@@ -50,15 +50,17 @@ async function answer(
 ): Promise<HttpResponse> {
   const { bound, method } = operation;
   const { context, responseCompression, refused, close } = openCall(headers, { bound }, request, settings);
+  const { callerNetwork } = request;
+  const caller = { signal: context.signal, callerNetwork };
   try {
     if (refused !== undefined) {
       throw refused;
     }
-    const bytes = unlessRefused(await readBody(request, settings, context));
-    const message = await codec.decode(bound.desc.input, bytes, settings, request.callerNetwork);
+    const bytes = unlessRefused(await readBody(request, settings, caller));
+    const message = await codec.decode(bound.desc.input, bytes, settings, callerNetwork);
     await request.body.release?.();
     const response = await bound.call(message, context);
-    const body = await codec.encodeResponse(operation, message, response, request.callerNetwork);
+    const body = await codec.encodeResponse(operation, message, response, callerNetwork);
     return await respond(200, `application/${codec.name}`, body);
   } catch (thrown) {
     const error = explainFailure(thrown, { wire: headers.wire, method: method.name }, settings);
@@ -81,6 +83,6 @@ async function answer(
     header.set("content-type", mediaType);
     const isSmall = !isPieces(body) && body.length < settings.compressMinBytes; // a character is at least one byte
     const coding = isSmall ? undefined : (responseCompression ?? undefined);
-    return { status, header, body: await encodeBody(body, coding, headers.encoding, header) };
+    return { status, header, body: await encodeBody(caller, body, coding, headers.encoding, header) };
   }
 }

@@ -1,7 +1,8 @@
 import { bodyTooLarge } from "@a2a-connect/core/internal";
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { type Compression, compressedFlag, encodeEnvelope } from "@connectrpc/connect/protocol";
-import { type Abortable, collectBytes, malformedRequest, type UnpackLimits, unpackBody } from "../body.ts";
+import { collectBytes, malformedRequest, type Sender, type UnpackLimits, unpackBody } from "../body.ts";
+import { inCompressionTurn } from "../compression-turns.ts";
 import type { HttpBody } from "../http.ts";
 import { gzip, streamedCoding } from "../large-answer.ts";
 import type { Codec } from "./protocol.ts";
@@ -42,8 +43,12 @@ export function envelopOnce(
 
 const compressed = new WeakMap<Uint8Array, Map<string, Promise<Uint8Array>>>();
 
-/** The same message compressed, also once for all its readers. */
-export function compressOnce(envelope: Uint8Array, compression: Compression): Promise<Uint8Array> {
+/** The same message compressed, also once for all its readers. @param caller the first of them */
+export function compressOnce(
+  envelope: Uint8Array,
+  compression: Compression,
+  caller: string | undefined,
+): Promise<Uint8Array> {
   let codings = compressed.get(envelope);
   if (codings === undefined) {
     codings = new Map();
@@ -51,7 +56,7 @@ export function compressOnce(envelope: Uint8Array, compression: Compression): Pr
   }
   let result = codings.get(compression.name);
   if (result === undefined) {
-    result = compressEnvelope(envelope, compression);
+    result = compressEnvelope(envelope, compression, caller);
     codings.set(compression.name, result);
   }
   return result;
@@ -85,9 +90,17 @@ function prefixOf(flags: number, message: readonly Uint8Array[]): Uint8Array {
   return prefix;
 }
 
-/** An envelope with its message compressed. */
-export async function compressEnvelope(envelope: Uint8Array, compression: Compression): Promise<Uint8Array> {
-  return encodeEnvelope(compressedFlag, await compression.compress(envelope.subarray(prefixBytes)));
+/** An envelope with its message compressed, in a turn of its caller. @param signal aborts when the caller has gone; then it stays as it is */
+export function compressEnvelope(
+  envelope: Uint8Array,
+  compression: Compression,
+  caller: string | undefined,
+  signal?: AbortSignal,
+): Promise<Uint8Array> {
+  return inCompressionTurn(caller, async () => {
+    if (signal?.aborted === true) return envelope;
+    return encodeEnvelope(compressedFlag, await compression.compress(envelope.subarray(prefixBytes)));
+  });
 }
 
 /**
@@ -101,7 +114,7 @@ export async function compressEnvelope(envelope: Uint8Array, compression: Compre
  */
 export async function readEnvelope(
   body: HttpBody,
-  caller: Abortable,
+  caller: Sender,
   compression: Compression | null,
   limits: UnpackLimits,
 ): Promise<Uint8Array> {

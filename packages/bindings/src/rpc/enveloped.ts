@@ -100,7 +100,8 @@ class EnvelopedCall implements StreamFormat {
   async #readMessage(): Promise<Message> {
     const { body, callerNetwork } = this.#request;
     const { context, requestCompression } = this.#call;
-    const bytes = await readEnvelope(body, context, requestCompression, this.#settings);
+    const caller = { signal: context.signal, callerNetwork };
+    const bytes = await readEnvelope(body, caller, requestCompression, this.#settings);
     const decoding = this.#codec.decode(
       this.#operation.bound.desc.input,
       bytes,
@@ -114,7 +115,7 @@ class EnvelopedCall implements StreamFormat {
   }
 
   #encodeResponse(request: Message, response: Message): EncodedResponse | Promise<EncodedResponse> {
-    const { responseCompression: compression } = this.#call;
+    const { context, responseCompression: compression } = this.#call;
     const { callerNetwork } = this.#request;
     const encoded = this.#codec.encodeResponse(this.#operation, request, response, callerNetwork);
     if (encoded instanceof Promise) return encoded.then((pieces) => envelopPieces(pieces, compression));
@@ -124,7 +125,7 @@ class EnvelopedCall implements StreamFormat {
     }
     const envelope = encodeEnvelope(0, typeof encoded === "string" ? encoder.encode(encoded) : encoded);
     return compression !== null && this.#isWorthwhile(envelope)
-      ? compressEnvelope(envelope, compression)
+      ? compressEnvelope(envelope, compression, callerNetwork, context.signal)
       : envelope;
   }
 
@@ -139,12 +140,13 @@ class EnvelopedCall implements StreamFormat {
   message(message: Message): Encoded | Promise<Encoded> {
     const { responseCompression: compression } = this.#call;
     const { desc } = this.#operation.bound;
-    const envelope = envelopOnce(this.#codec, desc.output, message, this.#request.callerNetwork);
+    const { callerNetwork } = this.#request;
+    const envelope = envelopOnce(this.#codec, desc.output, message, callerNetwork);
     if (envelope instanceof Promise) {
       return envelope.then(async (pieces) => (await envelopPieces(pieces, compression)).values());
     }
     return compression !== null && this.#isWorthwhile(envelope)
-      ? compressOnce(envelope, compression)
+      ? compressOnce(envelope, compression, callerNetwork)
       : envelope;
   }
 

@@ -1,0 +1,31 @@
+import { CallerQueue } from "@a2a-connect/core/internal";
+
+/**
+ * Bodies and messages that are compressed or decompressed at a time. Node has four threads for that; one is left to what else
+ * needs a thread: names of hosts, signatures, files.
+ */
+const maxAtATime = 3;
+
+let running = 0;
+const waiting = new CallerQueue<() => void>();
+
+/**
+ * Compresses or decompresses when a thread is free for the caller. Without turns a caller that asks for hundreds of compressed
+ * answers would have all threads for minutes.
+ *
+ * @param work begins it
+ */
+export async function inCompressionTurn<Result>(
+  callerNetwork: string | undefined,
+  work: () => Result | Promise<Result>,
+): Promise<Result> {
+  if (running < maxAtATime) running += 1;
+  else await new Promise<void>((resolve) => waiting.push(callerNetwork, resolve));
+  try {
+    return await work();
+  } finally {
+    const next = waiting.shift();
+    if (next === undefined) running -= 1;
+    else next(); // it has the place
+  }
+}
