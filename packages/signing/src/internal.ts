@@ -26,6 +26,7 @@ export { addressesOf, readOutline } from "./trust/outline.ts";
 export type { Scheme } from "./trust/scheme.ts";
 export type { CardToTrust } from "./trust/trust-cards.ts";
 export type { JkuPolicy, MinimumSecurity, TrustCardsOptions } from "./trust/trust-policy.ts";
-export type { CardAlarm, CardFault, SignatureCheck, SignatureFault } from "./verify/verdict.ts";
+export type { CardFault, SignatureFault } from "./verify/faults.ts";
+export type { CardAlarm, SignatureCheck } from "./verify/verdict.ts";
 export { quote, quoteList } from "./verify/verdict.ts";
 export type { CardVerifier, VerificationContext, VerifyCardOptions } from "./verify/verify-card.ts";

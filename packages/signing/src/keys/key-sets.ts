@@ -6,7 +6,7 @@ import {
   shownUrl,
 } from "@a2a-connect/core/internal";
 import type { JkuPolicy } from "../trust/trust-policy.ts";
-import type { Refusal } from "../verify/verdict.ts";
+import type { Refusal } from "../verify/faults.ts";
 import { type FetchedKeySet, fetchKeySet } from "./fetch-key-set.ts";
 import type { VerificationKey } from "./key-type.ts";
 

@@ -1,6 +1,6 @@
 import { isShowable } from "@a2a-connect/core/internal";
 import { type CryptoKey, calculateJwkThumbprint, importJWK, type JWK } from "jose";
-import type { Refusal } from "../verify/verdict.ts";
+import type { Refusal } from "../verify/faults.ts";
 import type { SignatureAlgorithm } from "./algorithms.ts";
 import { checkPurpose, publicMembers, SigningError, unfit, type VerificationKey } from "./key-type.ts";
 

@@ -1,4 +1,4 @@
-import { parseHttpUrl, sha256, trimSlashes } from "@a2a-connect/core/internal";
+import { isSame, parseHttpUrl, sha256, trimSlashes } from "@a2a-connect/core/internal";
 import { base64url } from "jose";
 import { checkMembers } from "../option-members.ts";
 
@@ -113,14 +113,9 @@ export function createCardMemory(limits: CardMemoryLimits = {}): CardMemory {
   };
 }
 
-/** What was read is the very object that is kept, or a copy of it. */
-function isSame(one: RememberedCard | undefined, other: RememberedCard | undefined): boolean {
-  return one === other || JSON.stringify(one) === JSON.stringify(other);
-}
-
 /**
  * Takes out of cards what is beyond the limits: first the agents that come first, then what cards declare. Keys are small, but how
- * much a card declares its author chooses: one that is too large alone goes first, so that others keep theirs.
+ * much a card declares its author chooses.
  *
  * @throws TypeError when a limit is not a number above 0
  */
@@ -140,10 +135,7 @@ export function createTrim(
     let length = 0;
     for (const { outline = "" } of cards.values()) length += outline.length;
     if (length <= maxLength) return;
-    const isLarge = (entry: readonly [string, RememberedCard]) => (entry[1].outline?.length ?? 0) > maxLength;
-    const entries = [...cards];
-    const others = entries.filter((entry) => !isLarge(entry));
-    for (const [key, { outline = "", ...card }] of [...entries.filter(isLarge), ...others]) {
+    for (const [key, { outline = "", ...card }] of cards) {
       if (length <= maxLength) return;
       cards.set(key, card); // keeps its place
       length -= outline.length;

@@ -19,13 +19,6 @@ const rules: readonly {
   { find: findOtherInterfaces, ofExtended: true },
 ];
 
-/** In what a scheme that is still declared may be weaker. */
-const schemeRules: readonly (readonly [text: string, isWeaker: (was: Scheme, is: Scheme) => boolean])[] = [
-  ["is of a weaker kind", (was, is) => is.strength < was.strength],
-  ["no longer binds tokens to their owner", (was, is) => was.bindsTokens && !is.bindsTokens],
-  ["no longer demands PKCE", (was, is) => was.demandsPkce && !isWithin(is.openCodes, was.openCodes)],
-];
-
 /**
  * In what a card is weaker than one before, by each of the rules. What has too many parts to be compared counts as weaker.
  *
@@ -55,9 +48,8 @@ function* findWeakerRequirements(before: Outline, after: Outline): Generator<Fin
     was: readonly Requirement[],
     is: readonly Requirement[],
     opening: string,
-    path: readonly (string | number)[],
+    ...path: readonly (string | number)[]
   ): Generator<Finding> {
-    if (was.length === 0 || was.some(({ size }) => size === 0)) return;
     if (is.length === 0) yield finding(`${opening}The agent no longer asks for credentials.`, ...path);
     const demandsLess = (now: Requirement) =>
       !was.some((old) => demandsAtLeast(now, old, before.schemes, after.schemes));
@@ -66,19 +58,20 @@ function* findWeakerRequirements(before: Outline, after: Outline): Generator<Fin
     const how = names.length === 0 ? "without credentials" : `with less than before: ${quoteList(names)}`;
     if (index >= 0) yield finding(`${opening}Callers are let in ${how}.`, ...path, index);
   }
-  yield* compare(before.requirements, after.requirements, "", [member]);
-  const rest = Map.groupBy(before.skills, ({ id }) => id);
+  if (!isOpen(before.requirements)) yield* compare(before.requirements, after.requirements, "", member);
   for (const [index, { id, requirements }] of after.skills.entries()) {
-    const sameId = rest.get(id);
-    const was = sameId?.shift();
-    if (sameId !== undefined && was === undefined) {
-      yield finding(`One more skill has the id ${quote(id)}.`, "skills", index);
-    } else if (was !== undefined && was.requirements.length + requirements.length > 0) {
-      const old = was.requirements.length === 0 ? before.requirements : was.requirements;
-      const now = requirements.length === 0 ? after.requirements : requirements;
-      yield* compare(old, now, `For the skill ${quote(id)}: `, ["skills", index, member]);
-    }
+    const own = before.skills.filter((skill) => skill.id === id).map((skill) => skill.requirements);
+    const was = own.map((each) => (each.length === 0 ? before.requirements : each));
+    const isOfCard = [...own, requirements].every(({ length }) => length === 0);
+    if (own.length === 0 || isOfCard || was.some(isOpen)) continue;
+    const now = requirements.length === 0 ? after.requirements : requirements;
+    yield* compare(was.flat(), now, `For the skill ${quote(id)}: `, "skills", index, member);
   }
+}
+
+/** Whether callers get in without credentials. */
+function isOpen(requirements: readonly Requirement[]): boolean {
+  return requirements.length === 0 || requirements.some(({ size }) => size === 0);
 }
 
 type Schemes = Outline["schemes"];
@@ -130,10 +123,10 @@ function* findWeakerSchemes(before: Outline, after: Outline): Generator<Finding>
   for (const [name, was] of before.schemes) {
     const is = after.schemes.get(name);
     if (is === undefined) continue;
-    const weaker = schemeRules.filter(([, isWeaker]) => isWeaker(was, is));
-    yield* weaker.map(([text]) =>
-      finding(`The security scheme ${quote(name)} ${text}.`, "securitySchemes", name),
-    );
+    const [subject, path] = [`The security scheme ${quote(name)}`, ["securitySchemes", name]] as const;
+    if (is.strength < was.strength) yield finding(`${subject} is of a weaker kind.`, ...path);
+    const hasOpenCodes = !isWithin(is.openCodes, was.openCodes);
+    if (was.demandsPkce && hasOpenCodes) yield finding(`${subject} no longer demands PKCE.`, ...path);
   }
 }
 
@@ -165,21 +158,20 @@ function* findOtherAddresses(before: Outline, after: Outline): Generator<Finding
  * was TLS, or of a lower protocol version (requirement L-3). That interfaces are gone is no weakness.
  */
 function* findOtherInterfaces(before: Outline, after: Outline): Generator<Finding> {
-  const [wasFor, isFor] = [byWish(before), byWish(after)];
+  const [wasFirst, isFirst] = [firstByWish(before), firstByWish(after)];
   for (const [index, is] of after.interfaces.entries()) {
     const onHost = before.interfaces.filter((was) => isOnHostOf(was, is));
     const wasExposed = onHost.some((was) => was.isExposed && wayOf(was) === wayOf(is));
     const hadTls = onHost.length === 0 || (!wasExposed && onHost.some(({ isExposed }) => !isExposed));
-    const wishes = wishesOf(is).filter((wish) => isFor.get(wish)?.[0] === is);
-    const pairs = wishes.map((wish) => [wasFor.get(wish) ?? [], isFor.get(wish) ?? []] as const);
-    const hadTlsFirst = pairs.some(([[first]]) => first?.isExposed === false);
-    const isLower = pairs.some(
-      ([was, now]) => is.release < (was[0]?.release ?? -1) || highest(now) < highest(was),
-    );
+    const wishes = wishesOf(is).filter((wish) => isFirst.get(wish) === is);
+    const replaced = wishes.flatMap((wish) => wasFirst.get(wish) ?? []);
+    const replacesTls = replaced.some(({ isExposed }) => !isExposed);
     if (onHost.length === 0) yield onOtherHost(is);
-    if (is.isExposed && (hadTls || hadTlsFirst)) yield withoutTls(is);
-    const lower = `An interface has a lower protocol version, ${quote(is.version)}.`;
-    if (isLower) yield finding(lower, "supportedInterfaces", index, "protocolVersion");
+    if (is.isExposed && (hadTls || replacesTls)) yield withoutTls(is);
+    if (replaced.some(({ release }) => is.release < release)) {
+      const text = `An interface has a lower protocol version, ${quote(is.version)}.`;
+      yield finding(text, "supportedInterfaces", index, "protocolVersion");
+    }
   }
 }
 
@@ -197,14 +189,9 @@ function wishesOf(each: OutlinedInterface): readonly string[] {
   return ["any", `version ${each.release}`, `binding ${each.binding}`, wayOf(each)];
 }
 
-function byWish({ interfaces }: Outline): ReadonlyMap<string, readonly OutlinedInterface[]> {
-  const wished = interfaces.flatMap((each) => wishesOf(each).map((wish) => [wish, each] as const));
-  const groups = Map.groupBy(wished, ([wish]) => wish);
-  return new Map([...groups].map(([wish, pairs]) => [wish, pairs.map(([, each]) => each)]));
-}
-
-function highest(interfaces: readonly OutlinedInterface[]): number {
-  return Math.max(-1, ...interfaces.map(({ release }) => release));
+function firstByWish({ interfaces }: Outline): ReadonlyMap<string, OutlinedInterface> {
+  const fromLast = interfaces.toReversed();
+  return new Map(fromLast.flatMap((each) => wishesOf(each).map((wish) => [wish, each] as const)));
 }
 
 /**

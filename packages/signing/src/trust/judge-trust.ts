@@ -1,5 +1,5 @@
-import { adviceOn } from "../verify/sentences.ts";
-import { type CardAlarm, type CardFault, type Finding, finding } from "../verify/verdict.ts";
+import { adviceOn, type CardFault } from "../verify/faults.ts";
+import { type CardAlarm, type Finding, finding } from "../verify/verdict.ts";
 import { takeTurn } from "./agent-turns.ts";
 import { type CardMemory, cardMemoryKey } from "./card-memory.ts";
 import { findDowngrades, findMoves } from "./compare-cards.ts";
@@ -88,7 +88,6 @@ function findDoubts(
   const { minimumSecurity, onPinChanged, onDowngrade } = policy;
   const { key, before, pins, isUncompared = false } = known ?? {};
   const changed = `None of the known keys of ${key} has signed the card. The keys that have signed it: ${thumbprints.join(", ")}.`;
-  const isChanged = pins?.kind === "changed";
   const missing = minimumSecurity && findMissingSecurity(card.outline, minimumSecurity);
   const weaker = before && findDowngrades(before, card.outline, extended);
   const onWeaker = { fault: "downgrade", choice: onDowngrade } as const;
@@ -96,7 +95,7 @@ function findDoubts(
     {
       fault: "pin-changed",
       choice: onPinChanged,
-      findings: isChanged ? [finding(changed, "signatures")] : [],
+      findings: pins?.isChanged ? [finding(changed, "signatures")] : [],
     },
     {
       fault: "security-too-weak",
@@ -121,38 +120,24 @@ function describeNews(
     const text = "The card did not come from an http or https URL: it is neither compared nor remembered.";
     return memory === undefined ? [] : [{ kind: "not-remembered", ...finding(text) }];
   }
-  const { key, pins, isUncompared, outline } = known;
-  const isNew = pins.kind === "new";
-  /** Whether it is so, or the keys of which it is so, which end the sentence. */
-  type News = readonly [kind: CardAlarm["kind"], about: boolean | readonly string[], text: string];
-  const ofExtended: readonly News[] = [
-    ["first-use", isNew, `No card of ${key} is remembered, so its extended card cannot be recognized.`],
-    [
-      "not-remembered",
-      isUncompared,
-      `The public card of ${key} was too large to compare the extended card with it.`,
-    ],
+  const { key, remembered, pins, isUncompared, outline } = known;
+  const isNew = remembered === undefined;
+  if (extended) {
+    const stranger = `No card of ${key} is remembered, so its extended card cannot be recognized.`;
+    const large = `The public card of ${key} was too large to compare the extended card with it.`;
+    return [...tell("first-use", isNew, stranger), ...tell("not-remembered", isUncompared, large)];
+  }
+  const first = `No card of ${key} was seen before. Its keys are trusted from now on.`;
+  const large = `The card of ${key} is too large to be remembered: any change of it is refused.`;
+  return [
+    ...tell("first-use", isNew, first),
+    ...pins.alarms,
+    ...tell("not-remembered", outline.outline === undefined, large),
   ];
-  const ofPublic: readonly News[] = [
-    ["first-use", isNew, `No card of ${key} was seen before. Its keys are trusted from now on.`],
-    [
-      "signer-new",
-      pins.waiting,
-      `A new key of ${key} has signed beside a known key. If that lasts, it becomes known, too:`,
-    ],
-    ["signer-new", pins.adopted, `A new key of ${key} that signs beside a known key is known from now on:`],
-    ["signer-missing", pins.missing, `A known key of ${key} has not signed. If that lasts, it is forgotten:`],
-    ["signer-missing", pins.forgotten, `A known key of ${key} has not signed for a while, and is forgotten:`],
-    [
-      "not-remembered",
-      outline.outline === undefined,
-      `The card of ${key} is too large to be remembered: any change of it is refused.`,
-    ],
-  ];
-  return (extended ? ofExtended : ofPublic).flatMap(([kind, about, text]): CardAlarm[] => {
-    if (typeof about === "boolean") return about ? [{ kind, ...finding(text) }] : [];
-    return about.length === 0 ? [] : [{ kind, ...finding(`${text} ${about.join(", ")}.`, "signatures") }];
-  });
+}
+
+function tell(kind: CardAlarm["kind"], isSo: boolean, text: string): readonly CardAlarm[] {
+  return isSo ? [{ kind, ...finding(text) }] : [];
 }
 
 function toAlarms(kind: CardAlarm["kind"], findings: readonly Finding[]): CardAlarm[] {

@@ -1,6 +1,5 @@
-import { isObject } from "@a2a-connect/core/internal";
+import { isObject, isSame } from "@a2a-connect/core/internal";
 import type { JsonValue } from "@bufbuild/protobuf";
-import { writeCanonical } from "../canonical/write-canonical.ts";
 import type { SignedCard } from "../signed-card.ts";
 import { type CardMemory, digestOf, type RememberedCard } from "./card-memory.ts";
 import { formatOutline, maxOutlineLength, type Outline, readOutline } from "./outline.ts";
@@ -25,7 +24,7 @@ export interface KnownAgent {
   readonly remembered: RememberedCard | undefined;
   /** What its last trusted card declared; undefined when there is none, or the card declares the same. */
   readonly before: Outline | undefined;
-  /** Whether it declared something else, which was not kept. */
+  /** Whether it declared something else that was not kept. */
   readonly isUncompared: boolean;
   /** What is kept of what the card declares. */
   readonly outline: Pick<RememberedCard, "outline" | "digest">;
@@ -46,7 +45,7 @@ export async function recall(question: TrustQuestion, memory: CardMemory, key: s
     before: isOther ? before : undefined,
     isUncompared: isOther && before === undefined,
     outline: outline.length > maxOutlineLength ? { digest } : { outline, digest },
-    pins: await judgePins(question, remembered),
+    pins: await judgePins(question, key, remembered),
   };
 }
 
@@ -62,19 +61,9 @@ export async function remember({ now }: TrustQuestion, known: KnownAgent): Promi
   const lastSeen = new Date(seen).toISOString();
   const news = { ...pins.keys, ...outline, firstSeen: remembered?.firstSeen ?? lastSeen, lastSeen };
   const isRecent = seen - Date.parse(remembered?.lastSeen ?? "") < maxLastSeenMs;
-  if (remembered !== undefined && isRecent && isSame(news, remembered)) {
-    return true;
-  }
+  if (isRecent && isSame({ ...news, lastSeen: "" }, { ...remembered, lastSeen: "" })) return true;
   // Strictly: memories of others that give nothing back have written.
   return (await memory.write(key, news, remembered ?? null)) !== false;
-}
-
-/** But for when the agent was last seen. An outline that the memory has left out is written back: there may be room for it now. */
-function isSame(news: RememberedCard, remembered: RememberedCard): boolean {
-  const identify = ({ thumbprints, newKeys = {}, missingKeys = {}, digest, firstSeen }: RememberedCard) =>
-    writeCanonical([thumbprints.toSorted(), newKeys, missingKeys, digest, firstSeen]);
-  const isLeftOut = news.outline !== undefined && remembered.outline === undefined;
-  return !isLeftOut && identify(news) === identify(remembered);
 }
 
 /** @throws Error when it is damaged */

@@ -161,8 +161,8 @@ describe("the minimum of security", () => {
 
 describe("a trust policy", () => {
   for (const [policy, message] of [
-    [{ newKeyDelayMs: -1 }, "newKeyDelayMs: must be a number of milliseconds from 0 on"],
-    [{ newKeyDelayMs: Number.NaN }, "newKeyDelayMs: must be a number of milliseconds from 0 on"],
+    [{ newKeyDelayMs: -1 }, "newKeyDelayMs: must be a number from 0 on"],
+    [{ newKeyDelayMs: Number.NaN }, "newKeyDelayMs: must be a number from 0 on"],
     [{ onDowngrade: "warn" }, 'onDowngrade: must be "refuse" or "alarm"'],
     [{ onPinChanged: true }, 'onPinChanged: must be "refuse" or "alarm"'],
     [{ minimumSecurity: { schemes: ["oauth2"] } }, 'minimumSecurity.schemes: "oauth2" is not known'],

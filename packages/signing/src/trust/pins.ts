@@ -1,21 +1,16 @@
 import { thumbprintOf } from "../keys/key.ts";
+import { type CardAlarm, finding } from "../verify/verdict.ts";
 import type { RememberedCard } from "./card-memory.ts";
 import type { TrustPolicy } from "./trust-policy.ts";
 
 /** How the keys of a card stand to those by which its agent is known. */
 export interface PinStanding {
-  /** `new`: nothing was remembered. `changed`: none of the known keys has signed. */
-  readonly kind: "new" | "known" | "changed";
+  /** Whether none of the known keys has signed. */
+  readonly isChanged: boolean;
   /** What is to be remembered of the keys when the card is trusted. */
   readonly keys: Pick<RememberedCard, "thumbprints" | "newKeys" | "missingKeys">;
-  /** Keys that sign beside a known one and do not count by themselves yet. */
-  readonly waiting: readonly string[];
-  /** Keys that count from now on because they have signed beside a known one, and not because the policy has them. */
-  readonly adopted: readonly string[];
-  /** Known keys that have not signed, and have not been missing for long. */
-  readonly missing: readonly string[];
-  /** Keys that were known, and have not signed for so long that they are not any more. */
-  readonly forgotten: readonly string[];
+  /** Which keys come and go. */
+  readonly alarms: readonly CardAlarm[];
 }
 
 /** Who has signed a card, and by what that is judged. */
@@ -39,12 +34,12 @@ const defaultNewKeyDelayMs = 24 * 60 * 60 * 1_000;
  */
 export async function judgePins(
   { thumbprints, policy, now, extended }: PinQuestion,
+  agent: string,
   remembered: RememberedCard | undefined,
 ): Promise<PinStanding> {
   const time = now();
   const signers = [...new Set(thumbprints)];
-  const nothing = { waiting: [], adopted: [], missing: [], forgotten: [] };
-  if (remembered === undefined) return { kind: "new", keys: { thumbprints: signers }, ...nothing };
+  if (remembered === undefined) return { isChanged: false, keys: { thumbprints: signers }, alarms: [] };
   const { newKeyDelayMs = defaultNewKeyDelayMs } = policy;
   const today = new Date(time).toISOString();
   // Keys get known by public cards: those that wait to be do not count for the extended one.
@@ -54,27 +49,39 @@ export async function judgePins(
   const isOver = (since: string | undefined) => time - Date.parse(since ?? "") >= newKeyDelayMs;
   const pinned = new Set(remembered.thumbprints);
   const known = new Set([...pinned, ...signers.filter((key) => isOver(newSince.get(key)))]);
-  if (!signers.some((key) => known.has(key))) return { kind: "changed", keys: remembered, ...nothing };
+  if (!signers.some((key) => known.has(key))) return { isChanged: true, keys: remembered, alarms: [] };
   const away = remembered.thumbprints.filter((key) => !signers.includes(key));
   const isNews = away.length > 0 || signers.some((key) => !pinned.has(key));
   const vouched = new Set(isNews ? await thumbprintsOf(policy) : []);
   const counts = (key: string) => known.has(key) || vouched.has(key) || newKeyDelayMs <= 0;
   const waiting = signers.filter((key) => !counts(key));
+  const adopted = signers.filter((key) => counts(key) && !pinned.has(key) && !vouched.has(key));
   const sinceWhen = (key: string) => missingSince.get(key) ?? today;
-  const isForgotten = (key: string) => isOver(sinceWhen(key)) && !vouched.has(key);
-  const kept = away.filter((key) => !isForgotten(key));
+  const missing = away.filter((key) => !isOver(sinceWhen(key)));
+  const forgotten = away.filter((key) => isOver(sinceWhen(key)) && !vouched.has(key));
+  const kept = away.filter((key) => !forgotten.includes(key));
+  const waits = `A new key of ${agent} has signed beside a known key. If that lasts, it becomes known, too`;
+  const comes = `A new key of ${agent} that signs beside a known key is known from now on`;
+  const lacks = `A known key of ${agent} has not signed. If that lasts, it is forgotten`;
+  const goes = `A known key of ${agent} has not signed for a while, and is forgotten`;
   return {
-    kind: "known",
+    isChanged: false,
     keys: {
       thumbprints: [...signers.filter(counts), ...kept],
       ...record("newKeys", waiting, (key) => newSince.get(key) ?? today),
       ...record("missingKeys", kept, sinceWhen),
     },
-    waiting,
-    adopted: signers.filter((key) => counts(key) && !pinned.has(key) && !vouched.has(key)),
-    missing: away.filter((key) => !isOver(sinceWhen(key))),
-    forgotten: away.filter(isForgotten),
+    alarms: [
+      ...tellKeys("signer-new", waits, waiting),
+      ...tellKeys("signer-new", comes, adopted),
+      ...tellKeys("signer-missing", lacks, missing),
+      ...tellKeys("signer-missing", goes, forgotten),
+    ],
   };
+}
+
+function tellKeys(kind: CardAlarm["kind"], text: string, keys: readonly string[]): readonly CardAlarm[] {
+  return keys.length === 0 ? [] : [{ kind, ...finding(`${text}: ${keys.join(", ")}.`, "signatures") }];
 }
 
 /** Of the keys that the policy names. One that signs nothing here has none. */

@@ -13,8 +13,9 @@ export interface Scheme {
    *
    * | strength | schemes | because |
    * | --- | --- | --- |
-   * | 6 | mutual TLS | nothing is sent that could be used again |
-   * | 5 | OpenID Connect, OAuth 2.0 by authorization code, client credentials or device code; DPoP of HTTP | tokens that expire, for a purpose, or that only their owner can use |
+   * | 7 | mutual TLS | nothing is sent that could be used again |
+   * | 6 | DPoP of HTTP | tokens that only their owner can use |
+   * | 5 | OpenID Connect, OAuth 2.0 by authorization code, client credentials or device code | tokens that expire, for a purpose |
    * | 4 | OAuth 2.0 by the implicit or password flow, or an unknown one | tokens, got in ways that OAuth 2.1 has given up |
    * | 3 | other schemes of HTTP but Basic, such as Bearer | a token of unknown origin |
    * | 2 | HTTP Basic, an API key in a header or cookie | the secret itself, each time |
@@ -24,8 +25,6 @@ export interface Scheme {
   readonly strength: number;
   /** The scheme of HTTP authentication, such as `Bearer`; empty of other kinds. */
   readonly httpScheme: string;
-  /** Whether only its owner can use what is sent. */
-  readonly bindsTokens: boolean;
   /** Names of the flows of OAuth 2.0. */
   readonly flows: ReadonlySet<string>;
   /** With PKCE, an authorization code is worth nothing to others who intercept it. */
@@ -66,12 +65,12 @@ const goodFlows: ReadonlySet<string> = new Set(["authorizationCode", "clientCred
 
 const httpStrengths: ReadonlyMap<string, number> = new Map([
   ["basic", 2],
-  ["dpop", 5],
+  ["dpop", 6],
 ]);
 
 /** By the kind of a scheme, of what stands under that member. */
 const strengths: Readonly<Record<SchemeKind, (content: JsonObject) => number>> = {
-  mtlsSecurityScheme: () => 6,
+  mtlsSecurityScheme: () => 7,
   openIdConnectSecurityScheme: () => 5,
   oauth2SecurityScheme: ({ flows }) => {
     const names = Object.keys(objectOf(flows));
@@ -95,18 +94,14 @@ export function readScheme(name: string, json: JsonValue): Scheme {
   const httpScheme = kind === "httpAuthSecurityScheme" ? textOf(content["scheme"]) : "";
   const flows = kind === "oauth2SecurityScheme" ? objectOf(content["flows"]) : {};
   const demandsPkce = objectOf(flows["authorizationCode"])["pkceRequired"] === true;
+  const openCodes = ["deviceCode", ...(demandsPkce ? [] : ["authorizationCode"])];
   return {
     kind,
     strength: kind === undefined ? 0 : strengths[kind](content),
     httpScheme,
-    bindsTokens: kind === "mtlsSecurityScheme" || httpScheme.toLowerCase() === "dpop",
     flows: new Set(Object.keys(flows)),
     demandsPkce,
-    openCodes: new Set(
-      ["deviceCode", ...(demandsPkce ? [] : ["authorizationCode"])].filter((flow) =>
-        Object.hasOwn(flows, flow),
-      ),
-    ),
+    openCodes: new Set(openCodes.filter((flow) => Object.hasOwn(flows, flow))),
     addresses: kind === undefined ? [] : readAddresses(name, kind, content),
     identity: identify(scheme),
   };

@@ -1,7 +1,7 @@
 import { shownUrl } from "@a2a-connect/core/internal";
 import { checkMembers } from "../option-members.ts";
-import { adviceOn } from "../verify/sentences.ts";
-import type { CardFault, CardVerdict } from "../verify/verdict.ts";
+import { adviceOn, type CardFault } from "../verify/faults.ts";
+import type { CardVerdict } from "../verify/verdict.ts";
 import { createCardVerifier } from "../verify/verify-card.ts";
 import type { TrustCardsOptions, TrustPolicy } from "./trust-policy.ts";
 

@@ -8,10 +8,10 @@ import type { KeyLookupOptions } from "../keys/key-sets.ts";
 import { SigningError, type VerificationKey } from "../keys/key-type.ts";
 import { legacyProfiles, type Profile } from "../profiles/profile-card.ts";
 import { type SignedCard, type SignedForm, signingInput } from "../signed-card.ts";
+import { furthest, type Refusal, type SignatureFault } from "./faults.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
 import { type ReadableSignature, readSignatureEntry } from "./signature-entry.ts";
-import type { Refusal, SignatureCheck, SignatureFault } from "./verdict.ts";
-import { furthest } from "./weigh-checks.ts";
+import type { SignatureCheck } from "./verdict.ts";
 
 /** What the signatures of a card are checked by. */
 export interface CheckContext extends KeyLookupOptions {

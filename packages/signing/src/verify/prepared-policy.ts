@@ -90,10 +90,11 @@ function* findNonsense(policy: TrustPolicy): Generator<string> {
   if (signers !== undefined && named < minSigners) {
     yield `signers: names ${named} different keys, and minSigners demands ${minSigners}`;
   }
-  if (!(newKeyDelayMs >= 0)) yield "newKeyDelayMs: must be a number of milliseconds from 0 on";
-  for (const limit of ["timeoutMs", "maxBytes", "ttlMs", "coolDownMs"] as const) {
-    const value: unknown = policy.jku?.[limit] ?? 0;
-    if (typeof value !== "number" || !(value >= 0)) yield `jku.${limit}: must be a number from 0 on`;
+  const { timeoutMs = 0, maxBytes = 0, ttlMs = 0, coolDownMs = 0 } = policy.jku ?? {};
+  const ofJku = { "jku.timeoutMs": timeoutMs, "jku.maxBytes": maxBytes, "jku.ttlMs": ttlMs };
+  const limits = { newKeyDelayMs, ...ofJku, "jku.coolDownMs": coolDownMs };
+  for (const [limit, value] of Object.entries<unknown>(limits)) {
+    if (typeof value !== "number" || !(value >= 0)) yield `${limit}: must be a number from 0 on`;
   }
   for (const option of ["onDowngrade", "onPinChanged"] as const) {
     const choice: unknown = policy[option] ?? "refuse";

@@ -4,7 +4,7 @@ import { canonicalCard } from "../canonical/canonical-card.ts";
 import { thumbprintOf } from "../keys/key.ts";
 import type { VerificationKey } from "../keys/key-type.ts";
 import type { TrustPolicy } from "../trust/trust-policy.ts";
-import type { CardFault } from "./verdict.ts";
+import type { CardFault } from "./faults.ts";
 import { verifyCard } from "./verify-card.ts";
 
 const a = await makeKey("a");

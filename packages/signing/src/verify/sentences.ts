@@ -1,47 +1,9 @@
 import { shownText } from "@a2a-connect/core/internal";
-import type { CardTextFault } from "../canonical/unambiguous-text.ts";
 import { losesEmpties } from "./coverage.ts";
+import { adviceOn, type CardFault } from "./faults.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
-import { type CardFault, listPaths, type SignatureCheck } from "./verdict.ts";
+import { listPaths, type SignatureCheck } from "./verdict.ts";
 import type { WeighedChecks } from "./weigh-checks.ts";
-
-/** What to do about a card that is not trusted, in a sentence or two. */
-export function adviceOn(fault: CardFault): string {
-  return fault in advice ? advice[fault as keyof typeof advice] : advice.unreadable; // it may have been cut short on the way
-}
-
-const advice: Readonly<Record<Exclude<CardFault, CardTextFault> | "unreadable", string>> = {
-  unreadable: "Fetch the card again. If that does not help, tell its operator.",
-  "card-invalid": "Its signatures were not checked. Tell the operator of the agent.",
-  "no-signature": "Ask its operator to sign it; until then any proxy on the way could have written it.",
-  "malformed-signature": "Fetch the card again. If that does not help, its operator has to sign it again.",
-  "algorithm-not-allowed": "Its operator has to sign it with an algorithm that the policy allows.",
-  "crit-not-understood": "Its operator has to sign it without extensions of JWS.",
-  "kid-missing": "Its operator has to sign it with a kid in the protected header (spec §8.4.2).",
-  "typ-not-allowed": 'Its operator has to sign it with the typ "JOSE", or without one (spec §8.4.2).',
-  "key-unknown":
-    "Get the public key from a source you trust and add it to the policy; do not take it from the card's own server unless you trust that.",
-  "key-mismatch": "Compare the key in the policy or key set with what its owner says.",
-  "key-not-yet-valid":
-    "Check the clock of this machine. If it is right, the operator has to sign the card with a current key.",
-  "key-expired":
-    "Check the clock of this machine. If it is right, the operator has to sign the card with a current key.",
-  "key-revoked": "Do not use this card: the key may be stolen. Its operator has to sign it with another key.",
-  "jku-not-allowed":
-    "If you trust that host to say who signs every card, add it to the hosts of the policy (jku.hosts).",
-  "jwks-unavailable": "Try again later, or add the key itself to the policy.",
-  "signature-mismatch":
-    "Do not use this card: it was changed after it was signed, or signed with another key.",
-  uncovered:
-    "Its operator has to sign it as the specification says (profile strict); `allowUncovered` accepts it, at your own risk.",
-  "too-few-signers": "Do not use this card until the missing signers have signed it, too.",
-  "pin-changed":
-    "Ask the operator of the agent, through a separate channel, whether it has new keys. If so, have the card memory forget the agent.",
-  "security-too-weak":
-    "Its operator has to declare what the agent demands. Or lower the minimum of the policy, if you know what that means.",
-  downgrade:
-    "Ask the operator of the agent, through a separate channel, whether this is meant. If so, have the card memory forget the agent.",
-};
 
 /**
  * Why the signatures are not enough.

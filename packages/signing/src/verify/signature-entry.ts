@@ -4,8 +4,8 @@ import { decodeBase64url, readProtectedHeader } from "../jws/jws-text.ts";
 import { algorithmNames, isSignatureAlgorithm, type SignatureAlgorithm } from "../keys/algorithms.ts";
 import { maxKeyIdLength } from "../keys/key.ts";
 import type { Profile } from "../profiles/profile-card.ts";
+import type { Refusal, SignatureFault } from "./faults.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
-import type { Refusal, SignatureFault } from "./verdict.ts";
 
 /** An entry of `signatures` whose header a policy allows: everything is known but the key. */
 export interface ReadableSignature {

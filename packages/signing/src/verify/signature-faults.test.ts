@@ -6,7 +6,7 @@ import { canonicalCard } from "../canonical/canonical-card.ts";
 import { thumbprintOf } from "../keys/key.ts";
 import type { VerificationKey } from "../keys/key-type.ts";
 import type { TrustPolicy } from "../trust/trust-policy.ts";
-import type { SignatureFault } from "./verdict.ts";
+import type { SignatureFault } from "./faults.ts";
 import { verifyCard } from "./verify-card.ts";
 
 const now = Date.UTC(2026, 0, 1);

@@ -1,59 +1,6 @@
 import { formatFieldPath, shownItems, shownText } from "@a2a-connect/core/internal";
-import type { CardTextFault } from "../canonical/unambiguous-text.ts";
 import type { Profile } from "../profiles/profile-card.ts";
-
-/** Why a signature may not count, in the order of the checks: a signature with a later fault came further. */
-export const signatureFaults = [
-  /** `protected` or `signature` is not unpadded base64url, the header is no JSON object, or the length is wrong. */
-  "malformed-signature",
-  /** `none`, HMAC, an unknown algorithm, or one that the policy does not allow. */
-  "algorithm-not-allowed",
-  /** The header demands what is not understood (`crit`, `b64`; RFC 7515 §4.1.11). */
-  "crit-not-understood",
-  "kid-missing",
-  /** `typ` says that this is something else, such as a JWT. */
-  "typ-not-allowed",
-  /** Neither a trusted key nor one of a key set that may be asked has this id. */
-  "key-unknown",
-  /** `jku` names no https URL of a host that the policy allows. */
-  "jku-not-allowed",
-  /** The key set could not be had. */
-  "jwks-unavailable",
-  "key-revoked",
-  "key-not-yet-valid",
-  "key-expired",
-  /** The key is not made for this algorithm or for signatures, or is too weak. */
-  "key-mismatch",
-  /** The key did not sign this card. */
-  "signature-mismatch",
-] as const;
-
-/** Why a signature does not count. */
-export type SignatureFault = (typeof signatureFaults)[number];
-
-/** Why a signature, or a key, does not count: a fault, and a sentence about it without a full stop. */
-export interface Refusal<Fault extends SignatureFault = SignatureFault> {
-  readonly fault: Fault;
-  readonly problem: string;
-}
-
-/** Why a card is not trusted. */
-export type CardFault =
-  | CardTextFault
-  /** A REQUIRED member is missing, or something has a wrong type. */
-  | "card-invalid"
-  | "no-signature"
-  | SignatureFault
-  /** The signature is right, but what it leaves out matters to security (legacy profiles only). */
-  | "uncovered"
-  /** Fewer keys have signed than the policy demands. */
-  | "too-few-signers"
-  /** The origin was known by other keys (trust on first use). */
-  | "pin-changed"
-  /** The card declares less security than the policy demands. */
-  | "security-too-weak"
-  /** The card is weaker than the last one of this origin. */
-  | "downgrade";
+import type { CardFault, SignatureFault } from "./faults.ts";
 
 /** What became of one entry of `signatures`. */
 export interface SignatureCheck {

@@ -5,7 +5,7 @@ import { canonicalCard } from "../canonical/canonical-card.ts";
 import { thumbprintOf } from "../keys/key.ts";
 import type { CardMemory, RememberedCard } from "../trust/card-memory.ts";
 import type { TrustPolicy } from "../trust/trust-policy.ts";
-import type { CardFault } from "./verdict.ts";
+import type { CardFault } from "./faults.ts";
 import type { VerifyCardOptions } from "./verify-card.ts";
 import { createCardVerifier, verifyCard } from "./verify-card.ts";
 

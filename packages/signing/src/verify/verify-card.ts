@@ -7,9 +7,10 @@ import { judgeTrust } from "../trust/judge-trust.ts";
 import type { TrustPolicy } from "../trust/trust-policy.ts";
 import { checkSignature } from "./check-signature.ts";
 import { losesEmpties, removableAlarms, unrequiredAlarms } from "./coverage.ts";
+import { adviceOn, type CardFault } from "./faults.ts";
 import { type PreparedPolicy, preparePolicy } from "./prepared-policy.ts";
-import { adviceOn, describeDistrusted, describeRefused, describeVerified } from "./sentences.ts";
-import { type CardAlarm, type CardFault, type CardVerdict, listPaths } from "./verdict.ts";
+import { describeDistrusted, describeRefused, describeVerified } from "./sentences.ts";
+import { type CardAlarm, type CardVerdict, listPaths } from "./verdict.ts";
 
 import { type WeighedChecks, weighChecks } from "./weigh-checks.ts";
 

@@ -1,8 +1,9 @@
 import { legacyProfiles, type Profile } from "../profiles/profile-card.ts";
 import type { SignedCard } from "../signed-card.ts";
 import { findCoverageGap } from "./coverage.ts";
+import { furthest } from "./faults.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
-import { type Finding, type SignatureCheck, type SignatureFault, signatureFaults } from "./verdict.ts";
+import type { Finding, SignatureCheck } from "./verdict.ts";
 
 /** What the signatures of a card amount to by a policy. */
 export interface WeighedChecks {
@@ -60,15 +61,6 @@ function strictness({ profile }: SignatureCheck): number {
   return profile === undefined || profile === "strict" ? -1 : legacyProfiles.indexOf(profile);
 }
 
-/** What came furthest, the first of those that came equally far; undefined when there is nothing. */
-export function furthest<T extends { readonly fault: SignatureFault | undefined }>(
-  faulty: readonly T[],
-): T | undefined {
-  const rank = ({ fault }: T) =>
-    fault === undefined ? signatureFaults.length : signatureFaults.indexOf(fault);
-  return faulty.toSorted((one, other) => rank(other) - rank(one))[0];
-}
-
 /**
  * The profile by which it is judged what a signature leaves open. Of a card in which nothing is empty, `strict` and the others
  * sign the same: who trusts signers that lose what is empty cannot know that they did not.
@@ -106,29 +98,20 @@ function namesMet(
   { signers, remote }: PreparedPolicy,
 ): readonly string[] {
   const isNamed = keySource === "trusted" || remote?.hosts !== undefined;
-  const names = [isNamed ? kid : undefined, thumbprint].filter((name) => name !== undefined);
+  const names = [thumbprint, isNamed ? kid : undefined].filter((name) => name !== undefined);
   return names.filter((name) => signers?.has(name) === true);
 }
 
 /**
- * How many of the signers that the policy names have signed, each by a key of its own: the most pairs of a key and one of its
- * names, of which no two have the key or the name in common (Kuhn's algorithm). Two keys of one id are one signer then, and one
- * key that is named twice, by id and by thumbprint, is one, too.
+ * How many of the signers that the policy names have signed. Each key counts by one name, its thumbprint before an id, and each name
+ * for one key: two keys of one id are one signer, and one key that is named twice, by id and by thumbprint, is one, too.
  */
 function countNamed(counting: readonly SignatureCheck[], policy: PreparedPolicy): number {
-  const checksByKey = Map.groupBy(counting, ({ thumbprint = "" }) => thumbprint);
-  const keyOfName = new Map<string, string>();
-  const findName = (key: string, asked: Set<string>): boolean => {
-    for (const name of (checksByKey.get(key) ?? []).flatMap((check) => namesMet(check, policy))) {
-      if (asked.has(name)) continue;
-      asked.add(name);
-      const other = keyOfName.get(name);
-      if (other === undefined || findName(other, asked)) {
-        keyOfName.set(name, key);
-        return true;
-      }
-    }
-    return false;
-  };
-  return [...checksByKey.keys()].filter((key) => findName(key, new Set())).length;
+  const used = new Set<string>();
+  for (const checks of Map.groupBy(counting, ({ thumbprint }) => thumbprint).values()) {
+    const names = checks.flatMap((check) => namesMet(check, policy));
+    const name = names.find((each) => !used.has(each));
+    if (name !== undefined) used.add(name);
+  }
+  return used.size;
 }
