@@ -7,7 +7,7 @@ export async function diagnose(url: string, options: Partial<ExamineOptions> = {
   try {
     return await examine(new URL(url), {
       fetch: platform.fetch ?? fetch,
-      headers: {},
+      headersFor: () => ({}),
       cardHeaders: {},
       timeoutMs: 5_000,
       insecure: false,

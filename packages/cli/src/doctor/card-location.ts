@@ -1,8 +1,7 @@
 import { parseJsonMedia, trimSlashes } from "@a2a-connect/core/internal";
 import { isObject, parseJson } from "../json.ts";
-import { formatDuration } from "../settings/values.ts";
 import { type Finding, type FindingId, find } from "./findings.ts";
-import { type Answer, type AskOptions, ask, findFailure } from "./network.ts";
+import { type Answer, type Asked, type AskOptions, ask } from "./network.ts";
 
 export interface ExaminedCard {
   /** Where it came from, after redirects; undefined for a file. */
@@ -49,18 +48,16 @@ export async function locateCard(
 ): Promise<{ readonly findings: readonly Finding[]; readonly card?: ExaminedCard }> {
   const missed: Finding[] = [];
   for (const { url, meaning } of placesOf(target)) {
-    const { answer, redirects, failure } = await follow(url, options);
+    const { answer, failure, redirects } = await follow(url, options);
     // A server that takes connections and never answers would keep us waiting at every place.
     if (failure?.id === "network.timeout") return { findings: [...missed, ...redirects, failure] };
-    const json = answer === undefined ? undefined : cardJsonIn(answer);
-    if (answer !== undefined && json !== undefined && isCardLike(json, meaning)) {
-      const findings = [find(meaning, answer.url), ...redirects, ...judgeAnswer(answer)];
-      return { findings, card: { url: answer.url, text: answer.text, json } };
+    const card = answer && readAnswer(answer, meaning);
+    if (answer !== undefined && card !== undefined) {
+      return { findings: [find(meaning, card.url), ...redirects, ...judgeAnswer(answer)], card };
     }
-    if (meaning === "card.found" || meaning === "card.elsewhere") {
-      const why = failure ?? (answer === undefined ? undefined : judgeMiss(answer));
-      if (why !== undefined && !missed.some(({ id }) => id === why.id)) missed.push(...redirects, why);
-    }
+    const why = failure ?? judgeMiss(answer);
+    const isPlace = meaning === "card.found" || meaning === "card.elsewhere";
+    if (isPlace && !missed.some(({ id }) => id === why.id)) missed.push(...redirects, why);
   }
   return { findings: missed };
 }
@@ -68,61 +65,51 @@ export async function locateCard(
 /** Redirects that are followed to find out what is behind them. */
 const maxRedirects = 3;
 
+/** Follows redirects to an answer, or to why there is none. */
 async function follow(
   url: string,
   options: LocateOptions,
-): Promise<{ readonly answer?: Answer; readonly failure?: Finding; readonly redirects: Finding[] }> {
+): Promise<Asked & { readonly redirects: readonly Finding[] }> {
+  const init = { headers: { ...options.cardHeaders, accept: "application/json" } };
   const redirects: Finding[] = [];
   for (let at = url; ; ) {
-    let answer: Answer;
-    try {
-      answer = await ask(at, options, { headers: { ...options.cardHeaders, accept: "application/json" } });
-    } catch (error) {
-      options.signal.throwIfAborted();
-      const waited = `${at}: nothing came within ${formatDuration(options.timeoutMs)}`;
-      const failure = findFailure(error, at);
-      return { failure: failure.id === "network.timeout" ? find(failure.id, waited) : failure, redirects };
-    }
-    const { status, headers } = answer;
-    const location = headers.get("location");
-    const next = location === null || status < 300 || status > 399 ? null : URL.parse(location, at);
+    const asked = await ask(at, options, init);
+    const { status = 0, headers } = asked.answer ?? {};
+    const location = headers?.get("location") ?? undefined;
+    const next = location === undefined || status < 300 || status > 399 ? null : URL.parse(location, at);
     const isEnd = next === null || !["http:", "https:"].includes(next.protocol);
-    if (isEnd || redirects.length === maxRedirects) return { answer, redirects };
+    if (isEnd || redirects.length === maxRedirects) return { ...asked, redirects };
     redirects.push(find("card.redirect", `HTTP ${status} to ${next.href}`));
     at = next.href;
   }
 }
 
-function cardJsonIn({ status, text, isWhole }: Answer): ExaminedCard["json"] | undefined {
-  const json = status === 200 && isWhole ? parseJson(text) : undefined;
-  return isObject(json) ? json : undefined;
+/** The card in an answer. Where a card belongs every object counts as one, to be examined; elsewhere it has to look like one. */
+function readAnswer({ url, status, text }: Answer, meaning: Place["meaning"]): ExaminedCard | undefined {
+  const json = status === 200 && text !== undefined ? parseJson(text) : undefined;
+  if (text === undefined || !isObject(json)) return undefined;
+  const isCardLike = "name" in json && ("skills" in json || "supportedInterfaces" in json);
+  return isCardLike || meaning !== "card.wrong-path" ? { url, text, json } : undefined;
 }
 
-/** Where a card belongs every object counts as one, to be examined; elsewhere it has to look like one. */
-function isCardLike(json: ExaminedCard["json"], meaning: Place["meaning"]): boolean {
-  return (
-    meaning !== "card.wrong-path" || ("name" in json && ("skills" in json || "supportedInterfaces" in json))
-  );
-}
-
-function judgeMiss({ url, status, headers, text, isWhole }: Answer): Finding {
+function judgeMiss({ url, status, headers, text }: Answer): Finding {
   const reasons: readonly (readonly [boolean, FindingId])[] = [
     [status === 401 || status === 403, "card.login"],
     [status !== 200, "card.missing"],
-    [!isWhole, "card.too-large"],
-    [/^\s*</.test(text), "card.web-page"],
-    [parseJson(text) === undefined, "card.no-json"],
+    [text === undefined, "card.too-large"],
+    [/^\s*</.test(text ?? ""), "card.web-page"],
+    [parseJson(text ?? "") === undefined, "card.no-json"],
     [true, "card.no-card"],
   ];
   const [, id = "card.no-card"] = reasons.find(([holds]) => holds) ?? [];
   const type = headers.get("content-type") ?? "no media type";
-  return find(id, `${url}: HTTP ${status}, ${type}: ${text.slice(0, 100)}`);
+  return find(id, `${url}: HTTP ${status}, ${type}: ${text?.slice(0, 100) ?? "more than 1 MiB"}`);
 }
 
 const largeCard = 64 * 1024;
 const slowCardMs = 2_000;
 
-function judgeAnswer({ headers, text, ms }: Answer): Finding[] {
+function judgeAnswer({ headers, text = "", ms }: Answer): Finding[] {
   const mediaType = headers.get("content-type");
   const flaws: readonly (readonly [boolean, FindingId, string])[] = [
     [parseJsonMedia(mediaType) === undefined, "card.media-type", `content-type: ${mediaType ?? "none"}`],

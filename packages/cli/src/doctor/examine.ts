@@ -1,5 +1,5 @@
 import { readCard } from "@a2a-connect/client/internal";
-import type { ConformanceOptions, FindOptions, Result } from "@a2a-connect/conformance";
+import type { CardJson, ConformanceOptions, Result } from "@a2a-connect/conformance";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import type { CardVerifier } from "../agent/trust.ts";
 import { judgeDeclarations, judgeSignatures, type OriginVerifier, readFields } from "./card.ts";
@@ -10,7 +10,7 @@ import { findNetwork } from "./network.ts";
 
 export interface ExamineOptions extends LocateOptions {
   /** The user's credentials, once the card has said where they go. */
-  readonly headers: NonNullable<FindOptions["headers"]>;
+  readonly headersFor: (card: CardJson) => Readonly<Record<string, string>>;
   /** Verifies the card by the keys that should have signed it. Default: none is known. */
   readonly verify?: CardVerifier | undefined;
   /** Verifies it by the key set of its own origin, where no key is known. Default: that is not asked. */
@@ -73,18 +73,17 @@ export async function examine(target: URL | ExaminedCard, options: ExamineOption
   ]);
   if (verification?.verified === false) return close(card);
   const cardUrl = found.url === undefined ? undefined : new URL(found.url);
-  const common: FindOptions = {
-    ...{ headers: options.headers, signal: options.signal, card: found.json, fetch: options.fetch },
-    tls: { rejectUnauthorized: !options.insecure },
-  };
-  const { findServer } = kit;
   const { supportedInterfaces } = read ?? card; // with those of A2A 0.3
+  const headers = options.headersFor(found.json);
   const callable = { ...card, supportedInterfaces };
-  const tried = await tryInterfaces(callable, found.json, cardUrl, { ...options, findServer, find: common });
+  const tried = await tryInterfaces(callable, cardUrl, { ...options, headers, wires: kit.wires });
   await add(tried.findings);
   if (fields.card === undefined) return close(card); // the kit is for 1.0
-  const scenarioTimeoutMs = Math.max(options.timeoutMs, 10_000);
-  const results = await runKit(kit, card, cardUrl, tried, { ...common, scenarioTimeoutMs });
+  const results = await runKit(kit, card, cardUrl, tried, {
+    ...{ headers, signal: options.signal, card: found.json, fetch: options.fetch },
+    tls: { rejectUnauthorized: !options.insecure },
+    scenarioTimeoutMs: Math.max(options.timeoutMs, 10_000),
+  });
   await add(judgeResults(kit, results, tried));
   return close(card, results);
 }

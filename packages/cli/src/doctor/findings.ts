@@ -18,7 +18,10 @@ export interface Finding {
   readonly at?: readonly string[];
 }
 
-type Row = Pick<Finding, "severity" | "what" | "fix">;
+interface Row extends Pick<Finding, "severity" | "what" | "fix"> {
+  /** The system's codes and the reasons of A2A errors that mean this. */
+  readonly codes?: readonly string[];
+}
 
 /** What there is a row for: how bad it is, what it is, and what to do about it. */
 export type FindingId = keyof typeof rows;
@@ -28,6 +31,11 @@ const table = rows as Readonly<Record<FindingId, Row>>; // in JSON a severity is
 export function find(id: FindingId, evidence?: string, at?: readonly string[]): Finding {
   return toFinding(id, table[id], evidence, at);
 }
+
+/** What a code of the system, or the reason of an A2A error, means. */
+export const idsByCode: ReadonlyMap<string | undefined, FindingId> = new Map(
+  (Object.keys(rows) as FindingId[]).flatMap((id) => (table[id].codes ?? []).map((code) => [code, id])),
+);
 
 /** The finding about a requirement that is not met. Where the table has nothing about it, a MUST is a warning, and all else a note. */
 export function findUnmet(
@@ -49,7 +57,8 @@ export function findUnmet(
 }
 
 function toFinding(id: string, row: Row, evidence?: string, at?: readonly string[]): Finding {
-  return { id, ...row, ...defined({ evidence: evidence === undefined ? undefined : quote(evidence), at }) };
+  const { severity, what, fix } = row;
+  return { id, severity, what, ...defined({ fix, evidence: evidence && quote(evidence), at }) };
 }
 
 export function countFindings(findings: readonly Finding[]): Readonly<Record<Severity, number>> {

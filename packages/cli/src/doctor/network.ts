@@ -2,10 +2,11 @@ import { lookup } from "node:dns/promises";
 import { once } from "node:events";
 import { connect, isIP } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
-import { chunksOf, isLoopbackHost, untilAborted } from "@a2a-connect/core/internal";
+import { chunksOf, isLoopbackHost, readAtMost, untilAborted } from "@a2a-connect/core/internal";
 import { createGuardedFetch } from "@a2a-connect/node";
 import { codeOf } from "../cli-error.ts";
-import { type Finding, type FindingId, find } from "./findings.ts";
+import { formatDuration } from "../settings/values.ts";
+import { type Finding, type FindingId, find, idsByCode } from "./findings.ts";
 
 export interface AskOptions {
   readonly fetch: typeof globalThis.fetch;
@@ -74,32 +75,11 @@ export function findFailure(error: unknown, about: string, at?: readonly string[
 }
 
 function idOfFailure(error: unknown, code: string | undefined): FindingId {
-  const known = code === undefined ? undefined : idsByCode[code];
+  const known = idsByCode.get(code);
   if (known !== undefined) return known;
   if (code !== undefined && /^(ERR_SSL_|ERR_TLS_|CERT_|UNABLE_TO_)/.test(code)) return "tls.failed";
   return isTimeout(error) ? "network.timeout" : "network.closed";
 }
-
-const idsByCode: Readonly<Record<string, FindingId>> = {
-  ENOTFOUND: "network.name",
-  EAI_AGAIN: "network.name-servers",
-  ECONNREFUSED: "network.refused",
-  EHOSTUNREACH: "network.unreachable",
-  ENETUNREACH: "network.unreachable",
-  ETIMEDOUT: "network.unconnected",
-  UND_ERR_CONNECT_TIMEOUT: "network.unconnected",
-  CERT_HAS_EXPIRED: "tls.expired",
-  CERT_NOT_YET_VALID: "tls.early",
-  ERR_TLS_CERT_ALTNAME_INVALID: "tls.other-host",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "tls.self-signed",
-  SELF_SIGNED_CERT_IN_CHAIN: "tls.issuer",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "tls.issuer",
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "tls.issuer",
-  UNABLE_TO_GET_ISSUER_CERT: "tls.issuer",
-  ERR_SSL_WRONG_VERSION_NUMBER: "tls.none",
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: "tls.none",
-  HPE_INVALID_CONSTANT: "network.no-http",
-};
 
 function isTimeout(error: unknown): boolean {
   return error instanceof Error && (error.name === "TimeoutError" || isTimeout(error.cause));
@@ -109,36 +89,35 @@ export interface Answer {
   readonly url: string;
   readonly status: number;
   readonly headers: Headers;
-  readonly text: string;
-  /** False when the body was cut off at the limit. */
-  readonly isWhole: boolean;
+  /** Undefined when it is too long. */
+  readonly text: string | undefined;
   readonly ms: number;
 }
 
-/** Bytes of an answer that are read: as many as clients accept of a card. */
-const maxBytes = 1024 * 1024;
+/** An answer, or why there is none. */
+export type Asked =
+  | { readonly answer: Answer; readonly failure?: undefined }
+  | { readonly answer?: undefined; readonly failure: Finding };
 
-/** Asks once, and follows no redirect. @throws the signal's reason, and what `fetch` throws (`findFailure`) */
+/** Bytes of an answer that are read: as many as clients accept of a card. */
+export const maxBytes: number = 1024 * 1024;
+
+/** Asks once, and follows no redirect. @throws the signal's reason */
 export async function ask(
   url: string,
   { fetch, timeoutMs, signal }: AskOptions,
   init: RequestInit = {},
-): Promise<Answer> {
+): Promise<Asked> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   const startedAt = performance.now();
   try {
     const { status, headers, body } = await fetch(url, { ...init, redirect: "manual", signal: limit });
-    const decoder = new TextDecoder();
-    let [text, length] = ["", 0];
-    for await (const chunk of chunksOf(body)) {
-      length += chunk.byteLength;
-      if (length > maxBytes) break;
-      text += decoder.decode(chunk, { stream: true });
-    }
-    const ms = Math.round(performance.now() - startedAt);
-    return { url, status, headers, text: text + decoder.decode(), isWhole: length <= maxBytes, ms };
+    const bytes = await readAtMost(chunksOf(body), maxBytes);
+    const text = bytes && new TextDecoder().decode(bytes);
+    return { answer: { url, status, headers, text, ms: Math.round(performance.now() - startedAt) } };
   } catch (error) {
     signal.throwIfAborted();
-    throw error;
+    const late = `${url}: nothing came within ${formatDuration(timeoutMs)}`;
+    return { failure: limit.aborted ? find("network.timeout", late) : findFailure(error, url) };
   }
 }

@@ -81,7 +81,7 @@ async function diagnose(
     return await examine(target, {
       ...{ fetch: platform.fetch ?? globalThis.fetch, timeoutMs: requestTimeout, insecure, signal },
       cardHeaders: serviceParameters,
-      headers: (card) => findCallHeaders(card, settings),
+      headersFor: (card) => findCallHeaders(card, settings),
       verify: await findCardVerifier(settings, io),
       ownOrigin: (text, url) => verifyByOwnOrigin(text, url, signal),
       onFinding: (finding) => printFinding(output, finding),

@@ -83,7 +83,7 @@ describe("a sick server", () => {
           : void send("{}", { "www-authenticate": "Bearer" }, 401)(response),
       ),
       { id: "O", severity: "ok" },
-      { headers: { authorization: "Bearer s" } },
+      { headersFor: () => ({ authorization: "Bearer s" }) },
     ],
     [
       "a web page at the interface",
@@ -127,7 +127,7 @@ describe("a sick server", () => {
         request.headers.authorization === "Bearer s" ? notFound : void send("{}", {}, 401)(response),
       ),
       { id: "O-2", severity: "note" },
-      { headers: { authorization: "Bearer s" } },
+      { headersFor: () => ({ authorization: "Bearer s" }) },
     ],
     ["no preflight", jsonRpcAgent({}, () => notFound), { id: "browsers.refused", severity: "note" }],
   ];

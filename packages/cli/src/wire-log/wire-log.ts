@@ -157,7 +157,8 @@ export class WireLog {
 /** Says what comes of a request, and after which time. */
 type Answer = (say: (time: string) => string) => void;
 
-function isText(headers: Headers): boolean {
+/** Whether people can read a body. */
+export function isText(headers: Headers): boolean {
   return /json|text\/|xml|urlencoded/i.test(headers.get("content-type") ?? "");
 }
 
