@@ -5,9 +5,10 @@ import { isObject, parseJson } from "../src/json.ts";
 /** A server with whatever is wrong with it. */
 export async function startSick(
   listener: RequestListener,
+  asked = 0,
 ): Promise<AsyncDisposable & { readonly url: string }> {
   const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => server.listen(asked, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo; // it listens on a port
   return {
     url: `http://localhost:${port}`,

@@ -6,6 +6,7 @@
 export type { TaskPage } from "./agent-client.ts";
 export type { PushConfigInput } from "./call-options.ts";
 export { findCardText } from "./card/card-resolver.ts";
+export { readLifecycleParams } from "./card/lifecycle-params.ts";
 export { readOlderCard } from "./card/older-card.ts";
 export { readCard } from "./card/read-card.ts";
 export { type ClientClock, systemClock } from "./clock.ts";

@@ -1,6 +1,5 @@
-import { a2aError } from "@a2a-connect/core";
 import { expect, it } from "vitest";
-import { runShell, untilAnswered } from "./restart.ts";
+import { runShell } from "./restart.ts";
 
 const never = new AbortController().signal;
 
@@ -27,25 +26,4 @@ it("stops a command when the user interrupts", async () => {
   const running = runShell("sleep 300; true", 60_000, controller.signal);
   controller.abort(new Error("enough"));
   await expect(running).rejects.toThrow("enough");
-});
-
-it("asks again until somebody answers", async () => {
-  let asked = 0;
-  const outcome = await untilAnswered(
-    async () => {
-      asked++;
-      if (asked < 3) throw new Error("connection refused");
-      return "here";
-    },
-    10_000,
-    never,
-  );
-  expect(outcome).toEqual({ answer: "here" });
-});
-
-it("takes a named error for an answer, and gives up when time is up", async () => {
-  const gone = a2aError("TASK_NOT_FOUND", "no such task");
-  expect(await untilAnswered(() => Promise.reject(gone), 10_000, never)).toEqual({ error: gone });
-  const down = new Error("connection refused");
-  expect(await untilAnswered(() => Promise.reject(down), 50, never)).toEqual({ error: down });
 });

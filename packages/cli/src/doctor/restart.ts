@@ -1,7 +1,5 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { setTimeout as sleep } from "node:timers/promises";
-import { findA2AError } from "@a2a-connect/core";
 
 /**
  * Runs a shell command to its end; what it starts in the background goes on. One that takes longer is stopped, with all
@@ -39,30 +37,4 @@ function stopGroup(pid: number): void {
   } catch {
     // It has ended by itself.
   }
-}
-
-/**
- * Asks until there is an answer: what `ask` gave, an error of the protocol, which will not change, or the last one when time was up.
- * @throws the signal's reason when it is aborted
- */
-export async function untilAnswered<Answer>(
-  ask: (signal: AbortSignal) => Promise<Answer>,
-  timeoutMs: number,
-  signal: AbortSignal,
-): Promise<{ readonly answer: Answer } | { readonly error: unknown }> {
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-  for (let waitMs = 100; ; waitMs = Math.min(2 * waitMs, 2_000)) {
-    try {
-      return { answer: await ask(limit) };
-    } catch (error) {
-      signal.throwIfAborted();
-      if (limit.aborted || !isTemporary(error)) return { error };
-    }
-    await sleep(waitMs, undefined, { signal: limit }).catch(() => signal.throwIfAborted());
-  }
-}
-
-/** What the protocol has a name for is an answer, and will not change. */
-function isTemporary(error: unknown): boolean {
-  return findA2AError(error) === undefined;
 }

@@ -224,6 +224,28 @@ describe("the checklist", () => {
     }
   });
 
+  it("waits for a server that comes back later than the restart command ends", async () => {
+    const store = { ...createMemoryTaskStore(), close: async () => {} };
+    let served = await startAgent(store);
+    const { port, url } = served;
+    let back: Promise<void> | undefined;
+    await using restarter = await startRestarter(async () => {
+      await served.close({ graceMs: 0, timeoutMs: 1_000 });
+      const refusing = await startSick((request) => {
+        // The doctor has asked, in vain.
+        request.socket.destroy();
+        back ??= refusing[Symbol.asyncDispose]().then(async () => {
+          served = await startAgent(store, port);
+        });
+      }, port);
+    });
+    const command = `${process.execPath} -e "fetch('${restarter.url}').then((r) => process.exit(r.ok ? 0 : 1))"`;
+    const { report } = await doctor(url, "--checklist", "--restart-command", command);
+    await served.close({ graceMs: 0, timeoutMs: 1_000 });
+    expect(back).toBeDefined();
+    expect(report.checklist?.find(({ id }) => id === "durability")).toMatchObject({ verdict: "yes" });
+  });
+
   it("says so when the restart command fails", async () => {
     await using served = await startAgent();
     const { report } = await doctor(served.url, "--checklist", "--restart-command", "exit 3");
