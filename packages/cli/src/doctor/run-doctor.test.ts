@@ -234,9 +234,10 @@ describe("the checklist", () => {
       const refusing = await startSick((request) => {
         // The doctor has asked, in vain.
         request.socket.destroy();
-        back ??= refusing[Symbol.asyncDispose]().then(async () => {
+        back ??= (async () => {
+          await refusing[Symbol.asyncDispose]();
           served = await startAgent(store, port);
-        });
+        })();
       }, port);
     });
     const command = `${process.execPath} -e "fetch('${restarter.url}').then((r) => process.exit(r.ok ? 0 : 1))"`;
