@@ -3,6 +3,7 @@ import { A2AService } from "@a2a-connect/proto";
 import { createMemoryTaskStore, defineAgent } from "@a2a-connect/server";
 import { createRouterTransport } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { plainCard } from "../../test-support/sick-server.ts";
 import { createInspectHandler, type InspectedAgent } from "./inspect-handler.ts";
 
 const agent = defineAgent({
@@ -82,9 +83,11 @@ describe("an agent that means harm to a2a inspect", () => {
   const cardUrl = new URL("http://agent.example/.well-known/agent-card.json");
   const interfaces = [
     { url: "http://agent.example", protocolBinding: "GRPC", protocolVersion: "1.0" },
-    ...Array.from({ length: 5_000 }, (_, index) => ({ url: `http://h${index}.example` })),
+    ...Array.from({ length: 5_000 }, (_, index) => ({
+      ...{ url: `http://h${index}.example`, protocolBinding: "JSONRPC", protocolVersion: "1.0" },
+    })),
   ];
-  const card = JSON.stringify({ name: "Agent", supportedInterfaces: interfaces });
+  const card = JSON.stringify({ ...plainCard, supportedInterfaces: interfaces });
   const inspect = async (agent: Partial<InspectedAgent>, stack: AsyncDisposableStack): Promise<string> => {
     const openGrpc = (): never => {
       throw new Error("it has no gRPC");

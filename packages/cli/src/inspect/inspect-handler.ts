@@ -1,9 +1,15 @@
 import type { HttpHandler, HttpRequest, HttpResponse } from "@a2a-connect/bindings";
+import { readCard } from "@a2a-connect/client/internal";
 import { chunksOf, isLoopbackHost, parseForeignUrl, readAtMost } from "@a2a-connect/core/internal";
-import { folderOf, type InspectorPage, withInspector } from "@a2a-connect/server/internal";
+import {
+  escapeHtml,
+  folderOf,
+  type InspectorPage,
+  textResponse,
+  withInspector,
+} from "@a2a-connect/server/internal";
 import type { Transport } from "@connectrpc/connect";
 import { maxCardBytes } from "../agent/reference.ts";
-import { isObject, type LooseObject, objectOf, parseJson } from "../json.ts";
 import { createGrpcBridge, originFields } from "./grpc-bridge.ts";
 
 /** An agent that is looked at. */
@@ -73,11 +79,12 @@ function createSite(
         "/.well-known/agent-card.json",
         async () => {
           try {
-            card = readAddresses(await currentCard(agent));
+            const text = await currentCard(agent);
+            card = readAddresses(text);
+            return json(200, text);
           } catch (error) {
             return answer(502, `the agent's card cannot be read: ${reasonOf(error)}`);
           }
-          return json(200, card.text);
         },
       ],
     ]),
@@ -89,8 +96,8 @@ function createSite(
     },
   );
   const bridges = new Map<string, ReadonlyMap<string, HttpHandler>>();
-  const findBridge = (): ReadonlyMap<string, HttpHandler> | undefined => {
-    const url = card.grpc;
+  const findBridge = async (): Promise<ReadonlyMap<string, HttpHandler> | undefined> => {
+    const { grpc: url } = await card;
     if (url === undefined) return undefined;
     const bridge = bridges.get(url) ?? createGrpcBridge(agent.openGrpc(url));
     bridges.set(url, bridge);
@@ -100,7 +107,7 @@ function createSite(
     const page = pages.get(path) ?? pages.get(folderOf(path));
     if (page !== undefined) return page(request);
     if (path.startsWith("/grpc/")) {
-      const call = findBridge()?.get(path.slice("/grpc".length));
+      const call = (await findBridge())?.get(path.slice("/grpc".length));
       return call === undefined ? answer(404, "the card has no such operation over gRPC") : call(request);
     }
     const [, target = "", rest = ""] = /^\/forward\/([^/]+)(\/.*)$/.exec(path) ?? [];
@@ -110,7 +117,7 @@ function createSite(
     const wanted = request.header.get("sec-fetch-dest");
     if (wanted !== null && wanted !== "empty")
       return answer(403, "the inspector does not open an agent's answer as a page");
-    const call = fetchFor(agent, card, origin);
+    const call = fetchFor(agent, await card, origin);
     if (call === undefined) return answer(403, `the card does not name ${origin}`);
     const query = new URL(request.url).search;
     return forward(call, origin + rest + query, request);
@@ -132,7 +139,7 @@ function withFacts(
     ),
   };
   const elements = Object.entries(facts).map(
-    ([name, content]) => `<meta name="a2a-${name}" content="${escapeAttribute(content)}">\n`,
+    ([name, content]) => `<meta name="a2a-${name}" content="${escapeHtml(content)}">\n`,
   );
   return html.replace("<title>", () => `${elements.join("")}<title>`);
 }
@@ -141,10 +148,6 @@ function withFacts(
 function labelOf({ name, cardUrl }: InspectedAgent, agents: readonly InspectedAgent[]): string {
   const isShared = agents.filter((each) => each.name === name).length > 1;
   return isShared && cardUrl !== undefined ? `${cardUrl.host} · ${name}` : name;
-}
-
-function escapeAttribute(value: string): string {
-  return value.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
 /**
@@ -165,16 +168,25 @@ async function currentCard({ card, cardUrl, fetch }: InspectedAgent): Promise<st
   return new TextDecoder().decode(bytes);
 }
 
+/** Where a card has calls go. */
 interface Addresses {
-  readonly text: string;
   readonly origins: ReadonlySet<string>;
   /** Of its first gRPC interface of 1.x. */
   readonly grpc: string | undefined;
 }
 
-function readAddresses(text: string): Addresses {
-  const card = parseJson(text);
-  return { text, origins: namedOrigins(card), grpc: grpcUrl(card) };
+/** Those of its interfaces, also as earlier cards have them; none of a card that no client uses. */
+async function readAddresses(text: string): Promise<Addresses> {
+  const card = await readCard(text).then(
+    (read) => read.card,
+    () => undefined,
+  );
+  const interfaces = card?.supportedInterfaces ?? [];
+  const grpc = interfaces.find(
+    ({ protocolBinding, protocolVersion }) => protocolBinding === "GRPC" && protocolVersion.startsWith("1."),
+  );
+  const origins = new Set(interfaces.flatMap(({ url }) => parseForeignUrl(url)?.origin ?? []));
+  return { origins, grpc: grpc?.url };
 }
 
 /** How to call a server; undefined for one that is neither the card's own nor named in the card. */
@@ -185,27 +197,6 @@ function fetchFor(
 ): typeof globalThis.fetch | undefined {
   if (origin === cardUrl?.origin) return fetch;
   return origins.has(origin) ? guardedFetch : undefined;
-}
-
-function interfacesIn(card: unknown, ...members: readonly string[]): readonly LooseObject[] {
-  const lists = members.map((member) => objectOf(card)[member]);
-  return lists.flatMap((list) => (Array.isArray(list) ? list.filter(isObject) : []));
-}
-
-function grpcUrl(card: unknown): string | undefined {
-  const isGrpc = ({ protocolBinding, protocolVersion }: LooseObject) =>
-    protocolBinding === "GRPC" && String(protocolVersion).startsWith("1.");
-  const { url } = interfacesIn(card, "supportedInterfaces").find(isGrpc) ?? {};
-  return typeof url === "string" ? url : undefined;
-}
-
-/** The origins of the card's interfaces: of 1.0, and where earlier cards have them. */
-function namedOrigins(card: unknown): ReadonlySet<string> {
-  const interfaces = interfacesIn(card, "supportedInterfaces", "additionalInterfaces");
-  const urls = [objectOf(card), ...interfaces].map(({ url }) => url);
-  return new Set(
-    urls.flatMap((url) => (typeof url === "string" ? (parseForeignUrl(url)?.origin ?? []) : [])),
-  );
 }
 
 function decode(text: string): string {
@@ -265,10 +256,6 @@ function answer(status: number, message: string): HttpResponse {
 }
 
 function json(status: number, text: string): HttpResponse {
-  const header = new Headers({
-    "content-type": "application/json",
-    "x-content-type-options": "nosniff",
-    "cache-control": "no-store",
-  });
-  return { status, header, body: new TextEncoder().encode(text) };
+  const header = { "x-content-type-options": "nosniff", "cache-control": "no-store" };
+  return textResponse(status, "application/json", text, header);
 }
