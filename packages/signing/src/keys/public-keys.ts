@@ -92,20 +92,13 @@ export async function readVerificationKeys(
   const given = await parseKeys(text);
   const [only] = given;
   if (only !== undefined && given.length === 1) return [await toVerificationKey(only, kid)];
-  const keys: VerificationKey[] = [];
-  let problem: string | undefined; // of the first that cannot be used
-  for (const jwk of given) {
-    try {
-      keys.push(await toVerificationKey(jwk, undefined));
-    } catch (error) {
-      if (!(error instanceof SigningError)) throw error;
-      problem ??= error.message;
-    }
-  }
+  const read = await Promise.allSettled(given.map((jwk) => toVerificationKey(jwk, undefined)));
+  const keys = read.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+  const unfit = read.find((each) => each.status === "rejected");
   if (keys.length === 0) {
-    throw problem === undefined
+    throw unfit === undefined
       ? new SigningError("the key set is empty", textHint)
-      : new SigningError(`no key of the set can be used: ${problem}`, keyHint);
+      : new SigningError(`no key of the set can be used: ${unfit.reason.message}`, keyHint);
   }
   const wanted = kid === undefined ? keys : keys.filter((key) => key.kid === kid);
   if (wanted.length === 0) {

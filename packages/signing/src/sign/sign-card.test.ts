@@ -238,7 +238,7 @@ describe("the unprotected header", () => {
     ["more levels than a card may have", { a: JSON.parse(`${"[".repeat(97)}${"]".repeat(97)}`) }],
   ] as const) {
     it(`has no ${title}`, async () => {
-      await expect(signCard(message, { signer, header })).rejects.toThrow(SigningError);
+      await expect(signCard(message, { signer, header })).rejects.toThrow(CardTextError);
     });
   }
 });

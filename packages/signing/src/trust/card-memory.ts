@@ -6,21 +6,14 @@ import { checkMembers } from "../option-members.ts";
 export interface RememberedCard {
   /** Thumbprints (RFC 7638) of the keys that have signed its cards, and by which it is known. */
   readonly thumbprints: readonly string[];
-  /**
-   * Other keys that sign beside these, and since when, by their thumbprints; ISO 8601. They count by themselves when they have
-   * done so for long enough (`TrustPolicy.newKeyDelayMs`). Default none.
-   */
+  /** Other keys that sign beside these, by their thumbprints, and since when; ISO 8601 (`TrustPolicy.newKeyDelayMs`). */
   readonly newKeys?: Readonly<Record<string, string>>;
-  /**
-   * Those of `thumbprints` that have not signed the last card, and since when they are missed; ISO 8601. They count no longer when
-   * that has lasted for as long as a new key has to wait. Default none.
-   */
+  /** Those of `thumbprints` that have not signed the last card, and since when; ISO 8601. */
   readonly missingKeys?: Readonly<Record<string, string>>;
   /**
-   * What later cards are compared with, as JSON text of one form: name, version, interfaces, security schemes and requirements of
-   * its last trusted card, and of each skill its id and requirements. Absent when that was too large to be kept, for us (65,536
-   * UTF-16 units) or for the memory, which may leave it out at any time: other cards of the agent are refused then, because they
-   * cannot be compared.
+   * What later cards are compared with, as JSON text of one form: name, version, interfaces, schemes and requirements of its last
+   * trusted card, and of each skill its id and requirements. A memory may leave it out, as do we above 65,536 UTF-16 units: other
+   * cards of the agent are refused then, because they cannot be compared.
    */
   readonly outline?: string;
   /** SHA-256 of the outline, base64url: whether the next card declares the same can be told without it. */
@@ -37,37 +30,32 @@ export interface RememberedCard {
 export interface CardMemory {
   read(key: string): Promise<RememberedCard | undefined>;
   /**
-   * Writes what replaces `expected`, in one step: nothing when something else, or nothing, is remembered by now. The card is then
-   * judged again. A memory that cannot tell takes no notice of `expected`: of two that write at the same time the last one wins.
+   * Writes what replaces `expected`, in one step. A memory that takes no notice of `expected` lets the last one win of two that
+   * write at the same time.
    *
    * @param expected what `read` gave, null where that was nothing; without it any record is replaced
-   * @returns false when nothing was written because something else was there
+   * @returns false when nothing was written because something else was there: the card is then judged again
    */
   write(key: string, remembered: RememberedCard, expected?: RememberedCard | null): Promise<boolean>;
   /** Forgets it: the next card is the first again. */
   forget(key: string): Promise<void>;
 }
 
-/** How much is remembered. */
+/** How much is remembered. Beyond that, those go first that were not met for the longest time. */
 export interface CardMemoryLimits {
-  /** Agents. Beyond that the agent that was not met for the longest time is forgotten: the next time is the first. Default 10,000. */
+  /** Agents. Default 10,000. */
   readonly maxCards?: number;
   /**
-   * What their cards declare (`RememberedCard.outline`), all together, in UTF-16 units. Beyond that it is left out of those that were
-   * not met for the longest time; their keys stay known. Default 67,108,864; in a file, which
-   * is read as a whole each time, 8,388,608.
+   * What their cards declare (`RememberedCard.outline`), all together, in UTF-16 units. Keys stay known. Default 67,108,864; in a
+   * file, which is read as a whole each time, 8,388,608.
    */
   readonly maxLength?: number;
 }
 
 /**
- * By what an agent is remembered: the origin of its card's URL, such as `https://agents.example.org`, and the path below which it
- * lives when it is one of several there: `https://agents.example.org/agents/clerk`. All places where clients look for the card
- * of one agent (`…/.well-known/agent-card.json`, `…/.well-known/agent.json`, the path itself) have the same key, so that an agent
- * that moves from one to the other is not met for the first time.
- *
- * A query tells agents apart, too. Since it may hold secrets, and what is remembered is written down, its SHA-256 stands for it:
- * `https://agents.example.org/card?sha256-…`. Fragments are no part of it.
+ * By what an agent is remembered: the URL of its card without what follows the agent's own path, such as
+ * `https://agents.example.org/agents/clerk`. So all places where clients look for the card of one agent have the same key. Of a
+ * query, which may hold secrets, it has the SHA-256: `https://agents.example.org/card?sha256-…`.
  *
  * @returns undefined for what is not an http or https URL
  */
@@ -114,8 +102,8 @@ export function createCardMemory(limits: CardMemoryLimits = {}): CardMemory {
 }
 
 /**
- * Takes out of cards what is beyond the limits: first the agents that come first, then what cards declare. Keys are small, but how
- * much a card declares its author chooses.
+ * Takes out of cards what is beyond the limits: first the agents that come first, then what cards declare, since how much that is
+ * their authors choose. Keys stay.
  *
  * @throws TypeError when a limit is not a number above 0
  */

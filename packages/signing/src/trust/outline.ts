@@ -45,15 +45,13 @@ export const maxOutlineLength: number = 64 * 1024;
  * @param card canonical JSON. Total: what is missing stays missing.
  */
 export function formatOutline(card: JsonObject): string {
-  return JSON.stringify({
-    ...pick(card, ["name", "version", "supportedInterfaces", "securitySchemes", "securityRequirements"]),
-    skills: listOf(card["skills"]).map((skill) => pick(objectOf(skill), ["id", "securityRequirements"])),
+  const { name, version, supportedInterfaces, securitySchemes, securityRequirements, skills } = card;
+  const outlined = listOf(skills).map((skill) => {
+    const { id, securityRequirements } = objectOf(skill);
+    return { id, securityRequirements };
   });
-}
-
-function pick(object: JsonObject, names: readonly string[]): JsonObject {
-  const present = names.filter((name) => Object.hasOwn(object, name));
-  return Object.fromEntries(present.map((name): [string, JsonValue] => [name, object[name] ?? null]));
+  const ofCard = { name, version, supportedInterfaces, securitySchemes, securityRequirements };
+  return JSON.stringify({ ...ofCard, skills: outlined });
 }
 
 /** Reads the canonical JSON of a card, or what was remembered of one. Total: what is not as it should be declares nothing. */

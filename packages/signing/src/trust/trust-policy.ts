@@ -4,7 +4,7 @@ import type { LegacyProfile } from "../profiles/profile-card.ts";
 import type { CardAlarm, CardVerdict } from "../verify/verdict.ts";
 import type { CardMemory } from "./card-memory.ts";
 
-/** Which cards are trusted. Everything that is not allowed here is refused. */
+/** Which cards are trusted (`docs/trust.md`). Everything that is not allowed here is refused. */
 export interface TrustPolicy {
   /** Public keys that are trusted wherever the card came from. Default none. */
   readonly keys?: readonly VerificationKey[];
@@ -13,57 +13,45 @@ export interface TrustPolicy {
   /** Algorithms that count. Default all that are known. */
   readonly algorithms?: readonly SignatureAlgorithm[];
   /**
-   * Key ids or thumbprints (RFC 7638) that do not count any more, wherever the key comes from. An id revokes the key of `keys` that
-   * has it, even if a key set has it under another id. To revoke a key that is not in `keys`, give its thumbprint: an attacker
-   * publishes a stolen key under another id.
+   * Keys that do not count any more. An id revokes the key of `keys` that has it, under any id. To revoke another key, give its
+   * thumbprint (RFC 7638): an attacker publishes a stolen key under another id.
    */
   readonly revoked?: readonly string[];
   /** What else than `strict` counts. Default nothing. */
   readonly profiles?: readonly LegacyProfile[];
   /**
-   * Whether a signature of a legacy profile counts although it leaves out something that matters to security (interfaces, schemes,
-   * requirements), or although security that it leaves out may have been taken out of the card. Default false.
+   * Whether a signature of a legacy profile counts although interfaces, schemes or requirements that it leaves out are in the card,
+   * or may have been taken out of it. Default false.
    */
   readonly allowUncovered?: boolean;
-  /**
-   * How many signers must have signed: different keys, or with `signers` different ones of those, each by a key of its own. Without
-   * `signers` the keys of every key set count that is asked, the card's own origin's, too. Default 1.
-   */
+  /** How many different keys must have signed, or of `signers`. The keys of every key set that is asked count. Default 1. */
   readonly minSigners?: number;
   /** Key ids or thumbprints of those who count for that. Default: every key that verifies. */
   readonly signers?: readonly string[];
   /** What must be declared. Default nothing. */
   readonly minimumSecurity?: MinimumSecurity;
   /**
-   * Remembers keys and cards by agent (`cardMemoryKey`: by origin, where it has one agent): the first keys are kept (trust on
-   * first use), others are refused later, but for those that a known key has signed beside; and a card that is weaker than the
-   * last one is refused. Nothing is compared or remembered of a card that came from no http or https URL: that raises the alarm
-   * `not-remembered`. Default: nothing is remembered.
+   * Keeps the first keys of each agent (`cardMemoryKey`) and its last card. Cards of other keys are refused later (trust on first
+   * use), and weaker cards. Default: nothing is remembered.
    */
   readonly memory?: CardMemory;
   /**
    * How long a key of a key set must have signed beside a known one before it is known, too, and how long a known one must have been
-   * missing before it is forgotten. The server of a card can add a signature to it or take one out, and a key to a key set
-   * beside it; this is the time in which that is noticed, by the alarms `signer-new` and `signer-missing`.
-   *
-   * A new key must have been seen twice, that far apart, so by default on two days: the first time beside a known key, and not gone
-   * from a card in between; the second time it counts, also by itself. The alarm comes both times. Keys that the policy itself
-   * names are known at once, without one. Default 24 h; 0: at once.
+   * missing before it is forgotten, in milliseconds. Until then the alarms `signer-new` and `signer-missing` tell of it. Keys of the
+   * policy are known at once. Default 24 h; 0: at once.
    */
   readonly newKeyDelayMs?: number;
   /** What becomes of a card that is weaker than the last one. Default `refuse`. */
   readonly onDowngrade?: "refuse" | "alarm";
-  /** What becomes of a card that none of the known keys of its origin has signed. Default `refuse`. */
+  /** What becomes of a card that none of the known keys of its agent has signed. Default `refuse`. */
   readonly onPinChanged?: "refuse" | "alarm";
 }
 
-/** Which key sets are fetched, and how. */
+/** Which key sets are fetched, and how: by https, but from this machine itself. */
 export interface JkuPolicy {
   /**
-   * Hosts, such as `keys.example.org` or `keys.example.org:8443`, whose key sets are trusted for every card. Default: only
-   * the origin that the card itself came from, and only for its own cards. `https` is demanded, but for this machine itself.
-   * A signature may name any path there as its key set. So do not name a host where others can put files; name the keys of its
-   * agents in `keys`.
+   * Hosts, such as `keys.example.org:8443`, whose key sets are trusted for every card, at any path: do not name a host where
+   * others can put files. Default: only the origin that the card itself came from.
    */
   readonly hosts?: readonly string[];
   /** Should refuse what is not public: `createGuardedFetch` of `@a2a-connect/node`. Default: the platform's. */
@@ -80,10 +68,7 @@ export interface JkuPolicy {
 
 /** What a card must declare at least. */
 export interface MinimumSecurity {
-  /**
-   * Whether callers must be asked for credentials: at least one requirement, and none that asks for nothing, or for a scheme that
-   * the card does not declare. Default false.
-   */
+  /** Whether each requirement must name declared schemes, and there must be one. Default false. */
   readonly requirements?: boolean;
   /**
    * Whether all interfaces and all addresses of schemes must be reached by TLS, but those on this machine. gRPC's `host:port`
@@ -91,8 +76,8 @@ export interface MinimumSecurity {
    */
   readonly tls?: boolean;
   /**
-   * Schemes of which every requirement must use one, such as `oauth2SecurityScheme`, `mtlsSecurityScheme`. One with the implicit or
-   * the password flow, which OAuth 2.1 has given up, does not count. Default any.
+   * Schemes of which every requirement must use one, such as `oauth2SecurityScheme`. One with the implicit or the password flow, which
+   * OAuth 2.1 has given up, does not count. Default any.
    */
   readonly schemes?: readonly string[];
 }

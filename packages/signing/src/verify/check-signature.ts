@@ -24,12 +24,9 @@ export interface CheckContext extends KeyLookupOptions {
 }
 
 /** Who has signed, and what. */
-interface Signer {
-  readonly profile: Profile;
-  readonly uncovered: readonly string[];
-  readonly thumbprint: string;
-  readonly keySource: "trusted" | URL["href"];
-}
+type Signer = Pick<SignatureCheck, "uncovered"> & {
+  readonly [Member in "profile" | "thumbprint" | "keySource"]: NonNullable<SignatureCheck[Member]>;
+};
 
 /** One signature of a card, whose signer is looked for. */
 interface Search extends CheckContext {
@@ -104,27 +101,16 @@ async function tryRemoteKeys(search: Search): Promise<Signer | Refusal> {
   return found.fault === undefined ? await tryKeys(found.keys, url.href, search) : found;
 }
 
-/** A key that may have signed. */
-interface UsableKey {
-  readonly cryptoKey: CryptoKey;
-  readonly thumbprint: string;
-}
-
 /** @param keys at least one */
 async function tryKeys(
   keys: readonly VerificationKey[],
   keySource: Signer["keySource"],
   search: Search,
 ): Promise<Signer | Refusal> {
-  const { read } = search;
-  const refusals: Refusal[] = [];
-  const usable: UsableKey[] = [];
-  for (const key of keys) {
-    const judged = await judgeKey(key, search);
-    if ("fault" in judged) refusals.push(judged);
-    else usable.push(judged);
-  }
-  for (const profile of read.profiles) {
+  const judged = await Promise.all(keys.map((key) => judgeKey(key, search)));
+  const refusals = judged.filter((each) => "fault" in each);
+  const usable = judged.filter((each) => "cryptoKey" in each);
+  for (const profile of search.read.profiles) {
     for (const { cryptoKey, thumbprint } of usable) {
       const form = await findForm(profile, cryptoKey, search);
       if (form !== undefined) return { profile, uncovered: form.uncovered, thumbprint, keySource };
@@ -132,13 +118,18 @@ async function tryKeys(
   }
   const [first] = usable;
   if (first !== undefined) {
-    refusals.push({ fault: "signature-mismatch", problem: await mismatchProblem(first, search) });
+    const problem = await mismatchProblem(first.cryptoKey, search);
+    return { fault: "signature-mismatch", problem }; // no other key came as far
   }
-  const problem = `there is no key with the id "${shownText(read.kid)}"`;
+  const problem = `there is no key with the id "${shownText(search.read.kid)}"`;
   return furthest(refusals) ?? { fault: "key-unknown", problem };
 }
 
-async function judgeKey(key: VerificationKey, { policy, now, read }: Search): Promise<UsableKey | Refusal> {
+/** Whether a key may have signed: then it is ready to be tried. */
+async function judgeKey(
+  key: VerificationKey,
+  { policy, now, read }: Search,
+): Promise<{ readonly cryptoKey: CryptoKey; readonly thumbprint: string } | Refusal> {
   const { alg, signature } = read;
   try {
     const thumbprint = await thumbprintOf(key);
@@ -154,12 +145,10 @@ async function judgeKey(key: VerificationKey, { policy, now, read }: Search): Pr
     }
     const cryptoKey = await importVerificationKey(key, alg);
     const length = signatureLength(cryptoKey, algorithms[alg]);
-    if (signature.length !== length) {
-      const form = algorithms[alg].kty === "EC" ? " (R and S, not DER)" : "";
-      const problem = `it is ${signature.length} bytes long, but a signature with ${alg} and this key has ${length}${form}`;
-      return { fault: "malformed-signature", problem };
-    }
-    return { cryptoKey, thumbprint };
+    if (signature.length === length) return { cryptoKey, thumbprint };
+    const form = algorithms[alg].kty === "EC" ? " (R and S, not DER)" : "";
+    const problem = `it is ${signature.length} bytes long, but a signature with ${alg} and this key has ${length}${form}`;
+    return { fault: "malformed-signature", problem };
   } catch (error) {
     if (!(error instanceof SigningError)) throw error;
     const problem = `the key "${shownText(key.kid)}" cannot have signed it: ${error.message}`;
@@ -181,23 +170,19 @@ async function findForm(
 ): Promise<SignedForm | undefined> {
   const { signParameters } = algorithms[alg];
   for (const form of card.forms(profile)) {
-    try {
-      if (await crypto.subtle.verify(signParameters, key, signature, signingInput(protectedText, form))) {
-        return form;
-      }
-    } catch {
-      return undefined; // what an implementation will not even look at
-    }
+    const input = signingInput(protectedText, form);
+    // An implementation may refuse to look at some bytes at all.
+    if (await crypto.subtle.verify(signParameters, key, signature, input).catch(() => false)) return form;
   }
   return undefined;
 }
 
 /** Looks, too, whether it would be right by a profile that the policy does not have: then it says by which. */
-async function mismatchProblem({ cryptoKey }: UsableKey, search: Search): Promise<string> {
+async function mismatchProblem(key: CryptoKey, search: Search): Promise<string> {
   const { kid, profiles } = search.read;
   const name = `the key "${shownText(kid)}"`;
   for (const profile of legacyProfiles.filter((each) => !profiles.includes(each))) {
-    if ((await findForm(profile, cryptoKey, search)) !== undefined) {
+    if ((await findForm(profile, key, search)) !== undefined) {
       return `${name} has signed this card only by the profile ${profile}, which the policy does not allow`;
     }
   }

@@ -11,7 +11,6 @@ import { adviceOn, type CardFault } from "./faults.ts";
 import { type PreparedPolicy, preparePolicy } from "./prepared-policy.ts";
 import { describeDistrusted, describeRefused, describeVerified } from "./sentences.ts";
 import { type CardAlarm, type CardVerdict, listPaths } from "./verdict.ts";
-
 import { type WeighedChecks, weighChecks } from "./weigh-checks.ts";
 
 /** By what a card is verified: keys alone, or a whole policy. */
@@ -23,27 +22,20 @@ export type VerifyCardOptions = VerificationContext &
 
 /** What is known of a card beside its text. */
 export interface VerificationContext {
-  /**
-   * Where the card came from. Its origin is where `jku` may point to by default, and by what the card is remembered. Without it
-   * nothing is fetched that `jku.hosts` does not name, and nothing remembered.
-   */
+  /** Where the card came from. Without it only key sets of `jku.hosts` are fetched, and nothing is remembered. */
   readonly url?: string | URL | undefined;
-  /**
-   * The URL that was asked for, when redirects led from there to `url`: by that the card is remembered, since the server
-   * chooses where it redirects to. Default `url`.
-   */
+  /** The URL that was asked for, when redirects led from there to `url`: by that the card is remembered. Default `url`. */
   readonly asked?: string | URL | undefined;
   /**
-   * Whether it is the extended card of the agent whose public card is at `url`. When the policy's memory knows that agent, one of
-   * the keys that it is known by must have signed this, too; without a memory, or before the public card was verified with it, any key
-   * will do that the policy trusts. What is in it depends on who asks, so that it is not remembered. Default false.
+   * Whether it is the extended card of the agent whose public card is at `url`. It is not remembered, since what is in it depends on
+   * who asks. When the policy's memory knows the agent, one of its known keys must have signed this, too. Default false.
    */
   readonly extended?: boolean | undefined;
   /** Milliseconds since 1970. Default `Date.now`. */
   readonly now?: (() => number) | undefined;
   /**
-   * Fetches key sets, when the policy has no `jku.fetch`; should refuse what is not public, as that. What was fetched is kept with
-   * the policy, for all callers. Default the platform's.
+   * Fetches key sets, when the policy has no `jku.fetch`. What was fetched is kept with the policy, for all callers. Default the
+   * platform's.
    */
   readonly fetch?: typeof globalThis.fetch | undefined;
   /** Stops fetching key sets, and waiting for the memory. */
@@ -179,17 +171,19 @@ function findSignatureFault(
 /** @throws TypeError when a clock does not tell a time, which would make keys count for ever */
 function readClock(now: () => number): number {
   const time: unknown = now();
-  if (typeof time !== "number" || !Number.isFinite(time) || Number.isNaN(new Date(time).getTime())) {
+  if (typeof time !== "number" || Number.isNaN(new Date(time).getTime())) {
     throw new TypeError("now: must give milliseconds since 1970");
   }
   return time;
 }
 
-/** A card and its signatures, at least one; or why they cannot be looked at. */
+/** A card and its signatures, at least one; or why they cannot be looked at, with a sentence about it. */
 function readSignedCard(
   text: string,
   maxLength: number | undefined,
-): { readonly card: SignedCard; readonly entries: readonly JsonValue[] } | Unreadable {
+):
+  | { readonly card: SignedCard; readonly entries: readonly JsonValue[] }
+  | { readonly reason: CardFault; readonly problem: string } {
   try {
     const card = new SignedCard(readCardText(text, maxLength));
     const entries = card.json["signatures"] ?? [];
@@ -205,10 +199,4 @@ function readSignedCard(
     if (!(error instanceof CardTextError)) throw error;
     return { reason: error.fault, problem: `Nothing can be said about who signed it: ${error.message}.` };
   }
-}
-
-interface Unreadable {
-  readonly reason: CardFault;
-  /** A sentence. */
-  readonly problem: string;
 }
