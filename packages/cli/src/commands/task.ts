@@ -5,11 +5,12 @@ import { hostOption, portOption } from "./serve.ts";
 /** `a2a task …`: what acts on tasks that are there (a2a-cli §7.1, §10.3, §10.4). */
 export const addTask: AddCommand = (program, setAction) => {
   const task = program.command("task").description("Look at tasks, follow them, cancel them");
-  const get = task
-    .command("get")
-    .description("Show a task: state, artifacts, messages; --wait blocks until it has ended or waits for you")
-    .argument("<task>", "its id")
-    .option("--history <n>", "messages of its history to show (default: the agent's)", wholeNumber(0));
+  const add = (name: string, description: string): Command =>
+    task.command(name).description(description).argument("<task>", "its id");
+  const get = add(
+    "get",
+    "Show a task: state, artifacts, messages; --wait blocks until it has ended or waits for you",
+  ).option("--history <n>", "messages of its history to show (default: the agent's)", wholeNumber(0));
   setAction(addExitStateOption(get), async () => (await import("../task/task.ts")).getTask);
 
   // `--context-id` is one of every command's options.
@@ -25,10 +26,10 @@ export const addTask: AddCommand = (program, setAction) => {
     .option("--include-artifacts", "with their artifacts");
   setAction(list, async () => (await import("../task/list.ts")).listTasks);
 
-  const subscribe = task
-    .command("subscribe")
-    .description("Follow a task's events until it has ended or waits for you; reconnect as often as needed")
-    .argument("<task>", "its id")
+  const subscribe = add(
+    "subscribe",
+    "Follow a task's events until it has ended or waits for you; reconnect as often as needed",
+  )
     .option("--after <n>", "begin after the event with this number; 0: at the first event", wholeNumber(0))
     .addOption(
       new Option("--until <end>", "settled: it has ended or waits for you; terminal: it has ended")
@@ -38,24 +39,19 @@ export const addTask: AddCommand = (program, setAction) => {
   setAction(addExitStateOption(subscribe), async () => (await import("../task/task.ts")).subscribeToTask);
 
   // `--metadata` is one of every command's options.
-  const cancel = task
-    .command("cancel")
-    .description("Cancel a task; --metadata goes with the request")
-    .argument("<task>", "its id");
+  const cancel = add("cancel", "Cancel a task; --metadata goes with the request");
   setAction(addExitStateOption(cancel), async () => (await import("../task/task.ts")).cancelTask);
 
-  const history = task
-    .command("history")
-    .description(
-      "Replay a task's events from the first; if the agent does not number them, show its messages",
-    )
-    .argument("<task>", "its id");
+  const history = add(
+    "history",
+    "Replay a task's events from the first; if the agent does not number them, show its messages",
+  );
   setAction(history, async () => (await import("../task/task.ts")).printHistory);
 
-  const download = task
-    .command("download")
-    .description("Save a task's artifacts as files; nothing is overwritten, directories in names are ignored")
-    .argument("<task>", "its id")
+  const download = add(
+    "download",
+    "Save a task's artifacts as files; nothing is overwritten, directories in names are ignored",
+  )
     .option("--output-dir <directory>", "where to (default: the working directory)")
     .option("--artifact <id>", "only this one, by id or name");
   setAction(download, async () => (await import("../task/download.ts")).downloadArtifacts);
@@ -65,32 +61,23 @@ export const addTask: AddCommand = (program, setAction) => {
 /** The webhooks of a task, and a receiver to try them with. */
 const addPushConfig: AddCommand = (task, setAction) => {
   const group = task.command("push-config").description("Webhooks of a task: the URLs that get its events");
-  const create = group
-    .command("create")
-    .description("Register a webhook")
-    .argument("<task>", "id of the task")
+  const add = (name: string, description: string): Command =>
+    group.command(name).description(description).argument("<task>", "id of the task");
+  const create = add("create", "Register a webhook")
     .requiredOption("--url <url>", "where the agent sends events")
     .option("--id <id>", "id of the config (default: the agent's choice)")
     .option("--token <token>", "token that the agent sends back in X-A2A-Notification-Token")
     .option("--auth-scheme <scheme>", "how the agent authenticates there, such as Bearer")
     .option("--auth-credentials <text>", "the credentials for that; they show in process lists");
   setAction(create, async () => (await import("../task/push-configs.ts")).createPushConfig);
-  const get = group
-    .command("get")
-    .description("Show a webhook")
-    .argument("<task>", "id of the task")
-    .argument("<id>", "id of the config");
+  const get = add("get", "Show a webhook").argument("<id>", "id of the config");
   setAction(get, async () => (await import("../task/push-configs.ts")).getPushConfig);
-  const list = group
-    .command("list")
-    .description("List the webhooks of a task")
-    .argument("<task>", "id of the task");
+  const list = add("list", "List the webhooks of a task");
   setAction(list, async () => (await import("../task/push-configs.ts")).listPushConfigs);
-  const remove = group
-    .command("delete")
-    .description("Delete a webhook; a missing one is not an error")
-    .argument("<task>", "id of the task")
-    .argument("<id>", "id of the config");
+  const remove = add("delete", "Delete a webhook; a missing one is not an error").argument(
+    "<id>",
+    "id of the config",
+  );
   setAction(remove, async () => (await import("../task/push-configs.ts")).deletePushConfig);
   const listen = group
     .command("listen")
