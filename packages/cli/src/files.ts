@@ -1,5 +1,7 @@
 import { createReadStream, readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
 import { CliError, usageError } from "./cli-error.ts";
 
 /** What Node's codes say, and what to do about it; where reading and writing differ, by both. */
@@ -66,6 +68,17 @@ export async function readInput(
     throw refuse(`${name} ${problem}`, hint, error);
   }
   return Buffer.concat(chunks);
+}
+
+/** The path of a file that the user names, also by a `file:` URL. @throws CliError USAGE for one of another machine */
+export function toPath(name: string, cwd: string): string {
+  if (!/^file:/i.test(name)) return resolve(cwd, name);
+  try {
+    return fileURLToPath(name);
+  } catch (cause) {
+    const hint = "write file:///absolute/path, or a plain path";
+    throw usageError(`"${name}" does not name a file on this machine`, hint, cause);
+  }
 }
 
 /** A file of this package, by its path in it, also where the code has been bundled into `dist/`. */

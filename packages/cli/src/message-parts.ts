@@ -1,11 +1,9 @@
-import { resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { fileUrl, json, text } from "@a2a-connect/core";
 import type { Part } from "@a2a-connect/proto";
 import type { JsonValue } from "@bufbuild/protobuf";
-import { type CliError, usageError } from "./cli-error.ts";
+import { usageError } from "./cli-error.ts";
 import type { CliIo } from "./cli-io.ts";
-import { describeFileError, readInput } from "./files.ts";
+import { describeFileError, readInput, toPath } from "./files.ts";
 import { defined } from "./json.ts";
 
 /** One use of a flag that makes a part, or that says what the part before it is. */
@@ -116,7 +114,9 @@ async function readFile(value: string, details: { readonly mediaType?: string },
   try {
     return await uploadFile(path, details);
   } catch (error) {
-    throw unreadable(`--file ${path}`, error);
+    const { problem, hint } = describeFileError(error, "read");
+    const why = hint === undefined && error instanceof Error ? `: ${error.message}` : ""; // too large, say
+    throw usageError(`--file ${path} ${problem}${why}`, hint, error);
   }
 }
 
@@ -142,21 +142,4 @@ async function readJson(
 /** A URL that the agent is to fetch. `file:` is of this machine, so the agent could not. */
 function isRemote(value: string): boolean {
   return /^(?!file:)[a-z][a-z0-9+.-]*:\/\//i.test(value);
-}
-
-/** @throws CliError USAGE for a `file:` URL of another machine */
-function toPath(value: string, cwd: string): string {
-  if (!/^file:/i.test(value)) return resolve(cwd, value);
-  try {
-    return fileURLToPath(value);
-  } catch (error) {
-    throw unreadable(value, error);
-  }
-}
-
-function unreadable(name: string, cause: unknown): CliError {
-  const { problem, hint } = describeFileError(cause, "read");
-  // What Node says about a URL has no code of the file system.
-  const why = hint === undefined && cause instanceof Error ? `: ${cause.message}` : "";
-  return usageError(`${name} ${problem}${why}`, hint, cause);
 }

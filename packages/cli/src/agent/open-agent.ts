@@ -8,12 +8,13 @@ import { findTokenSource } from "../auth/logins.ts";
 import type { CliIo } from "../cli-io.ts";
 import { defined } from "../json.ts";
 import type { Output } from "../output.ts";
+import { knownAgentsHint } from "../settings/book.ts";
 import type { ResolvedSettings, Settings } from "../settings/resolve.ts";
 import { WireLog } from "../wire-log/wire-log.ts";
 import type { AgentSettings } from "./agent-settings.ts";
 import { type CredentialPlan, createCallHeaders, planCredentials } from "./credential-places.ts";
 import { type CredentialPermits, type LocatedAgent, locateAgent, type Provenance } from "./permits.ts";
-import { type CardReference, nameHint, readCardInput, resolveCardReference } from "./reference.ts";
+import { type CardReference, readCardInput, resolveCardReference } from "./reference.ts";
 import { findCardVerifier, requireVerified } from "./trust.ts";
 
 export interface AgentSituation {
@@ -185,7 +186,7 @@ function warnQuietly(output: Output, warning: string): void {
 /** For an unknown name, the hint says which names there are, or where they are listed. */
 async function withNameHint(error: unknown, { io, reference }: AgentSituation): Promise<unknown> {
   if (!(error instanceof CardNotFoundError)) return error;
-  const hint = (await nameHint(reference, io)) ?? catalogHint(error);
+  const hint = (await knownAgentsHint(io, reference)) ?? catalogHint(error);
   return hint === undefined
     ? error
     : new CardNotFoundError(error.url, error.message, { hint, cause: error.cause });

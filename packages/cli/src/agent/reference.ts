@@ -2,12 +2,11 @@ import type { Stats } from "node:fs";
 import { stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { isLoopbackHost } from "@a2a-connect/core/internal";
 import { CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
-import { readInput } from "../files.ts";
-import { type AgentEntry, findAgent, knownAgentsHint } from "../settings/book.ts";
+import { readInput, toPath } from "../files.ts";
+import { type AgentEntry, findAgent } from "../settings/book.ts";
 
 /** What `--agent-card` means: an address, a file, or an agent of `a2a.config.yaml` (a2a-cli §10.1). */
 export type CardReference =
@@ -33,7 +32,7 @@ export async function resolveCardReference(text: string | undefined, io: CliIo):
   }
   if (/^https?:\/\//i.test(reference)) return { kind: "url", url: requireUrl(reference) };
   if (/^file:/i.test(reference))
-    return { kind: "file", path: await requireFile(toPath(reference)), isFound: false };
+    return { kind: "file", path: await requireFile(toPath(reference, io.cwd)), isFound: false };
   const path = resolve(io.cwd, reference.replace(/^~(?=\/|$)/, io.home || homedir()));
   if (isReadable(await look(path))) return { kind: "file", path, isFound: !isPath(reference) };
   const entry = await findAgent(reference, io);
@@ -45,13 +44,6 @@ export async function resolveCardReference(text: string | undefined, io: CliIo):
 /** Whether it can only be a path: neither a host, with or without one behind it, nor a name. */
 function isPath(reference: string): boolean {
   return /^[./~]|\.json$/i.test(reference) && !/^[^./~][^/]*\/.*\.json$/i.test(reference);
-}
-
-/** For the hint of a host that could not be reached and may have been meant as a name. */
-export async function nameHint(text: string | undefined, io: CliIo): Promise<string | undefined> {
-  return text !== undefined && /^[A-Za-z0-9][A-Za-z0-9_-]*$/.test(text)
-    ? await knownAgentsHint(io, text)
-    : undefined;
 }
 
 function withScheme(address: string): string {
@@ -71,18 +63,6 @@ function requireUrl(text: string): string {
     );
   }
   return text;
-}
-
-function toPath(fileUrl: string): string {
-  try {
-    return fileURLToPath(fileUrl);
-  } catch (cause) {
-    throw usageError(
-      `"${fileUrl}" does not name a file on this machine`,
-      "write file:///absolute/path, or a plain path",
-      cause,
-    );
-  }
 }
 
 async function requireFile(path: string): Promise<string> {

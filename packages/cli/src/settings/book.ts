@@ -64,11 +64,12 @@ export async function agentNames(io: Pick<BookIo, "cwd">): Promise<readonly stri
   return Object.keys((await findConfigFile(io.cwd))?.config.agents ?? {});
 }
 
-/** For the hint of a name that leads nowhere: which ones there would be. Undefined when there are none, or it is one. */
+/** For the hint of a host that may be meant as a name: which ones there are. Undefined when there are none, or it is one, or can be none. */
 export async function knownAgentsHint(
   io: Pick<BookIo, "cwd">,
-  given: string = "",
+  given: string | undefined,
 ): Promise<string | undefined> {
+  if (given === undefined || !agentName.test(given)) return undefined;
   const names = await agentNames(io);
   if (names.length === 0 || names.includes(given)) return undefined;
   const nearest = findNearestWord(given, names);

@@ -90,7 +90,7 @@ describe("the agent book", () => {
 
   it("tells the names there are when one is unknown", async () => {
     await write(full);
-    expect(await knownAgentsHint({ cwd: directory })).toBe("a2a.config.yaml knows legal-agent, local.");
+    expect(await knownAgentsHint({ cwd: directory }, "x")).toBe("a2a.config.yaml knows legal-agent, local.");
   });
 
   it("names the variable that is not set", async () => {
