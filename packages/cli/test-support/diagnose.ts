@@ -1,20 +1,20 @@
-import { nodePlatform } from "@a2a-connect/node/client";
+import { tmpdir } from "node:os";
+import { Readable } from "node:stream";
 import { type Diagnosis, type ExamineOptions, examine } from "../src/doctor/examine.ts";
+import { resolveSettings } from "../src/settings/resolve.ts";
 
-/** Examines what is at a URL, over all wires and without credentials. */
-export async function diagnose(url: string, options: Partial<ExamineOptions> = {}): Promise<Diagnosis> {
-  const platform = nodePlatform({ cardUrl: new URL(url) });
-  try {
-    return await examine(new URL(url), {
-      fetch: platform.fetch ?? fetch,
-      headersFor: () => ({}),
-      cardHeaders: {},
-      timeoutMs: 5_000,
-      insecure: false,
-      signal: new AbortController().signal,
-      ...options,
-    });
-  } finally {
-    await platform.close();
-  }
+/** Examines what is at a URL, over all wires. @param options a token for it, beside those of the examination; default none */
+export async function diagnose(
+  url: string,
+  { bearer, ...options }: Partial<Omit<ExamineOptions, "settings">> & { readonly bearer?: string } = {},
+): Promise<Diagnosis> {
+  const nowhere = { env: {}, cwd: tmpdir(), home: tmpdir() };
+  return await examine(new URL(url), {
+    settings: { ...resolveSettings({}, nowhere).settings, bearer },
+    io: { ...nowhere, stdin: Readable.from([]) },
+    timeoutMs: 5_000,
+    signal: new AbortController().signal,
+    onFinding: async () => {},
+    ...options,
+  });
 }

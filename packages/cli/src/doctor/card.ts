@@ -1,6 +1,7 @@
 import type { Defect } from "@a2a-connect/conformance";
 import { findFieldViolations } from "@a2a-connect/core";
 import { findMissingFields, parseMediaType, parseMessage } from "@a2a-connect/core/internal";
+import { createGuardedFetch } from "@a2a-connect/node";
 import { type AgentCard, AgentCardSchema, type AgentSkill } from "@a2a-connect/proto";
 import type { CardVerdict } from "@a2a-connect/signing";
 import { findOlderCard, olderMembers } from "../card/older-card.ts";
@@ -123,18 +124,15 @@ function listed(id: FindingId, evidence: readonly string[]): Finding[] {
   return evidence.length === 0 ? [] : [find(id, evidence.join(", "))];
 }
 
-/** Verifies the text of a card by the key set of its own origin. @param url where the card came from */
-export type OriginVerifier = (text: string, url: string) => Promise<CardVerdict>;
-
 /**
  * Whether the card is signed, and by the right key. A card without signatures is in order (spec §8.4), unless a key is known.
- * @param verification what came of that key; undefined: none is known, and `ownOrigin` is asked
+ * @param verification what came of that key; undefined: none is known, and the key set of the card's own origin is asked
  */
 export async function judgeSignatures(
   { text, url }: ExaminedCard,
   { signatures: { length } }: AgentCard,
   verification: CardVerdict | undefined,
-  ownOrigin: OriginVerifier | undefined,
+  signal: AbortSignal,
 ): Promise<Finding> {
   const count = `${length} signature${length === 1 ? "" : "s"}`;
   const by = ({ alg, kid, profile }: CardVerdict) => `${count}; ${alg} by ${kid}, ${profile}`;
@@ -147,11 +145,18 @@ export async function judgeSignatures(
       : find("card.signed-in-part", `${by(verification)}; unprotected: ${uncovered.join(", ")}`);
   }
   if (length === 0) return find("card.unsigned");
-  const verdict = url === undefined ? undefined : await ownOrigin?.(text, url);
+  const verdict = url === undefined ? undefined : await verifyByOwnOrigin(text, url, signal);
   if (verdict?.verified === true) return find("card.signed-by-origin", by(verdict));
   return verdict === undefined || withoutKey.has(verdict.reason)
     ? find("card.signer-unknown", `${count}, not verified`)
     : find("card.bad-signature", why(verdict));
+}
+
+/** By the key set that a card's signature names, where that is on the card's own origin. */
+async function verifyByOwnOrigin(text: string, url: string, signal: AbortSignal): Promise<CardVerdict> {
+  const { verifyCard } = await import("@a2a-connect/signing");
+  await using guarded = createGuardedFetch({ allow: [new URL(url).host] });
+  return await verifyCard(text, { trustPolicy: { jku: { fetch: guarded.fetch } }, url, signal });
 }
 
 /** Faults that say nothing about the signature, but that there is no key to try it with. */

@@ -1,21 +1,25 @@
 import { readCard } from "@a2a-connect/client/internal";
-import type { CardJson, ConformanceOptions, Result } from "@a2a-connect/conformance";
+import type { ConformanceOptions, Result } from "@a2a-connect/conformance";
+import { nodePlatform } from "@a2a-connect/node/client";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
-import type { CardVerifier } from "../agent/trust.ts";
-import { judgeDeclarations, judgeSignatures, type OriginVerifier, readFields } from "./card.ts";
-import { cardPath, type ExaminedCard, type LocateOptions, locateCard } from "./card-location.ts";
+import type { AgentSettings } from "../agent/agent-settings.ts";
+import { findCallHeaders } from "../agent/credential-places.ts";
+import { findCardVerifier } from "../agent/trust.ts";
+import type { CliIo } from "../cli-io.ts";
+import { judgeDeclarations, judgeSignatures, readFields } from "./card.ts";
+import { cardPath, type ExaminedCard, locateCard } from "./card-location.ts";
 import { type Finding, find, findUnmet, mergeFindings } from "./findings.ts";
 import { type TriedInterfaces, tryInterfaces } from "./interfaces.ts";
 import { findNetwork } from "./network.ts";
 
-export interface ExamineOptions extends LocateOptions {
-  /** The user's credentials, once the card has said where they go. */
-  readonly headersFor: (card: CardJson) => Readonly<Record<string, string>>;
-  /** Verifies the card by the keys that should have signed it. Default: none is known. */
-  readonly verify?: CardVerifier | undefined;
-  /** Verifies it by the key set of its own origin, where no key is known. Default: that is not asked. */
-  readonly ownOrigin?: OriginVerifier | undefined;
-  readonly onFinding?: (finding: Finding) => Promise<void>;
+export interface ExamineOptions {
+  /** What holds for the agent: the user's credentials, and the key that should have signed its card. */
+  readonly settings: AgentSettings;
+  readonly io: Pick<CliIo, "cwd" | "stdin">;
+  /** For each request. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly onFinding: (finding: Finding) => Promise<void>;
 }
 
 export interface Diagnosis {
@@ -31,12 +35,22 @@ export interface Diagnosis {
  * agent. The servers of a card that is not verified, although a key is known, are not asked: the card may have been changed to name
  * them, and they would be told credentials. @throws the signal's reason when it is aborted
  */
-export async function examine(target: URL | ExaminedCard, options: ExamineOptions): Promise<Diagnosis> {
+export async function examine(
+  target: URL | ExaminedCard,
+  { settings, io, timeoutMs, signal, onFinding }: ExamineOptions,
+): Promise<Diagnosis> {
+  const { insecure, serviceParameters: cardHeaders } = settings;
+  const platform = nodePlatform({
+    ...{ connectTimeoutMs: timeoutMs, tls: { insecure } },
+    ...(target instanceof URL && { cardUrl: target }),
+  });
+  await using _closing = { [Symbol.asyncDispose]: () => platform.close() };
+  const asking = { fetch: platform.fetch ?? globalThis.fetch, timeoutMs, insecure, signal };
   const findings: Finding[] = [];
   const add = async (found: readonly Finding[]): Promise<void> => {
     for (const finding of mergeFindings(found)) {
       findings.push(finding);
-      await options.onFinding?.(finding);
+      await onFinding(finding);
     }
   };
   let found: ExaminedCard | undefined;
@@ -44,10 +58,10 @@ export async function examine(target: URL | ExaminedCard, options: ExamineOption
     ...{ findings, cardUrl: found?.url, card, results },
   });
   if (target instanceof URL) {
-    const network = await findNetwork(target, options);
+    const network = await findNetwork(target, asking);
     await add(network);
     if (!network.some(({ id }) => id === "network.reached")) return close();
-    const located = await locateCard(target, options);
+    const located = await locateCard(target, { ...asking, cardHeaders });
     await add(located.findings);
     found = located.card;
   } else found = target;
@@ -65,24 +79,24 @@ export async function examine(target: URL | ExaminedCard, options: ExamineOption
   );
   const card = fields.card ?? read;
   if (card === undefined) return close();
-  const verification = await options.verify?.(found.text);
+  const verify = await findCardVerifier(settings, io);
+  const verification = await verify?.(found.text);
   await add([
-    await judgeSignatures(found, card, verification, options.ownOrigin),
+    await judgeSignatures(found, card, verification, signal),
     ...judgeDeclarations(card),
     ...(verification?.verified === false ? [find("card.not-asked")] : []),
   ]);
   if (verification?.verified === false) return close(card);
   const cardUrl = found.url === undefined ? undefined : new URL(found.url);
   const { supportedInterfaces } = read ?? card; // with those of A2A 0.3
-  const headers = options.headersFor(found.json);
+  const headers = findCallHeaders(found.json, settings);
   const callable = { ...card, supportedInterfaces };
-  const tried = await tryInterfaces(callable, cardUrl, { ...options, headers, wires: kit.wires });
+  const tried = await tryInterfaces(callable, cardUrl, { ...asking, platform, headers, wires: kit.wires });
   await add(tried.findings);
   if (fields.card === undefined) return close(card); // the kit is for 1.0
   const results = await runKit(kit, card, cardUrl, tried, {
-    ...{ headers, signal: options.signal, card: found.json, fetch: options.fetch },
-    tls: { rejectUnauthorized: !options.insecure },
-    scenarioTimeoutMs: Math.max(options.timeoutMs, 10_000),
+    ...{ headers, signal, card: found.json, fetch: asking.fetch, tls: { rejectUnauthorized: !insecure } },
+    scenarioTimeoutMs: Math.max(timeoutMs, 10_000),
   });
   await add(judgeResults(kit, results, tried));
   return close(card, results);

@@ -1,8 +1,9 @@
 import { CardInvalidError, NoInterfaceError } from "@a2a-connect/client";
+import type { ClientPlatform } from "@a2a-connect/client/internal";
 import type { Wire } from "@a2a-connect/conformance";
 import { findA2AError } from "@a2a-connect/core";
 import { chunksOf, isLoopbackHost, readAtMost } from "@a2a-connect/core/internal";
-import { connectAgent, nodePlatform } from "@a2a-connect/node/client";
+import { connectAgent } from "@a2a-connect/node/client";
 import { type AgentCard, AgentCardSchema, type AgentInterface } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -15,6 +16,7 @@ import { type Finding, type FindingId, find, idsByCode } from "./findings.ts";
 import { type AskOptions, ask, findFailure, maxBytes } from "./network.ts";
 
 export interface TryOptions extends AskOptions {
+  readonly platform: ClientPlatform;
   /** Go with every call. */
   readonly headers: Readonly<Record<string, string>>;
   /** The wires of 1.0. */
@@ -115,13 +117,12 @@ const standIns = {
 };
 
 async function tryInterface(trial: Trial): Promise<readonly Finding[]> {
-  const { served, card, cardUrl, wire, headers, insecure, signal, timeoutMs } = trial;
+  const { served, card, wire, headers, signal, timeoutMs } = trial;
   const { capabilities = {}, securitySchemes } = card;
   const supportedInterfaces = [served];
   const one = create(AgentCardSchema, { ...standIns, capabilities, securitySchemes, supportedInterfaces });
   const required = card.capabilities?.extensions.filter((each) => each.required) ?? [];
   const extensions = required.map(({ uri }) => uri);
-  const platform = nodePlatform({ tls: { insecure }, ...(cardUrl && { cardUrl }) });
   let seen: Seen | undefined;
   const fetch: typeof globalThis.fetch = async (input, init) => {
     const response = await trial.fetch(input, init);
@@ -131,7 +132,10 @@ async function tryInterface(trial: Trial): Promise<readonly Finding[]> {
     return new Response(body?.length ? body : null, response);
   };
   try {
-    await using agent = await connectAgent(one, { fetch, headers, extensions, platform });
+    await using agent = await connectAgent(one, {
+      ...{ fetch, headers, extensions },
+      platform: { ...trial.platform, close: async () => {} }, // others use it, too
+    });
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     const startedAt = performance.now();
     const id = `a2a-doctor-${crypto.randomUUID()}`;
@@ -153,8 +157,6 @@ async function tryInterface(trial: Trial): Promise<readonly Finding[]> {
     return [
       find("interface.untried", `${served.protocolBinding} ${served.protocolVersion}`.trim(), trial.at),
     ];
-  } finally {
-    await platform.close();
   }
 }
 

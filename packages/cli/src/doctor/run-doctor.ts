@@ -1,9 +1,4 @@
-import { createGuardedFetch } from "@a2a-connect/node";
-import { nodePlatform } from "@a2a-connect/node/client";
-import type { CardVerdict } from "@a2a-connect/signing";
-import { findCallHeaders } from "../agent/credential-places.ts";
 import { type CardReference, readCardInput, resolveCardReference } from "../agent/reference.ts";
-import { findCardVerifier } from "../agent/trust.ts";
 import { CliError, usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { defined, isObject, parseJson } from "../json.ts";
@@ -59,43 +54,20 @@ export async function runDoctor(
 async function diagnose(
   context: CommandContext,
   given: string | undefined,
-  { requestTimeout }: DoctorFlags,
+  { requestTimeout: timeoutMs }: DoctorFlags,
 ): Promise<Diagnosis> {
   const { io, output, signal } = context;
   const reference = await resolveCardReference(given ?? context.settings.agentCard, io);
   const settings = await context.permittedSettings(reference, given);
-  const { insecure, serviceParameters } = settings;
   const target = reference.kind === "url" ? new URL(reference.url) : await readFile(reference);
-  const platform = nodePlatform({
-    connectTimeoutMs: requestTimeout,
-    tls: { insecure },
-    ...(target instanceof URL && { cardUrl: target }),
-  });
-  try {
-    if (target instanceof URL) {
-      const limit = formatDuration(requestTimeout);
-      await output.note(
-        `Asking ${target.origin} for its card; each request may take ${limit} (--request-timeout).`,
-      );
-    }
-    return await examine(target, {
-      ...{ fetch: platform.fetch ?? globalThis.fetch, timeoutMs: requestTimeout, insecure, signal },
-      cardHeaders: serviceParameters,
-      headersFor: (card) => findCallHeaders(card, settings),
-      verify: await findCardVerifier(settings, io),
-      ownOrigin: (text, url) => verifyByOwnOrigin(text, url, signal),
-      onFinding: (finding) => printFinding(output, finding),
-    });
-  } finally {
-    await platform.close();
+  if (target instanceof URL) {
+    const limit = formatDuration(timeoutMs);
+    await output.note(
+      `Asking ${target.origin} for its card; each request may take ${limit} (--request-timeout).`,
+    );
   }
-}
-
-/** Asks the key set that a card's signature names, where that is on the card's own origin. */
-async function verifyByOwnOrigin(text: string, url: string, signal: AbortSignal): Promise<CardVerdict> {
-  const { verifyCard } = await import("@a2a-connect/signing");
-  await using guarded = createGuardedFetch({ allow: [new URL(url).host] });
-  return await verifyCard(text, { trustPolicy: { jku: { fetch: guarded.fetch } }, url, signal });
+  const onFinding = (finding: Finding) => printFinding(output, finding);
+  return await examine(target, { settings, io, timeoutMs, signal, onFinding });
 }
 
 async function readFile({ path }: Extract<CardReference, { kind: "file" }>): Promise<ExaminedCard> {

@@ -2,11 +2,10 @@ import type { RequestListener } from "node:http";
 import { describe, expect, it } from "vitest";
 import { diagnose } from "../../test-support/diagnose.ts";
 import { at, card, cardPath, plainCard, send, startSick } from "../../test-support/sick-server.ts";
-import type { ExamineOptions } from "./examine.ts";
 import type { Finding } from "./findings.ts";
 
 describe("a sick card", () => {
-  const cases: readonly [string, RequestListener, Partial<Finding>, Partial<ExamineOptions>?][] = [
+  const cases: readonly [string, RequestListener, Partial<Finding>, Parameters<typeof diagnose>[1]?][] = [
     [
       "a web page in its place",
       at({ [cardPath]: send("<!doctype html><p>Hello", { "content-type": "text/html" }) }),

@@ -2,7 +2,6 @@ import type { RequestListener } from "node:http";
 import { describe, expect, it } from "vitest";
 import { diagnose } from "../../test-support/diagnose.ts";
 import { jsonRpcAgent, send, startSick } from "../../test-support/sick-server.ts";
-import type { ExamineOptions } from "./examine.ts";
 import type { Finding } from "./findings.ts";
 
 const notFound = { error: { code: -32001, message: "no such task" } };
@@ -17,7 +16,7 @@ const bearerCard = {
 };
 
 describe("a sick server", () => {
-  const cases: readonly [string, RequestListener, Partial<Finding>, Partial<ExamineOptions>?][] = [
+  const cases: readonly [string, RequestListener, Partial<Finding>, Parameters<typeof diagnose>[1]?][] = [
     [
       "errors without ErrorInfo",
       jsonRpcAgent({}, () => notFound),
@@ -83,7 +82,7 @@ describe("a sick server", () => {
           : void send("{}", { "www-authenticate": "Bearer" }, 401)(response),
       ),
       { id: "O", severity: "ok" },
-      { headersFor: () => ({ authorization: "Bearer s" }) },
+      { bearer: "s" },
     ],
     [
       "a web page at the interface",
@@ -127,7 +126,7 @@ describe("a sick server", () => {
         request.headers.authorization === "Bearer s" ? notFound : void send("{}", {}, 401)(response),
       ),
       { id: "O-2", severity: "note" },
-      { headersFor: () => ({ authorization: "Bearer s" }) },
+      { bearer: "s" },
     ],
     ["no preflight", jsonRpcAgent({}, () => notFound), { id: "browsers.refused", severity: "note" }],
   ];
