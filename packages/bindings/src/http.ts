@@ -1,7 +1,7 @@
-import type { CallConnection } from "@a2a-connect/core/internal";
+import type { CallRuntime } from "@a2a-connect/core/internal";
 
 /** One HTTP request, the same for all our wires: Connect's `UniversalServerRequest` with a body of bytes. */
-export interface HttpRequest extends CallConnection {
+export interface HttpRequest extends CallRuntime {
   /** "1.0", "1.1" or "2.0". */
   readonly httpVersion: string;
   /** An absolute URL. Of a server that is mounted, it does not have the path of the mount any more. */

@@ -1,5 +1,5 @@
 import { methods } from "@a2a-connect/core";
-import { connectionKey } from "@a2a-connect/core/internal";
+import { runtimeKey } from "@a2a-connect/core/internal";
 import { describe, expect, it } from "vitest";
 import type { HttpRequest } from "./http.ts";
 import { CallContext } from "./invoke.ts";
@@ -25,6 +25,6 @@ describe("the context of a call", () => {
     const request = new CountingRequest();
     const { values } = new CallContext(methods.sendMessage.desc, request, { wire: "jsonrpc" });
     const before = request.asked;
-    expect([before, values.get(connectionKey).forwardedUrl]).toEqual([0, "https://public.example"]);
+    expect([before, values.get(runtimeKey).forwardedUrl]).toEqual([0, "https://public.example"]);
   });
 });

@@ -1,5 +1,5 @@
 import { methods, type RpcMethod } from "@a2a-connect/core";
-import { connectionKey } from "@a2a-connect/core/internal";
+import { runtimeKey } from "@a2a-connect/core/internal";
 import {
   create,
   type DescMethod,
@@ -117,7 +117,7 @@ function callUnary(spec: UnarySpec, interceptors: readonly Interceptor[]): Unary
  * event. On our Node port it is `NodeRequest.turnBeforeAnswer`.
  */
 function turnBeforeAnswer({ values }: HandlerContext): Promise<void> | undefined {
-  return values.get(connectionKey).turnBeforeAnswer?.();
+  return values.get(runtimeKey).turnBeforeAnswer?.();
 }
 
 function callStream({ impl, method }: StreamSpec): StreamCall {
@@ -197,7 +197,7 @@ export class CallContext implements HandlerContext {
     this.timeoutMs = deadline === undefined ? noDeadline : () => deadline.remainingMs;
     this.#request = request;
     this.#deadline = deadline;
-    this.values.set(connectionKey, request); // what it tells is found when code asks for it
+    this.values.set(runtimeKey, request); // what it tells is found when code asks for it
   }
 
   get responseTrailer(): Headers {

@@ -58,10 +58,10 @@ export interface ClientCertificate {
 }
 
 /**
- * The connection of a call: what it tells of the caller, and the limits of what is sent over it. Each member is optional, because
- * some runtimes and tests have no connection.
+ * What the runtime of a call (on our Node port: `NodeRequest`) knows of its caller, and lets its answer do. Each member is optional,
+ * because some runtimes and tests have no connection.
  */
-export interface CallConnection extends ForwardedUrlSource {
+export interface CallRuntime extends ForwardedUrlSource {
   /**
    * The caller's address: IPv4 address, or IPv6 network of 64 bits (`2001:db8:1:2::/64`); that of the connection, or the one that
    * a trusted proxy told. Undefined: not known. It tells callers without credentials apart. Finding it may cost time.
@@ -88,10 +88,10 @@ export interface CallConnection extends ForwardedUrlSource {
   countUnread?(bytes: number): void;
 }
 
-/** The connection of a call; nothing is known of it by default. */
-export const connectionKey: ContextKey<CallConnection> = createContextKey<CallConnection>(
+/** The runtime of a call; nothing is known by default. */
+export const runtimeKey: ContextKey<CallRuntime> = createContextKey<CallRuntime>(
   {},
-  { description: "a2a connection" },
+  { description: "a2a runtime" },
 );
 
 /** The tenant of the call, `""` for none (requirements P). */

@@ -25,13 +25,13 @@ export { bindHttpRequest, type HttpRequestParts, httpRequestParts, isQueryField 
 export type { CallCredentials, CredentialCall, CredentialSource } from "./call-credentials.ts";
 export { CallerQueue } from "./caller-queue.ts";
 export {
-  type CallConnection,
+  type CallRuntime,
   type ClientCertificate,
-  connectionKey,
   extensionsKey,
   type ForwardedUrlSource,
   type MountPoint,
   protocolVersionKey,
+  runtimeKey,
 } from "./context-keys.ts";
 export {
   errorCatalogue,

@@ -1,5 +1,5 @@
 import { a2aError } from "@a2a-connect/core";
-import { connectionKey, SharedBudget } from "@a2a-connect/core/internal";
+import { runtimeKey, SharedBudget } from "@a2a-connect/core/internal";
 import {
   type ConnectError,
   type ConnectRouter,
@@ -55,7 +55,7 @@ export function serveOnConnect(
 
 function adapt(handler: UniversalHandler): HttpHandler {
   return async (request) => {
-    const contextValues = createContextValues().set(connectionKey, request);
+    const contextValues = createContextValues().set(runtimeKey, request);
     const { httpVersion, url, method, header, body, signal } = request;
     const call = { httpVersion, url, method, header, body, signal, contextValues };
     return withPlainStatusMessage(explainStatus(await handler(call), handler));

@@ -1,4 +1,4 @@
-import { connectionKey } from "@a2a-connect/core/internal";
+import { runtimeKey } from "@a2a-connect/core/internal";
 import { file_google_rpc_error_details } from "@a2a-connect/proto/google/rpc/error_details";
 import {
   ServerReflection,
@@ -60,7 +60,7 @@ async function* inTurns<Request>(
   requests: AsyncIterable<Request>,
   { values }: HandlerContext,
 ): AsyncGenerator<Request> {
-  const { callerNetwork } = values.get(connectionKey);
+  const { callerNetwork } = values.get(runtimeKey);
   let asked = 0;
   for await (const request of requests) {
     asked += 1;

@@ -1,6 +1,5 @@
 import type { RpcMethod } from "@a2a-connect/core";
 import {
-  connectionKey,
   formatMessage,
   isLarge,
   isObject,
@@ -8,6 +7,7 @@ import {
   LazyList,
   type LazyObject,
   parseMessage,
+  runtimeKey,
 } from "@a2a-connect/core/internal";
 import { A2AService as OlderService } from "@a2a-connect/proto/a2a/v1";
 import type { DescField, DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
@@ -74,7 +74,7 @@ function translate({ desc, bound, readMessage, toOlder }: ProtoCall, maxDepth: n
   /** All readers of an event get the same object, which is converted once. */
   const answers = new WeakMap<Message, Message>();
   const answer = async (message: Message, { values }: HandlerContext): Promise<Message> => {
-    const { callerNetwork } = values.get(connectionKey);
+    const { callerNetwork } = values.get(runtimeKey);
     const known =
       answers.get(message) ?? (await runInTurns(readInSteps(desc.output, toOlder(message)), callerNetwork));
     answers.set(message, known);

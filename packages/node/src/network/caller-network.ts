@@ -2,11 +2,11 @@ import type { IncomingHttpHeaders } from "node:http";
 import ipaddr from "ipaddr.js";
 import { nodeAddress, parseForwarded } from "./forwarded-field.ts";
 import { parseReachedAddress } from "./public-address.ts";
-import { type Connection, type IsTrustedProxy, parseTrustedProxies, trustedOnce } from "./trusted-proxies.ts";
+import { type IsTrustedProxy, parseTrustedProxies, type RemoteEnd, trustedOnce } from "./trusted-proxies.ts";
 
 /** Where a trusted proxy says that a request comes from; undefined when it says nothing, or the connection is no trusted proxy's. */
 export type ReadForwardedFor = (
-  connection: Connection | undefined,
+  connection: RemoteEnd | undefined,
   fields: IncomingHttpHeaders,
 ) => string | undefined;
 

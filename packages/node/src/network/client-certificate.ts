@@ -1,14 +1,14 @@
 import type { X509Certificate } from "node:crypto";
 import type { TLSSocket } from "node:tls";
 import type { HttpRequest } from "@a2a-connect/bindings";
-import type { Connection } from "./trusted-proxies.ts";
+import type { RemoteEnd } from "./trusted-proxies.ts";
 
 type ClientCertificate = NonNullable<HttpRequest["clientCertificate"]>;
 
-const known = new WeakMap<Connection, ClientCertificate>();
+const known = new WeakMap<RemoteEnd, ClientCertificate>();
 
 /** The certificate at the other end of a connection, if TLS has tested its chain. */
-export function readClientCertificate(connection: Connection | undefined): ClientCertificate | undefined {
+export function readClientCertificate(connection: RemoteEnd | undefined): ClientCertificate | undefined {
   if (connection === undefined) return undefined;
   const read = known.get(connection);
   if (read !== undefined) return read;

@@ -1,12 +1,12 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { formatRequestUrl } from "../port/http-head.ts";
 import { parseForwarded } from "./forwarded-field.ts";
-import { type Connection, parseTrustedProxies, trustedOnce } from "./trusted-proxies.ts";
+import { parseTrustedProxies, type RemoteEnd, trustedOnce } from "./trusted-proxies.ts";
 
 /** The parts of a request that tell where it was sent to. */
 export interface ForwardedRequest {
   /** The connection of the request; the same object for all its requests. */
-  readonly connection: Connection | undefined;
+  readonly connection: RemoteEnd | undefined;
   /** The absolute URL with which the request arrived here. */
   readonly url: string;
   readonly fields: IncomingHttpHeaders;

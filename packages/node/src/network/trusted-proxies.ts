@@ -4,7 +4,7 @@ import { contains, type Network, parseNetwork, parseReachedAddress } from "./pub
 export type IsTrustedProxy = (address: string | undefined) => boolean;
 
 /** The connection of a request: a socket, or another object that knows the address at its other end. */
-export interface Connection {
+export interface RemoteEnd {
   readonly remoteAddress?: string | undefined;
 }
 
@@ -27,8 +27,8 @@ export function parseTrustedProxies(entries: readonly string[]): IsTrustedProxy 
 }
 
 /** The same for connections. Each is tested once, because its other end does not change. */
-export function trustedOnce(isTrusted: IsTrustedProxy): (connection: Connection) => boolean {
-  const known = new WeakMap<Connection, boolean>();
+export function trustedOnce(isTrusted: IsTrustedProxy): (connection: RemoteEnd) => boolean {
+  const known = new WeakMap<RemoteEnd, boolean>();
   return (connection) => {
     const trusted = known.get(connection) ?? isTrusted(connection.remoteAddress);
     known.set(connection, trusted);

@@ -88,6 +88,8 @@ export function createHttp1Server(
     secure: (socket) => {
       for (const listener of handshakes) listener.call(server, socket);
     },
+    // What arrives goes through the reader to Node's parser, which emits `request`; the pipeline takes it, and calls `serveHttp1`.
+    // Node reads nothing before its next turn, so the pipeline is there before the first request.
     adopt(socket) {
       cutAfterHalfClose(socket, limits.halfCloseTimeoutMs);
       for (const listener of own) listener.call(server, socket);

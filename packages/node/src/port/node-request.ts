@@ -5,7 +5,7 @@ import type { Holding } from "@a2a-connect/core/internal";
 import type { ReadForwardedFor } from "../network/caller-network.ts";
 import { readClientCertificate } from "../network/client-certificate.ts";
 import type { ReadForwardedUrl } from "../network/forwarded-url.ts";
-import type { Connection } from "../network/trusted-proxies.ts";
+import type { RemoteEnd } from "../network/trusted-proxies.ts";
 import type { CallerConnection } from "./callers/callers.ts";
 import { toHeaders } from "./http-head.ts";
 import type { PlainErrorCode } from "./plain-error.ts";
@@ -66,7 +66,7 @@ export interface Incoming {
   /** Time limit for the body, in milliseconds. Undefined: Node enforces it. */
   readonly bodyTimeoutMs: number | undefined;
   readonly connection: CallerConnection;
-  readonly socket: Connection | undefined;
+  readonly socket: RemoteEnd | undefined;
   /** Ends the stream or connection of a caller that sends on and on what is not wanted. */
   readonly cut: () => void;
 }
@@ -94,7 +94,7 @@ export class NodeRequest implements HttpRequest {
   readonly #call: CallSignal;
   readonly #unread: Holding;
   readonly #connection: CallerConnection;
-  readonly #socket: Connection | undefined;
+  readonly #socket: RemoteEnd | undefined;
   /** Null: no code has read it yet. */
   #forwardedUrl: string | null | undefined = null;
   #header: Headers | undefined;

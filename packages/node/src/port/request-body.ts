@@ -41,6 +41,14 @@ interface Waiting<T> {
  * A body that is not wanted any more (refused, too large, or left half-read) is read on and thrown away, within bounds.
  * To cut it off at once would be simpler, but a caller that is still sending then often loses the response with the
  * reason.
+ *
+ * A body that is read as a whole goes through these states; `refuse` may end each of them.
+ *
+ * | it | waits for | and then |
+ * | --- | --- | --- |
+ * | arrives | its end, and `turnAfterShortBody` when it is short | `bytes` hands it over |
+ * | is handed over | `turn`, which `bindings/src/body.ts` asks for when it is not short | a message is made of it |
+ * | was made into a message | – | `release` frees what it has left; `serveExchange` does it for a handler that did not |
  */
 export class RequestBody implements HttpBody, BudgetedBody {
   /** Bytes that count towards the budget. */

@@ -19,7 +19,7 @@ interface ParsedSocket extends Socket {
  */
 export class SlicedReader {
   readonly #socket: ParsedSocket;
-  readonly #connection: Pick<CallerConnection, "mustWait">;
+  readonly #connection: Pick<CallerConnection, "waitIfStopped">;
   /** Node's own listeners, which parse. */
   readonly #parse: readonly ((bytes: Buffer) => void)[];
   /** Other listeners of Node, which it takes away from a connection that is a tunnel. */
@@ -30,7 +30,7 @@ export class SlicedReader {
   #waitsForTurn = false;
 
   /** @param socket Node's server has taken it, and listens to it */
-  constructor(socket: Socket, connection: Pick<CallerConnection, "mustWait">) {
+  constructor(socket: Socket, connection: Pick<CallerConnection, "waitIfStopped">) {
     this.#socket = socket;
     this.#connection = connection;
     this.#parse = socket.listeners("data") as ((bytes: Buffer) => void)[];
@@ -71,7 +71,7 @@ export class SlicedReader {
   #read(bytes: Buffer): void {
     const socket = this.#socket;
     if (socket.parser == null) return;
-    this.#waitsForTurn ||= this.#connection.mustWait(() => {
+    this.#waitsForTurn ||= this.#connection.waitIfStopped(() => {
       this.#waitsForTurn = false;
       socket.resume();
     });

@@ -75,7 +75,11 @@ export class LiveTasks {
     return this.#active.hasRoom(ownerShare(owner), bytes, loadingBytes);
   }
 
-  /** Adds a task that was just created, and what it takes; held until `release`. */
+  /**
+   * Adds a task that was just created, held once: by its call, until that releases its handle.
+   *
+   * @param active what the task takes; ends when it leaves memory
+   */
   adopt(live: LiveTask, active: Holding): void {
     this.#hold(live, active, 1);
   }
@@ -222,7 +226,7 @@ export class HeldTasks {
     return { live, reader: caller, release };
   }
 
-  /** The handle of a new task, which this call holds already, with all its events. */
+  /** The handle of a task that `adopt` holds for this call, with all its events. */
   handleOfNew(live: LiveTask, reader: Reader): TaskHandle {
     return this.handle({ live, reader, release: () => this.#tasks.release(live) }, 0, undefined);
   }

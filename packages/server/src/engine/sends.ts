@@ -42,7 +42,7 @@ export interface SendInput extends Caller, Intake {
   readonly acceptedOutputModes: readonly string[];
   readonly extensions: readonly string[];
   /** What the caller's credentials say beyond its identity. */
-  readonly caller?: CallDetails["caller"];
+  readonly credentials?: CallDetails["caller"];
   /** Throws when the caller may not send messages to the skill. */
   readonly assertSkill?: ((skill: SkillScopes) => void) | undefined;
   /** The generation of the named task that the caller knows; undefined accepts any (requirement R-4). */
@@ -208,7 +208,7 @@ export class Sends {
       ...(metadata === undefined ? {} : { metadata }),
     });
     const live = LiveTask.create(this.#context, agent, owner, taskEvent(task), input);
-    this.#tasks.adopt(live, memory); // from here on `memory` ends when the task leaves memory
+    this.#tasks.adopt(live, memory);
     first.isCreated = true;
     if (runsAgain(selection) && hasDetails(input)) {
       live.note({ type: "call", ...detailsOf(input) });
@@ -357,12 +357,20 @@ function assertSkill(input: SendInput, { skill: id, scopes }: SkillSelection): v
   }
 }
 
-function detailsOf({ metadata, acceptedOutputModes, extensions, caller }: SendInput): CallDetails {
+function detailsOf({
+  metadata,
+  acceptedOutputModes,
+  extensions,
+  credentials: caller,
+}: SendInput): CallDetails {
   return { metadata, acceptedOutputModes, extensions, caller };
 }
 
-function hasDetails({ metadata, acceptedOutputModes, extensions, caller }: SendInput): boolean {
+function hasDetails({ metadata, acceptedOutputModes, extensions, credentials }: SendInput): boolean {
   return (
-    metadata !== undefined || acceptedOutputModes.length > 0 || extensions.length > 0 || caller !== undefined
+    metadata !== undefined ||
+    acceptedOutputModes.length > 0 ||
+    extensions.length > 0 ||
+    credentials !== undefined
   );
 }

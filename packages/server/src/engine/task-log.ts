@@ -199,10 +199,10 @@ export class TaskLog {
         const { tail, withSnapshot } = await this.#commit(batch);
         // With no await in between: no code must see one of these without the others.
         this.#committed = tail;
+        this.#task.publish(batch, withSnapshot);
         while (this.#flushing[0] !== undefined && this.#flushing[0].sequence <= tail.sequence) {
           this.#flushing.shift()?.resolve();
         }
-        this.#task.publish(batch, withSnapshot);
       }
     } catch (error) {
       this.#task.lose(error);

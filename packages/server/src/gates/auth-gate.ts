@@ -1,7 +1,7 @@
 import type { Caller, Credentials, Resource } from "@a2a-connect/auth";
 import type { Access } from "@a2a-connect/auth/internal";
 import { a2aError, methodByName, principalKey, tenantKey } from "@a2a-connect/core";
-import { connectionKey, type ForwardedUrlSource } from "@a2a-connect/core/internal";
+import { type ForwardedUrlSource, runtimeKey } from "@a2a-connect/core/internal";
 import { type ContextKey, createContextKey, type HandlerContext } from "@connectrpc/connect";
 import type { Gate, GatedCall } from "./protocol-gates.ts";
 
@@ -97,18 +97,18 @@ class CallCredentials implements Credentials {
   }
 
   countFields(name: string): number {
-    return this.#values.get(connectionKey).countFields?.(name) ?? (this.header.has(name) ? 1 : 0);
+    return this.#values.get(runtimeKey).countFields?.(name) ?? (this.header.has(name) ? 1 : 0);
   }
 
   get certificate(): Credentials["certificate"] {
-    return this.#values.get(connectionKey).clientCertificate;
+    return this.#values.get(runtimeKey).clientCertificate;
   }
 
   get share(): string | undefined {
-    return this.#values.get(connectionKey).callerNetwork;
+    return this.#values.get(runtimeKey).callerNetwork;
   }
 
   get metadataUrl(): string | undefined {
-    return this.#metadataUrl(this.#values.get(connectionKey));
+    return this.#metadataUrl(this.#values.get(runtimeKey));
   }
 }

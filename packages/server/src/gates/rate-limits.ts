@@ -1,5 +1,5 @@
 import { a2aError, methodByName, principalKey } from "@a2a-connect/core";
-import { connectionKey, RecentMap } from "@a2a-connect/core/internal";
+import { RecentMap, runtimeKey } from "@a2a-connect/core/internal";
 import { RetryInfoSchema } from "@a2a-connect/proto/google/rpc/error_details";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import type { ConnectError, HandlerContext } from "@connectrpc/connect";
@@ -55,7 +55,7 @@ export class RateLimiter {
   /** Counts calls by their address: the first of all gates. */
   get addressGate(): Gate {
     return ({ method, context }) => {
-      const { callerNetwork } = context.values.get(connectionKey);
+      const { callerNetwork } = context.values.get(runtimeKey);
       if (callerNetwork !== undefined && isOwnCall(method.name, context)) this.#addresses.take(callerNetwork);
     };
   }
@@ -105,7 +105,7 @@ function isOwnCall(operation: string, { method }: HandlerContext): boolean {
 
 function callerName({ values }: HandlerContext): string | undefined {
   const { id, anonymous } = values.get(principalKey);
-  const { callerNetwork } = values.get(connectionKey);
+  const { callerNetwork } = values.get(runtimeKey);
   return anonymous ? callerNetwork && `network ${callerNetwork}` : `principal ${id}`;
 }
 

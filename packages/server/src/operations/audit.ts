@@ -1,5 +1,5 @@
 import { findA2AError, formatTaskState, principalKey, type RpcMethod, tenantKey } from "@a2a-connect/core";
-import { connectionKey, protocolVersionKey, RecentMap } from "@a2a-connect/core/internal";
+import { protocolVersionKey, RecentMap, runtimeKey } from "@a2a-connect/core/internal";
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { readSkill } from "../agent/skill-selection.ts";
@@ -87,7 +87,7 @@ export class AuditTrail {
       },
       end: (error) => {
         const { values } = context;
-        const { callerNetwork } = values.get(connectionKey);
+        const { callerNetwork } = values.get(runtimeKey);
         const { taskId, ...rest } = task;
         this.#write({
           time: this.#time(),

@@ -1,4 +1,4 @@
-import { connectionKey } from "@a2a-connect/core/internal";
+import { runtimeKey } from "@a2a-connect/core/internal";
 import { A2AService } from "@a2a-connect/proto";
 import { createFakeClock } from "@a2a-connect/testing";
 import { Code, createContextValues, createHandlerContext, type HandlerContext } from "@connectrpc/connect";
@@ -20,7 +20,7 @@ it("a stream whose credentials have expired ends in the turn of its answer: thou
     protocolName: "grpc",
     requestMethod: "POST",
     url: "http://localhost/",
-    contextValues: createContextValues().set(connectionKey, connection as never), // all that is asked of it here
+    contextValues: createContextValues().set(runtimeKey, connection as never), // all that is asked of it here
   });
   async function* forever({ signal }: HandlerContext): AsyncGenerator<number> {
     yield 1;

@@ -1,5 +1,5 @@
 import { a2aError } from "@a2a-connect/core";
-import { connectionKey } from "@a2a-connect/core/internal";
+import { runtimeKey } from "@a2a-connect/core/internal";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Clock } from "../engine/clock.ts";
 
@@ -24,7 +24,7 @@ export async function* expiringStream<T>(
     else void expire();
   };
   const expire = async (): Promise<void> => {
-    await context.values.get(connectionKey).turnBeforeAnswer?.(); // thousands of streams may have the same credentials
+    await context.values.get(runtimeKey).turnBeforeAnswer?.(); // thousands of streams may have the same credentials
     expiry.abort(a2aError("UNAUTHENTICATED", "the credentials have expired: resume with fresh ones"));
   };
   wait();

@@ -1,5 +1,5 @@
 import { a2aError, methods, principalKey, type RpcMethod } from "@a2a-connect/core";
-import { connectionKey } from "@a2a-connect/core/internal";
+import { runtimeKey } from "@a2a-connect/core/internal";
 import { A2AService } from "@a2a-connect/proto";
 import type { DescMessage, Message, MessageInitShape } from "@bufbuild/protobuf";
 import {
@@ -203,7 +203,7 @@ function getExtendedCard(cards: Cards): Operation<"getExtendedAgentCard"> {
     if (principal.anonymous && !cards.extendedCardIsOpen) {
       throw new ConnectError("the extended agent card needs credentials", Code.Unauthenticated);
     }
-    const card = await cards.findExtended(principal, values.get(connectionKey), signal);
+    const card = await cards.findExtended(principal, values.get(runtimeKey), signal);
     if (card === undefined) {
       throw a2aError("EXTENDED_AGENT_CARD_NOT_CONFIGURED", "there is no extended agent card");
     }

@@ -1,9 +1,9 @@
 import { invalidParams, type MethodLocalName, principalKey, tenantKey } from "@a2a-connect/core";
 import {
-  connectionKey,
   draftProtocolVersion,
   extensionsKey,
   protocolVersionKey,
+  runtimeKey,
 } from "@a2a-connect/core/internal";
 import type { A2AService, StreamResponse, Task } from "@a2a-connect/proto";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
@@ -21,7 +21,7 @@ export type Operation<Name extends MethodLocalName> = ServiceImpl<typeof A2AServ
 /** Who calls, for operations that read or keep tasks. Its signal is made when it is needed. */
 export function callerOf(context: HandlerContext): Caller {
   const { values } = context;
-  const share = shareOf(values.get(principalKey), values.get(connectionKey).callerNetwork);
+  const share = shareOf(values.get(principalKey), values.get(runtimeKey).callerNetwork);
   return { owner: ownerOf(context), share, signal: () => context.signal };
 }
 
@@ -32,7 +32,7 @@ export function ownerOf({ values }: HandlerContext): Owner {
 
 /** Counts the memory that the answer to a call takes, until the runtime has sent it (on our Node port: `serveExchange`). */
 export function answerCounterOf({ values }: HandlerContext): CountBytes {
-  const connection = values.get(connectionKey);
+  const connection = values.get(runtimeKey);
   return (bytes) => connection.countUnread?.(bytes);
 }
 

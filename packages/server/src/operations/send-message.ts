@@ -112,7 +112,7 @@ function toSendInput(
     metadata,
     acceptedOutputModes: configuration?.acceptedOutputModes ?? [],
     extensions: extensionsOf(context),
-    caller: credentialsOf(context),
+    credentials: credentialsOf(context),
     assertSkill: context.values.get(skillGuardKey),
     pushConfigs: config === undefined ? [] : [config],
     onRegister:

@@ -290,7 +290,7 @@ export class Arrivals {
    *
    * @param readOn called when they are read again
    */
-  mustWait(caller: object, readOn: () => void): boolean {
+  waitIfStopped(caller: object, readOn: () => void): boolean {
     const sockets = this.#callers.get(caller);
     if (sockets?.stopped !== true) return false;
     sockets.left.push(readOn);

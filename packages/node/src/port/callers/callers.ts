@@ -140,8 +140,8 @@ export class CallerConnection {
   }
 
   /** Whether what the connection has brought must wait. @param readOn called when it is read again */
-  mustWait(readOn: () => void): boolean {
-    return this.#port.arrivals.mustWait(this.caller, readOn);
+  waitIfStopped(readOn: () => void): boolean {
+    return this.#port.arrivals.waitIfStopped(this.caller, readOn);
   }
 
   /** What a request waits for before it is begun; undefined: nothing. */
