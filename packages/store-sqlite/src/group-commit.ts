@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { setImmediate } from "node:timers";
 import { isStoreFailure, storeClosed, toStoreError } from "./store-failure.ts";
 
 /** Writes to one database, gathered into transactions. */

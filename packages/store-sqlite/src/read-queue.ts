@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers";
 /** Runs a read when its turn has come. */
 export type ReadQueue = <T>(query: () => T, bytesOf: (result: T) => number) => Promise<T>;
 

@@ -6,6 +6,7 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { Socket } from "node:net";
+import { setImmediate } from "node:timers";
 import { SharedBudget } from "@a2a-connect/core/internal";
 import type { CallerConnection } from "./callers/callers.ts";
 import { EventLoopTurns } from "./callers/event-loop-turns.ts";

@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { connect } from "node:tls";
 import { createSelfSignedCertificate } from "@a2a-connect/testing";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { type Echo, echo, json } from "../../test-support/handlers.ts";
 import { callHttp2, openHttp2 } from "../../test-support/http2-call.ts";
 import { openRawConnection } from "../../test-support/raw-connection.ts";
@@ -28,6 +28,24 @@ describe("listen", () => {
   it("rejects when the port is taken", async () => {
     await using listener = await listen(echo);
     await expect(listen(echo, { port: listener.port })).rejects.toMatchObject({ code: "EADDRINUSE" });
+  });
+
+  it("goes on in a program that has replaced its timers, as tests do", async () => {
+    await using listener = await listen(async ({ url }) => ({
+      status: 200,
+      body: `this is ${url.split("/").at(-1)}`,
+    }));
+    using connection = await openRawConnection(listener.port);
+    vi.useFakeTimers();
+    onTestFinished(() => {
+      vi.useRealTimers();
+    });
+    for (const word of ["first", "second"]) {
+      await connection.write(`GET /${word} HTTP/1.1\r\nhost: a\r\n\r\n`);
+      await connection.until(`this is ${word}`);
+      // One that comes again in each turn of the event loop would come a thousand times a second of theirs.
+      expect(vi.getTimerCount()).toBe(0);
+    }
   });
 
   it("serves HTTP/1.1 and HTTP/2 on one cleartext port", async () => {

@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import { setImmediate } from "node:timers";
 import type { HttpBody } from "@a2a-connect/bindings";
 import { shortBodyBytes } from "@a2a-connect/bindings/server";
 import { bodyTooLarge } from "@a2a-connect/core/internal";

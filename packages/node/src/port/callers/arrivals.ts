@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import { performance } from "node:perf_hooks";
+import { setImmediate } from "node:timers";
 
 /** A parser of Node's reads in a socket's place. Only what Node calls `_handle` can tell it to stop. */
 interface ReadSocket extends Socket {
@@ -316,7 +317,11 @@ export class Arrivals {
     this.#watchTurns().ref();
   }
 
-  /** Each turn ends with `#endTurn`, as long as there are connections; that alone keeps no turn from waiting for something to do. */
+  /**
+   * Each turn ends with `#endTurn`, as long as there are connections; that alone keeps no turn from waiting for something to do.
+   * The function of `node:timers` stays Node's own where a program has replaced the global one, as tests do: theirs would run
+   * this a thousand times for each second that they skip.
+   */
   #watchTurns(): NodeJS.Immediate {
     this.#turn ??= setImmediate(() => this.#endTurn()).unref();
     return this.#turn;

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers";
 /** A turn that was granted. */
 export interface BodyTurn {
   /** The work is done. */

@@ -1,3 +1,5 @@
+import { setImmediate } from "node:timers";
+
 /** A connection, and who has it. */
 interface Connection {
   readonly caller: object;

@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { setImmediate } from "node:timers";
 import type { TLSSocket } from "node:tls";
 import { Arrivals } from "./arrivals.ts";
 import type { CallerConnection } from "./callers.ts";

@@ -1,3 +1,5 @@
+import { setImmediate } from "node:timers";
+
 /** Bytes that wait for one reader. */
 interface Waiting {
   readonly bytes: number;
