@@ -121,7 +121,8 @@ describe("Listener.close", () => {
 
 it("closes an HTTP/2 connection that is idle for idleSessionTimeoutMs, but not while a stream is open", async () => {
   const { handler, finish } = createTwoPart();
-  await using listener = await listen(handler, { idleSessionTimeoutMs: 20 });
+  // Longer than the first packets of a busy machine are apart: the stream has to open within it.
+  await using listener = await listen(handler, { idleSessionTimeoutMs: 250 });
   const [idle, busy] = [openHttp2(listener.url), openHttp2(listener.url)];
   const stream = busy.request({}).setEncoding("utf8");
   await Promise.all([once(stream, "readable"), once(idle, "close")]);
