@@ -15,6 +15,7 @@ const maxProblems = 10;
 
 /** One thing that may have been signed of a card, ready to be verified. */
 export interface SignedForm extends ProfiledCard {
+  readonly profile: Profile;
   /** Base64url of the payload. */
   readonly encoded: string;
 }
@@ -83,7 +84,7 @@ export class SignedCard {
     if (known !== undefined) return known;
     const forms =
       profile === "strict" ? [{ payload: this.canonical, uncovered: [] }] : profileCard(profile, this.json);
-    const ready = forms.map((form) => ({ ...form, encoded: base64url.encode(form.payload) }));
+    const ready = forms.map((form) => ({ ...form, profile, encoded: base64url.encode(form.payload) }));
     this.#forms.set(profile, ready);
     return ready;
   }

@@ -29,84 +29,51 @@ export interface PruneOptions {
  * @throws CardTextError `both-spellings` when a field stands there as `tokenUrl` and as `token_url`
  */
 export function pruneCard(json: JsonObject, options: PruneOptions = {}): JsonObject {
-  cardRules ??= readRules(AgentCardSchema);
-  return prune(cardRules, json, { ...options, path: [] });
+  return prune(AgentCardSchema, json, { ...options, path: [] });
 }
-
-/** Read on first use. */
-let cardRules: MessageRules | undefined;
 
 interface PruneWalk extends PruneOptions {
   readonly path: (string | number)[];
 }
 
-interface MessageRules {
-  /** By either spelling of a field's name. */
-  readonly fields: ReadonlyMap<string, FieldRule>;
-  /** Names of REQUIRED fields. */
-  readonly required: readonly string[];
-}
-
-interface FieldRule {
-  readonly jsonName: string;
-  readonly kind: DescField["fieldKind"];
-  /** The default of a scalar. */
-  readonly zero: false | "";
-  /** Whether the field stays at its default: it is REQUIRED, or that it is set can be told from its value. */
-  readonly staysEmpty: boolean;
-  /** What is pruned below: the message, or each message of the list or map. Undefined: nothing is. */
-  readonly below: MessageRules | undefined;
-}
-
-/** Knows only what cards consist of: messages that do not contain themselves, lists and maps of them, texts, booleans and Structs. */
-function readRules({ fields }: DescMessage): MessageRules {
-  const rules = fields.map((field): readonly [DescField, FieldRule] => [field, readRule(field)]);
-  return {
-    fields: new Map(rules.flatMap(([{ name, jsonName }, rule]) => [[jsonName, rule] as const, [name, rule]])),
-    required: fields.filter(isRequiredField).map(({ jsonName }) => jsonName),
-  };
-}
-
-function readRule(field: DescField): FieldRule {
-  const { fieldKind: kind, jsonName, message } = field;
-  const isExplicit = kind !== "list" && kind !== "map" && field.presence === explicit;
-  // A Struct stays as its author wrote it (requirement H-13).
-  const isOwn = message !== undefined && !message.typeName.startsWith("google.protobuf.");
-  return {
-    jsonName,
-    kind,
-    zero: field.scalar === ScalarType.BOOL ? false : "",
-    staysEmpty: isExplicit || isRequiredField(field),
-    below: isOwn ? readRules(message) : undefined,
-  };
-}
-
-/** The number alone, because its enum brings the whole schema of descriptors into a bundle. */
-const explicit: typeof FeatureSet_FieldPresence.EXPLICIT = 1;
-
-function prune(rules: MessageRules, json: JsonObject, walk: PruneWalk): JsonObject {
+function prune(message: DescMessage, json: JsonObject, walk: PruneWalk): JsonObject {
   const { path, onUnknown, onMissing } = walk;
+  const fields = fieldsOf(message);
   const pruned: JsonObject = {};
   for (const name of Object.keys(json)) {
     const value = json[name] as JsonValue; // a name that it has
-    const rule = rules.fields.get(name);
+    const field = fields.get(name);
     path.push(name);
-    if (rule === undefined) {
+    if (field === undefined) {
       if (onUnknown === undefined) setMember(pruned, name, value);
       else onUnknown(path);
     } else {
-      const { jsonName } = rule;
+      const { jsonName } = field;
       if (name !== jsonName && Object.hasOwn(json, jsonName)) throw bothSpellings(jsonName, path);
-      if (!saysNothing(rule, value)) pruned[jsonName] = pruneField(rule, value, walk);
+      if (!saysNothing(field, value)) pruned[jsonName] = pruneField(field, value, walk);
     }
     path.pop();
   }
   if (onMissing !== undefined) {
-    for (const name of rules.required) {
-      if (!Object.hasOwn(pruned, name)) onMissing([...path, name]);
-    }
+    const missing = message.fields.filter(({ jsonName }) => !Object.hasOwn(pruned, jsonName));
+    for (const { jsonName } of missing.filter(isRequiredField)) onMissing([...path, jsonName]);
   }
   return pruned;
+}
+
+const fieldMaps = new WeakMap<DescMessage, ReadonlyMap<string, DescField>>();
+
+/** The fields of a message, by either spelling of their names. */
+function fieldsOf(message: DescMessage): ReadonlyMap<string, DescField> {
+  const known = fieldMaps.get(message);
+  if (known !== undefined) return known;
+  const fields = message.fields.flatMap((field) => [
+    [field.jsonName, field] as const,
+    [field.name, field] as const,
+  ]);
+  const byName = new Map(fields);
+  fieldMaps.set(message, byName);
+  return byName;
 }
 
 function bothSpellings(jsonName: string, path: PruneWalk["path"]): CardTextError {
@@ -115,28 +82,38 @@ function bothSpellings(jsonName: string, path: PruneWalk["path"]): CardTextError
   return new CardTextError("both-spellings", problem, where);
 }
 
-function saysNothing({ kind, zero, staysEmpty }: FieldRule, value: JsonValue): boolean {
+/** The number alone, because its enum brings the whole schema of descriptors into a bundle. */
+const explicit: typeof FeatureSet_FieldPresence.EXPLICIT = 1;
+
+/** Whether a field may be left out: it is not REQUIRED, and that it is set cannot be told from its value. */
+function saysNothing(field: DescField, value: JsonValue): boolean {
   if (value === null) return true;
-  if (staysEmpty) return false;
-  if (kind === "scalar") return value === zero;
-  if (kind === "list") return Array.isArray(value) && value.length === 0;
-  return kind === "map" && isObject(value) && Object.keys(value).length === 0;
+  if (!isEmpty(field, value) || isRequiredField(field)) return false;
+  return field.fieldKind !== "scalar" || field.presence !== explicit;
 }
 
-function pruneField({ kind, below }: FieldRule, value: JsonValue, walk: PruneWalk): JsonValue {
-  if (below === undefined) return value;
+/** Knows only what cards consist of: messages that do not contain themselves, lists and maps of them, texts, booleans and Structs. */
+function isEmpty({ fieldKind, scalar }: DescField, value: JsonValue): boolean {
+  if (fieldKind === "scalar") return value === (scalar === ScalarType.BOOL ? false : "");
+  if (fieldKind === "list") return Array.isArray(value) && value.length === 0;
+  return fieldKind === "map" && isObject(value) && Object.keys(value).length === 0;
+}
+
+function pruneField({ fieldKind, message }: DescField, value: JsonValue, walk: PruneWalk): JsonValue {
+  // A Struct stays as its author wrote it (requirement H-13).
+  if (message === undefined || message.typeName.startsWith("google.protobuf.")) return value;
   const pruneAt = (at: string | number, each: JsonValue) => {
     if (!isObject(each)) return each;
     walk.path.push(at);
-    const pruned = prune(below, each, walk);
+    const pruned = prune(message, each, walk);
     walk.path.pop();
     return pruned;
   };
-  if (kind === "list") {
+  if (fieldKind === "list") {
     return Array.isArray(value) ? value.map((element, index) => pruneAt(index, element)) : value;
   }
   if (!isObject(value)) return value;
-  if (kind === "message") return prune(below, value, walk);
+  if (fieldKind === "message") return prune(message, value, walk);
   const map: JsonObject = {};
   for (const [key, each] of Object.entries(value)) setMember(map, key, pruneAt(key, each));
   return map;

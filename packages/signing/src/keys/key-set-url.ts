@@ -40,7 +40,7 @@ export function assertKeySetUrl(jku: string): void {
 
 /** @throws TypeError when one of the hosts is none */
 export function readKeySetHosts({ hosts }: JkuPolicy): KeySetHosts {
-  return hosts === undefined ? undefined : new Set(hosts.map(requireHost));
+  return hosts && new Set(hosts.map(requireHost));
 }
 
 function requireHost(text: string): string {
@@ -65,14 +65,12 @@ export function checkJku(jku: unknown, hosts: KeySetHosts, cardUrl: URL | undefi
   const url = readJku(jku);
   if (typeof url === "string") return `the key set that the header names (jku) ${url}`;
   const named = `the key set that the header names, ${shownUrl(url)},`;
-  if (hosts !== undefined && !hosts.has(url.host)) {
-    return `${named} is on a host that the policy does not allow`;
-  }
   const cardOrigin = parseHttpUrl(cardUrl?.href ?? "")?.origin; // "blob:" has an origin, too, that says nothing
-  if (hosts === undefined && url.origin !== cardOrigin) {
-    const own =
-      cardUrl === undefined ? "a place that is not known" : shownText(cardOrigin ?? cardUrl.protocol);
-    return `${named} is not allowed: the policy allows only key sets of the card's own origin, and the card came from ${own}`;
+  if (hosts === undefined ? url.origin !== cardOrigin : !hosts.has(url.host)) {
+    const own = shownText(cardOrigin ?? cardUrl?.protocol ?? "a place that is not known");
+    return hosts === undefined
+      ? `${named} is not allowed: the policy allows only key sets of the card's own origin, and the card came from ${own}`
+      : `${named} is on a host that the policy does not allow`;
   }
   url.hash = "";
   return url;

@@ -24,8 +24,8 @@ export interface VerificationKey extends JWK {
 }
 
 /**
- * Something that was given to sign with, to be signed, or as a key, cannot be used. Repeats nothing of a private key, neither in its
- * texts nor in its cause.
+ * Something that was given to sign with, to be signed, or as a key, cannot be used. All functions that read keys throw it, also those
+ * that do not say so. Repeats nothing of a private key, neither in its texts nor in its cause.
  */
 export class SigningError extends Error {
   /** What to do about it, in a sentence without a full stop. */
@@ -52,8 +52,6 @@ export function unfit(message: string, hint: string = keyHint): SigningError {
  * The public members of a key, checked: those that its thumbprint is made of (RFC 7638 §3.2), and no other. They must be written in
  * the one way that JWA allows, for otherwise one key would have many thumbprints: it could count as several signers, or come back
  * after it was revoked.
- *
- * @throws SigningError when the key is not of a type that signs cards, or not well-formed, or a weak RSA key
  */
 export function publicMembers(key: JWK): JWK {
   const { kty, crv } = key;
@@ -108,11 +106,7 @@ function readMember(key: JWK, name: "x" | "y" | "n" | "e") {
   throw unfit(`the member "${name}" of the key is missing, or is not base64url without padding`);
 }
 
-/**
- * What a key is for: what it says, else the first algorithm of the table that its type is made for.
- *
- * @throws SigningError when the key is for something else, or is none that signs cards
- */
+/** What a key is for: what it says, else the first algorithm of the table that its type is made for. */
 export function algorithmOf(key: JWK): SignatureAlgorithm {
   if (isSignatureAlgorithm(key.alg)) return key.alg;
   const { kty, crv } = publicMembers(key);
@@ -121,11 +115,7 @@ export function algorithmOf(key: JWK): SignatureAlgorithm {
   throw unfit('the key is for an algorithm that does not sign cards (its member "alg")');
 }
 
-/**
- * Compares what a JWK says of its own purpose with what it is to be used for.
- *
- * @throws SigningError when the two do not agree
- */
+/** Refuses a key that is made for something else than what it is to be used for, or says so. */
 export function checkPurpose(key: JWK, alg: SignatureAlgorithm, operation: "sign" | "verify"): void {
   if (!isSignatureAlgorithm(alg)) throw unfit("the algorithm does not sign cards");
   const { kty, crv } = algorithms[alg];

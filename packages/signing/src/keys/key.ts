@@ -7,11 +7,7 @@ import { checkPurpose, publicMembers, SigningError, unfit, type VerificationKey 
 /** Longest key id, in UTF-16 code units: verifiers look no further. */
 export const maxKeyIdLength = 256;
 
-/**
- * The id of a key that signs or verifies: every verifier can look for it, and show it.
- *
- * @throws SigningError when it is empty, too long, or has what is not to be seen
- */
+/** Refuses an id of a key that not every verifier can look for, and show. */
 export function checkKeyId(kid: string): string {
   if (kid !== "" && isShowable(kid, maxKeyIdLength)) return kid;
   throw new SigningError(
@@ -25,7 +21,7 @@ export function ownIdOf({ kid }: { readonly kid?: unknown }): string | undefined
   return typeof kid === "string" && kid !== "" ? kid : undefined;
 }
 
-/** The id of a key: the one that is given, else the JWK's own, else its thumbprint (RFC 7638). @throws SigningError as `checkKeyId` */
+/** The id of a key: the one that is given, else the JWK's own, else its thumbprint (RFC 7638). */
 export async function keyIdOf(jwk: JWK, given: string | undefined): Promise<string> {
   return checkKeyId(given ?? ownIdOf(jwk) ?? (await thumbprintOf(jwk)));
 }
@@ -35,9 +31,6 @@ const imported = new WeakMap<JWK, Map<SignatureAlgorithm, Promise<CryptoKey>>>()
 /**
  * A public key as Web Crypto wants it. It is imported once for each object and algorithm, so a key must not be changed after
  * it was used. Whether it is expired or revoked is not asked here. Private members are not looked at.
- *
- * @throws SigningError (as a rejection) when the key is not for this algorithm or not for signatures (RFC 7517 §4), or is
- *   malformed or too weak
  */
 export function importVerificationKey(key: VerificationKey, alg: SignatureAlgorithm): Promise<CryptoKey> {
   const byAlgorithm = imported.get(key) ?? new Map<SignatureAlgorithm, Promise<CryptoKey>>();

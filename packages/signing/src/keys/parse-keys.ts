@@ -6,11 +6,7 @@ import { isPem, parsePem } from "./pem.ts";
 /** What to do about a text that is no key at all. */
 export const textHint = "give a JWK, a key set (JWKS) or PEM; `a2a keys new` makes a key";
 
-/**
- * The one key that a text is: a JWK, or PEM (PKCS#8, SPKI or a certificate). With all its members.
- *
- * @throws SigningError when it is none, or has several
- */
+/** The one key that a text is: a JWK, or PEM (PKCS#8, SPKI or a certificate). With all its members. */
 export async function parseKey(text: string): Promise<JWK> {
   const keys = await parseKeys(text);
   const [key] = keys;
@@ -19,11 +15,7 @@ export async function parseKey(text: string): Promise<JWK> {
   throw new SigningError(`the text has ${keys.length} keys, and one is needed`, "give only the one key");
 }
 
-/**
- * The keys that a text has: a JWK, a key set, or PEM with any number of keys. Whether they can be used is not asked here.
- *
- * @throws SigningError when it is nothing of that
- */
+/** The keys that a text has: a JWK, a key set, or PEM with any number of keys. Whether they can be used is not asked here. */
 export async function parseKeys(text: string): Promise<readonly JWK[]> {
   return isPem(text) ? await parsePem(text) : parseJwks(text);
 }

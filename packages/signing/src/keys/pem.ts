@@ -13,8 +13,6 @@ const block = /-----BEGIN ([A-Z0-9 ]+)-----([^-]*(?:-(?!----)[^-]*)*)-----END \1
 /**
  * The keys of PEM: PKCS#8, SPKI, and of certificates the first, with its dates as `nbf` and `exp`: those after it are of its issuers.
  * What stands around the blocks is passed over, as some tools write notes there.
- *
- * @throws SigningError when one of the blocks is no key that signs cards
  */
 export async function parsePem(text: string): Promise<readonly JWK[]> {
   const blocks = [...text.matchAll(block)].filter(([, label]) => label !== "EC PARAMETERS");

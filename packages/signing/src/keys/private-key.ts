@@ -50,7 +50,7 @@ export interface PrivateKey {
   readonly publicJwk: JWK | undefined;
 }
 
-/** Imports a key of CardSignerOptions. What is imported cannot be exported again. @throws SigningError when it cannot sign cards */
+/** Imports a key of CardSignerOptions. What is imported cannot be exported again. */
 export async function importPrivateKey(
   key: JWK | string | CryptoKey,
   alg: SignatureAlgorithm | undefined,

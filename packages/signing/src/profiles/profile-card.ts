@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { pruneUnsigned } from "../canonical/canonical-card.ts";
+import { pruneCard } from "../canonical/prune-card.ts";
 import { writeCanonical } from "../canonical/write-canonical.ts";
 import { type FieldPath, PathList } from "./field-path.ts";
 import { writePythonJson } from "./python-json.ts";
@@ -40,43 +40,23 @@ export const legacyProfiles: readonly LegacyProfile[] = ["js-1", "python-1", "ra
  * @throws CardTextError when it has no canonical form
  */
 export function profileCard(profile: LegacyProfile, json: JsonObject): readonly ProfiledCard[] {
-  switch (profile) {
-    case "js-1":
-      return cleanedCards(json).map(({ kept, uncovered }) => ({ payload: writeCanonical(kept), uncovered }));
-    case "python-1": {
-      const { kept, uncovered } = cleanCard(json);
-      return [{ payload: writePythonJson(kept), uncovered }];
-    }
-    case "raw": {
-      const { signatures: _, ...unsigned } = json;
-      return [{ payload: writeCanonical(unsigned), uncovered: [] }];
-    }
-  }
-}
-
-/**
- * A card of the JavaScript SDK, which comes to its signer as JSON or as an object of the SDK's own type. Of the latter the
- * signer loses what is in a security scheme, and so all schemes: it takes them for JSON, and finds none of the names it
- * looks for.
- */
-function cleanedCards(json: JsonObject): readonly CleanedCard[] {
-  const asJson = cleanCard(json);
-  const { securitySchemes, ...others } = asJson.kept;
-  return securitySchemes === undefined
-    ? [asJson]
-    : [asJson, { kept: others, uncovered: [...asJson.uncovered, "securitySchemes"] }];
-}
-
-interface CleanedCard {
-  readonly kept: JsonObject;
-  readonly uncovered: readonly string[];
+  const { signatures: _, ...unsigned } = json;
+  if (profile === "raw") return [{ payload: writeCanonical(unsigned), uncovered: [] }];
+  const { kept, uncovered } = cleanCard(unsigned);
+  if (profile === "python-1") return [{ payload: writePythonJson(kept), uncovered }];
+  const asJson = { payload: writeCanonical(kept), uncovered };
+  const { securitySchemes, ...others } = kept;
+  if (securitySchemes === undefined) return [asJson];
+  // A card may also come to the JavaScript SDK's signer as an object of the SDK's own type. Of that the signer loses all security
+  // schemes: it takes them for JSON, and finds none of the names it looks for.
+  return [asJson, { payload: writeCanonical(others), uncovered: [...uncovered, "securitySchemes"] }];
 }
 
 /** A card as both SDKs see it: without members that their message type does not have, and then without what is empty. */
-function cleanCard(json: JsonObject): CleanedCard {
+function cleanCard(unsigned: JsonObject) {
   const uncovered = new PathList();
   const onDropped = (path: FieldPath) => uncovered.add(path);
-  const known = pruneUnsigned(json, { onUnknown: onDropped });
+  const known = pruneCard(unsigned, { onUnknown: onDropped });
   const kept = withoutEmpties(known, onDropped);
   return { kept, uncovered: uncovered.toArray() };
 }

@@ -23,10 +23,18 @@ export interface CheckContext extends KeyLookupOptions {
   readonly askedKeySets: Set<string>;
 }
 
+/** What became of one entry of `signatures`, looked at by itself. */
+export interface CheckedSignature extends Omit<SignatureCheck, "counts" | "hasGap"> {
+  /** What was signed; undefined when it is not valid. */
+  readonly form: SignedForm | undefined;
+}
+
 /** Who has signed, and what. */
-type Signer = Pick<SignatureCheck, "uncovered"> & {
-  readonly [Member in "profile" | "thumbprint" | "keySource"]: NonNullable<SignatureCheck[Member]>;
-};
+interface Signer {
+  readonly form: SignedForm;
+  readonly thumbprint: string;
+  readonly keySource: NonNullable<SignatureCheck["keySource"]>;
+}
 
 /** One signature of a card, whose signer is looked for. */
 interface Search extends CheckContext {
@@ -46,28 +54,27 @@ export async function checkSignature(
   entry: JsonValue,
   index: number,
   context: CheckContext,
-): Promise<SignatureCheck> {
+): Promise<CheckedSignature> {
   const read = readSignatureEntry(entry, context.policy);
   const found = "fault" in read ? read : await findSigner({ ...context, read });
+  const { form, thumbprint, keySource, fault, problem }: Partial<Signer & Refusal> = found;
   return {
     index,
-    valid: isSigner(found),
-    counts: false, // this and the next are for all checks together to say
-    hasGap: false,
+    valid: form !== undefined,
     kid: read.kid,
     alg: read.alg,
-    profile: undefined,
-    uncovered: [],
-    thumbprint: undefined,
-    keySource: undefined,
-    fault: undefined,
-    problem: undefined,
-    ...found,
+    form,
+    profile: form?.profile,
+    uncovered: form?.uncovered ?? [],
+    thumbprint,
+    keySource,
+    fault,
+    problem,
   };
 }
 
 function isSigner(found: Signer | Refusal): found is Signer {
-  return "keySource" in found;
+  return "form" in found;
 }
 
 async function findSigner(search: Search): Promise<Signer | Refusal> {
@@ -113,7 +120,7 @@ async function tryKeys(
   for (const profile of search.read.profiles) {
     for (const { cryptoKey, thumbprint } of usable) {
       const form = await findForm(profile, cryptoKey, search);
-      if (form !== undefined) return { profile, uncovered: form.uncovered, thumbprint, keySource };
+      if (form !== undefined) return { form, thumbprint, keySource };
     }
   }
   const [first] = usable;

@@ -46,15 +46,13 @@ export function losesEmpties(profile: Profile | undefined): profile is "js-1" | 
   return profile === "js-1" || profile === "python-1";
 }
 
-/** Interfaces, schemes and requirements, in either spelling. Of skills only whose own requirements are left out. */
+const securityPath =
+  /^(?:supported_?interfaces|security_?schemes|(?:skills\[\d+\]\.)?security_?requirements)(?!\w)/i;
+
+/** Interfaces, schemes and requirements, in either spelling. Whole skills only when there are skills with requirements of their own. */
 function concernsSecurity(path: string, { skills }: Outline): boolean {
-  if (/^(?:supported_?interfaces|security_?schemes|security_?requirements)(?!\w)/i.test(path)) return true;
-  if (/^skills\[\d+\]\.security_?requirements(?!\w)/i.test(path)) return true;
-  const whole = /^skills(?:\[(\d+)\])?$/.exec(path);
-  if (whole === null) return false;
-  const [, index] = whole;
-  const left = index === undefined ? skills : skills.slice(Number(index), Number(index) + 1);
-  return left.some(({ requirements }) => requirements.length > 0);
+  const isSkill = /^skills(?:\[\d+\])?$/.test(path);
+  return securityPath.test(path) || (isSkill && skills.some(({ requirements }) => requirements.length > 0));
 }
 
 /**

@@ -1,8 +1,9 @@
 import { shownText } from "@a2a-connect/core/internal";
+import type { CheckedSignature } from "./check-signature.ts";
 import { losesEmpties } from "./coverage.ts";
 import { adviceOn, type CardFault } from "./faults.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
-import { listPaths, type SignatureCheck } from "./verdict.ts";
+import { listPaths } from "./verdict.ts";
 import type { WeighedChecks } from "./weigh-checks.ts";
 
 /**
@@ -60,7 +61,7 @@ function describeSigner({ best, covering }: WeighedChecks): string {
   return `${losesEmpties(covering) ? "All that is in the card" : "Every field of the card"} ${by}`;
 }
 
-function signerOf(check: SignatureCheck | undefined): string {
+function signerOf(check: CheckedSignature | undefined): string {
   const { kid = "", alg, keySource = "trusted" } = check ?? {};
   const source = keySource === "trusted" ? "a trusted key" : `of ${shownText(keySource)}`;
   return `the key "${shownText(kid)}" (${alg}, ${source})`;

@@ -51,19 +51,15 @@ export function readSignatureEntry(
     return refused("algorithm-not-allowed", algorithmProblem(alg));
   }
   if (Object.keys(unprotected).some((name) => Object.hasOwn(header, name))) {
-    const problem =
-      "its two headers, protected and unprotected, have a member of the same name (RFC 7515 §7.2.1)";
-    return refused("malformed-signature", problem);
+    const twice = "its two headers, protected and unprotected, have a member of the same name";
+    return refused("malformed-signature", `${twice} (RFC 7515 §7.2.1)`);
   }
-  const signature = decodeSignature(signatureText);
-  if (signature === undefined) {
-    const problem =
-      'its member "signature" is not base64url without padding, or is longer than any signature';
-    return refused("malformed-signature", problem);
+  const signature = signatureText.length > maxSignatureLength ? undefined : decodeBase64url(signatureText);
+  if (signature === undefined || signature.length === 0) {
+    const wrong = "is not base64url without padding, or is longer than any signature";
+    return refused("malformed-signature", `its member "signature" ${wrong}`);
   }
-  const demand = ["crit", "b64"].find((name) =>
-    [header, unprotected].some((each) => Object.hasOwn(each, name)),
-  );
+  const demand = ["crit", "b64"].find((name) => Object.hasOwn({ ...header, ...unprotected }, name));
   if (demand !== undefined) {
     const problem = `its header has "${demand}", so it needs an extension of JWS, and cards are signed without extensions`;
     return refused("crit-not-understood", problem);
@@ -75,15 +71,10 @@ export function readSignatureEntry(
     const problem = `the key id of its header (kid) has control characters, or more than ${maxKeyIdLength} characters`;
     return refused("kid-missing", problem);
   }
-  const typ = readTyp(header);
-  const profiles = policy.profiles.filter((profile) => allowsTyp(profile, typ));
-  if (profiles.length === 0) {
-    return refused(
-      "typ-not-allowed",
-      'its type (typ) is not "JOSE"; "JWT" counts only with the profiles js-1 and python-1',
-    );
-  }
-  return { protectedText, signature, alg, kid, jku, profiles };
+  const profiles = policy.profiles.filter((profile) => allowsTyp(profile, header));
+  if (profiles.length > 0) return { protectedText, signature, alg, kid, jku, profiles };
+  const problem = 'its type (typ) is not "JOSE"; "JWT" counts only with the profiles js-1 and python-1';
+  return refused("typ-not-allowed", problem);
 }
 
 /** The parts of an entry, its header decoded, or what is wrong with it. */
@@ -98,29 +89,16 @@ function readParts(entry: JsonValue) {
   return { protectedText, signatureText, header, unprotected: unprotected ?? {} };
 }
 
-/** The bytes of a signature; undefined when there are none that could be one. */
-function decodeSignature(text: string): Uint8Array<ArrayBuffer> | undefined {
-  const bytes = text.length > maxSignatureLength ? undefined : decodeBase64url(text);
-  return bytes?.length === 0 ? undefined : bytes;
-}
-
 function algorithmProblem(alg: JsonValue | undefined): string {
   if (isSignatureAlgorithm(alg)) return `the policy does not allow the algorithm ${alg}`;
   const name = typeof alg === "string" ? ` "${shownText(alg)}"` : "";
   return `its algorithm (alg)${name} is not one of ${algorithmNames.join(", ")}`;
 }
 
-/** What the header says that it is the header of; undefined when it does not say. What is no text is none of the two. */
-function readTyp(header: JsonObject): string | undefined {
-  if (!Object.hasOwn(header, "typ")) return undefined;
-  const typ = header["typ"];
-  return typeof typ === "string" ? typ.toUpperCase() : "";
-}
-
 /** `JWT` stands there because older Python SDKs sign with a library for JWTs. */
-function allowsTyp(profile: Profile, typ: string | undefined): boolean {
-  if (typ === undefined || typ === "JOSE") return true;
-  return typ === "JWT" && (profile === "js-1" || profile === "python-1");
+function allowsTyp(profile: Profile, { typ = "JOSE" }: JsonObject): boolean {
+  const name = typeof typ === "string" ? typ.toUpperCase() : "";
+  return name === "JOSE" || (name === "JWT" && (profile === "js-1" || profile === "python-1"));
 }
 
 function shownOrNone(value: JsonValue | undefined): string | undefined {

@@ -1,5 +1,6 @@
 import { legacyProfiles, type Profile } from "../profiles/profile-card.ts";
-import type { SignedCard } from "../signed-card.ts";
+import type { SignedCard, SignedForm } from "../signed-card.ts";
+import type { CheckedSignature } from "./check-signature.ts";
 import { findCoverageGap } from "./coverage.ts";
 import { furthest } from "./faults.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
@@ -10,7 +11,7 @@ export interface WeighedChecks {
   /** The checks, which now say whether they count. */
   readonly checks: readonly SignatureCheck[];
   /** The one that the verdict tells of; undefined when there is none at all. */
-  readonly best: SignatureCheck | undefined;
+  readonly best: CheckedSignature | undefined;
   /** Thumbprints of the different keys that count. */
   readonly signers: readonly string[];
   /** How many signers those are: of keys that the policy names, each name once. */
@@ -25,68 +26,60 @@ export interface WeighedChecks {
 
 /** Weighs checks: which keys count, and which signature tells most. */
 export function weighChecks(
-  checks: readonly SignatureCheck[],
+  checks: readonly CheckedSignature[],
   card: SignedCard,
   policy: PreparedPolicy,
 ): WeighedChecks {
-  const findGap = createGapFinder(card, policy);
-  const valid = checks
-    .filter((check) => check.valid)
-    .sort((one, other) => strictness(one) - strictness(other));
+  const valid = checks.filter((check) => check.valid).sort(byStrictness);
+  // Once for each form: many signatures may be of the same.
+  const forms = new Set(valid.flatMap(({ form }) => form ?? []));
+  const gaps = new Map(Array.from(forms, (form) => [form, findGap(form, card, policy)]));
+  const gapOf = ({ form }: CheckedSignature) => form && gaps.get(form);
   const mayHaveGaps = policy.policy.allowUncovered === true;
-  const covering = valid.filter((check) => mayHaveGaps || findGap(check) === undefined);
-  const counting = covering.filter(
-    (check) => policy.signers === undefined || namesMet(check, policy).length > 0,
-  );
+  const covering = valid.filter((check) => mayHaveGaps || gapOf(check) === undefined);
+  const isNamed = (check: CheckedSignature) =>
+    policy.signers === undefined || namesMet(check, policy).length > 0;
+  const counting = covering.filter(isNamed);
   const best = counting[0] ?? covering[0] ?? valid[0] ?? furthest(checks);
-  const gap = best === undefined || mayHaveGaps ? undefined : findGap(best);
+  const gap = best === undefined || mayHaveGaps ? undefined : gapOf(best);
   const signers = new Set(counting.flatMap(({ thumbprint }) => thumbprint ?? []));
   return {
-    checks: checks.map((check) => ({
-      ...check,
-      counts: counting.includes(check),
-      hasGap: check.valid && findGap(check) !== undefined,
-    })),
+    checks: checks.map((check) => {
+      const { form: _, ...told } = check;
+      return { ...told, counts: counting.includes(check), hasGap: gapOf(check) !== undefined };
+    }),
     best,
     signers: [...signers],
     signerCount: policy.signers === undefined ? signers.size : countNamed(counting, policy),
-    covering: best === undefined ? undefined : findCovering(best, card, policy),
+    covering: best?.form && findCovering(best.form, card, policy),
     gap,
     uncovered: [...new Set([...(best?.uncovered ?? []), ...(gap?.paths ?? [])])],
   };
 }
 
-/** A smaller number for a stricter profile. */
-function strictness({ profile }: SignatureCheck): number {
-  return profile === undefined || profile === "strict" ? -1 : legacyProfiles.indexOf(profile);
+function byStrictness(one: CheckedSignature, other: CheckedSignature): number {
+  const order: readonly (Profile | undefined)[] = ["strict", ...legacyProfiles];
+  return order.indexOf(one.profile) - order.indexOf(other.profile);
+}
+
+/** What a form leaves open that matters to security. */
+function findGap(form: SignedForm, card: SignedCard, policy: PreparedPolicy): Finding | undefined {
+  const covering = findCovering(form, card, policy);
+  return covering && findCoverageGap(covering, form.uncovered, card.outline);
 }
 
 /**
- * The profile by which it is judged what a signature leaves open. Of a card in which nothing is empty, `strict` and the others
+ * The profile by which it is judged what a form leaves open. Of a card in which nothing is empty, `strict` and the others
  * sign the same: who trusts signers that lose what is empty cannot know that they did not.
  */
 function findCovering(
-  { profile }: SignatureCheck,
+  { profile, payload }: SignedForm,
   card: SignedCard,
   { profiles }: PreparedPolicy,
 ): Profile | undefined {
   if (profile !== "strict") return profile;
-  const isSame = (each: Profile) => card.forms(each).some(({ payload }) => payload === card.canonical);
+  const isSame = (each: Profile) => card.forms(each).some((form) => form.payload === payload);
   return profiles.find((each) => each !== "strict" && isSame(each));
-}
-
-/** Finds what signatures leave open, once for each form that was signed: many signatures may be of the same. */
-function createGapFinder(card: SignedCard, policy: PreparedPolicy) {
-  const gaps = new Map<SignatureCheck["uncovered"], Finding | undefined>();
-  return (check: SignatureCheck): Finding | undefined => {
-    const { uncovered } = check; // the list of the form itself, which only one profile has
-    if (!gaps.has(uncovered)) {
-      const covering = findCovering(check, card, policy);
-      const gap = covering === undefined ? undefined : findCoverageGap(covering, uncovered, card.outline);
-      gaps.set(uncovered, gap);
-    }
-    return gaps.get(uncovered);
-  };
 }
 
 /**
@@ -94,7 +87,7 @@ function createGapFinder(card: SignedCard, policy: PreparedPolicy) {
  * any ids, so an id counts only for keys that the policy has, and those of hosts that it names.
  */
 function namesMet(
-  { kid, thumbprint, keySource }: SignatureCheck,
+  { kid, thumbprint, keySource }: CheckedSignature,
   { signers, remote }: PreparedPolicy,
 ): readonly string[] {
   const isNamed = keySource === "trusted" || remote?.hosts !== undefined;
@@ -106,7 +99,7 @@ function namesMet(
  * How many of the signers that the policy names have signed. Each key counts by one name, its thumbprint before an id, and each name
  * for one key: two keys of one id are one signer, and one key that is named twice, by id and by thumbprint, is one, too.
  */
-function countNamed(counting: readonly SignatureCheck[], policy: PreparedPolicy): number {
+function countNamed(counting: readonly CheckedSignature[], policy: PreparedPolicy): number {
   const used = new Set<string>();
   for (const checks of Map.groupBy(counting, ({ thumbprint }) => thumbprint).values()) {
     const names = checks.flatMap((check) => namesMet(check, policy));
