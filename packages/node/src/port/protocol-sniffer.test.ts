@@ -1,7 +1,11 @@
-import { describe, expect, it } from "vitest";
+import type { Socket } from "node:net";
+import { PassThrough } from "node:stream";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createGate, echo, json } from "../../test-support/handlers.ts";
 import { openRawConnection } from "../../test-support/raw-connection.ts";
 import { listen } from "./listen.ts";
+import { awaitHello } from "./protocol-sniffer.ts";
 
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const emptySettings = "\0\0\0\x04\0\0\0\0\0";
@@ -66,5 +70,31 @@ describe("one cleartext port", () => {
     const received = await connection.closed();
     expect(received.indexOf('"/1"')).toBeGreaterThan(0);
     expect(received.indexOf('"/2"')).toBeGreaterThan(received.indexOf('"/1"'));
+  });
+});
+
+describe("a ClientHello in thousands of records", () => {
+  const records = 2_000;
+
+  it("is looked at once, however many pieces it comes in", async () => {
+    const socket = new PassThrough();
+    const reads = vi.spyOn(Buffer.prototype, "readUInt16BE");
+    onTestFinished(() => reads.mockRestore());
+    awaitHello(socket as unknown as Socket, 60_000, () => undefined);
+    for (let at = 0; at < records; at += 10) {
+      socket.write(Buffer.alloc(10 * 6, Buffer.from([22, 3, 1, 0, 1, 255])));
+      await nextTurn();
+    }
+    expect(socket.destroyed).toBe(false);
+    expect(reads.mock.calls.length).toBe(records);
+    socket.destroy();
+  });
+
+  it("is refused when one of them is empty", async () => {
+    const socket = new PassThrough();
+    awaitHello(socket as unknown as Socket, 60_000, () => undefined);
+    socket.write(Buffer.from([22, 3, 1, 0, 1, 1, 22, 3, 1, 0, 0]));
+    await nextTurn();
+    expect(socket.destroyed).toBe(true);
   });
 });

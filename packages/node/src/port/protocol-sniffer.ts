@@ -24,7 +24,7 @@ function findProtocol(bytes: Buffer): Protocol | undefined {
 
 /** Waits for the whole ClientHello of TLS, or for what is none: with it the handshake costs the server a signature. */
 export function awaitHello(socket: Socket, timeoutMs: number, arrived: () => void): void {
-  readFirstBytes(socket, timeoutMs, findHello, arrived);
+  readFirstBytes(socket, timeoutMs, createHelloFinder(), arrived);
 }
 
 /** Longer than any client's; OpenSSL would take 128 KiB. */
@@ -33,22 +33,33 @@ const maxHelloBytes = 16 * 1024;
 /** Type of the records that carry a handshake (RFC 8446 §5.1). */
 const handshakeRecord = 22;
 
-function findHello(bytes: Buffer): boolean | undefined {
+/** Type, version and length of a record. */
+const recordHeadBytes = 5;
+
+/**
+ * @returns a function that tells whether these first bytes of a connection contain the whole ClientHello. It goes on with the record
+ *   where it stopped: a hello may have thousands of them, and come a byte at a time.
+ */
+function createHelloFinder(): (bytes: Buffer) => boolean | undefined {
   const head: number[] = []; // type and length of the message, which may come in several records
+  let at = 0;
   let missing = Number.POSITIVE_INFINITY;
   let taken = 0;
-  for (let at = 0; at + 5 <= bytes.length; ) {
-    if (bytes[at] !== handshakeRecord) return true; // OpenSSL answers it with an alert
-    const end = at + 5 + bytes.readUInt16BE(at + 3);
-    if (end > bytes.length) break;
-    const content = bytes.subarray(at + 5, end);
-    head.push(...content.subarray(0, 4 - head.length));
-    taken += content.length;
-    if (head.length === 4) missing = 4 + Buffer.from(head).readUIntBE(1, 3) - taken;
-    if (missing <= 0) return true;
-    at = end;
-  }
-  return bytes.length > maxHelloBytes ? false : undefined;
+  return (bytes) => {
+    while (at + recordHeadBytes <= bytes.length) {
+      if (bytes[at] !== handshakeRecord) return true; // OpenSSL answers it with an alert
+      const start = at + recordHeadBytes;
+      const end = start + bytes.readUInt16BE(at + 3);
+      if (end === start) return false; // RFC 8446 §5.1: none is empty
+      if (end > bytes.length) break;
+      if (head.length < 4) head.push(...bytes.subarray(start, Math.min(end, start + 4 - head.length)));
+      taken += end - start;
+      if (head.length === 4) missing = 4 + Buffer.from(head).readUIntBE(1, 3) - taken;
+      if (missing <= 0) return true;
+      at = end;
+    }
+    return bytes.length > maxHelloBytes ? false : undefined;
+  };
 }
 
 /**
