@@ -16,8 +16,7 @@ export {
   type ProfiledCard,
   profileCard,
 } from "./profiles/profile-card.ts";
-export type { CardSignerOptions, SigningKey } from "./sign/card-signer.ts";
-export type { RemoteSign } from "./sign/remote-signer.ts";
+export type { CardSignerOptions, RemoteSign, SigningKey } from "./sign/card-signer.ts";
 export type { SignatureOptions, SignCardOptions } from "./sign/sign-card.ts";
 export { findLegacyWarnings, signOlderCard } from "./sign/sign-card.ts";
 export type { CardMemoryLimits } from "./trust/card-memory.ts";

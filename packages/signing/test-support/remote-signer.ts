@@ -1,7 +1,7 @@
 import { constants, createPrivateKey, sign } from "node:crypto";
 import { algorithms, type SignatureAlgorithm } from "../src/keys/algorithms.ts";
 import type { SigningKeyPair } from "../src/keys/private-key.ts";
-import type { RemoteSign } from "../src/sign/remote-signer.ts";
+import type { RemoteSign } from "../src/sign/card-signer.ts";
 
 /** How Node signs and verifies by an algorithm. */
 export function nodeOptions(alg: SignatureAlgorithm) {

@@ -45,9 +45,19 @@ export async function generateSigningKey(options: GenerateKeyOptions = {}): Prom
 /** A private key that is ready to sign. */
 export interface PrivateKey {
   readonly alg: SignatureAlgorithm;
-  readonly cryptoKey: CryptoKey;
   /** Its public side, with the id that it has itself; undefined when the key does not let it out. */
   readonly publicJwk: JWK | undefined;
+  sign(input: Uint8Array<ArrayBuffer>): Promise<Uint8Array>;
+}
+
+/** Nothing of the platform's error is told: it may be about secret members. */
+async function signWith(key: CryptoKey, alg: SignatureAlgorithm, input: Uint8Array<ArrayBuffer>) {
+  const signing = crypto.subtle.sign(algorithms[alg].signParameters, key, input);
+  const signature = await signing.catch(() => {
+    const hint = "export the key again from where it was made";
+    throw new SigningError("the private key is malformed: its numbers do not belong together", hint);
+  });
+  return new Uint8Array(signature);
 }
 
 /** Imports a key of CardSignerOptions. What is imported cannot be exported again. */
@@ -85,7 +95,8 @@ async function importPrivateJwk(jwk: JWK, given: SignatureAlgorithm | undefined)
     throw unfit(`the private key is malformed or not complete, or this runtime does not know ${alg}`);
   });
   const kid = ownIdOf(jwk);
-  return { alg, cryptoKey, publicJwk: { ...members, ...(kid === undefined ? {} : { kid }) } };
+  const publicJwk = { ...members, ...(kid === undefined ? {} : { kid }) };
+  return { alg, publicJwk, sign: (input) => signWith(cryptoKey, alg, input) };
 }
 
 async function openCryptoKey(key: CryptoKey, given: SignatureAlgorithm | undefined): Promise<PrivateKey> {
@@ -97,7 +108,7 @@ async function openCryptoKey(key: CryptoKey, given: SignatureAlgorithm | undefin
   const alg = given === undefined ? fitting[0] : fitting.find((each) => each === given);
   if (alg === undefined) throw unfit(`the key is not for ${given ?? "signatures of cards"}`);
   const publicJwk = key.extractable ? publicMembers(await exportJWK(key)) : undefined;
-  return { alg, cryptoKey: key, publicJwk };
+  return { alg, publicJwk, sign: (input) => signWith(key, alg, input) };
 }
 
 function isFor({ algorithm }: CryptoKey, { signParameters, crv, kty }: AlgorithmEntry): boolean {

@@ -1,12 +1,23 @@
 import type { CryptoKey, JWK } from "jose";
-import type { SignatureAlgorithm } from "../keys/algorithms.ts";
-import { algorithmNames, algorithms, isSignatureAlgorithm } from "../keys/algorithms.ts";
+import type { Curve, SignatureAlgorithm } from "../keys/algorithms.ts";
+import { algorithmNames, algorithms, coordinateLengths, isSignatureAlgorithm } from "../keys/algorithms.ts";
+import { ecdsaFromDer } from "../keys/der.ts";
 import { checkKeyId, importVerificationKey } from "../keys/key.ts";
-import { SigningError, type VerificationKey } from "../keys/key-type.ts";
-import { importPrivateKey } from "../keys/private-key.ts";
+import { maximumRsaBits, minimumRsaBits, SigningError, type VerificationKey } from "../keys/key-type.ts";
+import { importPrivateKey, type PrivateKey } from "../keys/private-key.ts";
 import { publicKeyOf } from "../keys/public-keys.ts";
 import { checkSigningMembers } from "../option-members.ts";
-import { type RemoteSign, signRemotely } from "./remote-signer.ts";
+
+/**
+ * A remote signer: it signs with a key that is kept elsewhere, such as in a key management service.
+ *
+ * @param input the bytes to be signed (JWS Signing Input, RFC 7515 §5.1), not their digest
+ * @returns the signature as JWS wants it: of ECDSA it is R||S (RFC 7518 §3.4), not DER
+ */
+export type RemoteSign = (
+  input: Uint8Array<ArrayBuffer>,
+  with_: { readonly kid: string; readonly alg: SignatureAlgorithm },
+) => Promise<Uint8Array>;
 
 /** A private key: a JWK, PKCS#8 as PEM, a key of Web Crypto, or a remote signer. */
 export type SigningKey = JWK | string | CryptoKey | RemoteSign;
@@ -53,67 +64,75 @@ export async function createCardSigner(options: CardSignerOptions): Promise<Card
   return await openCardSigner(options);
 }
 
+/** What is known of a key by itself. Of a remote signer it is nothing. */
+type OpenKey = Partial<Omit<PrivateKey, "sign">> & { readonly sign: RemoteSign };
+
 /** The same, of options that have more members. */
 export async function openCardSigner(options: CardSignerOptions): Promise<CardSigner> {
   const { key } = options;
-  if (typeof key === "function") {
-    const publicKey = await openPublicKey(options.publicKey, options.kid, options.alg);
-    const alg = options.alg ?? publicKey?.alg;
-    if (!isSignatureAlgorithm(alg)) {
-      const hint = `give it, one of ${algorithmNames.join(", ")}; or give the public key`;
-      throw new SigningError("the algorithm of a key that is kept elsewhere is not known (alg)", hint);
-    }
-    const signer = { kid: checkKid(options.kid ?? publicKey?.kid), alg, publicKey };
-    return { ...signer, sign: (input) => signRemotely(key, signer, input) };
+  const isRemote = typeof key === "function";
+  const own: OpenKey = isRemote ? { sign: key } : await importPrivateKey(key, options.alg);
+  const shown = options.publicKey ?? own.publicJwk;
+  const says = { kid: options.kid ?? own.publicJwk?.kid, alg: options.alg ?? own.alg };
+  const publicKey = shown === undefined ? undefined : await publicKeyOf(shown, says);
+  const alg = says.alg ?? publicKey?.alg;
+  if (!isSignatureAlgorithm(alg)) {
+    const hint = `give it, one of ${algorithmNames.join(", ")}; or give the public key`;
+    throw new SigningError("the algorithm of a key that is kept elsewhere is not known (alg)", hint);
   }
-  const { alg, cryptoKey, publicJwk } = await importPrivateKey(key, options.alg);
-  const publicKey = await openPublicKey(options.publicKey ?? publicJwk, options.kid ?? publicJwk?.kid, alg);
-  const kid = checkKid(options.kid ?? publicKey?.kid);
-  if (publicKey !== undefined) await checkPair(cryptoKey, publicKey, alg);
-  return { kid, alg, publicKey, sign: (input) => signLocally(cryptoKey, alg, input) };
-}
-
-async function signLocally(
-  key: CryptoKey,
-  alg: SignatureAlgorithm,
-  input: Uint8Array<ArrayBuffer>,
-): Promise<Uint8Array<ArrayBuffer>> {
-  const signing = crypto.subtle.sign(algorithms[alg].signParameters, key, input);
-  // Nothing of the platform's error is told: it may be about secret members.
-  const signature = await signing.catch(() => {
-    throw new SigningError("the private key is malformed: its numbers do not belong together", exportAnew);
-  });
-  return new Uint8Array(signature);
-}
-
-const exportAnew = "export the key again from where it was made";
-
-async function openPublicKey(
-  key: JWK | string | undefined,
-  kid: string | undefined,
-  alg: SignatureAlgorithm | undefined,
-): Promise<VerificationKey | undefined> {
-  return key === undefined ? undefined : await publicKeyOf(key, { kid, alg });
-}
-
-/** M-2 demands one, and a verifier has to find it, and can show it. */
-function checkKid(kid: string | undefined): string {
-  if (kid !== undefined) return checkKeyId(kid);
-  const hint = "give the id as kid; or give the public key, and its thumbprint is the id";
-  throw new SigningError("the id of the key is not known (kid)", hint);
+  const kid = options.kid ?? publicKey?.kid; // M-2 demands one
+  if (kid === undefined) {
+    const hint = "give the id as kid; or give the public key, and its thumbprint is the id";
+    throw new SigningError("the id of the key is not known (kid)", hint);
+  }
+  const facts = { kid: checkKeyId(kid), alg, publicKey };
+  const signer: CardSigner = { ...facts, sign: (input) => signAndCheck(own.sign, facts, input) };
+  if (!isRemote) await signer.sign(probe); // Web Crypto does not see to it that both sides of a JWK are of one key
+  return signer;
 }
 
 const probe: Uint8Array<ArrayBuffer> = new TextEncoder().encode("a2a-connect");
 
-/** Web Crypto does not see to it that both sides of a JWK are of one key. */
-async function checkPair(
-  cryptoKey: CryptoKey,
-  publicKey: VerificationKey,
-  alg: SignatureAlgorithm,
-): Promise<void> {
-  const { signParameters } = algorithms[alg];
-  const signature = await signLocally(cryptoKey, alg, probe);
-  const verifier = await importVerificationKey(publicKey, alg);
-  if (await crypto.subtle.verify(signParameters, verifier, signature, probe)) return;
-  throw new SigningError("the public key does not belong to the private key", exportAnew);
+/**
+ * Has a key sign, and looks at what comes back: a card with a signature that does not verify is worse than none.
+ *
+ * @throws SigningError when it is no signature, or not one by that key; and what the signer throws
+ */
+async function signAndCheck(
+  sign: RemoteSign,
+  { kid, alg, publicKey }: Omit<CardSigner, "sign">,
+  input: Uint8Array<ArrayBuffer>,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const given: unknown = await sign(input.slice(), { kid, alg });
+  if (!(given instanceof Uint8Array)) {
+    const hint = "return the signature as a Uint8Array, not as text";
+    throw new SigningError("the signer returned no bytes", hint);
+  }
+  const signature = Uint8Array.from(given);
+  const { signParameters, crv } = algorithms[alg];
+  const key = publicKey && (await importVerificationKey(publicKey, alg));
+  const isSignature =
+    key === undefined
+      ? hasLength(signature, crv)
+      : await crypto.subtle.verify(signParameters, key, signature, input);
+  if (isSignature) return signature;
+  if ((alg === "ES256" || alg === "ES384") && ecdsaFromDer(signature, alg) !== undefined) {
+    throw new SigningError(
+      "the signer returned DER, but JWS needs R||S (RFC 7518 §3.4)",
+      `convert it in the signer: return ecdsaFromDer(signature, "${alg}")`,
+    );
+  }
+  throw new SigningError(
+    key === undefined
+      ? `the signer returned ${signature.length} bytes, and no signature with ${alg} has as many`
+      : "the signature does not verify: the public key does not belong to the private key",
+    `check which key signs, that it signs the bytes themselves with ${alg}, not their digest, and that the bytes of the signature come back, not their base64`,
+  );
+}
+
+/** Where the key is not known, this is all that can be told of a signature. */
+function hasLength({ length }: Uint8Array, crv: Curve | undefined): boolean {
+  return crv === undefined
+    ? length >= minimumRsaBits / 8 && length <= maximumRsaBits / 8
+    : length === 2 * coordinateLengths[crv];
 }

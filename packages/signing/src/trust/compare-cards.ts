@@ -7,18 +7,6 @@ import { type Scheme, undeclaredScheme } from "./scheme.ts";
 /** Parts that a card may have to be compared (`countParts`): rules compare each with each. */
 const maxParts = 1_000;
 
-/** In what a card may be weaker than one before, and whether that holds of the extended card beside the public one, too. */
-const rules: readonly {
-  readonly find: (before: Outline, after: Outline) => Iterable<Finding>;
-  readonly ofExtended: boolean;
-}[] = [
-  { find: findWeakerRequirements, ofExtended: false },
-  { find: findLostSchemes, ofExtended: false },
-  { find: findWeakerSchemes, ofExtended: true },
-  { find: findOtherAddresses, ofExtended: true },
-  { find: findOtherInterfaces, ofExtended: true },
-];
-
 /**
  * In what a card is weaker than one before, by each of the rules. What has too many parts to be compared counts as weaker.
  *
@@ -30,11 +18,12 @@ const rules: readonly {
  */
 export function findDowngrades(before: Outline, after: Outline, extended = false): Finding[] {
   if (Math.max(countParts(before), countParts(after)) > maxParts) {
-    return [
-      finding("The card differs from the last one, and one of the two declares too much to be compared."),
-    ];
+    const text = "The card differs from the last one, and one of the two declares too much to be compared.";
+    return [finding(text)];
   }
-  return rules.flatMap(({ find, ofExtended }) => (extended && !ofExtended ? [] : [...find(before, after)]));
+  const ofAny = [findWeakerSchemes, findOtherAddresses, findOtherInterfaces];
+  const rules = extended ? ofAny : [findWeakerRequirements, findLostSchemes, ...ofAny];
+  return rules.flatMap((find) => [...find(before, after)]);
 }
 
 /**
@@ -111,11 +100,8 @@ function* findLostSchemes(before: Outline, after: Outline): Generator<Finding> {
     const isAsGood = ([other, is]: readonly [string, Scheme]) =>
       replaces(is, was) || (before.schemes.has(other) && is.strength >= was.strength);
     if (after.schemes.has(name) || (!named.has(name) && [...after.schemes].some(isAsGood))) continue;
-    yield finding(
-      `The security scheme ${quote(name)} is gone, and no other scheme makes up for it.`,
-      "securitySchemes",
-      name,
-    );
+    const text = `The security scheme ${quote(name)} is gone, and no other scheme makes up for it.`;
+    yield finding(text, "securitySchemes", name);
   }
 }
 

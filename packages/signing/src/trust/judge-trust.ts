@@ -56,7 +56,7 @@ function judge(question: TrustQuestion, known: KnownAgent | undefined) {
   const before = known?.before;
   const doubts = findDoubts(question, known).filter(({ findings }) => findings.length > 0);
   const faults = doubts.filter(({ choice }) => choice !== "alarm");
-  const sentences = faults.map(({ opening = "", findings }) => opening + summarize(findings));
+  const sentences = faults.map(({ opening, findings }) => opening + summarize(findings));
   const [worst] = faults;
   const judgement: TrustJudgement = {
     fault: worst?.fault,
@@ -74,9 +74,9 @@ function judge(question: TrustQuestion, known: KnownAgent | undefined) {
 interface Doubt {
   readonly fault: "pin-changed" | "security-too-weak" | "downgrade";
   /** What the policy makes of it. Default `refuse`. */
-  readonly choice?: "refuse" | "alarm" | undefined;
-  /** How the message begins that tells of it. Default with the findings. */
-  readonly opening?: string;
+  readonly choice: "refuse" | "alarm" | undefined;
+  /** How the message begins that tells of it. */
+  readonly opening: string;
   readonly findings: readonly Finding[];
 }
 
@@ -87,28 +87,22 @@ function findDoubts(
 ): readonly Doubt[] {
   const { minimumSecurity, onPinChanged, onDowngrade } = policy;
   const { key, before, pins, isUncompared = false } = known ?? {};
-  const changed = `None of the known keys of ${key} has signed the card. The keys that have signed it: ${thumbprints.join(", ")}.`;
-  const missing = minimumSecurity && findMissingSecurity(card.outline, minimumSecurity);
-  const weaker = before && findDowngrades(before, card.outline, extended);
-  const onWeaker = { fault: "downgrade", choice: onDowngrade } as const;
+  const strangers = `None of the known keys of ${key} has signed the card. The keys that have signed it: ${thumbprints.join(", ")}.`;
+  const lost =
+    "The last card of this agent declared something else, and is no longer stored: this card cannot be compared with it.";
+  const changed = pins?.isChanged ? [finding(strangers, "signatures")] : [];
+  const missing = minimumSecurity ? findMissingSecurity(card.outline, minimumSecurity) : [];
+  const weaker = before ? findDowngrades(before, card.outline, extended) : [];
+  const unknown = isUncompared && !extended ? [finding(lost)] : [];
+  const demanded = "The card declares less security than the policy demands. ";
+  const compared = "The card is weaker than the last one of this agent. ";
   return [
-    {
-      fault: "pin-changed",
-      choice: onPinChanged,
-      findings: pins?.isChanged ? [finding(changed, "signatures")] : [],
-    },
-    {
-      fault: "security-too-weak",
-      opening: "The card declares less security than the policy demands. ",
-      findings: missing ?? [],
-    },
-    { ...onWeaker, opening: "The card is weaker than the last one of this agent. ", findings: weaker ?? [] },
-    { ...onWeaker, findings: isUncompared && !extended ? [finding(notKept)] : [] },
+    { fault: "pin-changed", choice: onPinChanged, opening: "", findings: changed },
+    { fault: "security-too-weak", choice: "refuse", opening: demanded, findings: missing },
+    { fault: "downgrade", choice: onDowngrade, opening: compared, findings: weaker },
+    { fault: "downgrade", choice: onDowngrade, opening: "", findings: unknown },
   ];
 }
-
-const notKept =
-  "The last card of this agent declared something else, and is no longer stored: this card cannot be compared with it.";
 
 /** What a person should know of how the agent is known, though there may be nothing wrong with it. */
 function describeNews(
