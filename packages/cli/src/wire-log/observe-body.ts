@@ -4,34 +4,21 @@ interface BodyObserver {
   end(how: "ended" | "broke" | "left", error?: unknown): void;
 }
 
+type Bytes = Uint8Array<ArrayBuffer>;
+
 /** The same response, whose body is watched while its reader reads it, at the reader's pace. */
 export function observeBody(response: Response, observer: BodyObserver): Response {
-  if (response.body === null) return response;
-  const reader = response.body.getReader();
-  const body = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const { done, value } = await reader.read();
-          if (done) {
-            observer.end("ended");
-            controller.close();
-          } else {
-            observer.chunk(value);
-            controller.enqueue(value);
-          }
-        } catch (error) {
-          observer.end("broke", error);
-          controller.error(error);
-        }
-      },
-      async cancel(reason) {
-        observer.end("left");
-        await reader.cancel(reason);
-      },
+  const watching: Transformer<Bytes, Bytes> & { cancel(reason: unknown): void } = {
+    transform(chunk, controller) {
+      observer.chunk(chunk);
+      controller.enqueue(chunk);
     },
-    { highWaterMark: 0 },
-  );
+    flush: () => observer.end("ended"),
+    // With what has broken it; a reader who has enough gives no reason.
+    cancel: (reason) => observer.end(reason === undefined ? "left" : "broke", reason),
+  };
+  const body = response.body?.pipeThrough(new TransformStream(watching));
+  if (body === undefined) return response;
   const { status, statusText, headers, url, redirected } = response;
   // The constructor cannot set these two.
   return Object.defineProperties(new Response(body, { status, statusText, headers }), {
