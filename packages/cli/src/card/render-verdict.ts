@@ -1,8 +1,8 @@
 import { isLoopbackHost } from "@a2a-connect/core/internal";
 import { type CardFault, quote, quoteList } from "@a2a-connect/signing/internal";
 import { quote as shellQuote } from "../commands-to-copy.ts";
-import type { Output } from "../output.ts";
-import { type CardClaims, hostOf, readClaims, readSubject } from "./card-text.ts";
+import type { Fields, Output } from "../output.ts";
+import { type CardChange, type CardClaims, hostOf, readClaims, readSubject } from "./card-text.ts";
 import {
   type AppliedPolicy,
   changesOf,
@@ -16,45 +16,45 @@ import {
 /** Longest value of a change, in UTF-16 units. */
 const maxValueLength = 80;
 
-/** A line of the verdict; without a value there is none. */
-type Field = readonly [label: string, value: string | undefined];
+/** The first so many of these lines, and how many there are beside. */
+function first(count: number, lines: readonly string[]): readonly string[] {
+  const rest = lines.length > count ? [restOf(lines.length, count)] : [];
+  return [...lines.slice(0, count), ...rest];
+}
 
-/** Lines of one kind, the first ten of them. */
-function listFields(
-  label: string,
-  values: readonly string[],
-  labelOf = (_: string) => label,
-): readonly Field[] {
-  const shown = values.slice(0, 10).map((value): Field => [labelOf(value), value]);
-  return [...shown, ...restField(label, values.length, 10)];
+function restOf(count: number, shown: number): string {
+  return `${count - shown} more; -o json lists them`;
 }
 
 /** Prints the whole verdict: subject, verdict, what it rests on, what was vouched for, what to do next. */
 export async function renderVerdict(output: Output, report: VerdictReport): Promise<void> {
-  const { verification, source, sha256, time, policy } = report;
+  const { verification, source, sha256, time, policy, signatures } = report;
   const { verified, reason, profile } = verification;
   const isOpen = hasGaps(report);
-  const fields: readonly Field[] = [
-    ["Card", describeSubject(report)],
-    ["From", source.name],
-    ["Verdict", verified ? (isOpen ? "VERIFIED, WITH GAPS" : "VERIFIED") : "NOT VERIFIED"],
-    ...(isOpen ? uncoveredFields(report) : []),
-    ["Reason", reason],
-    ["Because", tellStory(report)],
-    ...alarmFields(report),
-    ...changeFields(report),
-    ...signatureFields(report),
-    ["Profile", profile],
-    ["Coverage", describeCoverage(report)],
-    ...(isOpen ? [] : uncoveredFields(report)),
+  const uncovered: Fields = { Uncovered: first(10, listUncovered(report)) };
+  await output.fields({
+    Card: describeSubject(report),
+    From: source.name,
+    Verdict: verified ? (isOpen ? "VERIFIED, WITH GAPS" : "VERIFIED") : "NOT VERIFIED",
+    ...(isOpen ? uncovered : {}),
+    Reason: reason,
+    Because: tellStory(report),
+    ...tellNotedAlarms(report),
+    Changed: first(10, changesOf(report).map(describeChange)),
+  });
+  for (const signature of signatures.slice(0, 5)) await output.fields(fieldsOfSignature(signature, report));
+  await output.fields({
+    Signature: signatures.length > 5 ? restOf(signatures.length, 5) : undefined,
+    Profile: profile,
+    Coverage: describeCoverage(report),
+    ...(isOpen ? {} : uncovered),
     ...claimFields(report),
-    ["Trust", describeTrust(report)],
-    ["Memory", describeMemory(report)],
-    ["Digest", sha256 && `SHA-256 ${sha256}`],
-    ["Checked", `${time}, by ${describePolicy(policy)}`],
-    ["Next", nextStep(report)],
-  ];
-  for (const [label, value] of fields) await output.field(label, value);
+    Trust: describeTrust(report),
+    Memory: describeMemory(report),
+    Digest: sha256 && `SHA-256 ${sha256}`,
+    Checked: `${time}, by ${describePolicy(policy)}`,
+    Next: nextStep(report),
+  });
 }
 
 /** What a verified card proves, and what not: undefined when nothing was proved. */
@@ -91,33 +91,29 @@ function describeSubject({ signatures, source }: VerdictReport): string {
 /** Kinds of alarms that are worth knowing, and no reason to be alarmed. */
 const noted = /^(?:first-use|not-remembered):/;
 
-function alarmFields(report: VerdictReport): readonly Field[] {
-  const alarms = tellAlarms(report).map(({ kind, text, paths }) => {
-    const where = paths.length === 0 ? "" : ` (${quoteList(paths)})`;
-    return `${kind}: ${text}${where}`;
-  });
-  return listFields("Alarm", alarms, (alarm) => (noted.test(alarm) ? "Note" : "Alarm"));
+function tellNotedAlarms(report: VerdictReport): Fields {
+  const alarms = first(
+    10,
+    tellAlarms(report).map(({ kind, text, paths }) => {
+      const where = paths.length === 0 ? "" : ` (${quoteList(paths)})`;
+      return `${kind}: ${text}${where}`;
+    }),
+  );
+  return {
+    Alarm: alarms.filter((alarm) => !noted.test(alarm)),
+    Note: alarms.filter((alarm) => noted.test(alarm)),
+  };
 }
 
-function changeFields(report: VerdictReport): readonly Field[] {
+function describeChange({ path, was, is }: CardChange): string {
   const show = (value: unknown): string => {
     const text = JSON.stringify(value) ?? "not there";
     return text.length > maxValueLength ? `${text.slice(0, maxValueLength)}…` : text;
   };
-  const changes = changesOf(report).map(
-    ({ path, was, is }) => `${inline(path)}: was ${show(was)}, is ${show(is)}`,
-  );
-  return listFields("Changed", changes);
+  return `${inline(path)}: was ${show(was)}, is ${show(is)}`;
 }
 
-/** Of the first five. */
-function signatureFields(report: VerdictReport): readonly Field[] {
-  const { signatures } = report;
-  const fields = signatures.slice(0, 5).flatMap((signature) => fieldsOfSignature(signature, report));
-  return [...fields, ...restField("Signature", signatures.length, 5)];
-}
-
-function fieldsOfSignature(signature: SignatureReport, report: VerdictReport): readonly Field[] {
+function fieldsOfSignature(signature: SignatureReport, report: VerdictReport): Fields {
   const { index, valid, profile, thumbprint, keySource, fault, problem, tried, expires } = signature;
   const { kid, alg, typ, jku } = signature.header ?? {};
   const { keys } = report.policy;
@@ -130,15 +126,15 @@ function fieldsOfSignature(signature: SignatureReport, report: VerdictReport): r
   const until = expires === undefined ? "" : `, counts until ${expires}`;
   // Of the only signature the whole story tells it already.
   const isTold = count === 1 || tellStory(report).includes(problem ?? "");
-  return [
-    ["Signature", `${index + 1} of ${count}, ${valid ? `valid (${profile})` : `NOT VALID (${fault})`}`],
-    ["Header", members.join(", ")],
-    ["Key", thumbprint && `thumbprint ${thumbprint}, from ${from}${until}`],
-    ...tried
+  return {
+    Signature: `${index + 1} of ${count}, ${valid ? `valid (${profile})` : `NOT VALID (${fault})`}`,
+    Header: members.join(", "),
+    Key: thumbprint && `thumbprint ${thumbprint}, from ${from}${until}`,
+    "Key Tried": tried
       .slice(0, 3)
-      .map((key): Field => ["Key Tried", `thumbprint ${key}, from ${keys.nameOf(key) ?? "its key set"}`]),
-    ["Problem", isTold ? undefined : problem],
-  ];
+      .map((key) => `thumbprint ${key}, from ${keys.nameOf(key) ?? "its key set"}`),
+    Problem: isTold ? undefined : problem,
+  };
 }
 
 function describeCoverage({
@@ -154,16 +150,15 @@ function describeCoverage({
 }
 
 /** Where callers go and what they are asked for first. */
-function uncoveredFields({ verification: { profile, uncovered } }: VerdictReport): readonly Field[] {
+function listUncovered({ verification: { profile, uncovered } }: VerdictReport): readonly string[] {
   if (profile === undefined) return [];
   const isFirst = (path: string) => /^(?:supported_?interfaces|security|skills\[\d+\]\.security)/i.test(path);
-  const paths = uncovered.toSorted((one, other) => Number(isFirst(other)) - Number(isFirst(one)));
-  return listFields("Uncovered", paths.map(inline));
+  return uncovered.toSorted((one, other) => Number(isFirst(other)) - Number(isFirst(one))).map(inline);
 }
 
 /** What was vouched for; of a card that is not verified, where it would have callers go. */
-function claimFields({ verification: { verified }, canonical, source }: VerdictReport): readonly Field[] {
-  if (canonical === undefined) return [];
+function claimFields({ verification: { verified }, canonical, source }: VerdictReport): Fields {
+  if (canonical === undefined) return {};
   const claims = readClaims(canonical);
   const { interfaceHosts, tokenHosts } = claims;
   const interfaces = interfaceHosts.length === 0 ? "none" : quoteList(interfaceHosts);
@@ -171,15 +166,15 @@ function claimFields({ verification: { verified }, canonical, source }: VerdictR
   const demands = describeDemands(claims);
   if (!verified) {
     const last = tokens === undefined ? "" : `; tokens from ${tokens}`;
-    return [["Would Lead To", `${interfaces}; asks for ${demands}${last}`]];
+    return { "Would Lead To": `${interfaces}; asks for ${demands}${last}` };
   }
   const own = source.url === undefined ? undefined : hostOf(source.url);
   const isForeign = own !== undefined && interfaceHosts.some((host) => host !== own);
-  return [
-    ["Interfaces", `${interfaces}${isForeign ? ` (the card came from ${quote(own)})` : ""}`],
-    ["Asks For", demands],
-    ["Tokens From", tokens],
-  ];
+  return {
+    Interfaces: `${interfaces}${isForeign ? ` (the card came from ${quote(own)})` : ""}`,
+    "Asks For": demands,
+    "Tokens From": tokens,
+  };
 }
 
 function describeDemands({ demands, stricterSkills }: CardClaims): string {
@@ -214,10 +209,6 @@ function describePolicy(policy: AppliedPolicy): string {
     ...(minSigners === 1 ? [] : [`${minSigners} signers`]),
     ...(requireSecurity ? ["security required"] : []),
   ].join("; ");
-}
-
-function restField(label: string, count: number, shown: number): readonly Field[] {
-  return count > shown ? [[label, `${count - shown} more; -o json lists them`]] : [];
 }
 
 /** Words of the card within a line of ours, without quotation marks. */
