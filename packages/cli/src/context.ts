@@ -1,12 +1,10 @@
 import type { AgentClient, ConnectOptions } from "@a2a-connect/client";
-import { type AgentSettings, resolveAgent } from "./agent/agent-settings.ts";
+import type { AgentSettings } from "./agent/agent-settings.ts";
 import type { AgentSituation, FoundCard } from "./agent/open-agent.ts";
-import { CredentialPermits, locateAgent, type Provenance } from "./agent/permits.ts";
-import type { CardReference } from "./agent/reference.ts";
+import { CredentialPermits, type LocatedAgent, locateAgent, type Provenance } from "./agent/permits.ts";
 import { CliError } from "./cli-error.ts";
 import type { CliIo } from "./cli-io.ts";
 import { createOutput, type Output, type RunOutput } from "./output.ts";
-import type { AgentEntry } from "./settings/book.ts";
 import { type GivenFlags, resolveSettings, type Settings } from "./settings/resolve.ts";
 import { formatDuration } from "./settings/values.ts";
 
@@ -28,15 +26,13 @@ export interface CommandContext {
   readonly output: Output;
   /** What flags, environment and files say together (spec of the a2a command, §8.3). */
   readonly settings: Settings;
-  /** The same for one agent, with what `a2a.config.yaml` says about it. */
-  settingsFor(entry: AgentEntry | undefined): AgentSettings;
+  /** The agent that `--agent-card` names, or an argument, with what `a2a.config.yaml` says about it. */
+  locate(reference: string | undefined): Promise<LocatedAgent>;
   /**
-   * The same without the credentials that the agent may have only when the user allows it; a warning says which. For a command that
+   * Its settings without the credentials that it may have only when the user allows it; a warning says which. For a command that
    * goes on without them: `openAgent` asks, or refuses.
-   *
-   * @param given the reference, where it is an argument
    */
-  permittedSettings(reference: CardReference, given: string | undefined): Promise<AgentSettings>;
+  withhold(agent: LocatedAgent): Promise<AgentSettings>;
   /**
    * Connects to the agent that `--agent-card` names (or a name in `a2a.config.yaml`), with its credentials, binding
    * and version. Closed by itself when the command ends. Where a key is known for the agent, its card has to be signed by it.
@@ -114,9 +110,8 @@ export async function runAction(
     output,
     settings,
     signal,
-    settingsFor: (entry) => resolveAgent(resolved, entry).settings,
-    permittedSettings: async (reference, given) =>
-      permits.withhold(await locateAgent(resolved, reference, originOf(given), io)),
+    locate: (reference) => locateAgent(resolved, reference ?? settings.agentCard, originOf(reference), io),
+    withhold: (agent) => permits.withhold(agent),
     openAgent: async ({ reference, isListed, ...options } = {}) => {
       const { openAgent } = await import("./agent/open-agent.ts");
       const opening = openAgent(situationFor(reference, isListed), options);

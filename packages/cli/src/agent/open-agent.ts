@@ -14,7 +14,7 @@ import { WireLog } from "../wire-log/wire-log.ts";
 import type { AgentSettings } from "./agent-settings.ts";
 import { type CredentialPlan, createCallHeaders, planCredentials } from "./credential-places.ts";
 import { type CredentialPermits, type LocatedAgent, locateAgent, type Provenance } from "./permits.ts";
-import { type CardReference, readCardInput, resolveCardReference } from "./reference.ts";
+import { type CardReference, readCardInput } from "./reference.ts";
 import { findCardVerifier, requireVerified } from "./trust.ts";
 
 export interface AgentSituation {
@@ -133,16 +133,14 @@ export async function receiveCard(situation: AgentSituation): Promise<FoundCard>
 
 /** What is needed to reach one agent. The platform is to be closed when that fails; afterwards the client does. */
 interface Preparation extends LocatedAgent {
-  readonly reference: CardReference;
   readonly platform: ReturnType<typeof nodePlatform>;
   readonly fetch: typeof globalThis.fetch;
 }
 
 async function prepare(situation: AgentSituation): Promise<Preparation> {
   const { io, output, resolved } = situation;
-  const reference = await resolveCardReference(situation.reference, io);
-  const agent = await locateAgent(resolved, reference, situation.referenceOrigin, io);
-  const { settings } = agent;
+  const agent = await locateAgent(resolved, situation.reference, situation.referenceOrigin, io);
+  const { reference, settings } = agent;
   situation.adopt(settings);
   if (settings.insecure) {
     await output.warn(
@@ -157,9 +155,9 @@ async function prepare(situation: AgentSituation): Promise<Preparation> {
   }
   const platform = nodePlatform({ tls: { insecure: settings.insecure }, ...defined({ cardUrl }) });
   const { fetch = globalThis.fetch } = platform;
-  if (!settings.debug) return { ...agent, reference, platform, fetch };
+  if (!settings.debug) return { ...agent, platform, fetch };
   const log = new WireLog(io.stderr, settings);
-  return { ...agent, reference, platform: log.wrapPlatform(platform), fetch: log.wrapFetch(fetch) };
+  return { ...agent, platform: log.wrapPlatform(platform), fetch: log.wrapFetch(fetch) };
 }
 
 /** Whether the user may have meant a query for the agent. Behind the address of a card itself it is for the card. */

@@ -16,6 +16,7 @@ import type { CardReference } from "./reference.ts";
 
 /** An agent that a reference leads to. */
 export interface LocatedAgent {
+  readonly reference: CardReference;
   readonly settings: AgentSettings;
   readonly named: NamedAgent;
   /** Credentials that it may have only when the user allows it. */
@@ -23,15 +24,18 @@ export interface LocatedAgent {
 }
 
 /**
- * What holds for the agent of a reference, and which credentials would go to it although its source is trusted less than theirs, or
+ * What a reference leads to, what holds for that agent, and which credentials would go to it although its source is trusted less than theirs, or
  * is none that they came with. @param given what holds the reference
  */
 export async function locateAgent(
   resolved: Pick<ResolvedSettings, "origins" | "settings">,
-  reference: CardReference,
+  text: string | undefined,
   given: Provenance,
-  io: Pick<CliIo, "cwd">,
+  io: CliIo,
 ): Promise<LocatedAgent> {
+  // Not before there is an agent: it loads what reads YAML.
+  const { resolveCardReference } = await import("./reference.ts");
+  const reference = await resolveCardReference(text, io);
   const entry = reference.kind === "url" ? reference.entry : undefined;
   const { settings, origins } = resolveAgent(resolved, entry);
   const named = findNamer(reference, given, io);
@@ -58,7 +62,7 @@ export async function locateAgent(
       stray.push(credential);
     }
   }
-  return { settings, named, stray };
+  return { reference, settings, named, stray };
 }
 
 function fromVariable(kind: HeldCredential["kind"], name: string): HeldCredential {

@@ -4,7 +4,6 @@ import { formatMessage } from "@a2a-connect/core/internal";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { FoundCard } from "../agent/open-agent.ts";
-import { resolveCardReference } from "../agent/reference.ts";
 import { findCardVerifier } from "../agent/trust.ts";
 import { CliError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
@@ -60,9 +59,7 @@ async function receiveExtendedCard(
   reference: string | undefined,
   keys: readonly string[] | undefined,
 ): Promise<FoundCard> {
-  const { io, signal } = context;
-  const named = await resolveCardReference(reference ?? context.settings.agentCard, io);
-  const settings = context.settingsFor(named.kind === "url" ? named.entry : undefined);
+  const { settings } = await context.locate(reference);
   let received: ReceivedCard | undefined;
   const agent = await context.openAgent({
     reference,
@@ -77,7 +74,7 @@ async function receiveExtendedCard(
       `${agent.card.name} has no extended card (capabilities.extendedAgentCard)`,
     );
   }
-  const card = await agent.getExtendedCard({ signal });
+  const card = await agent.getExtendedCard({ signal: context.signal });
   const text = received?.text ?? JSON.stringify(formatMessage(AgentCardSchema, card));
   return { text, url: received?.url, asked: undefined, settings, read: () => card };
 }

@@ -11,7 +11,6 @@ import type {
   Weight,
 } from "@a2a-connect/conformance";
 import { findCallHeaders } from "../agent/credential-places.ts";
-import { resolveCardReference } from "../agent/reference.ts";
 import { CliError, usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { defined } from "../json.ts";
@@ -51,11 +50,12 @@ export async function runConformanceCommand(
       "to trust the server's certificate, set NODE_EXTRA_CA_CERTS=ca.pem in the environment",
     );
   }
-  const reference = await resolveCardReference(given ?? settings.agentCard, io);
+  const agent = await context.locate(given);
+  const { reference } = agent;
   if (reference.kind !== "url") {
     throw usageError(`${reference.path} is a file; conformance examines a server`, "give a host or a URL");
   }
-  const agentSettings = await context.permittedSettings(reference, given);
+  const agentSettings = await context.withhold(agent);
   const kit = await import("@a2a-connect/conformance");
   const { strict = false, wire: places, only, spec } = flags;
   const options: ConformanceOptions = {

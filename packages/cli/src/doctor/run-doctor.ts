@@ -1,4 +1,4 @@
-import { type CardReference, readCardInput, resolveCardReference } from "../agent/reference.ts";
+import { type CardReference, readCardInput } from "../agent/reference.ts";
 import { CliError, usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { defined, isObject, parseJson } from "../json.ts";
@@ -57,8 +57,9 @@ async function diagnose(
   { requestTimeout: timeoutMs }: DoctorFlags,
 ): Promise<Diagnosis> {
   const { io, output, signal } = context;
-  const reference = await resolveCardReference(given ?? context.settings.agentCard, io);
-  const settings = await context.permittedSettings(reference, given);
+  const agent = await context.locate(given);
+  const settings = await context.withhold(agent);
+  const { reference } = agent;
   const target = reference.kind === "url" ? new URL(reference.url) : await readFile(reference);
   if (target instanceof URL) {
     const limit = formatDuration(timeoutMs);
