@@ -1,6 +1,6 @@
 import { parseJsonMedia, trimSlashes } from "@a2a-connect/core/internal";
 import { isObject, parseJson } from "../json.ts";
-import { type Finding, type FindingId, find } from "./findings.ts";
+import { type Finding, type FindingId, find, findAll } from "./findings.ts";
 import { type Answer, type Asked, type AskOptions, ask } from "./network.ts";
 
 export interface ExaminedCard {
@@ -111,10 +111,9 @@ const slowCardMs = 2_000;
 
 function judgeAnswer({ headers, text = "", ms }: Answer): Finding[] {
   const mediaType = headers.get("content-type");
-  const flaws: readonly (readonly [boolean, FindingId, string])[] = [
-    [parseJsonMedia(mediaType) === undefined, "card.media-type", `content-type: ${mediaType ?? "none"}`],
-    [text.length > largeCard, "card.large", `${text.length} characters`],
-    [ms > slowCardMs, "card.slow", `${ms} ms`],
-  ];
-  return flaws.flatMap(([holds, id, evidence]) => (holds ? [find(id, evidence)] : []));
+  return findAll({
+    "card.media-type": parseJsonMedia(mediaType) ? [] : [`content-type: ${mediaType ?? "none"}`],
+    "card.large": text.length > largeCard ? [`${text.length} characters`] : [],
+    "card.slow": ms > slowCardMs ? [`${ms} ms`] : [],
+  });
 }

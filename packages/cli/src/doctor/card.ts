@@ -6,7 +6,7 @@ import { type AgentCard, AgentCardSchema, type AgentSkill } from "@a2a-connect/p
 import type { CardVerdict } from "@a2a-connect/signing";
 import { findOlderCard, olderMembers } from "../card/older-card.ts";
 import type { ExaminedCard } from "./card-location.ts";
-import { type Finding, type FindingId, find } from "./findings.ts";
+import { type Finding, find, findAll } from "./findings.ts";
 
 /**
  * What a card lacks, and what it has that no card of 1.0 has (spec §4.4), and the card as far as it can be read.
@@ -44,12 +44,10 @@ export function readFields(
     unknown.length > 0 && defects.filter(({ kind }) => kind === "unknown").every(isOlderMember);
   const isOlder = unknown.some((path) => olderMembers.has(path));
   const odd = isForBoth ? "card.both-versions" : isOlder ? "card.older-members" : "card.unknown-members";
-  const findings = [
-    ...listed(odd, unknown),
-    ...listed("card.required", missing),
-    ...listed("card.values", wrong),
-    ...(missing.length + wrong.length === 0 ? [find("card.whole")] : []),
-  ];
+  const findings = findAll({
+    ...{ [odd]: unknown, "card.required": missing, "card.values": wrong },
+    "card.whole": missing.length + wrong.length === 0,
+  });
   return { findings, ...(card && { card }) };
 }
 
@@ -69,24 +67,24 @@ export function judgeDeclarations(card: AgentCard): Finding[] {
   const interfaces = supportedInterfaces.map(
     (each) => `${each.protocolBinding} ${each.protocolVersion} ${each.url} ${each.tenant}`,
   );
-  const undeclared = [...schemes].filter((name) => !declared.includes(name));
-  const flaws = [
-    ...(isPinnable(version) ? [] : [find("card.version", version)]),
-    ...listed("security.undeclared", undeclared),
-    ...listed("security.unused", required.length === 0 ? declared : []),
-    ...judgeOpenness(card),
-    ...listed("card.repeated-interface", repeated(interfaces)),
-    ...listed(isOlder ? "card.older-modes" : "card.modes", wrong),
-    ...(takesAnything ? [] : [find("card.no-modes", "defaultInputModes")]),
-  ];
-  const vague = [
-    ...(skills.length === 0 ? [find("skills.none")] : []),
-    ...listed("skills.ids", repeated(skills.map(({ id }) => id))),
-    ...(isVague(card) ? [find("card.description", card.description)] : []),
-    ...listed("skills.description", idsOf(skills.filter(isVague))),
-    ...listed("skills.examples", idsOf(skills.filter(({ examples }) => examples.length === 0))),
-    ...listed("skills.tags", idsOf(skills.filter(({ tags }) => tags.length === 0))),
-  ];
+  const flaws = findAll({
+    "card.version": isPinnable(version) ? [] : [version],
+    "security.undeclared": [...schemes].filter((name) => !declared.includes(name)),
+    "security.unused": required.length === 0 ? declared : [],
+    "security.open": securityRequirements.length === 0,
+    "security.optional": securityRequirements.some((each) => Object.keys(each.schemes).length === 0),
+    "card.repeated-interface": repeated(interfaces),
+    [isOlder ? "card.older-modes" : "card.modes"]: wrong,
+    "card.no-modes": takesAnything ? [] : ["defaultInputModes"],
+  });
+  const vague = findAll({
+    "skills.none": skills.length === 0,
+    "skills.ids": repeated(skills.map(({ id }) => id)),
+    "card.description": isVague(card) ? [card.description] : [],
+    "skills.description": idsOf(skills.filter(isVague)),
+    "skills.examples": idsOf(skills.filter(({ examples }) => examples.length === 0)),
+    "skills.tags": idsOf(skills.filter(({ tags }) => tags.length === 0)),
+  });
   return [...flaws, ...(vague.length > 0 ? vague : [find("skills.described", idsOf(skills).join(", "))])];
 }
 
@@ -103,12 +101,6 @@ function isVague({ description, name }: Pick<AgentSkill, "description" | "name">
   return description.trim().length < shortestDescription || description.trim() === name.trim();
 }
 
-function judgeOpenness({ securityRequirements }: AgentCard): Finding[] {
-  if (securityRequirements.length === 0) return [find("security.open")];
-  const isOptional = securityRequirements.some(({ schemes }) => Object.keys(schemes).length === 0);
-  return isOptional ? [find("security.optional")] : [];
-}
-
 function idsOf(skills: readonly AgentSkill[]): string[] {
   return skills.map(({ id }) => id);
 }
@@ -117,11 +109,6 @@ function repeated(keys: readonly string[]): string[] {
   const seen = new Set<string>();
   const twice = keys.filter((key) => seen.size === seen.add(key).size);
   return [...new Set(twice)];
-}
-
-/** The finding with these as its evidence, if there are any. */
-function listed(id: FindingId, evidence: readonly string[]): Finding[] {
-  return evidence.length === 0 ? [] : [find(id, evidence.join(", "))];
 }
 
 /**

@@ -32,6 +32,17 @@ export function find(id: FindingId, evidence?: string, at?: readonly string[]): 
   return toFinding(id, table[id], evidence, at);
 }
 
+/** The findings that there is evidence for; `true`: there is nothing to quote. */
+export function findAll(
+  evidence: Readonly<Partial<Record<FindingId, boolean | readonly string[]>>>,
+): Finding[] {
+  return (Object.keys(evidence) as FindingId[]).flatMap((id) => {
+    const seen = evidence[id] ?? false;
+    if (typeof seen === "boolean") return seen ? [find(id)] : [];
+    return seen.length > 0 ? [find(id, seen.join(", "))] : [];
+  });
+}
+
 /** What a code of the system, or the reason of an A2A error, means. */
 export const idsByCode: ReadonlyMap<string | undefined, FindingId> = new Map(
   (Object.keys(rows) as FindingId[]).flatMap((id) => (table[id].codes ?? []).map((code) => [code, id])),
