@@ -43,7 +43,7 @@ const recordHeadBytes = 5;
 function createHelloFinder(): (bytes: Buffer) => boolean | undefined {
   const head: number[] = []; // type and length of the message, which may come in several records
   let at = 0;
-  let missing = Number.POSITIVE_INFINITY;
+  let length = Number.POSITIVE_INFINITY; // of the message
   let taken = 0;
   return (bytes) => {
     while (at + recordHeadBytes <= bytes.length) {
@@ -52,10 +52,12 @@ function createHelloFinder(): (bytes: Buffer) => boolean | undefined {
       const end = start + bytes.readUInt16BE(at + 3);
       if (end === start) return false; // RFC 8446 §5.1: none is empty
       if (end > bytes.length) break;
-      if (head.length < 4) head.push(...bytes.subarray(start, Math.min(end, start + 4 - head.length)));
       taken += end - start;
-      if (head.length === 4) missing = 4 + Buffer.from(head).readUIntBE(1, 3) - taken;
-      if (missing <= 0) return true;
+      if (head.length < 4) {
+        head.push(...bytes.subarray(start, Math.min(end, start + 4 - head.length)));
+        if (head.length === 4) length = 4 + Buffer.from(head).readUIntBE(1, 3);
+      }
+      if (taken >= length) return true;
       at = end;
     }
     return bytes.length > maxHelloBytes ? false : undefined;
