@@ -229,6 +229,19 @@ it("thousands of connections of a caller, of which some bring too much in each t
   expect(changes).toBeLessThanOrEqual(3_000 + 2 * 128 * turns); // when all are stopped and started in each turn: 6,000 * turns
 });
 
+it("short turns that each bring a connection leave most turns to new connections, however little each connection costs", async () => {
+  let busyMs = 0;
+  const arrivals = new Arrivals(256, () => busyMs);
+  let accepting = 0;
+  for (let turn = 0; turn < 300; turn += 1) {
+    arrivals.countConnection();
+    busyMs += arrivals.isAccepting ? 0.1 : 1;
+    if (arrivals.isAccepting) accepting += 1;
+    await nextTurn();
+  }
+  expect(accepting).toBeGreaterThan(200);
+});
+
 /** A connection as `Arrivals` sees it. */
 class FakeConnection extends EventEmitter {
   readonly _handle = {

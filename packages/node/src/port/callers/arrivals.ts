@@ -174,6 +174,8 @@ function startReading({ _handle }: ReadSocket): void {
 /** Turns for new connections alone. Node accepts one in a turn, however many there are, and others wait behind them. */
 class AcceptingTurns {
   #hasAccepted = false;
+  /** What the turns for all have taken since one of them brought no connection. */
+  #othersTookMs = 0;
   /** What these turns have taken; undefined: this turn is for all. */
   #tookMs: number | undefined;
   #mayTakeMs = acceptingMs.first;
@@ -188,16 +190,22 @@ class AcceptingTurns {
   }
 
   /**
-   * Whether the next turn is one of them: after a long turn in which a connection came, until one brings none or they have
-   * taken long enough.
+   * Whether the next turn is one of them: after turns that each brought a connection and were long together, until one brings none
+   * or they have taken long enough.
    *
    * @param tookMs how long the last turn took
    */
   decide(tookMs: number): boolean {
     const hasAccepted = this.#hasAccepted;
     this.#hasAccepted = false;
-    if (this.#tookMs !== undefined) this.#tookMs += tookMs;
-    else if (tookMs >= longTurnMs / 2) this.#tookMs = 0;
+    if (this.#tookMs === undefined) {
+      const othersTookMs = this.#othersTookMs + tookMs;
+      const isLong = othersTookMs >= longTurnMs / 2;
+      if (isLong) this.#tookMs = 0;
+      this.#othersTookMs = isLong || !hasAccepted ? 0 : othersTookMs;
+    } else {
+      this.#tookMs += tookMs;
+    }
     if (this.#tookMs === undefined) return false;
     if (!hasAccepted) {
       this.#mayTakeMs = acceptingMs.first;
