@@ -7,6 +7,7 @@ export interface JsonFault {
   readonly problem: string;
   /** The member that is there twice. */
   readonly path?: string;
+  readonly json?: undefined;
 }
 
 /** What a text is as JSON, when all readers read the same in it: no name twice in an object, and not nested too deep. */

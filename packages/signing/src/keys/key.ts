@@ -41,10 +41,14 @@ export function importVerificationKey(key: VerificationKey, alg: SignatureAlgori
 
 async function importPublicKey(key: VerificationKey, alg: SignatureAlgorithm): Promise<CryptoKey> {
   checkPurpose(key, alg, "verify");
-  const members = publicMembers(key);
-  const importing = importJWK(members, alg) as Promise<CryptoKey>; // bytes only of symmetric keys
+  return await importKey(publicMembers(key), alg);
+}
+
+/** Nothing of the platform's error is told: it may be about secret members. */
+export async function importKey(jwk: JWK, alg: SignatureAlgorithm): Promise<CryptoKey> {
+  const importing = importJWK(jwk, alg, { extractable: false }) as Promise<CryptoKey>; // bytes only of symmetric keys
   return await importing.catch(() => {
-    throw unfit(`the key is malformed, or this runtime does not know ${alg}`);
+    throw unfit(`the key is malformed or not complete, or this runtime does not know ${alg}`);
   });
 }
 

@@ -1,5 +1,6 @@
 import { isObject } from "@a2a-connect/core/internal";
 import type { JWK } from "jose";
+import { readStrictJson } from "../canonical/json.ts";
 import { SigningError } from "./key-type.ts";
 import { isPem, parsePem } from "./pem.ts";
 
@@ -21,19 +22,11 @@ export async function parseKeys(text: string): Promise<readonly JWK[]> {
 }
 
 function parseJwks(text: string): readonly JWK[] {
-  const json = parseJson(text);
+  const { json } = readStrictJson(text.trim()); // trim takes a byte order mark away, too
   const entries = isObject(json) ? json["keys"] : undefined;
   // What is no key is passed over (RFC 7517 §5).
-  if (entries !== undefined) return Array.isArray(entries) ? entries.filter(isObject) : [];
+  if (entries !== undefined) return Array.isArray(entries) ? entries.filter((entry) => isObject(entry)) : [];
   if (isObject(json) && typeof json["kty"] === "string") return [json]; // its members are looked at when they are used
+  // Nothing of the text is told: it may be a private key.
   throw new SigningError("the text is neither a JWK, nor a key set, nor PEM", textHint);
-}
-
-/** The parser's own error would repeat the text, which may be a private key. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text.trim()); // trim takes a byte order mark away, too
-  } catch {
-    return undefined;
-  }
 }

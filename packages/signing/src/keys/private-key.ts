@@ -1,8 +1,8 @@
-import { type CryptoKey, exportJWK, generateKeyPair, importJWK, type JWK } from "jose";
+import { type CryptoKey, exportJWK, generateKeyPair, type JWK } from "jose";
 import { checkSigningMembers } from "../option-members.ts";
 import type { AlgorithmEntry, SignatureAlgorithm } from "./algorithms.ts";
 import { algorithmNames, algorithms, isSignatureAlgorithm } from "./algorithms.ts";
-import { checkKeyId, keyIdOf, ownIdOf } from "./key.ts";
+import { checkKeyId, importKey, keyIdOf, ownIdOf } from "./key.ts";
 import type { VerificationKey } from "./key-type.ts";
 import { algorithmOf, checkPurpose, minimumRsaBits, publicMembers, SigningError, unfit } from "./key-type.ts";
 import { parseKey } from "./parse-keys.ts";
@@ -89,11 +89,7 @@ async function importPrivateJwk(jwk: JWK, given: SignatureAlgorithm | undefined)
     throw new SigningError("the key is a public one, without its private part (d)", hint);
   }
   const { key_ops: _, ...secret } = jwk; // of which Web Crypto would take none but "sign"
-  const importing = importJWK(secret, alg, { extractable: false }) as Promise<CryptoKey>; // bytes only of symmetric keys
-  const cryptoKey = await importing.catch(() => {
-    // Nothing of the platform's error is told: it may be about secret members.
-    throw unfit(`the private key is malformed or not complete, or this runtime does not know ${alg}`);
-  });
+  const cryptoKey = await importKey(secret, alg);
   const kid = ownIdOf(jwk);
   const publicJwk = { ...members, ...(kid === undefined ? {} : { kid }) };
   return { alg, publicJwk, sign: (input) => signWith(cryptoKey, alg, input) };

@@ -1,5 +1,5 @@
 import { isObject, isSame } from "@a2a-connect/core/internal";
-import type { JsonValue } from "@bufbuild/protobuf";
+import { readStrictJson } from "../canonical/json.ts";
 import type { SignedCard } from "../signed-card.ts";
 import { type CardMemory, digestOf, type RememberedCard } from "./card-memory.ts";
 import { formatOutline, maxOutlineLength, type Outline, readOutline } from "./outline.ts";
@@ -68,11 +68,7 @@ export async function remember({ now }: TrustQuestion, known: KnownAgent): Promi
 
 /** @throws Error when it is damaged */
 function readRemembered(outline: string, key: string): Outline {
-  try {
-    const json: JsonValue = JSON.parse(outline);
-    if (isObject(json)) return readOutline(json);
-  } catch {
-    // It is told below.
-  }
+  const { json } = readStrictJson(outline);
+  if (isObject(json)) return readOutline(json);
   throw new Error(`what is remembered of ${key} is damaged: its card is not a JSON object`);
 }

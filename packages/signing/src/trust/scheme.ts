@@ -8,19 +8,8 @@ export interface Scheme {
   /** The member that is set; undefined when none is known or several are set, so that it is unclear what callers need. */
   readonly kind: SchemeKind | undefined;
   /**
-   * How well it protects a caller against an agent, or another party on the way, that keeps what it receives. Only the order
-   * means something:
-   *
-   * | strength | schemes | because |
-   * | --- | --- | --- |
-   * | 7 | mutual TLS | nothing is sent that could be used again |
-   * | 6 | DPoP of HTTP | tokens that only their owner can use |
-   * | 5 | OpenID Connect, OAuth 2.0 by authorization code, client credentials or device code | tokens that expire, for a purpose |
-   * | 4 | OAuth 2.0 by the implicit or password flow, or an unknown one | tokens, got in ways that OAuth 2.1 has given up |
-   * | 3 | other schemes of HTTP but Basic, such as Bearer | a token of unknown origin |
-   * | 2 | HTTP Basic, an API key in a header or cookie | the secret itself, each time |
-   * | 1 | an API key in the query, or who knows where | the secret itself, in every log |
-   * | 0 | none of these, or several at once | it is unclear what callers need |
+   * How well it protects a caller against an agent, or another party on the way, that keeps what it receives (`strengths`). Only the
+   * order means something. 0: it is unclear what callers need.
    */
   readonly strength: number;
   /** The scheme of HTTP authentication, such as `Bearer`; empty of other kinds. */
@@ -65,19 +54,19 @@ const goodFlows: ReadonlySet<string> = new Set(["authorizationCode", "clientCred
 
 const httpStrengths: ReadonlyMap<string, number> = new Map([
   ["basic", 2],
-  ["dpop", 6],
+  ["dpop", 6], // tokens that only their owner can use
 ]);
 
 /** By the kind of a scheme, of what stands under that member. */
 const strengths: Readonly<Record<SchemeKind, (content: JsonObject) => number>> = {
-  mtlsSecurityScheme: () => 7,
-  openIdConnectSecurityScheme: () => 5,
+  mtlsSecurityScheme: () => 7, // nothing is sent that could be used again
+  openIdConnectSecurityScheme: () => 5, // tokens that expire, for a purpose
   oauth2SecurityScheme: ({ flows }) => {
     const names = Object.keys(objectOf(flows));
-    return names.length > 0 && names.every((name) => goodFlows.has(name)) ? 5 : 4;
+    return names.length > 0 && names.every((name) => goodFlows.has(name)) ? 5 : 4; // OAuth 2.1 has given up the others
   },
-  httpAuthSecurityScheme: ({ scheme }) => httpStrengths.get(textOf(scheme).toLowerCase()) ?? 3,
-  apiKeySecurityScheme: ({ location }) => (["header", "cookie"].includes(textOf(location)) ? 2 : 1),
+  httpAuthSecurityScheme: ({ scheme }) => httpStrengths.get(textOf(scheme).toLowerCase()) ?? 3, // a token of unknown origin
+  apiKeySecurityScheme: ({ location }) => (["header", "cookie"].includes(textOf(location)) ? 2 : 1), // 1: the secret is in logs
 };
 
 /** Whether a name is that of a member of SecurityScheme. */
