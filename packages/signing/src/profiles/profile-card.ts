@@ -18,6 +18,13 @@ export type Profile = "strict" | LegacyProfile;
 /** A profile that is off by default. */
 export type LegacyProfile = "js-1" | "python-1" | "raw";
 
+/** A profile of SDKs that leave out what is empty. */
+export type LossyProfile = Exclude<LegacyProfile, "raw">;
+
+export function isLossy(profile: Profile): profile is LossyProfile {
+  return profile === "js-1" || profile === "python-1";
+}
+
 /** What a profile makes of a card. */
 export interface ProfiledCard {
   /** What is signed: the JWS payload before base64url. */

@@ -1,4 +1,4 @@
-import type { Profile } from "../profiles/profile-card.ts";
+import type { LossyProfile } from "../profiles/profile-card.ts";
 import { allRequirements, namesIn, type Outline } from "../trust/outline.ts";
 import { type CardAlarm, type Finding, finding, listPaths, quoteList } from "./verdict.ts";
 
@@ -9,21 +9,19 @@ import { type CardAlarm, type Finding, finding, listPaths, quoteList } from "./v
  * @param uncovered paths of what stands in the card and was not signed
  */
 export function findCoverageGap(
-  profile: Profile,
+  profile: LossyProfile,
   uncovered: readonly string[],
   outline: Outline,
 ): Finding | undefined {
   const paths = uncovered.filter((path) => concernsSecurity(path, outline));
-  if (paths.length > 0) {
-    const text = `the profile ${profile} does not protect ${listPaths(paths)}: any server that passed the card on could have put it there`;
-    return { text, paths };
-  }
-  return losesEmpties(profile) ? findRemovedSecurity(profile, outline) : undefined;
+  if (paths.length === 0) return findRemovedSecurity(profile, outline);
+  const text = `the profile ${profile} does not protect ${listPaths(paths)}: any server that passed the card on could have put it there`;
+  return { text, paths };
 }
 
 /** What a card does not show any more when it was signed by a profile that loses what is empty. */
-export function removableAlarms(profile: Profile | undefined): readonly CardAlarm[] {
-  if (!losesEmpties(profile)) return [];
+export function removableAlarms(profile: LossyProfile | undefined): readonly CardAlarm[] {
+  if (profile === undefined) return [];
   const text =
     `The profile ${profile} does not sign empty values. So an attacker may have removed any empty member of this card without a ` +
     "trace, such as a security requirement without scopes.";
@@ -41,11 +39,6 @@ export function unrequiredAlarms(outline: Outline): readonly CardAlarm[] {
   return [{ kind: "unrequired-scheme", ...finding(text, "securityRequirements") }];
 }
 
-/** Whether signers by a profile leave out what is empty. */
-export function losesEmpties(profile: Profile | undefined): profile is "js-1" | "python-1" {
-  return profile === "js-1" || profile === "python-1";
-}
-
 const securityPath =
   /^(?:supported_?interfaces|security_?schemes|(?:skills\[\d+\]\.)?security_?requirements)(?!\w)/i;
 
@@ -59,7 +52,7 @@ function concernsSecurity(path: string, { skills }: Outline): boolean {
  * The trace of security that was taken out of a card whose signature does not protect what is empty: requirements without scopes,
  * empty schemes, and of some signers all schemes. Where a trace could itself be taken out, the place where it should be is one.
  */
-function findRemovedSecurity(profile: Profile, outline: Outline): Finding | undefined {
+function findRemovedSecurity(profile: LossyProfile, outline: Outline): Finding | undefined {
   const { schemes, requirements } = outline;
   const demanded = namesIn(requirements); // a skill replaces the card's requirements, and so says nothing of them
   const unnamed = [...schemes.keys()].filter((name) => !demanded.has(name));

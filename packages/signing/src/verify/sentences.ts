@@ -1,6 +1,5 @@
 import { shownText } from "@a2a-connect/core/internal";
 import type { CheckedSignature } from "./check-signature.ts";
-import { losesEmpties } from "./coverage.ts";
 import { adviceOn, type CardFault } from "./faults.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
 import { listPaths } from "./verdict.ts";
@@ -47,7 +46,7 @@ export function describeVerified(weighed: WeighedChecks): string {
       ? ""
       : ` The signature does not protect these fields, so do not rely on them: ${listPaths(uncovered)}.`;
   const lost =
-    best?.profile === "strict" && losesEmpties(covering)
+    best?.profile === "strict" && covering !== undefined
       ? ` But the policy trusts signers that leave out empty values (${covering}), so an attacker may have removed empty values from it.`
       : "";
   return `${describeSigner(weighed)}.${others}${rest}${lost}`;
@@ -58,7 +57,7 @@ function describeSigner({ best, covering }: WeighedChecks): string {
   if (best?.profile !== "strict") {
     return `The card ${by}, by the profile ${best?.profile} and not as the specification says`;
   }
-  return `${losesEmpties(covering) ? "All that is in the card" : "Every field of the card"} ${by}`;
+  return `${covering !== undefined ? "All that is in the card" : "Every field of the card"} ${by}`;
 }
 
 function signerOf(check: CheckedSignature | undefined): string {

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { decodeBase64url, readProtectedHeader } from "../jws/jws-text.ts";
 import { algorithmNames, isSignatureAlgorithm, type SignatureAlgorithm } from "../keys/algorithms.ts";
 import { maxKeyIdLength } from "../keys/key.ts";
-import type { Profile } from "../profiles/profile-card.ts";
+import { isLossy, type Profile } from "../profiles/profile-card.ts";
 import type { Refusal, SignatureFault } from "./faults.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
 
@@ -98,7 +98,7 @@ function algorithmProblem(alg: JsonValue | undefined): string {
 /** `JWT` stands there because older Python SDKs sign with a library for JWTs. */
 function allowsTyp(profile: Profile, { typ = "JOSE" }: JsonObject): boolean {
   const name = typeof typ === "string" ? typ.toUpperCase() : "";
-  return name === "JOSE" || (name === "JWT" && (profile === "js-1" || profile === "python-1"));
+  return name === "JOSE" || (name === "JWT" && isLossy(profile));
 }
 
 function shownOrNone(value: JsonValue | undefined): string | undefined {

@@ -6,7 +6,7 @@ import { maxSignatures, SignedCard } from "../signed-card.ts";
 import { judgeTrust } from "../trust/judge-trust.ts";
 import type { TrustPolicy } from "../trust/trust-policy.ts";
 import { checkSignature } from "./check-signature.ts";
-import { losesEmpties, removableAlarms, unrequiredAlarms } from "./coverage.ts";
+import { removableAlarms, unrequiredAlarms } from "./coverage.ts";
 import { adviceOn, type CardFault } from "./faults.ts";
 import { type PreparedPolicy, preparePolicy } from "./prepared-policy.ts";
 import { describeDistrusted, describeRefused, describeVerified } from "./sentences.ts";
@@ -130,7 +130,7 @@ async function verify(
     const message = describeDistrusted(judged.message, weighed);
     return conclude(weighed, judged.fault, message, judged.alarms);
   }
-  const unrequired = losesEmpties(covering) ? [] : unrequiredAlarms(card.outline);
+  const unrequired = covering === undefined ? unrequiredAlarms(card.outline) : [];
   return conclude(weighed, undefined, describeVerified(weighed), [...judged.alarms, ...unrequired]);
 }
 

@@ -1,4 +1,4 @@
-import { legacyProfiles, type Profile } from "../profiles/profile-card.ts";
+import { isLossy, type LossyProfile, legacyProfiles, type Profile } from "../profiles/profile-card.ts";
 import type { SignedCard, SignedForm } from "../signed-card.ts";
 import type { CheckedSignature } from "./check-signature.ts";
 import { findCoverageGap } from "./coverage.ts";
@@ -17,7 +17,7 @@ export interface WeighedChecks {
   /** How many signers those are: of keys that the policy names, each name once. */
   readonly signerCount: number;
   /** The profile by which it is judged what the best signature leaves open; undefined when that is nothing. */
-  readonly covering: Profile | undefined;
+  readonly covering: LossyProfile | undefined;
   /** Why the best signature is right and still does not count. */
   readonly gap: Finding | undefined;
   /** Paths of what the best signature does not protect, and of that gap. */
@@ -76,10 +76,9 @@ function findCovering(
   { profile, payload }: SignedForm,
   card: SignedCard,
   { profiles }: PreparedPolicy,
-): Profile | undefined {
-  if (profile !== "strict") return profile;
-  const isSame = (each: Profile) => card.forms(each).some((form) => form.payload === payload);
-  return profiles.find((each) => each !== "strict" && isSame(each));
+): LossyProfile | undefined {
+  const may = profile === "strict" ? profiles : [profile];
+  return may.filter(isLossy).find((each) => card.forms(each).some((form) => form.payload === payload));
 }
 
 /**
