@@ -15,9 +15,16 @@ export function checkMembers<T extends object, const Text extends string>(
   kind: string,
   value: T,
   members: MembersOf<T, Text>,
+  refuse: (problem: string) => Error = (problem) => new TypeError(problem),
 ): void {
-  const problem = findProblem(kind, value, members);
-  if (problem !== undefined) throw new TypeError(problem);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw refuse(`${kind}: must be an object`);
+  }
+  const own: readonly string[] = members.split(" ");
+  for (const [member, said] of Object.entries(value)) {
+    if (said === undefined || own.includes(member)) continue;
+    throw refuse(`${JSON.stringify(member)} is not a member of ${kind}; its members are ${own.join(", ")}`);
+  }
 }
 
 /** The same of those who sign or make keys. @throws SigningError */
@@ -26,16 +33,6 @@ export function checkSigningMembers<T extends object, const Text extends string>
   value: T,
   members: MembersOf<T, Text>,
 ): void {
-  const problem = findProblem(kind, value, members);
-  if (problem !== undefined) throw new SigningError(problem, "take it out, or put it where it belongs");
-}
-
-function findProblem(kind: string, value: unknown, members: string): string | undefined {
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    return `${kind}: must be an object`;
-  const own = members.split(" ");
-  const [stray] =
-    Object.entries(value).find(([member, said]) => said !== undefined && !own.includes(member)) ?? [];
-  if (stray === undefined) return undefined;
-  return `${JSON.stringify(stray)} is not a member of ${kind}; its members are ${own.join(", ")}`;
+  const hint = "take it out, or put it where it belongs";
+  checkMembers(kind, value, members, (problem) => new SigningError(problem, hint));
 }

@@ -8,11 +8,7 @@ export type FieldPath = readonly (string | number)[];
  * without anything that a terminal obeys, so that two values never have the same path.
  */
 function formatWholePath(path: FieldPath): string {
-  let text = "";
-  for (const segment of path) {
-    text += formatSegment(segment, text === "");
-  }
-  return text;
+  return path.map((segment, index) => formatSegment(segment, index === 0)).join("");
 }
 
 function formatSegment(segment: string | number, isFirst: boolean): string {

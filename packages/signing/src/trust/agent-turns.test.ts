@@ -49,9 +49,9 @@ describe("takeTurn", () => {
     const memory = createCardMemory();
     const leave = new AbortController();
     const stop = new AbortController();
-    const first = takeTurn(memory, key, never, { signal: stop.signal });
+    const first = takeTurn(memory, key, never, stop.signal);
     const work = vi.fn(async () => "second");
-    const second = takeTurn(memory, key, work, { signal: leave.signal });
+    const second = takeTurn(memory, key, work, leave.signal);
     const next = vi.fn(async () => "third");
     const third = takeTurn(memory, key, next);
     leave.abort(new Error("gone"));
@@ -67,7 +67,7 @@ describe("takeTurn", () => {
   it("does nothing for whoever was aborted before", async () => {
     const work = vi.fn(async () => {});
     const signal = AbortSignal.abort(new Error("gone"));
-    await expect(takeTurn(createCardMemory(), key, work, { signal })).rejects.toThrow("gone");
+    await expect(takeTurn(createCardMemory(), key, work, signal)).rejects.toThrow("gone");
     expect(work).not.toHaveBeenCalled();
   });
 

@@ -1,13 +1,8 @@
 import { untilAborted, withinTime } from "@a2a-connect/core/internal";
 import type { CardMemory } from "./card-memory.ts";
 
-/** When a turn ends before it is done. */
-export interface TurnOptions {
-  /** Once it is aborted, the caller waits no longer, and its turn is over. */
-  readonly signal?: AbortSignal | undefined;
-  /** How long a turn may take, from when it begins, in milliseconds. Default 15,000. */
-  readonly timeoutMs?: number;
-}
+/** How long a turn may take, from when it begins. */
+const timeoutMs = 15_000;
 
 /** The last one in each row. */
 const rows = new WeakMap<CardMemory, Map<string, Promise<void>>>();
@@ -17,6 +12,7 @@ const rows = new WeakMap<CardMemory, Map<string, Promise<void>>>();
  * came would both be the first one, and the older one could be written last.
  *
  * @param work gets a signal, aborted when its turn is over: it must write nothing any more
+ * @param signal once it is aborted, the caller waits no longer, and its turn is over
  * @throws what `work` throws, and what `signal` was aborted with; Error when the turn takes too long. Those behind it are not
  *   concerned
  */
@@ -24,7 +20,7 @@ export function takeTurn<Result>(
   memory: CardMemory,
   key: string,
   work: (turn: AbortSignal) => Promise<Result>,
-  { signal, timeoutMs = 15_000 }: TurnOptions = {},
+  signal?: AbortSignal | undefined,
 ): Promise<Result> {
   const row = rows.get(memory) ?? new Map<string, Promise<void>>();
   rows.set(memory, row);

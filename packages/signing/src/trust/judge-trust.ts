@@ -48,7 +48,7 @@ export async function judgeTrust(question: TrustQuestion): Promise<TrustJudgemen
     }
     throw new Error(`what is remembered of ${key} changes faster than a card can be compared with it`);
   };
-  return await takeTurn(memory, key, compare, { signal: question.signal });
+  return await takeTurn(memory, key, compare, question.signal);
 }
 
 function judge(question: TrustQuestion, known: KnownAgent | undefined) {
