@@ -50,13 +50,12 @@ async function ask(request: KeySetRequest, signal: AbortSignal): Promise<Fetched
   return typeof entries === "string" ? entries : { entries, headers: response.headers };
 }
 
-const redirects: readonly number[] = [301, 302, 303, 307, 308];
-
 function findProblem({ status, type, redirected }: Response): string | undefined {
-  if (redirected || type === "opaqueredirect" || redirects.includes(status)) {
-    return "redirects to somewhere else, and redirects of key sets are not followed";
-  }
-  return status === 200 ? undefined : `answered with HTTP status ${status}`;
+  if (status === 200 && !redirected) return undefined;
+  const isRedirect = redirected || type === "opaqueredirect" || (status >= 300 && status < 400);
+  return isRedirect
+    ? "redirects to somewhere else, and redirects of key sets are not followed"
+    : `answered with HTTP status ${status}`;
 }
 
 /** Deepest nesting that a key set has any use for. */

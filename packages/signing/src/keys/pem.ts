@@ -1,7 +1,7 @@
 import { parseBase64 } from "@a2a-connect/core/internal";
 import { type CryptoKey, exportJWK, importPKCS8, importSPKI, importX509, type JWK } from "jose";
 import { readValidity } from "./der.ts";
-import { SigningError, unfit } from "./key-type.ts";
+import { keyHint, SigningError, unfit } from "./key-type.ts";
 
 /** Whether a text has a block of PEM. */
 export function isPem(text: string): boolean {
@@ -32,13 +32,8 @@ const readers: ReadonlyMap<string, PemReader> = new Map([
   ["CERTIFICATE", importX509],
 ]);
 
-/** What is wrong with forms of PEM that Web Crypto does not read, and what OpenSSL makes another one with. */
-const otherForms: ReadonlyMap<string, readonly [problem: string, command: string]> = new Map([
-  ["ENCRYPTED PRIVATE KEY", ["the private key is encrypted", "pkcs8 -in"]],
-  ["EC PRIVATE KEY", ["the private key is in an older form of PEM", "pkcs8 -topk8 -nocrypt -in"]],
-  ["RSA PRIVATE KEY", ["the private key is in an older form of PEM", "pkcs8 -topk8 -nocrypt -in"]],
-  ["RSA PUBLIC KEY", ["the public key is in an older form of PEM", "rsa -RSAPublicKey_in -pubout -in"]],
-]);
+/** Makes of an encrypted private key, and of older forms, the one that Web Crypto reads. */
+const conversion = "convert it first: openssl pkcs8 -topk8 -nocrypt -in key.pem -out new.pem";
 
 /** One algorithm for each type of key that signs cards: the text is of one of them, and does not tell jose which. */
 const typicalAlgorithms = ["ES256", "ES384", "EdDSA", "RS256"] as const;
@@ -46,11 +41,8 @@ const typicalAlgorithms = ["ES256", "ES384", "EdDSA", "RS256"] as const;
 async function parseBlock([text, label = "", body = ""]: RegExpExecArray): Promise<JWK> {
   const read = readers.get(label);
   if (read === undefined) {
-    const [problem, command] = otherForms.get(label) ?? ["the PEM holds no key"];
-    throw unfit(
-      `${problem} (${label})`,
-      command && `convert it first: openssl ${command} key.pem -out new.pem`,
-    );
+    const isPrivate = label.endsWith(" PRIVATE KEY");
+    throw unfit(`the PEM holds no key that can be read (${label})`, isPrivate ? conversion : keyHint);
   }
   const dates = label === "CERTIFICATE" ? readDates(body) : {};
   for (const alg of typicalAlgorithms) {
