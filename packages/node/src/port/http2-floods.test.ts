@@ -1,6 +1,8 @@
 import { once } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { HttpRequest } from "@a2a-connect/bindings";
 import { expect, it } from "vitest";
+import { readBytes } from "../../test-support/handlers.ts";
 import { callHttp2, openHttp2 } from "../../test-support/http2-call.ts";
 import {
   formatFrame,
@@ -204,35 +206,45 @@ it.each([
   },
 );
 
-it("of many requests whose bodies end at the same moment few go on in a turn of the event loop", async () => {
-  const requests = 1_000;
-  const begun = Promise.withResolvers<void>();
-  const done = Promise.withResolvers<void>();
-  let waiting = 0;
-  let left = requests;
-  const perTurn = [0];
-  await using listener = await listen(async ({ body }) => {
-    waiting += 1;
-    if (waiting === requests) begun.resolve();
-    expect.soft(await body.bytes?.(1_000)).toEqual(new Uint8Array([7]));
-    if (perTurn.at(-1) === 0) setImmediate(() => perTurn.push(0));
-    perTurn[perTurn.length - 1] = (perTurn.at(-1) ?? 0) + 1;
-    left -= 1;
-    if (left === 0) done.resolve();
-    return { status: 200 };
-  });
-  using connection = await openRawConnection(listener.port);
-  await openSilentHttp2(connection);
-  const ids = Array.from({ length: requests }, (_, at) => 2 * at + 1);
-  const heads = ids.map((id) => {
-    const head = requestFrame(id);
-    head.writeUInt8(0x4, 4); // a body follows
-    return head;
-  });
-  await connection.write(Buffer.concat(heads));
-  await begun.promise;
-  const last = 0x1;
-  await connection.write(Buffer.concat(ids.map((id) => frame(0, last, id, Buffer.from([7])))));
-  await done.promise;
-  expect(Math.max(...perTurn)).toBeLessThanOrEqual(2 * 64); // two of the server's turns may fall into one of ours
-});
+it.each([
+  ["as a whole", readBytes],
+  ["piece by piece", readPieces],
+] as const)(
+  "of many requests whose bodies are read %s and end at the same moment few go on in a turn of the event loop",
+  async (_, read) => {
+    const requests = 1_000;
+    const begun = Promise.withResolvers<void>();
+    const done = Promise.withResolvers<void>();
+    let waiting = 0;
+    let left = requests;
+    const perTurn = [0];
+    await using listener = await listen(async (request) => {
+      waiting += 1;
+      if (waiting === requests) begun.resolve();
+      expect.soft(await read(request, 1_000)).toEqual(new Uint8Array([7]));
+      if (perTurn.at(-1) === 0) setImmediate(() => perTurn.push(0));
+      perTurn[perTurn.length - 1] = (perTurn.at(-1) ?? 0) + 1;
+      left -= 1;
+      if (left === 0) done.resolve();
+      return { status: 200 };
+    });
+    using connection = await openRawConnection(listener.port);
+    await openSilentHttp2(connection);
+    const ids = Array.from({ length: requests }, (_, at) => 2 * at + 1);
+    const heads = ids.map((id) => {
+      const head = requestFrame(id);
+      head.writeUInt8(0x4, 4); // a body follows
+      return head;
+    });
+    await connection.write(Buffer.concat(heads));
+    await begun.promise;
+    const last = 0x1;
+    await connection.write(Buffer.concat(ids.map((id) => frame(0, last, id, Buffer.from([7])))));
+    await done.promise;
+    expect(Math.max(...perTurn)).toBeLessThanOrEqual(2 * 64); // two of the server's turns may fall into one of ours
+  },
+);
+
+async function readPieces({ body }: HttpRequest): Promise<Uint8Array> {
+  return new Uint8Array(Buffer.concat(await Array.fromAsync(body)));
+}

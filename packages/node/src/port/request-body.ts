@@ -174,6 +174,8 @@ export class RequestBody implements HttpBody, BudgetedBody {
         const { promise, resolve, reject } = Promise.withResolvers<void>();
         this.#change = { resolve, reject };
         await promise;
+        const turn = this.#options.connection.turnAfterShortBody(); // this may have been all of it
+        if (turn !== undefined) await turn;
       }
     }
   }
