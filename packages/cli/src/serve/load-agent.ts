@@ -46,48 +46,43 @@ function readDefault(module: Record<string, unknown>, file: string): LoadedAgent
   }
   const exported = module["default"];
   const alone = Array.isArray(exported) && exported.length === 1 ? exported[0] : exported;
-  const named = Array.isArray(alone) ? nameAgents(alone, file) : entriesOfAgents(alone);
-  return named === undefined
+  const several = Array.isArray(alone)
+    ? alone.map((value, index): Candidate => [undefined, value, `agent ${index + 1} of ${file}`])
+    : entriesOfAgents(alone, file);
+  return several === undefined
     ? { kind: "one", agent: checkAgent(alone, `the default export of ${file}`, `the agent of ${file}`) }
-    : { kind: "several", agents: checkNames(named, file) };
+    : { kind: "several", agents: checkAgents(several, file) };
 }
 
-/** Agents of an array, by names that are made of those in their cards. */
-function nameAgents(candidates: readonly unknown[], file: string): readonly (readonly [string, unknown])[] {
+/** What may be an agent, the name that the module gives it, and what messages call it. */
+type Candidate = readonly [name: string | undefined, value: unknown, what: string];
+
+/** Agents by their names; without one, by what is made of that in the card. */
+function checkAgents(candidates: readonly Candidate[], file: string): Record<string, AgentDefinition> {
   if (candidates.length === 0) throw notAnAgent(`the default export of ${file} is an array without agents`);
-  const named = candidates.map((candidate, index) => {
-    const agent = checkAgent(candidate, `agent ${index + 1} of ${file}`);
-    return [toName(agent.card.name), agent] as const;
-  });
-  const names = named.map(([name]) => name);
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice === undefined) return named;
-  throw notAnAgent(
-    `two agents of ${file} would be called "${twice}": export an object with a name for each instead`,
-  );
+  const agents: Record<string, AgentDefinition> = {};
+  for (const [given, value, what] of candidates) {
+    const agent = checkAgent(value, what);
+    const name = given ?? toName(agent.card.name);
+    if (Object.hasOwn(agents, name)) {
+      throw notAnAgent(
+        `two agents of ${file} would be called "${name}": export an object with a name for each instead`,
+      );
+    }
+    try {
+      assertAgentName(name);
+    } catch (error) {
+      throw notAnAgent(`${file}: ${messageOf(error)}`);
+    }
+    agents[name] = agent;
+  }
+  return agents;
 }
 
 /** `Table booker` is served as `table-booker`. */
 function toName(cardName: string): string {
   const name = cardName.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
   return name.slice(0, 64).replaceAll(/^-|-$/g, "") || "agent";
-}
-
-function checkNames(
-  named: readonly (readonly [string, unknown])[],
-  file: string,
-): Record<string, AgentDefinition> {
-  return Object.fromEntries(
-    named.map(([name, candidate]) => {
-      const agent = checkAgent(candidate, `the agent ${JSON.stringify(name)} of ${file}`);
-      try {
-        assertAgentName(name);
-      } catch (error) {
-        throw notAnAgent(`${file}: ${messageOf(error)}`);
-      }
-      return [name, agent];
-    }),
-  );
 }
 
 /** @param what names it when it is no agent @param whose names it when it is one that makes no sense */
@@ -111,9 +106,11 @@ function notAnAgent(message: string): CliError {
 }
 
 /** Agents by their names, of which one may be none; undefined for anything else. */
-function entriesOfAgents(value: unknown): readonly (readonly [string, unknown])[] | undefined {
+function entriesOfAgents(value: unknown, file: string): readonly Candidate[] | undefined {
   const entries = isObject(value) && !isAgent(value) ? Object.entries(value) : [];
-  return entries.some(([, candidate]) => isAgent(candidate)) ? entries : undefined;
+  return entries.some(([, each]) => isAgent(each))
+    ? entries.map(([name, each]) => [name, each, `the agent ${JSON.stringify(name)} of ${file}`])
+    : undefined;
 }
 
 /** As far as a look can tell; `defineAgent` checks the rest. */
