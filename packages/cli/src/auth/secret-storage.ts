@@ -1,7 +1,6 @@
-import { spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { userInfo } from "node:os";
-import { text } from "node:stream/consumers";
 import type { CliIo } from "../cli-io.ts";
 
 /** What keeps one small secret for the user: the key of the file of logins, because not every storage takes whole tokens. */
@@ -35,19 +34,13 @@ const patienceMs = 60_000;
 export function findSecretStorage({ home, env }: Pick<CliIo, "home" | "env">): SecretStorage | undefined {
   const tool = tools[process.platform];
   if (tool === undefined || home !== ownHome()) return undefined;
-  const run = async ([command = "", ...args]: string[], input: string): Promise<string | undefined> => {
-    const child = spawn(command, args, {
-      env: { ...env },
-      stdio: ["pipe", "pipe", "ignore"],
-      timeout: patienceMs,
+  const run = ([command = "", ...args]: string[], input: string): Promise<string | undefined> =>
+    new Promise((resolve) => {
+      const child = execFile(command, args, { env: { ...env }, timeout: patienceMs }, (error, stdout) =>
+        resolve(error === null ? stdout.trim() || undefined : undefined),
+      );
+      child.stdin?.on("error", () => {}).end(input); // it may end without reading it
     });
-    const ended = new Promise<boolean>((resolve) => {
-      child.once("error", () => resolve(false)).once("close", (status) => resolve(status === 0));
-    });
-    child.stdin.on("error", () => {}).end(input); // it may end without reading it
-    const output = text(child.stdout);
-    return (await ended) ? (await output).trim() || undefined : undefined;
-  };
   return {
     find: () => run(tool.find, ""),
     keep: async (secret) => void (await run(tool.keep, tool.input(secret))),

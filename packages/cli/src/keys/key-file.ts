@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { readVerificationKeys, SigningError, type VerificationKey } from "@a2a-connect/signing";
+import { ownIdOf } from "@a2a-connect/signing/internal";
 import { usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import { readInput } from "../files.ts";
@@ -67,4 +68,15 @@ export async function refusedAsUsage<T>(work: () => T | Promise<T>, subject: str
   } catch (error) {
     throw error instanceof SigningError ? usageError(subject + error.message, error.hint, error) : error;
   }
+}
+
+/** By another id than its own, verifiers would find a key for none of its signatures. @throws CliError USAGE */
+export function refuseRenaming({ name, entries = [] }: KeyFile, kid: string | undefined): void {
+  const [only, ...others] = entries;
+  const id = only && ownIdOf(only);
+  if (kid === undefined || others.length > 0 || id === undefined || id === kid) return;
+  throw usageError(
+    `${name} has the id ${JSON.stringify(id)}, which its signatures name`,
+    "leave --kid out: it is for keys without an id, such as PEM",
+  );
 }

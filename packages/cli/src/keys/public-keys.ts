@@ -1,9 +1,8 @@
 import { createKeySet, type VerificationKey } from "@a2a-connect/signing";
-import { ownIdOf } from "@a2a-connect/signing/internal";
 import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { formatJsonDocument } from "../output.ts";
-import { type KeyFile, readKeyFile, readPublicKeys, refusedAsUsage } from "./key-file.ts";
+import { readKeyFile, readPublicKeys, refusedAsUsage, refuseRenaming } from "./key-file.ts";
 
 /** Prints the public side of keys as one key set (RFC 7517 §5). What counts no more is left out, and named on stderr. */
 export async function publicKeys(
@@ -20,7 +19,7 @@ export async function publicKeys(
   const keys: VerificationKey[] = [];
   for (const reference of files) {
     const file = await readKeyFile(reference, io);
-    if (kid !== undefined) refuseRenaming(file, kid);
+    refuseRenaming(file, kid);
     keys.push(...(await readPublicKeys(file, kid)));
   }
   const keySet = await refusedAsUsage(() => createKeySet(keys));
@@ -31,15 +30,4 @@ export async function publicKeys(
     );
   }
   await io.stdout.write(`${formatJsonDocument(keySet, false)}\n`);
-}
-
-/** Published by another id, a key would be found for none of its signatures. */
-function refuseRenaming({ name, entries = [] }: KeyFile, kid: string): void {
-  const [only, ...others] = entries;
-  const id = only && ownIdOf(only);
-  if (others.length > 0 || id === undefined || id === kid) return;
-  throw usageError(
-    `${name} has the id ${JSON.stringify(id)}, which its signatures name`,
-    "leave --kid out: it is for keys without an id, such as PEM",
-  );
 }

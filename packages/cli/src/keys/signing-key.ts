@@ -3,7 +3,7 @@ import { findKeyTimeFault, ownIdOf, type SignatureAlgorithm } from "@a2a-connect
 import { type CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import type { LooseObject } from "../json.ts";
-import { type KeyFile, readKeyFile } from "./key-file.ts";
+import { type KeyFile, readKeyFile, refuseRenaming } from "./key-file.ts";
 
 /** How a key signs, where it does not say so itself. */
 interface SigningKeyOptions {
@@ -43,20 +43,16 @@ export async function openSigningKey(
 }
 
 /** The JWK that signs; undefined for PEM. An id chooses among several, and is given to none that has another. */
-function chooseKey(
-  { name, entries: keys = [] }: KeyFile,
-  options: SigningKeyOptions | undefined,
-): LooseObject | undefined {
+function chooseKey(file: KeyFile, options: SigningKeyOptions | undefined): LooseObject | undefined {
+  const { name, entries: keys = [] } = file;
   const kid = options?.kid;
   const [only, ...others] = keys;
   if (only === undefined) return undefined;
-  const ids = keys.map(ownIdOf);
   if (others.length === 0) {
-    const [id] = ids;
-    if (kid === undefined || id === undefined || id === kid) return only;
-    const problem = `the key has the id ${JSON.stringify(id)}, by which verifiers look for it`;
-    throw cannotSign(name, problem, "leave --kid out: it is for keys without an id, such as PEM");
+    refuseRenaming(file, kid);
+    return only;
   }
+  const ids = keys.map(ownIdOf);
   const chosen = kid === undefined ? [] : keys.filter((key) => ownIdOf(key) === kid);
   if (chosen.length === 1) return chosen[0];
   const listed = ids.map((id) => (id === undefined ? "one without an id" : JSON.stringify(id))).join(", ");

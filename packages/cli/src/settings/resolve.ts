@@ -234,16 +234,9 @@ export function maskRawValue(option: SettingOption, value: RawValue | undefined)
 
 export function formatRawValue(option: SettingOption, value: RawValue | undefined): string {
   const shown = maskRawValue(option, value);
-  switch (typeof shown) {
-    case "undefined":
-      return option.builtIn ?? "none";
-    case "boolean":
-      return shown ? "on" : "off";
-    case "string":
-      return shown;
-    default:
-      return shown.join(", ");
-  }
+  if (shown === undefined) return option.builtIn ?? "none";
+  if (typeof shown === "boolean") return shown ? "on" : "off";
+  return [shown].flat().join(", ");
 }
 
 function maskParameter(parameter: string): string {

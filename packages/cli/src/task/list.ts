@@ -7,7 +7,7 @@ import {
   ListTasksResponseSchema,
   type Task,
   TaskSchema,
-  TaskState,
+  type TaskState,
   TaskStateSchema,
 } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
@@ -173,16 +173,13 @@ async function printNextPage(
 
 /** `completed`, `INPUT_REQUIRED` or `TASK_STATE_WORKING`: what people type, what our output says, what the wire says. */
 function parseState(text: string): TaskState {
-  const name = text
+  const word = text
     .trim()
-    .toUpperCase()
-    .replaceAll("-", "_")
-    .replace(/^TASK_STATE_/, "");
-  const state = TaskStateSchema.values.find(({ localName }) => localName === name)?.number;
-  if (state === undefined || state === TaskState.UNSPECIFIED) {
-    const known = TaskStateSchema.values.filter(({ number }) => number !== TaskState.UNSPECIFIED);
-    const names = known.map(({ localName }) => localName.toLowerCase().replaceAll("_", "-"));
-    throw usageError(`--status ${text} is not a state; use ${names.join(", ")}`);
-  }
-  return state as TaskState; // a number of its own descriptor
+    .toLowerCase()
+    .replaceAll("_", "-")
+    .replace(/^task-state-/, "");
+  const states = TaskStateSchema.values.slice(1).map(({ number }) => number as TaskState); // all but UNSPECIFIED
+  const state = states.find((each) => formatTaskState(each) === word);
+  if (state !== undefined) return state;
+  throw usageError(`--status ${text} is not a state; use ${states.map(formatTaskState).join(", ")}`);
 }
