@@ -72,9 +72,10 @@ async function replaceWhole(target: string, text: string, mode: number | undefin
   }
 }
 
-function alreadyThere(file: string): CliError {
+/** A file that is not overwritten. @param why the rest of a sentence about it */
+export function alreadyThere(file: string, why = "exists already"): CliError {
   return usageError(
-    `${file} exists already; nothing was written`,
+    `${file} ${why}; nothing was written`,
     "choose another file with --out, or overwrite it with --force; a key that is overwritten cannot sign again",
   );
 }

@@ -132,38 +132,33 @@ export function findCallHeaders(
   return Object.fromEntries(headers);
 }
 
-/** What calls carry beside the protocol's own headers, and the card's requests never do. */
-export interface CallHeaders {
-  readonly interceptor: Interceptor;
-  /** What no header can carry, for the client: an API key in the query. @throws CliError USAGE for a call over gRPC, which has none */
-  queryOver(binding: string): Readonly<Record<string, string>>;
-  use(plan: CredentialPlan): void;
+/**
+ * What calls carry beside the protocol's own headers, and the card's requests never do: service parameters, and credentials.
+ * @param planned what the card has said so far of where they go
+ */
+export function addCallHeaders(
+  serviceParameters: Readonly<Record<string, string>>,
+  planned: () => CredentialPlan,
+): Interceptor {
+  return (next) => (request) => {
+    for (const [name, value] of Object.entries(serviceParameters)) request.header.set(name, value);
+    const plan = planned();
+    // To a card's endpoint only what the public card has asked for (A2ACLI_AUTH_008).
+    if (plan.isDeclared || request.method.name !== "GetExtendedAgentCard") setFields(request.header, plan);
+    return next(request);
+  };
 }
 
-/** Service parameters from the start; credentials as soon as the card has said where they go. */
-export function createCallHeaders(serviceParameters: Readonly<Record<string, string>>): CallHeaders {
-  let plan: CredentialPlan = { places: [], isDeclared: false };
-  return {
-    use(credentials) {
-      plan = credentials;
-    },
-    interceptor: (next) => (request) => {
-      for (const [name, value] of Object.entries(serviceParameters)) request.header.set(name, value);
-      // To a card's endpoint only what the public card has asked for (A2ACLI_AUTH_008).
-      if (plan.isDeclared || request.method.name !== "GetExtendedAgentCard") setFields(request.header, plan);
-      return next(request);
-    },
-    queryOver(binding) {
-      const inQuery = plan.places.filter(({ location }) => location === "query");
-      if (inQuery.length > 0 && binding === "GRPC") {
-        throw usageError(
-          "the agent wants its API key in the URL's query, and gRPC has no query",
-          "use --transport jsonrpc, or another binding of the card",
-        );
-      }
-      return Object.fromEntries(inQuery.map(({ name, value }) => [name, value]));
-    },
-  };
+/** What no header can carry, for the client: an API key in the query. @throws CliError USAGE for a call over gRPC, which has none */
+export function queryOver(binding: string, { places }: CredentialPlan): Readonly<Record<string, string>> {
+  const inQuery = places.filter(({ location }) => location === "query");
+  if (inQuery.length > 0 && binding === "GRPC") {
+    throw usageError(
+      "the agent wants its API key in the URL's query, and gRPC has no query",
+      "use --transport jsonrpc, or another binding of the card",
+    );
+  }
+  return Object.fromEntries(inQuery.map(({ name, value }) => [name, value]));
 }
 
 /** What goes into headers and cookies. */

@@ -12,7 +12,7 @@ import { knownAgentsHint } from "../settings/book.ts";
 import type { ResolvedSettings, Settings } from "../settings/resolve.ts";
 import { WireLog } from "../wire-log/wire-log.ts";
 import type { AgentSettings } from "./agent-settings.ts";
-import { type CredentialPlan, createCallHeaders, planCredentials } from "./credential-places.ts";
+import { addCallHeaders, type CredentialPlan, planCredentials, queryOver } from "./credential-places.ts";
 import { type CredentialPermits, type LocatedAgent, locateAgent, type Provenance } from "./permits.ts";
 import { type CardReference, readCardInput } from "./reference.ts";
 import { findCardVerifier, requireVerified } from "./trust.ts";
@@ -50,7 +50,7 @@ export async function openAgent(
 ): Promise<AgentClient> {
   const { io, output, signal, permits } = situation;
   const { reference, settings, named, stray, platform, fetch } = await prepare(situation);
-  const calls = createCallHeaders(settings.serviceParameters);
+  let plan: CredentialPlan = { places: [], isDeclared: true }; // of tokens, and until the user allows another
   let tokens: CredentialSource | undefined;
   try {
     const text = reference.kind === "file" ? await readCardInput(reference.path, reference.path) : undefined;
@@ -75,10 +75,16 @@ export async function openAgent(
         ...options,
         auth: {
           forCall: async (call) =>
-            tokens?.forCall(call) ?? { headers: {}, query: calls.queryOver(call.interface.protocolBinding) },
+            tokens?.forCall(call) ?? {
+              headers: {},
+              query: queryOver(call.interface.protocolBinding, plan),
+            },
           refused: (call, sent) => tokens?.refused(call, sent) === true,
         },
-        interceptors: [calls.interceptor, ...(options.interceptors ?? [])],
+        interceptors: [
+          addCallHeaders(settings.serviceParameters, () => plan),
+          ...(options.interceptors ?? []),
+        ],
         verifyCard: async (received) => {
           await judge?.(received);
           await options.verifyCard?.(received);
@@ -90,16 +96,15 @@ export async function openAgent(
     );
     const home = new URL(reference.kind === "url" ? reference.url : agent.interface.url).origin;
     tokens = await findTokenSource(agent.card, home, settings, io);
-    const plan =
-      tokens === undefined ? planCredentials(agent.card, settings) : { places: [], isDeclared: true };
+    const wanted = tokens === undefined ? planCredentials(agent.card, settings) : plan;
     for (const held of stray) {
       // Service parameters go with every call.
       const isSent =
-        held.kind === "parameter" || plan.places.some(({ credential }) => credential === held.kind);
+        held.kind === "parameter" || wanted.places.some(({ credential }) => credential === held.kind);
       const isUsed = held.kind === "client" ? tokens !== undefined : isSent;
       if (isUsed) await permits.require(held, named, signal);
     }
-    calls.use(plan);
+    plan = wanted;
     await warnAboutExposure(output, settings, plan, agent.interface.url);
     return agent;
   } catch (error) {

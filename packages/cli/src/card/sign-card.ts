@@ -12,7 +12,7 @@ import { defined, readObject } from "../json.ts";
 import { refusedAsUsage } from "../keys/key-file.ts";
 import { openSigningKey } from "../keys/signing-key.ts";
 import { isInlineKey } from "../settings/values.ts";
-import { replaceFile } from "../write-file.ts";
+import { alreadyThere, replaceFile } from "../write-file.ts";
 import { noCanonicalForm, textToSign, writeExactly } from "./card-source.ts";
 import { readSignatureHeaders } from "./card-text.ts";
 
@@ -152,8 +152,5 @@ async function requireCardFile(target: string, { cwd }: Pick<CliIo, "cwd">): Pro
   if (there?.isFile() !== true || there.size === 0) return;
   const json = readObject(await readCardInput(path, path).catch(() => ""));
   if (("supportedInterfaces" in json || "name" in json) && !("kty" in json || "keys" in json)) return;
-  throw usageError(
-    `${target} exists and is not a readable card; nothing was written`,
-    "choose another file with --out, or overwrite it with --force; a key that is overwritten cannot sign again",
-  );
+  throw alreadyThere(target, "exists and is not a readable card");
 }

@@ -7,13 +7,14 @@ import { connectAgent } from "@a2a-connect/node/client";
 import { type AgentCard, AgentCardSchema, type AgentInterface } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { maxCardBytes } from "../agent/reference.ts";
 import { codeOf } from "../cli-error.ts";
 import { readObject } from "../json.ts";
 import { parseBinding } from "../settings/values.ts";
 import { isText } from "../wire-log/wire-log.ts";
 import { cardPath } from "./card-location.ts";
 import { type Finding, type FindingId, find, idsByCode } from "./findings.ts";
-import { type AskOptions, ask, findFailure, maxBytes } from "./network.ts";
+import { type AskOptions, ask, findFailure } from "./network.ts";
 
 export interface TryOptions extends AskOptions {
   readonly platform: ClientPlatform;
@@ -126,7 +127,7 @@ async function tryInterface(trial: Trial): Promise<readonly Finding[]> {
   let seen: Seen | undefined;
   const fetch: typeof globalThis.fetch = async (input, init) => {
     const response = await trial.fetch(input, init);
-    const body = await readAtMost(chunksOf(response.body), maxBytes);
+    const body = await readAtMost(chunksOf(response.body), maxCardBytes);
     const text = isText(response.headers) ? new TextDecoder().decode(body) : "";
     seen = { url: String(input), method: init?.method ?? "GET", text };
     return new Response(body?.length ? body : null, response);

@@ -4,6 +4,7 @@ import { connect, isIP } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { chunksOf, isLoopbackHost, readAtMost, untilAborted } from "@a2a-connect/core/internal";
 import { createGuardedFetch } from "@a2a-connect/node";
+import { maxCardBytes } from "../agent/reference.ts";
 import { codeOf } from "../cli-error.ts";
 import { formatDuration } from "../settings/values.ts";
 import { type Finding, type FindingId, find, idsByCode } from "./findings.ts";
@@ -89,7 +90,7 @@ export interface Answer {
   readonly url: string;
   readonly status: number;
   readonly headers: Headers;
-  /** Undefined when it is too long. */
+  /** Undefined when it is longer than a card may be. */
   readonly text: string | undefined;
   readonly ms: number;
 }
@@ -98,9 +99,6 @@ export interface Answer {
 export type Asked =
   | { readonly answer: Answer; readonly failure?: undefined }
   | { readonly answer?: undefined; readonly failure: Finding };
-
-/** Bytes of an answer that are read: as many as clients accept of a card. */
-export const maxBytes: number = 1024 * 1024;
 
 /** Asks once, and follows no redirect. @throws the signal's reason */
 export async function ask(
@@ -112,7 +110,7 @@ export async function ask(
   const startedAt = performance.now();
   try {
     const { status, headers, body } = await fetch(url, { ...init, redirect: "manual", signal: limit });
-    const bytes = await readAtMost(chunksOf(body), maxBytes);
+    const bytes = await readAtMost(chunksOf(body), maxCardBytes);
     const text = bytes && new TextDecoder().decode(bytes);
     return { answer: { url, status, headers, text, ms: Math.round(performance.now() - startedAt) } };
   } catch (error) {
