@@ -125,12 +125,14 @@ async function tryInterface(trial: Trial): Promise<readonly Finding[]> {
   const required = card.capabilities?.extensions.filter((each) => each.required) ?? [];
   const extensions = required.map(({ uri }) => uri);
   let seen: Seen | undefined;
+  let startedAt = 0;
   const fetch: typeof globalThis.fetch = async (input, init) => {
+    startedAt = performance.now(); // what the client loads for a wire is none of the server's time
     const response = await trial.fetch(input, init);
     const body = await readAtMost(chunksOf(response.body), maxCardBytes);
-    const text = isText(response.headers) ? new TextDecoder().decode(body) : "";
+    const text = isText(response.headers) ? new TextDecoder().decode(body) : undefined;
     seen = { url: String(input), method: init?.method ?? "GET", text };
-    return new Response(body?.length ? body : null, response);
+    return new Response(body && body.length > 0 ? body : null, response);
   };
   try {
     await using agent = await connectAgent(one, {
@@ -138,7 +140,7 @@ async function tryInterface(trial: Trial): Promise<readonly Finding[]> {
       platform: { ...trial.platform, close: async () => {} }, // others use it, too
     });
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-    const startedAt = performance.now();
+    startedAt = performance.now();
     const id = `a2a-doctor-${crypto.randomUUID()}`;
     const error = await agent.rpc.getTask({ id }, { signal: limit }).then(
       () => undefined,
@@ -148,7 +150,7 @@ async function tryInterface(trial: Trial): Promise<readonly Finding[]> {
     const ms = Math.round(performance.now() - startedAt);
     const finding = limit.aborted
       ? find("interface.timeout", `${ms} ms`, trial.at)
-      : judgeHealth(error, seen?.text ?? "", ms, trial);
+      : judgeHealth(error, seen?.text, ms, trial);
     if (wire === undefined) return [finding];
     const browsers = seen !== undefined && aliveIds.has(finding.id) ? [await askAsPage(seen, trial)] : [];
     return [finding, ...(await findOtherAgent(trial)), ...browsers];
@@ -161,11 +163,11 @@ async function tryInterface(trial: Trial): Promise<readonly Finding[]> {
   }
 }
 
-/** A request, and its answer, where people can read that. Calls over gRPC are none. */
+/** A request, and what has come, where that is a text. A call over gRPC is none. */
 interface Seen {
   readonly url: string;
   readonly method: string;
-  readonly text: string;
+  readonly text: string | undefined;
 }
 
 const slowAnswerMs = 2_000;
@@ -173,7 +175,7 @@ const slowAnswerMs = 2_000;
 /** What a server has answered to a GetTask of a task that does not exist. */
 function judgeHealth(
   error: ConnectError | undefined,
-  text: string,
+  text: string | undefined,
   ms: number,
   { card, at }: Trial,
 ): Finding {
@@ -185,7 +187,7 @@ function judgeHealth(
   }
   const { code, rawMessage } = error;
   const evidence = `${reason ?? "no reason"}: ${rawMessage.slice(0, 160)}`;
-  const quoting = text === "" ? evidence : `${evidence} (${text.slice(0, 120)})`;
+  const quoting = text ? `${evidence} (${text.slice(0, 120)})` : evidence;
   const named = idsByCode.get(reason);
   if (named !== undefined) return find(named, evidence, at);
   if (code === Code.Unauthenticated || code === Code.PermissionDenied) {
@@ -194,11 +196,11 @@ function judgeHealth(
   }
   if (code === Code.NotFound) {
     // Without its name the error may as well be a URL that leads nowhere.
-    const isOwn = text === "" || /^\s*\{/.test(text);
+    const isOwn = text === undefined || /^\s*\{/.test(text);
     return isOwn ? find("interface.unnamed-errors", quoting, at) : find("interface.nothing", evidence, at);
   }
   if (code === Code.Unimplemented) return find("interface.no-method", evidence, at);
-  if (text === "" && codeOf(error) !== undefined) return findFailure(error, rawMessage, at);
+  if (text === undefined && codeOf(error) !== undefined) return findFailure(error, rawMessage, at);
   return find(code === Code.Unavailable ? "interface.unavailable" : "interface.nonsense", quoting, at);
 }
 

@@ -93,6 +93,11 @@ describe("a sick server", () => {
       { id: "interface.nothing", severity: "problem" },
     ],
     [
+      "nothing at the interface",
+      jsonRpcAgent({}, (_call, response) => void send("", {}, 404)(response)),
+      { id: "interface.nothing", severity: "problem" },
+    ],
+    [
       "methods of 0.3",
       jsonRpcAgent({}, () => ({ error: { code: -32601, message: "Method not found" } })),
       { id: "interface.no-method", severity: "problem" },
