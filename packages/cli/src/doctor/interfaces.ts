@@ -131,7 +131,7 @@ async function tryInterface(trial: Trial): Promise<readonly Finding[]> {
     const response = await trial.fetch(input, init);
     const body = await readAtMost(chunksOf(response.body), maxCardBytes);
     const text = isText(response.headers) ? new TextDecoder().decode(body) : undefined;
-    seen = { url: String(input), method: init?.method ?? "GET", text };
+    seen = { url: String(input), method: init?.method ?? "GET", status: response.status, text };
     return new Response(body && body.length > 0 ? body : null, response);
   };
   try {
@@ -150,7 +150,7 @@ async function tryInterface(trial: Trial): Promise<readonly Finding[]> {
     const ms = Math.round(performance.now() - startedAt);
     const finding = limit.aborted
       ? find("interface.timeout", `${ms} ms`, trial.at)
-      : judgeHealth(error, seen?.text, ms, trial);
+      : judgeHealth(error, seen, ms, trial);
     if (wire === undefined) return [finding];
     const browsers = seen !== undefined && aliveIds.has(finding.id) ? [await askAsPage(seen, trial)] : [];
     return [finding, ...(await findOtherAgent(trial)), ...browsers];
@@ -167,6 +167,7 @@ async function tryInterface(trial: Trial): Promise<readonly Finding[]> {
 interface Seen {
   readonly url: string;
   readonly method: string;
+  readonly status: number;
   readonly text: string | undefined;
 }
 
@@ -175,10 +176,11 @@ const slowAnswerMs = 2_000;
 /** What a server has answered to a GetTask of a task that does not exist. */
 function judgeHealth(
   error: ConnectError | undefined,
-  text: string | undefined,
+  seen: Seen | undefined,
   ms: number,
   { card, at }: Trial,
 ): Finding {
+  const { text, status = 0 } = seen ?? {};
   if (error === undefined) return find("interface.any-task", "an answer without error", at);
   const reason = findA2AError(error)?.reason;
   if (reason === "TASK_NOT_FOUND") {
@@ -188,6 +190,7 @@ function judgeHealth(
   const { code, rawMessage } = error;
   const evidence = `${reason ?? "no reason"}: ${rawMessage.slice(0, 160)}`;
   const quoting = text ? `${evidence} (${text.slice(0, 120)})` : evidence;
+  if (status >= 300 && status < 400) return find("interface.redirect", evidence, at);
   const named = idsByCode.get(reason);
   if (named !== undefined) return find(named, evidence, at);
   if (code === Code.Unauthenticated || code === Code.PermissionDenied) {

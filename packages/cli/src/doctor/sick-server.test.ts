@@ -98,6 +98,11 @@ describe("a sick server", () => {
       { id: "interface.nothing", severity: "problem" },
     ],
     [
+      "calls sent elsewhere",
+      jsonRpcAgent({}, (_call, response) => void send("", { location: "/elsewhere" }, 307)(response)),
+      { id: "interface.redirect", severity: "problem" },
+    ],
+    [
       "methods of 0.3",
       jsonRpcAgent({}, () => ({ error: { code: -32601, message: "Method not found" } })),
       { id: "interface.no-method", severity: "problem" },
