@@ -76,8 +76,11 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
     server.on("keylog", (line: Buffer, socket: TLSSocket) =>
       handshakes.countKey(context.callers.ofSocket(socket), line, socket),
     );
+    server.on("tlsClientError", (_error: Error, socket: TLSSocket) => {
+      if (socket.remoteAddress !== undefined) handshakes.end(context.callers.ofSocket(socket), socket);
+    });
     server.on("secureConnection", (socket: TLSSocket) => {
-      handshakes.complete(socket);
+      handshakes.end(context.callers.ofSocket(socket), socket);
       route(socket, socket.alpnProtocol === "h2" ? "h2" : "http/1.1");
     });
   }

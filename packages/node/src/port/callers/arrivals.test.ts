@@ -229,6 +229,68 @@ it("thousands of connections of a caller, of which some bring too much in each t
   expect(changes).toBeLessThanOrEqual(3_000 + 2 * 128 * turns); // when all are stopped and started in each turn: 6,000 * turns
 });
 
+describe("a caller whose work has made a turn very long", () => {
+  function createPort() {
+    let busyMs = 0;
+    const later: { readonly task: () => void; readonly delayMs: number }[] = [];
+    const arrivals = new Arrivals(
+      10,
+      () => busyMs,
+      (task, delayMs) => void later.push({ task, delayMs }),
+    );
+    const join = (caller: object): FakeConnection & { hasBegun?: boolean } => {
+      const connection: FakeConnection & { hasBegun?: boolean } = new FakeConnection();
+      arrivals.join(caller, connection as unknown as Socket, () => {
+        connection.hasBegun = true;
+      });
+      return connection;
+    };
+    return { arrivals, join, later, work: (ms: number) => (busyMs += ms) };
+  }
+
+  it("rests for as long, with all its connections, while others go on", async () => {
+    const { arrivals, join, later, work } = createPort();
+    const [greedy, other] = [{}, {}];
+    const [one, two, alone] = [join(greedy), join(greedy), join(other)];
+    work(500);
+    arrivals.attributeTurn(greedy);
+    const three = join(greedy);
+    for (let turn = 0; turn < 100; turn += 1) {
+      expect([one, two, alone].map(({ _handle }) => _handle.isRead)).toEqual([false, false, true]);
+      expect(three.hasBegun).toBe(undefined);
+      await nextTurn();
+    }
+    expect(later.map(({ delayMs }) => delayMs)).toEqual([500]);
+    later[0]?.task();
+    await nextTurn();
+    expect(one._handle.isRead && two._handle.isRead && three.hasBegun).toBe(true);
+  });
+
+  it("rests also when it comes with new connections", async () => {
+    const { arrivals, join, later, work } = createPort();
+    const greedy = {};
+    const first = join(greedy);
+    work(500);
+    arrivals.attributeTurn(greedy);
+    first.emit("close");
+    expect(join(greedy).hasBegun).toBe(undefined);
+    expect(later).toHaveLength(1);
+  });
+
+  it("rests for nothing that others have done", async () => {
+    const { arrivals, join, work } = createPort();
+    const [greedy, other] = [{}, {}];
+    join(greedy);
+    const alone = join(other);
+    work(500);
+    arrivals.attributeTurn(greedy);
+    work(1);
+    arrivals.attributeTurn(other);
+    await nextTurn();
+    expect(alone._handle.isRead).toBe(true);
+  });
+});
+
 it("short turns that each bring a connection leave most turns to new connections, however little each connection costs", async () => {
   let busyMs = 0;
   const arrivals = new Arrivals(256, () => busyMs);

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { performance } from "node:perf_hooks";
-import { setImmediate } from "node:timers";
+import { setImmediate, setTimeout } from "node:timers";
 
 /** A parser of Node's reads in a socket's place. Only what Node calls `_handle` can tell it to stop. */
 interface ReadSocket extends Socket {
@@ -14,6 +14,9 @@ interface ReadSocket extends Socket {
 
 /** A turn of the event loop that takes longer is too long. */
 const longTurnMs = 10;
+
+/** What one client does in a turn should never take longer. */
+const veryLongTurnMs = 50;
 
 /**
  * How long turns are for new connections alone, one after the other: at first, and at most. It doubles each time it was too short, so
@@ -47,6 +50,8 @@ class CallerSockets {
   readonly left: (() => void)[] = [];
   arrived = 0;
   stopped = false;
+  /** Whether they stay stopped in the next turns, too. */
+  isResting = false;
   /** How many connections are read in one turn. */
   #atATime = Number.POSITIVE_INFINITY;
 
@@ -135,6 +140,7 @@ class CallerSockets {
   }
 
   get isWaiting(): boolean {
+    if (this.isResting) return false;
     const { stopped, takesTurns, left, waiting } = this;
     return stopped || takesTurns || this.#hasStopped || left.length > 0 || waiting.length > 0;
   }
@@ -235,16 +241,24 @@ export class Arrivals {
   readonly #maxInATurn: number;
   readonly #callers = new Map<object, CallerSockets>();
   readonly #busyMs: () => number;
+  readonly #later: (task: () => void, delayMs: number) => void;
   #arrived = 0;
   /** Undefined: there is no connection. */
   #turn: NodeJS.Immediate | undefined;
   #busyBefore = 0;
+  /** Until when it is known whose work the event loop did. */
+  #attributedMs = 0;
   readonly #accepting = new AcceptingTurns();
 
   /** @param busyMs time that the event loop has worked, since any moment */
-  constructor(maxInATurn: number, busyMs: () => number = () => performance.eventLoopUtilization().active) {
+  constructor(
+    maxInATurn: number,
+    busyMs: () => number = () => performance.eventLoopUtilization().active,
+    later: (task: () => void, delayMs: number) => void = (task, delayMs) => setTimeout(task, delayMs).unref(),
+  ) {
     this.#maxInATurn = maxInATurn;
     this.#busyMs = busyMs;
+    this.#later = later;
   }
 
   /**
@@ -288,10 +302,14 @@ export class Arrivals {
   /** @returns whether it was read */
   #forget(caller: object, sockets: CallerSockets, socket: Socket): boolean {
     const wasRead = sockets.delete(socket);
-    if (sockets.isEmpty && this.#callers.get(caller) === sockets) {
+    this.#forgetUnlessUsed(caller, sockets);
+    return wasRead;
+  }
+
+  #forgetUnlessUsed(caller: object, sockets: CallerSockets): void {
+    if (sockets.isEmpty && !sockets.isResting && this.#callers.get(caller) === sockets) {
       this.#callers.delete(caller);
     }
-    return wasRead;
   }
 
   /**
@@ -320,6 +338,25 @@ export class Arrivals {
     if (sockets.arrived >= this.#maxInATurn / 2) sockets.stop();
   }
 
+  /**
+   * What this turn has done until now was for this caller, and cannot be done in parts. After a very long one the caller rests for as
+   * long: otherwise the next could follow at once, and others would have a turn or two between them.
+   */
+  attributeTurn(caller: object): void {
+    const now = this.#busyMs();
+    const tookMs = now - this.#attributedMs;
+    this.#attributedMs = now;
+    const sockets = this.#callers.get(caller);
+    if (tookMs < veryLongTurnMs || sockets === undefined) return;
+    sockets.stop();
+    sockets.isResting = true;
+    this.#later(() => {
+      sockets.isResting = false;
+      this.#forgetUnlessUsed(caller, sockets);
+      this.#schedule();
+    }, tookMs);
+  }
+
   /** The next turn comes at once, although nothing may arrive. */
   #schedule(): void {
     this.#watchTurns().ref();
@@ -327,7 +364,7 @@ export class Arrivals {
 
   /**
    * Each turn ends with `#endTurn`, as long as there are connections; that alone keeps no turn from waiting for something to do.
-   * The function of `node:timers` stays Node's own where a program has replaced the global one, as tests do: theirs would run
+   * The functions of `node:timers` stay Node's own where a program has replaced the global one, as tests do: theirs would run
    * this a thousand times for each second that they skip.
    */
   #watchTurns(): NodeJS.Immediate {
@@ -341,6 +378,7 @@ export class Arrivals {
     const busyMs = this.#busyMs();
     const tookMs = busyMs - this.#busyBefore;
     this.#busyBefore = busyMs;
+    this.#attributedMs = busyMs;
     if (this.#accepting.decide(tookMs)) {
       for (const each of this.#callers.values()) each.stop();
       this.#schedule();
@@ -352,6 +390,7 @@ export class Arrivals {
     const wasFull = this.#arrived >= this.#maxInATurn;
     this.#arrived = 0;
     for (const each of this.#callers.values()) {
+      if (each.isResting) continue;
       if (wasFull && each.arrived > 0) each.sitOut();
       else each.takeTurn();
       if (each.isWaiting) this.#schedule();

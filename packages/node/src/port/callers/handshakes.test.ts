@@ -4,10 +4,11 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
 import { createSelfSignedCertificate } from "@a2a-connect/testing";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { echo } from "../../../test-support/handlers.ts";
 import { openRecordConnection } from "../../../test-support/key-updates.ts";
 import { listen } from "../listen.ts";
+import { Arrivals } from "./arrivals.ts";
 
 describe("a port with TLS", () => {
   it("goes on with few handshakes of TLS 1.2 in a turn of the event loop", async () => {
@@ -27,6 +28,25 @@ describe("a port with TLS", () => {
       most = Math.max(most, answered() - before);
     }
     expect(most).toBeLessThanOrEqual(64);
+  });
+
+  it("knows whose a turn was when a handshake ends, also when it fails", async () => {
+    const attributed = vi.spyOn(Arrivals.prototype, "attributeTurn");
+    onTestFinished(() => attributed.mockRestore());
+    const tls = createSelfSignedCertificate();
+    await using listener = await listen(echo, { tls });
+    const client = connectTls({
+      port: listener.port,
+      host: "127.0.0.1",
+      ca: tls.cert,
+      servername: "localhost",
+    });
+    onTestFinished(() => void client.destroy());
+    await once(client, "secureConnect");
+    await expect.poll(() => attributed.mock.calls.length).toBe(1);
+    const wary = connectTls({ port: listener.port, host: "127.0.0.1" });
+    await once(wary, "error"); // it does not know who signed the certificate
+    await expect.poll(() => attributed.mock.calls.length).toBe(2);
   });
 
   it("refuses to negotiate TLS 1.2 again, which costs it another signature", async () => {

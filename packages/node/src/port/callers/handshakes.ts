@@ -30,15 +30,19 @@ interface ReadSocket extends TLSSocket {
 export class Handshakes {
   readonly #maxInATurn: number;
   readonly #starts: EventLoopTurns;
-  readonly #work = new Arrivals(workInATurnMs);
+  readonly #work: Arrivals;
   readonly #newKeys = new WeakMap<TLSSocket, number>();
   /** End the pacing of connections, by the address of the other side. */
   readonly #open = new Map<string, () => void>();
   #lastWork: number | undefined;
 
-  /** @param maxInATurn flights that are worked on in one turn; fewer when they take long */
-  constructor(maxInATurn: number) {
+  /**
+   * @param maxInATurn flights that are worked on in one turn; fewer when they take long
+   * @param work reads connections until their handshakes are complete
+   */
+  constructor(maxInATurn: number, work: Arrivals = new Arrivals(workInATurnMs)) {
     this.#maxInATurn = maxInATurn;
+    this.#work = work;
     this.#starts = new EventLoopTurns(maxInATurn, () => this.#work.isAccepting);
   }
 
@@ -87,8 +91,12 @@ export class Handshakes {
     this.#work.count(caller, Math.max(sinceLast, workInATurnMs / this.#maxInATurn));
   }
 
-  /** The handshake of a connection is complete. */
-  complete(socket: TLSSocket): void {
+  /**
+   * The handshake of a connection is complete, or has failed. TLS 1.3 tells no key of the client's last flight, but that may have a
+   * chain of certificates which takes half a second: it is only known now.
+   */
+  end(connection: CallerConnection, socket: Socket): void {
+    this.#work.attributeTurn(connection.caller);
     const peer = formatPeer(socket);
     this.#open.get(peer)?.();
     this.#open.delete(peer);
