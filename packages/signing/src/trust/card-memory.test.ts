@@ -45,9 +45,9 @@ describe("createCardMemory", () => {
     await memory.write("c", card("cccc"));
     expect([await memory.read("a"), await memory.read("b")]).toEqual([card("aaaa"), bare]);
     await memory.write("d", card("d".repeat(11)));
-    expect([await memory.read("c"), await memory.read("d")]).toEqual([bare, bare]);
+    expect([await memory.read("c"), await memory.read("d")]).toEqual([card("cccc"), bare]);
     await memory.write("b", card("b"));
-    expect([await memory.read("a"), await memory.read("b")]).toEqual([bare, card("b")]);
+    expect([await memory.read("a"), await memory.read("b")]).toEqual([card("aaaa"), card("b")]);
   });
 
   it("writes nothing when something else is there than was expected", async () => {

@@ -103,7 +103,7 @@ export function createCardMemory(limits: CardMemoryLimits = {}): CardMemory {
 
 /**
  * Takes out of cards what is beyond the limits: first the agents that come first, then what cards declare, since how much that is
- * their authors choose. Keys stay.
+ * their authors choose. What is too large alone goes first, so that others keep theirs. Keys stay.
  *
  * @throws TypeError when a limit is not a number above 0
  */
@@ -123,7 +123,10 @@ export function createTrim(
     let length = 0;
     for (const { outline = "" } of cards.values()) length += outline.length;
     if (length <= maxLength) return;
-    for (const [key, { outline = "", ...card }] of cards) {
+    const isLarge = (entry: readonly [string, RememberedCard]) => (entry[1].outline?.length ?? 0) > maxLength;
+    const entries = [...cards];
+    const others = entries.filter((entry) => !isLarge(entry));
+    for (const [key, { outline = "", ...card }] of [...entries.filter(isLarge), ...others]) {
       if (length <= maxLength) return;
       cards.set(key, card); // keeps its place
       length -= outline.length;
