@@ -8,7 +8,7 @@ import type { Clock } from "./clock.ts";
 import type { JournalCodec } from "./durable/journal-codec.ts";
 import type { EventPages } from "./event-pages.ts";
 import type { EventBudget } from "./events.ts";
-import type { ReaderWakes } from "./waiting-readers.ts";
+import type { EngineWakes } from "./wakes.ts";
 
 /** Limits of the engine; all have defaults. */
 export interface EngineLimits {
@@ -137,8 +137,8 @@ export interface EngineContext {
   readonly journalCodec: JournalCodec;
   /** Limits the memory for the newest events of all tasks. */
   readonly tailBudget: EventBudget;
-  /** Wakes those who read a task when there is something new. */
-  readonly wakes: ReaderWakes;
+  /** Wakes what has waited for the same event, a few in a turn of the event loop. */
+  readonly wakes: EngineWakes;
   /** Reads older events back for readers. */
   readonly eventPages: EventPages;
   /** Bounds how many other reads of the store for callers run at a time. */

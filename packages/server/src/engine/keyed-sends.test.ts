@@ -1,11 +1,16 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { bytes } from "@a2a-connect/core";
-import { TaskState } from "@a2a-connect/proto";
-import { readStream, say, taskOf, wordsOf } from "@a2a-connect/testing";
+import { MessageSchema, TaskState } from "@a2a-connect/proto";
+import { createFakeClock, readStream, say, taskOf, wordsOf } from "@a2a-connect/testing";
+import { create } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it, vi } from "vitest";
 import { startScripted } from "../../test-support/agents.ts";
 import { detached, sendTask } from "../../test-support/tasks.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
+import { KeyedSends } from "./keyed-sends.ts";
+import type { Sent } from "./task-handle.ts";
+import { createWakes } from "./wakes.ts";
 
 const key = "0123456789abcdef";
 const withKey = (value = key, more: Record<string, string> = {}) => ({
@@ -99,6 +104,49 @@ describe("a request with an idempotency key", () => {
     const { turn, yields } = await script.nextTurn();
     await yields(turn.reply("hello"));
     expect((await second).payload.case).toBe("message");
+  });
+});
+
+describe("many requests with the same idempotency key", () => {
+  const request = { owner, key: { key: storedName, fingerprint: new Uint8Array([1]) } };
+
+  /** The most of them that went on in one turn of the event loop after the first was decided. */
+  async function goOn(decide: (first: PromiseWithResolvers<Sent>) => void) {
+    const clock = createFakeClock();
+    const sends = new KeyedSends({ store: createMemoryTaskStore(), clock, wakes: createWakes(clock) });
+    const first = Promise.withResolvers<Sent>();
+    let begun = 0;
+    const take = (): Promise<Sent> => {
+      begun += 1;
+      return begun === 1 ? first.promise : Promise.reject(new Error("refused"));
+    };
+    let settled = 0;
+    const calls = Array.from({ length: 1_000 }, () =>
+      sends.send(request, take, () => Promise.reject(new Error("there is no task"))).finally(() => settled++),
+    );
+    const results = Promise.allSettled(calls);
+    await nextTurn();
+    decide(first);
+    let most = 0;
+    for (let before = 0; settled < 1_000; before = settled) {
+      await nextTurn();
+      most = Math.max(most, settled - before);
+    }
+    return { most, begun, results: await results };
+  }
+
+  it("go on a few in a turn when the first was taken", async () => {
+    const message = create(MessageSchema, { messageId: "m" });
+    const { most, begun, results } = await goOn((first) => first.resolve({ kind: "message", message }));
+    expect(most).toBeLessThanOrEqual(65);
+    expect(begun).toBe(1);
+    expect(results.every(({ status }) => status === "fulfilled")).toBe(true);
+  });
+
+  it("take turns at being the first, a few in a turn, when each of them fails", async () => {
+    const { most, begun } = await goOn((first) => first.reject(new Error("refused")));
+    expect(most).toBeLessThanOrEqual(65);
+    expect(begun).toBe(1_000);
   });
 });
 

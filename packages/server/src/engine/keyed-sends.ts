@@ -12,6 +12,15 @@ const replyLifetimeMs = 86_400_000;
 export interface KeyedRequest {
   readonly owner: Owner;
   readonly key: RequestKey;
+  /** Who calls, for turns; undefined: not known. */
+  readonly share?: string | undefined;
+}
+
+/** A request that waits for the first with its key. */
+interface WaitingRepeat {
+  readonly share: string | undefined;
+  /** @param isFirst whether it is the first now, because that has failed */
+  readonly go: (isFirst: boolean) => void;
 }
 
 /**
@@ -20,11 +29,11 @@ export interface KeyedRequest {
  * open.
  */
 export class KeyedSends {
-  readonly #context: Pick<EngineContext, "store" | "clock">;
-  /** Whether the server took the first request of a key, for the time until that is known. */
-  readonly #undecided = new Map<string, Promise<boolean>>();
+  readonly #context: Pick<EngineContext, "store" | "clock" | "wakes">;
+  /** The keys whose first request is not decided, and the repeats that wait for it, oldest first. */
+  readonly #undecided = new Map<string, WaitingRepeat[]>();
 
-  constructor(context: Pick<EngineContext, "store" | "clock">) {
+  constructor(context: Pick<EngineContext, "store" | "clock" | "wakes">) {
     this.#context = context;
   }
 
@@ -41,29 +50,41 @@ export class KeyedSends {
     take: () => Promise<Sent>,
     attach: (result: KeyedTask) => Promise<Sent>,
   ): Promise<Sent> {
-    const { owner, key } = request;
+    const { owner, key, share } = request;
     const name = JSON.stringify([owner.tenant, owner.principal, key.key]);
-    for (;;) {
-      const first = this.#undecided.get(name);
-      if (first === undefined) {
-        break;
-      }
-      const earlier = (await first) ? await this.#find(request) : undefined;
-      if (earlier !== undefined) {
-        return this.#repeat(request, earlier, attach);
+    const repeats = this.#undecided.get(name);
+    if (repeats === undefined) {
+      this.#undecided.set(name, []);
+    } else {
+      const isFirst = await new Promise<boolean>((go) => repeats.push({ share, go }));
+      if (!isFirst) {
+        const earlier = await this.#find(request);
+        return earlier === undefined
+          ? this.send(request, take, attach)
+          : this.#repeat(request, earlier, attach);
       }
     }
-    const decided = Promise.withResolvers<boolean>();
-    this.#undecided.set(name, decided.promise);
     let taken = false;
     try {
       const sent = await this.#takeOnce(request, take, attach);
       taken = true;
       return sent;
     } finally {
-      this.#undecided.delete(name);
-      decided.resolve(taken);
+      this.#decide(name, taken);
     }
+  }
+
+  /** Thousands may wait: when the first has failed, one of them is next and all others wait on. */
+  #decide(name: string, taken: boolean): void {
+    const { repeats: wakes } = this.#context.wakes;
+    const repeats = this.#undecided.get(name) ?? [];
+    const next = taken ? undefined : repeats.shift();
+    if (next !== undefined) {
+      wakes.wake([() => next.go(true)], next.share);
+      return;
+    }
+    this.#undecided.delete(name);
+    for (const { share, go } of repeats) wakes.wake([() => go(false)], share);
   }
 
   async #takeOnce(

@@ -382,9 +382,15 @@ export class LiveTask {
     return this.#lost === undefined ? this.#log.flushed() : Promise.reject(this.#lost);
   }
 
-  /** What an executor waits for before it may yield more; undefined when there is room. */
-  room(): Promise<void> | undefined {
-    return this.#log.isFull ? this.flushed() : undefined;
+  /** What an executor waits for before it may yield more; undefined when there is room. @param share its caller, for turns */
+  room(share: string | undefined): Promise<void> | undefined {
+    return this.#log.isFull ? this.#flushedInTurn(share) : undefined;
+  }
+
+  /** The commits of hundreds of tasks may end in the same turn of the event loop. */
+  async #flushedInTurn(share: string | undefined): Promise<void> {
+    await this.flushed();
+    await this.#context.wakes.executors.turn(share);
   }
 
   /** Resolves at the first interrupted or terminal event after `generation`. */

@@ -105,11 +105,11 @@ export class Sends {
    *   IDEMPOTENCY_CONFLICT, or Internal when the executor failed before there was a task
    */
   send(input: SendInput): Promise<Sent> {
-    const { owner, key } = input;
+    const { owner, key, share } = input;
     return key === undefined
       ? this.#take(input)
       : this.#keyed.send(
-          { owner, key },
+          { owner, key, share },
           () => this.#take(input),
           (result) => this.#repeat(input, result),
         );

@@ -23,7 +23,7 @@ import { type ListedTasks, TaskLists } from "./task-lists.ts";
 import { TaskReaders } from "./task-readers.ts";
 import { type SourceFor, TaskReads } from "./task-reads.ts";
 import { WakeTimers } from "./timers.ts";
-import { ReaderWakes } from "./waiting-readers.ts";
+import { createWakes } from "./wakes.ts";
 
 /** The options of an engine are its context without what the engine adds itself. */
 export type TaskEngineOptions = Omit<
@@ -58,7 +58,7 @@ export class TaskEngine {
       onWakeTime: (at) => this.#timers.note(at),
       journalCodec: createJournalCodec(options.agent.journalTypes),
       tailBudget: new EventBudget(options.limits.maxTotalTailBytes),
-      wakes: new ReaderWakes(options.clock),
+      wakes: createWakes(options.clock),
       eventPages: new EventPages(store, new EventBudget(options.limits.maxTotalTailBytes), clockFor),
       reads: { tasks: new ReadTurns(4), lists: new ReadTurns(2) },
     };

@@ -38,7 +38,7 @@ export class TaskReaders {
     this.#context = context;
     this.#owner = owner;
     this.#name = name;
-    this.#waiting = new WaitingReaders(context.wakes);
+    this.#waiting = new WaitingReaders(context.wakes.readers);
     this.#tail = new LiveTail(context.limits.maxTailBytes, context.tailBudget);
   }
 

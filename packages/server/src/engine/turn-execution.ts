@@ -266,7 +266,7 @@ export class TurnExecution implements Execution {
         this.#letGo(iterator);
         return;
       }
-      const room = this.#live?.room();
+      const room = this.#live?.room(this.share);
       if (room !== undefined) await room;
     }
   }

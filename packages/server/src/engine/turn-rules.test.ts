@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { bytes, fileUrl, json, lifecycleExtension, readLifecycleReport, text } from "@a2a-connect/core";
 import { type Task, TaskState } from "@a2a-connect/proto";
 import {
@@ -422,6 +423,28 @@ describe("what yield means", () => {
     store.release();
     await clock.settle();
     expect(resumed).toHaveLength(8);
+  });
+
+  it("resumes few executors in a turn of the event loop, however many never await", async () => {
+    let stop = false;
+    let yielded = 0;
+    const { client } = await startAgent(function* (turn) {
+      while (!stop) {
+        yielded += 1;
+        yield turn.append("a", "x");
+      }
+    });
+    const answers = Array.from({ length: 50 }, () => client.sendMessage(say("go")));
+    while (yielded < 50 * 64) await nextTurn();
+    let most = 0;
+    for (let turns = 0, before = yielded; turns < 20; turns += 1, before = yielded) {
+      await nextTurn();
+      most = Math.max(most, yielded - before);
+    }
+    stop = true;
+    expect(most).toBeGreaterThan(0);
+    expect(most).toBeLessThanOrEqual(2 * 8 * 64); // the engine's turn and the test's may be the same
+    for (const answer of answers) expect(taskOf(await answer).status?.state).toBe(TaskState.COMPLETED);
   });
 
   it("lets the process breathe while an executor never awaits", async () => {

@@ -1,47 +1,12 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { Clock } from "./clock.ts";
-
-/** Readers that are woken in one turn of the event loop: each formats and writes what it has waited for. */
-const wokenInATurn = 256;
-
-/** Wakes readers, of all tasks together a few in a turn of the event loop: the commits of many tasks may be one transaction. */
-export class ReaderWakes {
-  readonly #clock: Pick<Clock, "nextTurn">;
-  #waiting: (() => void)[] = [];
-  #woken = 0;
-
-  constructor(clock: Pick<Clock, "nextTurn">) {
-    this.#clock = clock;
-  }
-
-  /** Calls them, in this turn or in later ones. */
-  wake(readers: Iterable<() => void>): void {
-    for (const reader of readers) {
-      if (this.#woken < wokenInATurn) this.#wakeNow(reader);
-      else this.#waiting.push(reader);
-    }
-  }
-
-  #wakeNow(reader: () => void): void {
-    if (this.#woken === 0) void this.#clock.nextTurn().then(() => this.#beginTurn());
-    this.#woken += 1;
-    reader();
-  }
-
-  #beginTurn(): void {
-    this.#woken = 0;
-    const waiting = this.#waiting;
-    this.#waiting = waiting.slice(wokenInATurn);
-    this.wake(waiting.slice(0, wokenInATurn));
-  }
-}
+import type { Wakes } from "./wakes.ts";
 
 /** The readers of a task that have seen everything, and wait for its next commit. */
 export class WaitingReaders {
   readonly #readers = new Set<() => void>();
-  readonly #wakes: ReaderWakes;
+  readonly #wakes: Wakes;
 
-  constructor(wakes: ReaderWakes) {
+  constructor(wakes: Wakes) {
     this.#wakes = wakes;
   }
 

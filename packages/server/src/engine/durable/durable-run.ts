@@ -8,6 +8,8 @@ import type { Waits } from "./waits.ts";
 /** One run of a durable executor, for its tools. */
 export interface DurableRun {
   readonly live: LiveTask;
+  /** The caller whose work it is, for turns; undefined: not known. */
+  readonly share: string | undefined;
   readonly clock: Clock;
   readonly journal: JournalSession;
   readonly waits: Waits;

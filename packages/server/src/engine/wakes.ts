@@ -1,0 +1,81 @@
+import type { Clock } from "./clock.ts";
+
+/** What an engine wakes, each kind in turns of its own. */
+export interface EngineWakes {
+  /** Those who read a task, when there is something new. Each formats and writes what it has waited for. */
+  readonly readers: Wakes;
+  /** Repeats of a request, when the first was decided. Each reads its key, and then the task; or it is the first now. */
+  readonly repeats: Wakes;
+  /** Executors, when what they yielded is durable. Each yields up to `maxUncommitted` events at once. */
+  readonly executors: Wakes;
+}
+
+/** Those of one engine. */
+export function createWakes(clock: Pick<Clock, "nextTurn">): EngineWakes {
+  return {
+    readers: new Wakes(clock, 256),
+    repeats: new Wakes(clock, 64),
+    executors: new Wakes(clock, 8),
+  };
+}
+
+/**
+ * Wakes what has waited for the same event, a few in a turn of the event loop: thousands may have waited, and each goes on at once.
+ * Callers take turns.
+ */
+export class Wakes {
+  readonly #clock: Pick<Clock, "nextTurn">;
+  readonly #maxInATurn: number;
+  /** What waits for a later turn, by caller; whose turn is next comes first. */
+  readonly #waiting = new Map<string | undefined, (() => void)[]>();
+  #woken = 0;
+
+  constructor(clock: Pick<Clock, "nextTurn">, maxInATurn: number) {
+    this.#clock = clock;
+    this.#maxInATurn = maxInATurn;
+  }
+
+  /** Calls them, in this turn or in later ones. @param share whose work it is; undefined: as if it were one caller's */
+  wake(sleepers: Iterable<() => void>, share?: string): void {
+    for (const sleeper of sleepers) {
+      if (this.#waiting.size === 0 && this.#woken < this.#maxInATurn) this.#wakeNow(sleeper);
+      else this.#wakeLater(sleeper, share);
+    }
+  }
+
+  /** Resolves in this turn or in a later one. */
+  turn(share: string | undefined): Promise<void> {
+    return new Promise((resolve) => this.wake([resolve], share));
+  }
+
+  #wakeNow(sleeper: () => void): void {
+    if (this.#woken === 0) void this.#clock.nextTurn().then(() => this.#beginTurn());
+    this.#woken += 1;
+    sleeper();
+  }
+
+  #wakeLater(sleeper: () => void, share: string | undefined): void {
+    const sleepers = this.#waiting.get(share);
+    if (sleepers === undefined) this.#waiting.set(share, [sleeper]);
+    else sleepers.push(sleeper);
+  }
+
+  #beginTurn(): void {
+    this.#woken = 0;
+    while (this.#woken < this.#maxInATurn) {
+      const next = this.#takeNext();
+      if (next === undefined) return;
+      this.#wakeNow(next);
+    }
+  }
+
+  #takeNext(): (() => void) | undefined {
+    for (const [share, sleepers] of this.#waiting) {
+      this.#waiting.delete(share);
+      const next = sleepers.shift();
+      if (sleepers.length > 0) this.#waiting.set(share, sleepers); // behind the others
+      return next;
+    }
+    return undefined;
+  }
+}
