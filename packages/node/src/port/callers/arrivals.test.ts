@@ -277,6 +277,15 @@ describe("a caller whose work has made a turn very long", () => {
     expect(later).toHaveLength(1);
   });
 
+  it("rests for nothing that the event loop did before it came", () => {
+    const { arrivals, join, later, work } = createPort();
+    const caller = {};
+    work(500);
+    join(caller);
+    arrivals.attributeTurn(caller);
+    expect(later).toEqual([]);
+  });
+
   it("rests for nothing that others have done", async () => {
     const { arrivals, join, work } = createPort();
     const [greedy, other] = [{}, {}];

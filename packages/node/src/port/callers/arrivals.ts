@@ -270,6 +270,7 @@ export class Arrivals {
     const sockets = this.#callers.get(caller) ?? new CallerSockets();
     this.#callers.set(caller, sockets);
     sockets.add(socket);
+    if (this.#turn === undefined) this.#attributedMs = this.#busyMs(); // turns have not been watched
     this.#watchTurns();
     socket.once("close", () => this.#forget(caller, sockets, socket));
     const mayBegin = !sockets.stopped && !sockets.takesTurns && sockets.waiting.length === 0;

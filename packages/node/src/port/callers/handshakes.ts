@@ -30,19 +30,15 @@ interface ReadSocket extends TLSSocket {
 export class Handshakes {
   readonly #maxInATurn: number;
   readonly #starts: EventLoopTurns;
-  readonly #work: Arrivals;
+  readonly #work = new Arrivals(workInATurnMs);
   readonly #newKeys = new WeakMap<TLSSocket, number>();
   /** End the pacing of connections, by the address of the other side. */
   readonly #open = new Map<string, () => void>();
   #lastWork: number | undefined;
 
-  /**
-   * @param maxInATurn flights that are worked on in one turn; fewer when they take long
-   * @param work reads connections until their handshakes are complete
-   */
-  constructor(maxInATurn: number, work: Arrivals = new Arrivals(workInATurnMs)) {
+  /** @param maxInATurn flights that are worked on in one turn; fewer when they take long */
+  constructor(maxInATurn: number) {
     this.#maxInATurn = maxInATurn;
-    this.#work = work;
     this.#starts = new EventLoopTurns(maxInATurn, () => this.#work.isAccepting);
   }
 
