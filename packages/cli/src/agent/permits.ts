@@ -11,13 +11,12 @@ import { isOwn, mayReceive, type SettingSource, weaker } from "../settings/prove
 import type { ResolvedSettings, SettingOrigin } from "../settings/resolve.ts";
 import { isCredentialName } from "../wire-log/masking.ts";
 import { keepPrivately } from "../write-file.ts";
-import { type AgentSettings, resolveAgent } from "./agent-settings.ts";
+import { type AgentSettings, type ResolvedAgent, resolveAgent } from "./agent-settings.ts";
 import type { CardReference } from "./reference.ts";
 
 /** An agent that a reference leads to. */
-export interface LocatedAgent {
+export interface LocatedAgent extends ResolvedAgent {
   readonly reference: CardReference;
-  readonly settings: AgentSettings;
   readonly named: NamedAgent;
   /** Credentials that it may have only when the user allows it. */
   readonly stray: readonly HeldCredential[];
@@ -62,7 +61,7 @@ export async function locateAgent(
       stray.push(credential);
     }
   }
-  return { reference, settings, named, stray };
+  return { reference, settings, origins, named, stray };
 }
 
 function fromVariable(kind: HeldCredential["kind"], name: string): HeldCredential {

@@ -1,10 +1,8 @@
 import type { Command } from "commander";
 import { CliError } from "../cli-error.ts";
-import type { CliIo } from "../cli-io.ts";
 import { type AddCommand, readGivenFlags } from "../command.ts";
 import type { CommandContext } from "../context.ts";
 import { defined } from "../json.ts";
-import type { Output } from "../output.ts";
 import type { AgentEntry } from "../settings/book.ts";
 import type { SettingSource } from "../settings/provenance.ts";
 import { formatRawValue, maskRawValue, type ResolvedSettings, resolveSettings } from "../settings/resolve.ts";
@@ -28,9 +26,10 @@ export const addUse: AddCommand = (program, setAction) => {
   setAction(use, async () => (await import("../settings/use-agent.ts")).useAgent, "local");
 };
 
-async function showConfig({ io, output }: CommandContext, _flags: object, command: Command): Promise<void> {
+async function showConfig(context: CommandContext, _flags: object, command: Command): Promise<void> {
+  const { io, output } = context;
   const resolved = resolveSettings(readGivenFlags(command), io);
-  const { origins, entry, file } = await findAgentOrigins(resolved, io, output);
+  const { origins, entry, file } = await findAgentOrigins(context, resolved);
   for (const [flag, { option, value, source, where }] of origins) {
     const said = source === "built-in" ? "built in" : `${nameSource(source)} ${where}`;
     await output.field(flag, `${formatRawValue(option, value)} (${said})`);
@@ -60,23 +59,18 @@ function nameSource(source: SettingSource): string {
 
 /** What holds for the agent that the settings name, as far as it can be told; the `a2a.config.yaml` that was found. */
 async function findAgentOrigins(
-  resolved: ResolvedSettings,
-  io: CliIo,
-  output: Output,
+  context: CommandContext,
+  { origins }: Pick<ResolvedSettings, "origins">,
 ): Promise<Pick<ResolvedSettings, "origins"> & { readonly entry?: AgentEntry; readonly file?: string }> {
-  const [{ findConfigFile }, { resolveCardReference }, { resolveAgent }] = await Promise.all([
-    import("../settings/config-file.ts"),
-    import("../agent/reference.ts"),
-    import("../agent/agent-settings.ts"),
-  ]);
-  const { origins, settings } = resolved;
+  const { io, output, settings } = context;
+  const { findConfigFile } = await import("../settings/config-file.ts");
   let file: string | undefined;
   try {
     file = (await findConfigFile(io.cwd))?.path;
     if (file === undefined || settings.agentCard === undefined) return { origins, ...defined({ file }) };
-    const reference = await resolveCardReference(settings.agentCard, io);
-    const entry = reference.kind === "url" ? reference.entry : undefined;
-    return { origins: resolveAgent(resolved, entry).origins, file, ...defined({ entry }) };
+    const agent = await context.locate(undefined);
+    const entry = agent.reference.kind === "url" ? agent.reference.entry : undefined;
+    return { origins: agent.origins, file, ...defined({ entry }) };
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
     await output.warn(error.message);

@@ -37,18 +37,15 @@ function placesOf(target: URL): Place[] {
   return places.filter((place, index) => places.findIndex(({ url }) => url === place.url) === index);
 }
 
-export interface LocateOptions extends AskOptions {
-  readonly cardHeaders: Readonly<Record<string, string>>;
-}
-
 /** Looks for the card where it belongs, then elsewhere, and says what is odd about how it is served. */
 export async function locateCard(
   target: URL,
-  options: LocateOptions,
+  headers: Readonly<Record<string, string>>,
+  options: AskOptions,
 ): Promise<{ readonly findings: readonly Finding[]; readonly card?: ExaminedCard }> {
   const missed: Finding[] = [];
   for (const { url, meaning } of placesOf(target)) {
-    const { answer, failure, redirects } = await follow(url, options);
+    const { answer, failure, redirects } = await follow(url, headers, options);
     // A server that takes connections and never answers would keep us waiting at every place.
     if (failure?.id === "network.timeout") return { findings: [...missed, ...redirects, failure] };
     const card = answer && readAnswer(answer, meaning);
@@ -68,14 +65,15 @@ const maxRedirects = 3;
 /** Follows redirects to an answer, or to why there is none. */
 async function follow(
   url: string,
-  options: LocateOptions,
+  headers: Readonly<Record<string, string>>,
+  options: AskOptions,
 ): Promise<Asked & { readonly redirects: readonly Finding[] }> {
-  const init = { headers: { ...options.cardHeaders, accept: "application/json" } };
+  const init = { headers: { ...headers, accept: "application/json" } };
   const redirects: Finding[] = [];
   for (let at = url; ; ) {
     const asked = await ask(at, options, init);
-    const { status = 0, headers } = asked.answer ?? {};
-    const location = headers?.get("location") ?? undefined;
+    const { status = 0 } = asked.answer ?? {};
+    const location = asked.answer?.headers.get("location") ?? undefined;
     const next = location === undefined || status < 300 || status > 399 ? null : URL.parse(location, at);
     const isEnd = next === null || !["http:", "https:"].includes(next.protocol);
     if (isEnd || redirects.length === maxRedirects) return { ...asked, redirects };

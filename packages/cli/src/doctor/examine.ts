@@ -39,7 +39,7 @@ export async function examine(
   target: URL | ExaminedCard,
   { settings, io, timeoutMs, signal, onFinding }: ExamineOptions,
 ): Promise<Diagnosis> {
-  const { insecure, serviceParameters: cardHeaders } = settings;
+  const { insecure, serviceParameters } = settings;
   const platform = nodePlatform({
     ...{ connectTimeoutMs: timeoutMs, tls: { insecure } },
     ...(target instanceof URL && { cardUrl: target }),
@@ -61,7 +61,7 @@ export async function examine(
     const network = await findNetwork(target, asking);
     await add(network);
     if (!network.some(({ id }) => id === "network.reached")) return close();
-    const located = await locateCard(target, { ...asking, cardHeaders });
+    const located = await locateCard(target, serviceParameters, asking);
     await add(located.findings);
     found = located.card;
   } else found = target;
