@@ -75,8 +75,8 @@ export interface CallRuntime extends ForwardedUrlSource {
   /** The client certificate of the connection, if there is one whose chain the server has tested. */
   readonly clientCertificate?: ClientCertificate | undefined;
   /**
-   * Resolves when the answer may be made; undefined: at once. Defined if the server makes few answers in a turn of the event
-   * loop: thousands of calls may wait for the same event.
+   * Resolves when the answer may be made, or when the call may go on after a gate that had to wait; undefined: at once. Defined if
+   * the server lets few calls do so in a turn of the event loop: thousands may wait for the same event.
    */
   turnBeforeAnswer?(): Promise<void> | undefined;
   /**

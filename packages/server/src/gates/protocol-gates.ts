@@ -17,6 +17,7 @@ import {
   readExtensions,
   readProtocolVersion,
   refuseQuery,
+  runtimeKey,
   versionHeader,
 } from "@a2a-connect/core/internal";
 import type { AgentCapabilities, AgentExtension, SendMessageRequest } from "@a2a-connect/proto";
@@ -36,12 +37,17 @@ export interface GatedCall {
   readonly context: HandlerContext;
 }
 
-/** Undefined: the call has passed. A promise: a gate has to wait, and the gates after it come then. */
+/**
+ * Undefined: the call has passed. A promise: a gate has to wait, and what comes after it has a turn: thousands of calls may have
+ * waited for one answer of an authorization server.
+ */
 export function pass(call: GatedCall, gates: readonly Gate[], first = 0): Promise<void> | undefined {
   for (let index = first; index < gates.length; index++) {
     const waiting = gates[index]?.(call);
     if (waiting !== undefined) {
-      return waiting.then(() => pass(call, gates, index + 1));
+      return waiting
+        .finally(() => call.context.values.get(runtimeKey).turnBeforeAnswer?.())
+        .then(() => pass(call, gates, index + 1));
     }
   }
   return undefined;
