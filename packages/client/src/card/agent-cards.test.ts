@@ -131,7 +131,7 @@ it("takes over a card that came while another one was found not to do", async ()
   expect(cards.current.resolved.text).toBe("3");
 });
 
-it("leaves no link open that comes when it was closed", async () => {
+it("closes the connections of a card that comes after the client was closed", async () => {
   const goOn = Promise.withResolvers<void>();
   const { cards, transport, answer, closed } = createAgentCards(() => goOn.promise);
   const renewal = cards.renew(signal);
