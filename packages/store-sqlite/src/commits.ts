@@ -30,6 +30,25 @@ export function createCommits(
   /** Large commits that are not finished, by the id of their task. */
   const underWay = new Map<string, Promise<unknown>>();
 
+  return commitInOrder;
+
+  async function commitInOrder(commit: TaskCommit): Promise<CommitResult> {
+    const { taskId } = commit;
+    for (let before = underWay.get(taskId); before !== undefined; before = underWay.get(taskId)) {
+      await before; // commits to one task keep their order
+    }
+    const bytes = storedBytes(commit);
+    const large = bytes > maxCommitBytes ? chooseLarge(commit) : [];
+    if (large.length === 0) {
+      const { result } = await writes.run(rowsOf(commit, bytes));
+      return result;
+    }
+    const committed = commitLarge(commit, large);
+    const over = committed.catch(() => {}).finally(() => underWay.delete(taskId));
+    underWay.set(taskId, over);
+    return committed;
+  }
+
   /** @param bytes of the values that are still to be written */
   function rowsOf(commit: TaskCommit, bytes: number, written?: WrittenValues): Write<Committed> {
     return {
@@ -73,21 +92,4 @@ export function createCommits(
   async function removeRun(task: number, run: number): Promise<void> {
     while ((await writes.run({ bytes: pieceBytes, write: () => values.remove(task, run, 1) })) > 0);
   }
-
-  return async (commit) => {
-    const { taskId } = commit;
-    for (let before = underWay.get(taskId); before !== undefined; before = underWay.get(taskId)) {
-      await before; // commits to one task keep their order
-    }
-    const bytes = storedBytes(commit);
-    const large = bytes > maxCommitBytes ? chooseLarge(commit) : [];
-    if (large.length === 0) {
-      const { result } = await writes.run(rowsOf(commit, bytes));
-      return result;
-    }
-    const committed = commitLarge(commit, large);
-    const over = committed.catch(() => {}).finally(() => underWay.delete(taskId));
-    underWay.set(taskId, over);
-    return committed;
-  };
 }
