@@ -5,7 +5,7 @@ import {
   readLifecycleReport,
   userMessage,
 } from "@a2a-connect/core";
-import { versionHeader } from "@a2a-connect/core/internal";
+import { stateOf, versionHeader } from "@a2a-connect/core/internal";
 import {
   A2AService,
   type Message,
@@ -13,7 +13,6 @@ import {
   type SendMessageResponse,
   type StreamResponse,
   type Task,
-  TaskState,
 } from "@a2a-connect/proto";
 import {
   type AgentServer,
@@ -192,9 +191,9 @@ export function wordsOf(events: readonly StreamResponse[]): readonly string[] {
   return events.map(({ payload }) => {
     switch (payload.case) {
       case "task":
-        return `task ${formatTaskState(payload.value.status?.state ?? TaskState.UNSPECIFIED)}`;
+        return `task ${formatTaskState(stateOf(payload.value))}`;
       case "statusUpdate":
-        return formatTaskState(payload.value.status?.state ?? TaskState.UNSPECIFIED);
+        return formatTaskState(stateOf(payload.value));
       case "artifactUpdate":
         return `artifact ${payload.value.artifact?.artifactId}${payload.value.append ? " +" : ""}`;
       default:

@@ -1,6 +1,5 @@
 import { findA2AError, isTerminal } from "@a2a-connect/core";
-import { untilAborted } from "@a2a-connect/core/internal";
-import { TaskState } from "@a2a-connect/proto";
+import { stateOf, untilAborted } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { newId, showCode, toRequest } from "../calls.ts";
 import { callRaw } from "../raw-calls.ts";
@@ -108,7 +107,7 @@ async function lookAtGrpcCode(
 
 async function lookAtCancel(target: Target): Promise<DialectSign | undefined> {
   const { payload } = await target.client("http-json").sendMessage(toRequest("task done"));
-  if (payload.case !== "task" || !isTerminal(payload.value.status?.state ?? TaskState.UNSPECIFIED)) {
+  if (payload.case !== "task" || !isTerminal(stateOf(payload.value))) {
     return undefined;
   }
   const { id } = payload.value;

@@ -1,4 +1,5 @@
 import { findA2AError, formatTaskState } from "@a2a-connect/core";
+import { stateOf } from "@a2a-connect/core/internal";
 import { TaskState } from "@a2a-connect/proto";
 import { newId, sendTask, settle, toRequest } from "../calls.ts";
 import { expect } from "../expect.ts";
@@ -22,7 +23,7 @@ export const races: ScenarioGroup = scenarios("Calls at the same time", ({ verif
           (error: unknown) => findA2AError(error)?.reason ?? String(error),
         );
         const task = await client.getTask({ id });
-        const state = formatTaskState(task.status?.state ?? TaskState.UNSPECIFIED);
+        const state = formatTaskState(stateOf(task));
         if (outcome === TaskState.CANCELED) {
           expect(state, "the cancel was answered with CANCELED").toBe("canceled");
         } else if (typeof outcome === "string") {

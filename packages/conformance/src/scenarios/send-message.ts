@@ -7,6 +7,7 @@ import {
   json,
   text,
 } from "@a2a-connect/core";
+import { stateOf } from "@a2a-connect/core/internal";
 import { type MessageSchema, type Part, Role, type SendMessageResponse, TaskState } from "@a2a-connect/proto";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
@@ -75,7 +76,7 @@ export const sendMessage: ScenarioGroup = scenarios("A.1 SendMessage", ({ verifi
         expect(payload.value.role).toBe(Role.AGENT);
         return;
       }
-      const state = taskOf({ payload } as SendMessageResponse).status?.state ?? TaskState.UNSPECIFIED;
+      const state = stateOf(taskOf({ payload } as SendMessageResponse));
       expect(isSettled(state), `the answer came while the task was ${formatTaskState(state)}`).toBe(true);
     },
   );

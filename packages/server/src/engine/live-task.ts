@@ -1,5 +1,5 @@
 import { a2aError, canTransition, isInterrupted, isTerminal, readLifecycleReport } from "@a2a-connect/core";
-import { applyStep, copyTask, findArtifact, shareTask } from "@a2a-connect/core/internal";
+import { applyStep, copyTask, findArtifact, shareTask, stateOf } from "@a2a-connect/core/internal";
 import {
   type Message,
   type Part,
@@ -172,7 +172,7 @@ export class LiveTask {
 
   /** Whether the last committed event ended the task. */
   get ended(): boolean {
-    return isTerminal(this.#task?.status?.state ?? TaskState.UNSPECIFIED);
+    return isTerminal(stateOf(this.#task));
   }
 
   /** What waits for a turn of its own; for most tasks nothing ever does. */

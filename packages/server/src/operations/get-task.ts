@@ -1,5 +1,5 @@
 import { invalidParams, isTerminal } from "@a2a-connect/core";
-import { TaskState } from "@a2a-connect/proto";
+import { stateOf } from "@a2a-connect/core/internal";
 import type { TaskEngine } from "../engine/task-engine.ts";
 import type { RateLimiter } from "../gates/rate-limits.ts";
 import {
@@ -44,7 +44,7 @@ export function getTask(
             signal: context.signal,
             count,
           });
-    if (known === undefined && !isTerminal(seen.task.status?.state ?? TaskState.UNSPECIFIED)) {
+    if (known === undefined && !isTerminal(stateOf(seen.task))) {
       rates?.notePoll(context, id);
     }
     return showTask(seen, context, historyLength);

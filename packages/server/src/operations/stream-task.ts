@@ -1,8 +1,8 @@
 import { eventIdHeader } from "@a2a-connect/bindings";
 import { sendHeadNow } from "@a2a-connect/bindings/server";
 import { invalidParams, isTerminal } from "@a2a-connect/core";
-import { lastEventIdHeader } from "@a2a-connect/core/internal";
-import { type StreamResponse, TaskState } from "@a2a-connect/proto";
+import { lastEventIdHeader, stateOf } from "@a2a-connect/core/internal";
+import type { StreamResponse } from "@a2a-connect/proto";
 import type { HandlerContext } from "@connectrpc/connect";
 import { taskEvent } from "../engine/events.ts";
 import type { EndedTaskReader, TaskHandle } from "../engine/task-handle.ts";
@@ -34,7 +34,7 @@ export async function* streamTask(
       sendHeadNow(context); // the next event may take long, and the caller waits for that id
     } else {
       const { first } = handle;
-      const isOver = isTerminal(first.task.status?.state ?? TaskState.UNSPECIFIED);
+      const isOver = isTerminal(stateOf(first.task));
       if (isOver) {
         await handle.settled(context.signal); // throws when the task has ended without reading the caller's message
       }

@@ -1,5 +1,6 @@
 import { isSettled } from "@a2a-connect/core";
-import { type StreamResponse, TaskState } from "@a2a-connect/proto";
+import { stateOf } from "@a2a-connect/core/internal";
+import type { StreamResponse } from "@a2a-connect/proto";
 import type { ClientContext } from "../../client-context.ts";
 import { createPushConfig } from "../../send/send-request.ts";
 import type { Observation } from "../observation.ts";
@@ -97,7 +98,7 @@ class WebhookSource implements Source {
     const task = payload.value;
     this.#observation.tracker.expect(task.id);
     await this.#observation.sending?.onTaken?.(task);
-    this.#next = isSettled(task.status?.state ?? TaskState.UNSPECIFIED) ? undefined : this.#deliveries.next();
+    this.#next = isSettled(stateOf(task)) ? undefined : this.#deliveries.next();
     return undefined;
   }
 

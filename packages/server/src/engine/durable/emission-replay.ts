@@ -1,5 +1,6 @@
 import { formatTaskState } from "@a2a-connect/core";
-import { TaskState } from "@a2a-connect/proto";
+import { stateOf } from "@a2a-connect/core/internal";
+import type { TaskState } from "@a2a-connect/proto";
 import type { DurableEvent } from "../../agent/task-event.ts";
 import type { LogEvent, Owner, TaskStore } from "../../store/task-store.ts";
 import { taskNotFound } from "../read-task.ts";
@@ -95,7 +96,7 @@ function toEmission(event: LogEvent): LoggedEmission {
   const place = { generation, sequence };
   switch (payload.case) {
     case "statusUpdate":
-      return { ...place, what: describeState(payload.value.status?.state ?? TaskState.UNSPECIFIED) };
+      return { ...place, what: describeState(stateOf(payload.value)) };
     case "artifactUpdate":
       return { ...place, what: describeArtifact(payload.value.artifact?.artifactId ?? "") };
     default:
