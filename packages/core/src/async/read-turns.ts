@@ -12,27 +12,40 @@ interface Waiting {
   readonly begin: () => void;
 }
 
+/** Turns of the event loop, by caller. */
+interface Pace {
+  turn(share: string | undefined): Promise<void>;
+}
+
 /**
  * Lets few reads run at a time: of the store, because each keeps what it reads in memory before a budget can count it; of
  * the resolver, because it asks for few names at a time. Half of the places at most are for one caller. Callers that wait take turns, and a call whose caller has gone reads nothing.
  */
 export class ReadTurns {
   readonly #max: number;
+  readonly #pace: Pace | undefined;
   #running = 0;
   readonly #runningOf = new Map<string | undefined, number>();
   /** What waits, by caller; whose turn is next comes first. */
   readonly #waiting = new Map<string | undefined, Set<Waiting>>();
 
-  /** @param max reads that run at a time: an even number */
-  constructor(max: number) {
+  /**
+   * @param max reads that run at a time: an even number
+   * @param pace what a read that had to wait has a turn of. A store in memory answers at once: without turns thousands would run one
+   *   after the other, and nothing in between. Undefined: each read waits for something outside
+   */
+  constructor(max: number, pace?: Pace) {
     this.#max = max;
+    this.#pace = pace;
   }
 
   /** @throws ConnectError why the signal of a call that waited aborted; what `read` throws */
   async run<Result>(reader: Reader, read: () => Promise<Result>): Promise<Result> {
-    if (this.#hasPlace(reader.share)) this.#begin(reader.share);
-    else await this.#turn(reader);
+    const mustWait = !this.#hasPlace(reader.share);
+    if (mustWait) await this.#turn(reader);
+    else this.#begin(reader.share);
     try {
+      if (mustWait) await this.#pace?.turn(reader.share);
       return await read();
     } finally {
       this.#end(reader.share);

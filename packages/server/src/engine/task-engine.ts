@@ -51,6 +51,7 @@ export class TaskEngine {
   constructor(options: TaskEngineOptions) {
     const { store } = options;
     const clockFor = (share: string | undefined) => ({ nextTurn: () => nextSlice(share) });
+    const wakes = createWakes(options.clock);
     this.#timers = new WakeTimers(options, (task) => this.#executions.wake(task));
     this.#context = {
       ...options,
@@ -58,9 +59,9 @@ export class TaskEngine {
       onWakeTime: (at) => this.#timers.note(at),
       journalCodec: createJournalCodec(options.agent.journalTypes),
       tailBudget: new EventBudget(options.limits.maxTotalTailBytes),
-      wakes: createWakes(options.clock),
+      wakes,
       eventPages: new EventPages(store, new EventBudget(options.limits.maxTotalTailBytes), clockFor),
-      reads: { tasks: new ReadTurns(4), lists: new ReadTurns(2) },
+      reads: { tasks: new ReadTurns(4, wakes.reads), lists: new ReadTurns(2, wakes.reads) },
     };
     this.#followers = createFollowers(options.limits);
     const active = createActiveBytes(options.limits);

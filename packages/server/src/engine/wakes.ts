@@ -6,6 +6,8 @@ export interface EngineWakes {
   readonly readers: Wakes;
   /** Repeats of a request, when the first was decided. Each reads its key, and then the task; or it is the first now. */
   readonly repeats: Wakes;
+  /** Reads of tasks and lists that waited for others. Each decodes up to 128 KiB before it has a turn of its own. */
+  readonly reads: Wakes;
   /** Executors, when what they yielded is durable. Each yields up to `maxUncommitted` events at once. */
   readonly executors: Wakes;
 }
@@ -15,6 +17,7 @@ export function createWakes(clock: Pick<Clock, "nextTurn">): EngineWakes {
   return {
     readers: new Wakes(clock, 256),
     repeats: new Wakes(clock, 64),
+    reads: new Wakes(clock, 8),
     executors: new Wakes(clock, 8),
   };
 }

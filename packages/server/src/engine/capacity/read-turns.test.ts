@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { ReadTurns } from "@a2a-connect/core/internal";
 import { createEngineHarness, say, taskOf } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
@@ -90,4 +91,27 @@ it("gets, subscriptions and lists of many calls read the store a few at a time",
   most = 0;
   await Promise.all(Array.from({ length: 20 }, () => client.listTasks({})));
   expect(most).toBe(2);
+});
+
+it("reads that waited begin a few in a turn of the event loop, although a store in memory answers at once", async () => {
+  const store = createMemoryTaskStore();
+  const agent = defineAgent({
+    card: { name: "Asker" },
+    async *execute(turn) {
+      yield turn.inputRequired("More?");
+    },
+  });
+  const { client } = await createEngineHarness({ agent, store });
+  const { id } = taskOf(await client.sendMessage({ message: say("begin").message }));
+  const find = vi.spyOn(store, "find");
+  const answers = Array.from({ length: 300 }, () => client.getTask({ id }));
+  let most = 0;
+  for (let turns = 0, before = 0; turns < 1_000 && find.mock.calls.length < 300; turns += 1) {
+    await nextTurn();
+    most = Math.max(most, find.mock.calls.length - before);
+    before = find.mock.calls.length;
+  }
+  await Promise.all(answers);
+  expect(find).toHaveBeenCalledTimes(300);
+  expect(most).toBeLessThanOrEqual(2 * 8 + 4); // the engine's turn and the test's may be the same
 });
