@@ -1,10 +1,11 @@
 import type { AgentClient, ConnectOptions } from "@a2a-connect/client";
 import type { AgentSettings } from "./agent/agent-settings.ts";
 import type { AgentSituation, FoundCard } from "./agent/open-agent.ts";
-import { CredentialPermits, type LocatedAgent, locateAgent, type Provenance } from "./agent/permits.ts";
+import { CredentialPermits, type LocatedAgent, locateAgent } from "./agent/permits.ts";
 import { CliError } from "./cli-error.ts";
 import type { CliIo } from "./cli-io.ts";
 import { createOutput, type Output, type RunOutput } from "./output.ts";
+import type { Provenance } from "./settings/provenance.ts";
 import { type GivenFlags, resolveSettings, type Settings } from "./settings/resolve.ts";
 import { formatDuration } from "./settings/values.ts";
 

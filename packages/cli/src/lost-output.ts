@@ -22,26 +22,3 @@ export class LostOutputError extends Error {
     this.isClosed = closedCodes.has(codeOf(cause) ?? "");
   }
 }
-
-interface LosingCommand {
-  /** What the command had decided on. */
-  readonly exitCode: number;
-  readonly needsReader: boolean;
-  readonly stderr: { write(text: string): Promise<void> };
-}
-
-/**
- * The exit code of a command whose output does not arrive: what it had decided on, unless that was success. A reader who has
- * enough is in order (`a2a task list | head`), but not where the exit code is what the command is for: that ends as quietly, and
- * with 1.
- */
-export async function afterLostOutput(
-  error: LostOutputError,
-  { exitCode, needsReader, stderr }: LosingCommand,
-): Promise<number> {
-  if (error.isClosed && !needsReader) return exitCode;
-  if (!error.isClosed) {
-    await stderr.write(`error: the output could not be written: ${error.message} [A2ACLI_ERR_INTERNAL]\n`);
-  }
-  return exitCode === 0 ? 1 : exitCode;
-}

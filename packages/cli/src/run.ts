@@ -16,7 +16,7 @@ import type { CommandRun } from "./context.ts";
 import { readVersion } from "./files.ts";
 import { createHelpConfiguration } from "./help.ts";
 import { interruptedExitCode } from "./interrupts.ts";
-import { afterLostOutput, LostOutputError } from "./lost-output.ts";
+import { LostOutputError } from "./lost-output.ts";
 
 /**
  * Runs the command once. @returns the exit code (a2a-cli §11.6); errors have been printed. It is decided before anything is printed
@@ -28,9 +28,21 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
     return await runProgram(run);
   } catch (error) {
     if (!(error instanceof LostOutputError)) throw error;
-    const { needsReader = false } = run;
-    return await afterLostOutput(error, { exitCode: exitCodeOf(run), needsReader, stderr: io.stderr });
+    return await afterLostOutput(run, error);
   }
+}
+
+/**
+ * The exit code of a command whose output does not arrive: what it had decided on, unless that was success. A reader who has
+ * enough is in order (`a2a task list | head`), but not where the exit code is what the command is for: that ends as quietly, and
+ * with 1.
+ */
+async function afterLostOutput(run: CommandRun, { isClosed, message }: LostOutputError): Promise<number> {
+  if (!isClosed) {
+    await run.io.stderr.write(`error: the output could not be written: ${message} [A2ACLI_ERR_INTERNAL]\n`);
+  }
+  const exitCode = exitCodeOf(run);
+  return exitCode === 0 && (!isClosed || run.needsReader === true) ? 1 : exitCode;
 }
 
 /** What the command has decided on. */

@@ -9,11 +9,12 @@ import type { CliIo } from "../cli-io.ts";
 import { defined } from "../json.ts";
 import type { Output } from "../output.ts";
 import { knownAgentsHint } from "../settings/book.ts";
+import type { Provenance } from "../settings/provenance.ts";
 import type { ResolvedSettings, Settings } from "../settings/resolve.ts";
 import { WireLog } from "../wire-log/wire-log.ts";
 import type { AgentSettings } from "./agent-settings.ts";
 import { addCallHeaders, type CredentialPlan, planCredentials, queryOver } from "./credential-places.ts";
-import { type CredentialPermits, type LocatedAgent, locateAgent, type Provenance } from "./permits.ts";
+import { type CredentialPermits, locateAgent } from "./permits.ts";
 import { type CardReference, readCardInput } from "./reference.ts";
 import { findCardVerifier, requireVerified } from "./trust.ts";
 
@@ -137,12 +138,7 @@ export async function receiveCard(situation: AgentSituation): Promise<FoundCard>
 }
 
 /** What is needed to reach one agent. The platform is to be closed when that fails; afterwards the client does. */
-interface Preparation extends LocatedAgent {
-  readonly platform: ReturnType<typeof nodePlatform>;
-  readonly fetch: typeof globalThis.fetch;
-}
-
-async function prepare(situation: AgentSituation): Promise<Preparation> {
+async function prepare(situation: AgentSituation) {
   const { io, output, resolved } = situation;
   const agent = await locateAgent(resolved, situation.reference, situation.referenceOrigin, io);
   const { reference, settings } = agent;

@@ -7,7 +7,7 @@ import type { CliIo } from "../cli-io.ts";
 import { parseJson } from "../json.ts";
 import { environmentName } from "../options.ts";
 import type { Output } from "../output.ts";
-import { isOwn, mayReceive, type SettingSource, weaker } from "../settings/provenance.ts";
+import { isOwn, mayReceive, type Provenance, weaker } from "../settings/provenance.ts";
 import type { ResolvedSettings, SettingOrigin } from "../settings/resolve.ts";
 import { isCredentialName } from "../wire-log/masking.ts";
 import { keepPrivately } from "../write-file.ts";
@@ -66,13 +66,6 @@ export async function locateAgent(
 
 function fromVariable(kind: HeldCredential["kind"], name: string): HeldCredential {
   return { kind, name, source: "environment", where: name };
-}
-
-/** Something that is said, and by which source. */
-export interface Provenance {
-  readonly source: SettingSource;
-  /** The flag, the variable, or the file. */
-  readonly where: string;
 }
 
 /** The agent that credentials would go to, and what says that it is this one. */

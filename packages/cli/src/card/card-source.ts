@@ -1,5 +1,5 @@
 import { escapeInvisible } from "@a2a-connect/core/internal";
-import { CardTextError, canonicalCard, canonicalSignedCard } from "@a2a-connect/signing";
+import { CardTextError, canonicalCard, canonicalSignedCard, SigningError } from "@a2a-connect/signing";
 import type { FoundCard } from "../agent/open-agent.ts";
 import { readCardInput } from "../agent/reference.ts";
 import { CliError } from "../cli-error.ts";
@@ -10,11 +10,8 @@ import { withoutOlderMembers } from "./older-card.ts";
 /** Prints what the signatures of a card are made over (spec §8.4.1): its canonical bytes, and nothing else. */
 export async function printCanonical(context: CommandContext, reference: string | undefined): Promise<void> {
   const { text, name } = await readCardSource(context, reference);
-  try {
-    await writeExactly(context.io.stdout, canonicalCard(textToSign(text)));
-  } catch (error) {
-    throw error instanceof CardTextError ? noCanonicalForm(error, name) : error;
-  }
+  const canonical = await explained(name, () => canonicalCard(textToSign(text)));
+  await writeExactly(context.io.stdout, canonical);
 }
 
 /**
@@ -26,10 +23,20 @@ export function textToSign(text: string): string {
   return current === undefined ? text : JSON.stringify(current);
 }
 
-export function noCanonicalForm(cause: CardTextError, name: string): CliError {
-  const message = `${name} has no canonical form: ${cause.message} (${cause.fault})`;
-  const hint = "a signed card must be one JSON object that every reader understands in the same way";
-  return new CliError("A2ACLI_ERR_CARD_INVALID", message, { hint, cause });
+/** What `work` makes of a card. @throws CliError CARD_INVALID, in words that people can act upon, when the card does not allow it */
+export async function explained<T>(name: string, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (cause instanceof CardTextError) {
+      const message = `${name} has no canonical form: ${cause.message} (${cause.fault})`;
+      const hint = "a signed card must be one JSON object that every reader understands in the same way";
+      throw new CliError("A2ACLI_ERR_CARD_INVALID", message, { hint, cause });
+    }
+    if (!(cause instanceof SigningError)) throw cause;
+    const { message, hint } = cause;
+    throw new CliError("A2ACLI_ERR_CARD_INVALID", `${name}: ${message}`, { hint, cause });
+  }
 }
 
 /** JSON, byte for byte. At a terminal, what that might act upon is escaped, which leaves the value the same. */

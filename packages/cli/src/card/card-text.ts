@@ -3,7 +3,7 @@ import { addressesOf, readOutline, type Scheme } from "@a2a-connect/signing/inte
 import { defined, isObject, type LooseObject, objectOf, readObject } from "../json.ts";
 
 /** What a signature's protected header says; undefined where it says nothing, or no text. */
-export type SignatureHeader = Readonly<Record<"kid" | "alg" | "typ" | "jku", string | undefined>>;
+export type SignatureHeader = Readonly<Partial<Record<"kid" | "alg" | "typ" | "jku", string | undefined>>>;
 
 /**
  * The protected headers of a card's signatures, by their place, for people to see: nothing is verified here, the card need not be

@@ -115,7 +115,7 @@ function describeChange({ path, was, is }: CardChange): string {
 
 function fieldsOfSignature(signature: SignatureReport, report: VerdictReport): Fields {
   const { index, valid, profile, thumbprint, keySource, fault, problem, tried, expires } = signature;
-  const { kid, alg, typ, jku } = signature.header ?? {};
+  const { kid, alg, typ, jku } = signature;
   const { keys } = report.policy;
   const count = report.signatures.length;
   const members = Object.entries({ kid, alg, typ, jku }).map(([name, value]) =>

@@ -1,10 +1,10 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { AgentCardSchema } from "@a2a-connect/proto";
-import { CardTextError, canonicalCard, SigningError, signCardText } from "@a2a-connect/signing";
+import { canonicalCard, signCardText } from "@a2a-connect/signing";
 import { assertKeySetUrl, type LegacyProfile, type SignatureAlgorithm } from "@a2a-connect/signing/internal";
 import { readCardInput } from "../agent/reference.ts";
-import { CliError, usageError } from "../cli-error.ts";
+import { usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import { quote } from "../commands-to-copy.ts";
 import type { CommandContext } from "../context.ts";
@@ -13,7 +13,7 @@ import { refusedAsUsage } from "../keys/key-file.ts";
 import { openSigningKey } from "../keys/signing-key.ts";
 import { isInlineKey } from "../settings/values.ts";
 import { alreadyThere, replaceFile } from "../write-file.ts";
-import { noCanonicalForm, textToSign, writeExactly } from "./card-source.ts";
+import { explained, textToSign, writeExactly } from "./card-source.ts";
 import { readSignatureHeaders } from "./card-text.ts";
 
 interface SignCardFlags {
@@ -115,18 +115,6 @@ async function warnUnknown(signed: string): Promise<readonly string[]> {
     : [
         `not in A2A 1.0: ${unknown.slice(0, 20).join(", ")}; a2a signs these members, but few clients read them`,
       ];
-}
-
-/** What is wrong with the card, as people can act upon it. */
-async function explained<T>(name: string, sign: () => Promise<T>): Promise<T> {
-  try {
-    return await sign();
-  } catch (error) {
-    if (error instanceof CardTextError) throw noCanonicalForm(error, name);
-    if (!(error instanceof SigningError)) throw error;
-    const { message, hint } = error;
-    throw new CliError("A2ACLI_ERR_CARD_INVALID", `${name}: ${message}`, { hint, cause: error });
-  }
 }
 
 /** Makes sure that the card does not overwrite the key, under any name of its file: there may be no other copy. */

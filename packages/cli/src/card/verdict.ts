@@ -13,9 +13,8 @@ import type { LostKeySet } from "./key-set-log.ts";
 import type { KnownAgent } from "./memory.ts";
 import type { Proof } from "./trust-basis.ts";
 
-/** What is known of a signature beside its verdict. */
-export interface SignatureReport extends SignatureCheck {
-  readonly header: SignatureHeader | undefined;
+/** A signature's verdict, what its header says, and what else is known of it. */
+export interface SignatureReport extends Omit<SignatureCheck, keyof SignatureHeader>, SignatureHeader {
   /** Thumbprints of the keys that were there for it, when it is not valid. */
   readonly tried: readonly string[];
   /** When its key counts no more, ISO 8601; undefined when it does not say. */
@@ -67,9 +66,9 @@ export async function reportSignatures(
     const signer = known.find(({ thumbprint, exp }) => thumbprint === check.thumbprint && exp !== undefined);
     return {
       ...check,
-      header,
-      tried: [...new Set(tried.flatMap(({ thumbprint }) => thumbprint ?? []))],
+      ...header,
       expires: check.thumbprint === undefined ? undefined : toTime(signer?.exp),
+      tried: [...new Set(tried.flatMap(({ thumbprint }) => thumbprint ?? []))],
     };
   });
 }
@@ -132,23 +131,9 @@ export function toDocument(report: VerdictReport): Readonly<Record<string, unkno
     alg,
     uncovered,
     // Names and types as they stand in the header: what makes them unfit for a terminal is escaped.
-    signatures: report.signatures.map(({ index, valid, fault, problem, header, ...signature }) =>
-      withNulls({
-        index,
-        valid,
-        fault,
-        problem,
-        kid: header?.kid ?? signature.kid,
-        alg: header?.alg ?? signature.alg,
-        typ: header?.typ,
-        jku: header?.jku,
-        profile: signature.profile,
-        uncovered: signature.uncovered,
-        thumbprint: signature.thumbprint,
-        keySource: signature.keySource,
-        expires: signature.expires,
-        tried: signature.tried,
-      }),
+    signatures: report.signatures.map(
+      ({ counts: _counts, hasGap: _hasGap, index, valid, fault, problem, kid, alg, typ, jku, ...others }) =>
+        withNulls({ index, valid, fault, problem, kid, alg, typ, jku, ...others }),
     ),
     alarms: tellAlarms(report),
     remembered: thumbprints && { firstSeen, lastSeen, thumbprints },

@@ -4,6 +4,7 @@ import { ownIdOf } from "@a2a-connect/signing/internal";
 import { readSignatureHeaders } from "../card/card-text.ts";
 import type { CliIo } from "../cli-io.ts";
 import type { LooseObject } from "../json.ts";
+import { holdsPrivateKey } from "../settings/values.ts";
 import { type KeyFile, readKeyFile, readPublicKeys } from "./key-file.ts";
 
 export interface GivenKeys {
@@ -53,14 +54,8 @@ export async function readGivenKeys(
     },
     nameOf: (thumbprint) => nameOf.get(thumbprint),
     names: files.map(({ name }) => name),
-    privateNames: files.filter(holdsPrivate).map(({ name }) => name),
+    privateNames: files.filter(({ text }) => holdsPrivateKey(text)).map(({ name }) => name),
   };
-}
-
-function holdsPrivate({ text, entries }: KeyFile): boolean {
-  return entries === undefined
-    ? /-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)
-    : entries.some(({ d, k }) => d !== undefined || k !== undefined);
 }
 
 /** The public keys of a file, with those that are well-formed and cannot verify cards. @throws CliError USAGE when there is none */

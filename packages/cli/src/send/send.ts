@@ -1,12 +1,7 @@
 import type { AgentClient, InputMessage, SendOptions } from "@a2a-connect/client";
 import { findA2AError } from "@a2a-connect/core";
 import { formatMessage, stateOf } from "@a2a-connect/core/internal";
-import {
-  type Message,
-  type SendMessageResponse,
-  SendMessageResponseSchema,
-  type Task,
-} from "@a2a-connect/proto";
+import { type SendMessageResponse, SendMessageResponseSchema, type Task } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
@@ -85,32 +80,23 @@ async function sendAndFollow(
   const { output, settings } = context;
   if (settings.stream) await notePolling(context, agent);
   const stream = agent.stream(input, { ...options, ...pollingOf(settings), until: "settled" });
-  let reply: Message | undefined;
+  const response = create(SendMessageResponseSchema);
   const printer = new EventPrinter(output);
   const end = await followToEnd(context, stream, {
     announce: !settings.stream,
     onEvent: async (event) => {
-      if (event.payload.case === "message") reply = event.payload.value;
+      if (event.payload.case === "message") response.payload = event.payload;
       if (settings.stream) await printer.print(event);
     },
   });
   await printer.end();
   const { task, lastEventId } = stream;
-  if (end === "detached" && (task ?? reply) === undefined) throw unanswered(context);
-  if (!settings.stream) await printResponse(context, toResponse(task, reply));
+  if (task !== undefined) response.payload = { case: "task", value: task };
+  if (end === "detached" && response.payload.case === undefined) throw unanswered(context);
+  if (!settings.stream) await printResponse(context, response);
   if (end === "ended") return task;
   await detach(context, task, lastEventId);
   return undefined;
-}
-
-function toResponse(task: Task | undefined, message: Message | undefined): SendMessageResponse {
-  const response = create(SendMessageResponseSchema);
-  if (task !== undefined) {
-    response.payload = { case: "task", value: task };
-  } else if (message !== undefined) {
-    response.payload = { case: "message", value: message };
-  }
-  return response;
 }
 
 /** @returns the task, if that is what it prints */

@@ -21,8 +21,6 @@ export interface SigningFlags {
 /** A key as it is published, and as the server takes it. */
 interface ServedKey {
   readonly key: VerificationKey;
-  /** Undefined: it signs. */
-  readonly retiredUntil: Date | undefined;
   readonly option: Required<ServeOptions>["signing"]["keys"][number];
 }
 
@@ -46,12 +44,12 @@ export async function readCardSigning(
   for (const file of signKey) {
     const { text, signer } = await openSigningKey(file, io);
     if (signer.publicKey !== undefined) {
-      keys.push({ option: { key: text }, key: signer.publicKey, retiredUntil: undefined });
+      keys.push({ option: { key: text }, key: signer.publicKey });
     }
   }
   for (const { file, until } of retiredKey) {
     for (const key of await readPublicKeys(await readKeyFile(file, io))) {
-      keys.push({ option: { key, retiredUntil: until }, key, retiredUntil: until });
+      keys.push({ option: { key, retiredUntil: until }, key });
     }
   }
   const ids = keys.map(({ key }) => key.kid);
@@ -79,9 +77,9 @@ export async function announceSigning(
   cards: readonly AgentCard[],
 ): Promise<void> {
   await output.field("Key Set", `${place.publicUrl ?? place.url}/.well-known/jwks.json`);
-  for (const { key, retiredUntil } of keys) {
-    const [label, detail] = retiredUntil
-      ? ["Retired Key", `, until ${retiredUntil.toISOString()}`]
+  for (const { key, option } of keys) {
+    const [label, detail] = option.retiredUntil
+      ? ["Retired Key", `, until ${option.retiredUntil.toISOString()}`]
       : ["Signing Key", key.alg === undefined ? "" : `, ${key.alg}`];
     await output.field(label, `${key.kid}${detail}, thumbprint ${await thumbprintOf(key)}`);
   }

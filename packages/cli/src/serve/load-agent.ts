@@ -3,7 +3,7 @@ import { relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type AgentDefinition, defineAgent } from "@a2a-connect/server";
 import { assertAgentName } from "@a2a-connect/server/host";
-import { type CliError, usageError } from "../cli-error.ts";
+import { type CliError, describeCauses, usageError } from "../cli-error.ts";
 import { isObject } from "../json.ts";
 import { findFault } from "./module-fault.ts";
 
@@ -72,7 +72,7 @@ function checkAgents(candidates: readonly Candidate[], file: string): Record<str
     try {
       assertAgentName(name);
     } catch (error) {
-      throw notAnAgent(`${file}: ${messageOf(error)}`);
+      throw notAnAgent(`${file}: ${describeCauses(error)}`);
     }
     agents[name] = agent;
   }
@@ -91,12 +91,8 @@ function checkAgent(candidate: unknown, what: string, whose: string = what): Age
   try {
     return defineAgent(candidate);
   } catch (error) {
-    throw notAnAgent(`${whose} is not valid: ${messageOf(error)}`);
+    throw notAnAgent(`${whose} is not valid: ${describeCauses(error)}`);
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function notAnAgent(message: string): CliError {

@@ -95,8 +95,12 @@ function readPublicUrl(url: string): string {
   try {
     return parsePublicUrl(url);
   } catch (error) {
-    throw error instanceof Error ? usageError(`--public-url: ${error.message}`, undefined, error) : error;
+    throw wrongFlag(error, "--public-url: ");
   }
+}
+
+function wrongFlag(error: unknown, subject: string = ""): unknown {
+  return error instanceof Error ? usageError(subject + error.message, undefined, error) : error;
 }
 
 /** @throws CliError USAGE when the flag is wrong, or its file cannot be read */
@@ -105,15 +109,11 @@ async function readAuth(
   flag: string,
   { publicUrl, port }: Pick<ServeOptions, "publicUrl"> & { readonly port: number },
 ): Promise<NonNullable<ServeOptions["auth"]>> {
-  const made: string[] = [];
   const audience = publicUrl ?? `http://localhost:${port}`;
-  try {
-    return await parseAuthFlag(flag, { audience, say: (sentence) => made.push(sentence) });
-  } catch (error) {
-    throw error instanceof Error ? usageError(error.message, undefined, error) : error;
-  } finally {
-    for (const sentence of made) await output.note(sentence);
-  }
+  const say = (sentence: string): void => void output.note(sentence).catch(() => {}); // stderr is gone
+  return await parseAuthFlag(flag, { audience, say }).catch((error: unknown) => {
+    throw wrongFlag(error);
+  });
 }
 
 function storeOptions(store: string | undefined): Pick<ServeOptions, "file" | "store"> {

@@ -85,8 +85,8 @@ function readCardKey(
   { path, locate }: FoundConfig,
   name: string,
 ): string | undefined {
-  if (key === undefined || (isInlineKey(key) && !holdsPrivateKey(key))) return key;
-  if (!isInlineKey(key)) return resolve(dirname(path), key);
+  if (key === undefined || !isInlineKey(key)) return key && resolve(dirname(path), key);
+  if (!holdsPrivateKey(key)) return key;
   throw usageError(
     `${locate(["agents", name, "key"])}: agents.${name}.key is a private key, and this file must not hold secrets`,
     "Put the public key there (a2a keys public FILE prints it), and keep the private one where cards are signed.",

@@ -1,6 +1,13 @@
 /** Where a setting, a credential or the name of an agent is from. */
 export type SettingSource = "flag" | "environment" | "file" | "found-file" | "found-env" | "built-in";
 
+/** Something that is said, and by which source. */
+export interface Provenance {
+  readonly source: SettingSource;
+  /** The flag, the variable or the path of the file; the default in words for what is built in. */
+  readonly where: string;
+}
+
 /**
  * How far a source is trusted. What the user has typed, exported, or put into a file of his own or one that he names (`file`) is
  * equally his. What lies in the working directory or above may have come with a project of another author: `a2a.config.yaml`

@@ -14,7 +14,7 @@ import {
 } from "../options.ts";
 import { isCredentialName } from "../wire-log/masking.ts";
 import { describeUnknownNames, readSettingsFiles, type SettingsFile } from "./files.ts";
-import { isOwn, type SettingSource } from "./provenance.ts";
+import { isOwn, type Provenance, type SettingSource } from "./provenance.ts";
 import { isInlineKey, parseBinding, parseDuration } from "./values.ts";
 
 /** The options that every command that talks to an agent has, resolved; undefined where nothing says one. */
@@ -48,11 +48,8 @@ export interface Settings {
 }
 
 /** Where the effective value of one option is from. */
-export interface SettingOrigin {
+export interface SettingOrigin extends Provenance {
   readonly option: SettingOption;
-  readonly source: SettingSource;
-  /** The flag, the variable or the path of the file; the default in words for what is built in. */
-  readonly where: string;
   /** As it was given; undefined for what is built in. */
   readonly value: RawValue | undefined;
 }

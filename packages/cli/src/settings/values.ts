@@ -39,9 +39,9 @@ export function isInlineKey(text: string): boolean {
   return /^\s*(?:\{|-----BEGIN )/.test(text);
 }
 
-/** Whether a setting is a private key itself: that has no place on a command line, in the environment or in a project's file. */
+/** Whether a text is a private key, or has one: on a command line, in the environment and in a project's file it has no place. */
 export function holdsPrivateKey(text: string): boolean {
-  return isInlineKey(text) && /-----BEGIN [A-Z ]*PRIVATE KEY|"d"\s*:|"k"\s*:/.test(text);
+  return /-----BEGIN [A-Z ]*PRIVATE KEY|"d"\s*:|"k"\s*:/.test(text);
 }
 
 /** The value of an option that is a time, or a duration from now on (`direction` 1) or back (-1). @throws CliError USAGE */

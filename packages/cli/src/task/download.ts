@@ -8,7 +8,7 @@ import { create } from "@bufbuild/protobuf";
 import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { describeFileError } from "../files.ts";
-import { renderIdentity, renderState } from "../render/task-text.ts";
+import { artifactTitle, renderIdentity, renderState } from "../render/task-text.ts";
 import { taskDocument } from "./report.ts";
 
 export interface DownloadFlags {
@@ -61,7 +61,7 @@ function chooseReaders(
   if (wanted === undefined) return readers;
   const reader = readers.find(({ id }) => id === wanted) ?? readers.find(({ name }) => name === wanted);
   if (reader === undefined) {
-    const known = readers.map(({ id, name }) => (name === "" || name === id ? id : `${id} (${name})`));
+    const known = readers.map((each) => artifactTitle(each.artifact));
     throw usageError(
       `task ${task.id} has no artifact ${wanted}`,
       known.length === 0 ? "it has none at all" : `it has ${known.join(", ")}`,
