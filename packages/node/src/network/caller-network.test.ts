@@ -1,5 +1,6 @@
 import type { HttpHandler } from "@a2a-connect/bindings";
-import { describe, expect, it } from "vitest";
+import ipaddr from "ipaddr.js";
+import { describe, expect, it, vi } from "vitest";
 import { listen } from "../port/listen.ts";
 import { createForwardedForReader, toNetwork } from "./caller-network.ts";
 
@@ -54,6 +55,11 @@ describe("where a caller is", () => {
     ],
     ["the proxy, where it says nothing", {}, "10.2.2.2"],
     ["the proxy, for what is malformed", { forwarded: "for=" }, "10.2.2.2"],
+    [
+      "the proxy, where the last one to add to the field does not say it",
+      { forwarded: "for=192.0.2.7, proto=https" },
+      "10.2.2.2",
+    ],
     ["the proxy, for a name", { forwarded: "for=unknown" }, "10.2.2.2"],
     [
       "the proxy, for a field that is too long",
@@ -68,4 +74,25 @@ describe("where a caller is", () => {
       expect(read({ remoteAddress: "192.0.2.50" }, fields)).toBeUndefined();
     });
   }
+
+  it("is read once for each request, and not from what callers have written before it", async () => {
+    const told: (string | undefined)[] = [];
+    const handler: HttpHandler = async (request) => {
+      told.push(request.callerNetwork, request.callerNetwork);
+      return { status: 200 };
+    };
+    await using listener = await listen(handler, { trustedProxies: ["loopback"] });
+    const isValid = vi.spyOn(ipaddr, "isValid");
+    const readFor = async (field: string): Promise<number> => {
+      isValid.mockClear();
+      await fetch(listener.url, { headers: { "x-forwarded-for": field } });
+      return isValid.mock.calls.filter(([text]) => text !== "127.0.0.1").length;
+    };
+    const short = await readFor("203.0.113.9");
+    const long = await readFor(`${",".repeat(2_000)}203.0.113.9`);
+    isValid.mockRestore();
+    expect(told).toEqual(Array(4).fill("203.0.113.9"));
+    expect(short).toBeLessThan(4);
+    expect(long).toBe(short);
+  });
 });

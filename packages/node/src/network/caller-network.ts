@@ -39,8 +39,9 @@ function readForwardedFor(fields: IncomingHttpHeaders, isTrusted: IsTrustedProxy
   ]
     .filter((nodes) => nodes !== undefined)
     .map((nodes) => {
-      const addresses = nodes.map(addressOf);
-      return toNetwork(addresses.findLast((address) => !isTrusted(address)) ?? addresses[0]);
+      // Not all are made into addresses: callers may have written two thousand before those of the proxies.
+      const index = nodes.findLastIndex((node) => !isTrusted(addressOf(node)));
+      return toNetwork(addressOf(nodes[Math.max(index, 0)]));
     });
   return told.every((network) => network === told[0]) ? told[0] : undefined;
 }

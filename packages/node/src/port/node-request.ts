@@ -97,6 +97,8 @@ export class NodeRequest implements HttpRequest {
   readonly #socket: RemoteEnd | undefined;
   /** Null: no code has read it yet. */
   #forwardedUrl: string | null | undefined = null;
+  /** Null: likewise. */
+  #callerNetwork: string | null | undefined = null;
   #header: Headers | undefined;
 
   constructor(
@@ -138,7 +140,11 @@ export class NodeRequest implements HttpRequest {
   }
 
   get callerNetwork(): string | undefined {
-    return this.#context.readForwardedFor?.(this.#socket, this.#fields) ?? this.#connection.network;
+    if (this.#callerNetwork === null) {
+      const told = this.#context.readForwardedFor?.(this.#socket, this.#fields);
+      this.#callerNetwork = told ?? this.#connection.network;
+    }
+    return this.#callerNetwork;
   }
 
   get clientCertificate(): HttpRequest["clientCertificate"] {
