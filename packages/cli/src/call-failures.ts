@@ -84,8 +84,10 @@ function hintOf(error: AgentError, { lookCommand }: FailureSituation): string | 
 }
 
 function nameOf(error: AgentError, { a2aVersion = "1.0" }: FailureSituation): string {
-  if (error instanceof CardNotFoundError && (isNetworkFailure(error.cause) || isTimeUp(error.cause))) {
-    return "A2ACLI_ERR_UNREACHABLE";
+  if (error instanceof CardNotFoundError) {
+    const { cause } = error;
+    const isTimeUp = cause instanceof Error && cause.name === "TimeoutError"; // the client's limit for getting a card
+    if (isTimeUp || isNetworkFailure(cause)) return "A2ACLI_ERR_UNREACHABLE";
   }
   if (
     error instanceof SendUncertainError &&
@@ -175,9 +177,4 @@ function isNetworkFailure(error: unknown): boolean {
 /** A server that wants TLS closes a connection that carries plain HTTP. */
 function mayWantTls({ url, cause }: CardNotFoundError): boolean {
   return url.startsWith("http:") && /^(?:ECONNRESET|UND_ERR_SOCKET)$/.test(codeOf(cause) ?? "");
-}
-
-/** The client's limit for getting a card has passed. */
-function isTimeUp(error: unknown): boolean {
-  return error instanceof Error && error.name === "TimeoutError";
 }

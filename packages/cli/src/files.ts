@@ -2,7 +2,7 @@ import { createReadStream, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { CliError, usageError } from "./cli-error.ts";
+import { CliError, codeOf, usageError } from "./cli-error.ts";
 
 /** What Node's codes say, and what to do about it; where reading and writing differ, by both. */
 const faults: Readonly<Record<string, readonly [reason: string, hint: string]>> = {
@@ -28,7 +28,7 @@ export function describeFileError(
   error: unknown,
   use: "read" | "written",
 ): { readonly problem: string; readonly hint: string | undefined } {
-  const given = error instanceof Error && "code" in error ? String(error.code) : "";
+  const given = codeOf(error) ?? "";
   const code = sameAs[given] ?? given;
   const [reason, hint] = faults[`${use} ${code}`] ?? faults[code] ?? [];
   return { problem: `cannot be ${use}${reason === undefined ? "" : `: ${reason}`}`, hint };

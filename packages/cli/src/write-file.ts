@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chmod, mkdir, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { type CliError, usageError } from "./cli-error.ts";
+import { type CliError, codeOf, usageError } from "./cli-error.ts";
 import type { CliIo } from "./cli-io.ts";
 import { describeFileError } from "./files.ts";
 
@@ -21,8 +21,7 @@ export async function writeNewFile(
   try {
     await writeFile(resolve(cwd, file), text, { flag: "wx", mode });
   } catch (error) {
-    const isPresent = error instanceof Error && "code" in error && error.code === "EEXIST";
-    throw isPresent ? alreadyThere(file) : notWritten(file, error);
+    throw codeOf(error) === "EEXIST" ? alreadyThere(file) : notWritten(file, error);
   }
 }
 

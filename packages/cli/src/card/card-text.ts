@@ -62,8 +62,7 @@ export function readClaims(canonical: string): CardClaims {
 
 /** The host of an address, with its port where it names one. gRPC has addresses that are no URLs. */
 export function hostOf(address: string): string {
-  const { host = "" } = URL.parse(address) ?? {};
-  return host === "" ? address : host;
+  return URL.parse(address)?.host || address;
 }
 
 const kinds: Readonly<Record<string, string>> = {

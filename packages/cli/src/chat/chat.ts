@@ -11,7 +11,7 @@ import { defined } from "../json.ts";
 import { readParts } from "../message-parts.ts";
 import { createOutput } from "../output.ts";
 import { detach } from "../task/early-end.ts";
-import { pollingOf } from "../task/following.ts";
+import { followingOf } from "../task/following.ts";
 import { ChatView } from "./chat-view.ts";
 import { createPipedLines, Keyboard, type LineSource, SharedTerminal } from "./line-input.ts";
 import { ChatSession } from "./session.ts";
@@ -89,7 +89,7 @@ class Conversation {
     this.#view = view;
     this.#session = new ChatSession(context.settings.contextId);
     this.#signal = AbortSignal.any([context.signal, lines.interrupted, this.#left.signal]);
-    this.#sending = { ...pollingOf(context.settings), ...defined({ skill }), signal: this.#signal };
+    this.#sending = { ...followingOf(context), ...defined({ skill }), signal: this.#signal };
   }
 
   async run(): Promise<void> {

@@ -22,11 +22,7 @@ export const addCard: AddCommand = (program, setAction) => {
     .argument("[card]", "file, URL, host, name in a2a.config.yaml, or - (default: --agent-card)")
     .addOption(keyOption())
     .option("--jwks-host <host>", "trust the key sets that this host publishes, repeatable", collect)
-    .addOption(
-      new Option("--profile <name>", "also accept signatures of older software, repeatable")
-        .choices(profileNames)
-        .argParser(collectProfile),
-    )
+    .addOption(profileOption("--profile <name>", "also accept signatures of older software, repeatable"))
     .option(
       "--allow-uncovered",
       "with --profile: accept a signature that leaves interfaces or security fields unprotected",
@@ -57,9 +53,7 @@ export const addCard: AddCommand = (program, setAction) => {
     .option("--force", "overwrite the file of --out even if it is not a card")
     .option("--replace", "drop all signatures of the card (default: keep those of other keys)")
     .addOption(
-      new Option("--legacy <name>", "warn for this older software, repeatable (default: js-1, raw)")
-        .choices(profileNames)
-        .argParser(collectProfile),
+      profileOption("--legacy <name>", "warn for this older software, repeatable (default: js-1, raw)"),
     )
     .addHelpText("after", signExamples);
   setAction(sign, async () => (await import("../card/sign-card.ts")).signCard, "local");
@@ -85,6 +79,10 @@ function keyOption(): Option {
     "--key <key>",
     "trusted public key, repeatable, in place of --card-key: a JWK, or a file with a JWK, key set or PEM",
   ).argParser(collect);
+}
+
+function profileOption(flags: string, description: string): Option {
+  return new Option(flags, description).choices(profileNames).argParser(collectProfile);
 }
 
 const profileNames = ["js-1", "python-1", "raw"] as const satisfies readonly LegacyProfile[];

@@ -10,9 +10,9 @@ import {
   TaskStateSchema,
   type TaskStatus,
 } from "@a2a-connect/proto";
-import { type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
+import { type JsonObject, toJson } from "@bufbuild/protobuf";
 import { timestampDate, ValueSchema } from "@bufbuild/protobuf/wkt";
-import type { Output, Style } from "../output.ts";
+import { formatJsonDocument, type Output, type Style } from "../output.ts";
 
 // Text of what a task is made of. All of it prints nothing in `json`, where the protocol's own JSON is the output.
 
@@ -129,7 +129,8 @@ export async function renderStatus(output: Output, status: TaskStatus | undefine
 }
 
 async function renderMetadata(output: Output, label: string, metadata?: JsonObject): Promise<void> {
-  if (output.verbose && metadata !== undefined) await output.block(label, formatJson(metadata));
+  if (output.verbose && metadata !== undefined)
+    await output.block(label, formatJsonDocument(metadata, false));
 }
 
 /** `report (artifact-1)`, or the id alone. */
@@ -174,7 +175,7 @@ export async function renderPart(output: Output, part: Part): Promise<void> {
       await output.block("Text", content.value);
       break;
     case "data":
-      await output.block("Data", formatJson(toJson(ValueSchema, content.value)));
+      await output.block("Data", formatJsonDocument(toJson(ValueSchema, content.value), false));
       break;
     case "raw":
       await file(`${content.value.byteLength} bytes`);
@@ -186,10 +187,6 @@ export async function renderPart(output: Output, part: Part): Promise<void> {
       await output.field("Part", "empty, or of a kind that this version does not know");
   }
   await renderMetadata(output, "Part Metadata", part.metadata);
-}
-
-export function formatJson(value: JsonValue): string {
-  return JSON.stringify(value, undefined, 2);
 }
 
 const barCells = 20;

@@ -11,7 +11,7 @@ import { EventPrinter } from "../render/event-printer.ts";
 import { renderMessage, renderTask } from "../render/task-text.ts";
 import { parseTime } from "../settings/values.ts";
 import { detach, unanswered } from "../task/early-end.ts";
-import { followToEnd, notePolling, pollingOf } from "../task/following.ts";
+import { followingOf, followToEnd, notePolling } from "../task/following.ts";
 import { type ExitStateOptions, exitByState, reportTask } from "../task/report.ts";
 
 export interface SendFlags extends PartOptions, ExitStateOptions {
@@ -27,7 +27,7 @@ export async function send(
   flags: SendFlags,
 ): Promise<void> {
   const { settings, io, output, signal } = context;
-  if (settings.stream && !settings.wait) {
+  if (settings.stream && settings.wait === false) {
     throw usageError(
       "--stream and --async contradict each other: one follows the task, the other does not wait for it",
       "use one of them; --wait overrides a configured --async",
@@ -41,7 +41,12 @@ export async function send(
   const agent = await context.openAgent();
   const options = { signal, ...defined({ skill, priority, deadline }) };
   try {
-    const task = await (settings.wait ? sendAndFollow : sendAndLeave)(context, agent, input, options);
+    const task = await (settings.wait === false ? sendAndLeave : sendAndFollow)(
+      context,
+      agent,
+      input,
+      options,
+    );
     if (task === undefined) return;
     await reportTask(context, task); // what to do next
     exitByState(context, flags, stateOf(task));
@@ -79,7 +84,7 @@ async function sendAndFollow(
 ): Promise<Task | undefined> {
   const { output, settings } = context;
   if (settings.stream) await notePolling(context, agent);
-  const stream = agent.stream(input, { ...options, ...pollingOf(settings), until: "settled" });
+  const stream = agent.stream(input, { ...options, ...followingOf(context), until: "settled" });
   const response = create(SendMessageResponseSchema);
   const printer = new EventPrinter(output);
   const end = await followToEnd(context, stream, {

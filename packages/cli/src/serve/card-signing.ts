@@ -24,16 +24,11 @@ interface ServedKey {
   readonly option: Required<ServeOptions>["signing"]["keys"][number];
 }
 
-export interface ServedSigning {
-  readonly options: Required<Pick<ServeOptions, "signing">>;
-  readonly keys: readonly ServedKey[];
-}
-
 /** The keys that `--sign-key` and `--retired-key` name, as the server takes them; undefined without. @throws CliError USAGE */
 export async function readCardSigning(
   { signKey = [], retiredKey = [] }: SigningFlags,
   io: Pick<CliIo, "cwd" | "stdin">,
-): Promise<ServedSigning | undefined> {
+): Promise<readonly ServedKey[] | undefined> {
   if (signKey.length === 0) {
     if (retiredKey.length === 0) return undefined;
     throw usageError("--retired-key needs another key that signs", "name that key with --sign-key");
@@ -60,7 +55,7 @@ export async function readCardSigning(
       "a key either signs or is retired, and each needs its own id; a2a keys new --kid makes one with another id",
     );
   }
-  return { options: { signing: { keys: keys.map(({ option }) => option) } }, keys };
+  return keys;
 }
 
 /** Where signed cards are served: where callers reach it and what `--host` names, if that was said. */
@@ -72,7 +67,7 @@ interface SignedPlace extends Pick<ServeOptions, "publicUrl" | "host"> {
 /** Says which keys the key set has, and warns of cards that cannot be verified from elsewhere, or that verifiers in use refuse. */
 export async function announceSigning(
   output: Output,
-  { keys }: ServedSigning,
+  keys: readonly ServedKey[],
   place: SignedPlace,
   cards: readonly AgentCard[],
 ): Promise<void> {

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { ServedAgent } from "@a2a-connect/node";
 import { createConsoleLog, type OperatorLog } from "@a2a-connect/server/internal";
-import { CliError, usageError } from "../cli-error.ts";
+import { CliError, codeOf, usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { allowTimeToStop } from "../interrupts.ts";
 import type { Output } from "../output.ts";
@@ -61,7 +61,7 @@ export function explainStart(error: unknown, port: number | undefined): unknown 
   if (!(error instanceof Error)) return error;
   const internal = (message: string, hint: string): CliError =>
     new CliError("A2ACLI_ERR_INTERNAL", message, { hint, cause: error });
-  switch ("code" in error ? error.code : undefined) {
+  switch (codeOf(error)) {
     case "EADDRINUSE":
       return internal(
         `port ${port} is in use by another process`,

@@ -44,11 +44,12 @@ export async function serveFile(context: CommandContext, file: string, flags: Se
   const { io, output } = context;
   const loaded = await loadAgents(file, io.cwd);
   const config = await readServerConfig(io);
-  const signing = await readCardSigning(flags, io);
+  const keys = await readCardSigning(flags, io);
+  const signing = keys && { keys: keys.map(({ option }) => option) };
   const place = placeOf(flags, config);
   const gate = flags.auth ?? (flags.open === true ? undefined : config?.auth);
   const auth = gate === undefined ? undefined : await readAuth(context, gate, place);
-  const options = { ...place, ...signing?.options, ...defined({ auth }), shutdown: false } as const;
+  const options = { ...place, ...defined({ auth, signing }), shutdown: false } as const;
   const store = flags.db ?? flags.store ?? config?.store;
   const versions = flags.olderVersions === false ? { protocolVersions: ["1.0"] } : {};
   const isOne = loaded.kind === "one";
@@ -68,10 +69,8 @@ export async function serveFile(context: CommandContext, file: string, flags: Se
     await output.document(isOne ? cards[0]?.[1] : { agents: Object.fromEntries(cards) });
     await announceAgents(output, served);
     if (!isOne) await output.field("Catalog", `${url}/.well-known/ai-catalog.json`);
-    if (signing !== undefined) {
-      const all = served.map(({ card }) => card);
-      await announceSigning(output, signing, { ...options, url }, all);
-    }
+    const all = served.map(({ card }) => card);
+    if (keys !== undefined) await announceSigning(output, keys, { ...options, url }, all);
     const [first] = isOne ? [loaded.agent] : Object.values(loaded.agents);
     await offerCommands(output, served[0] && first ? commandsToTry(context, served[0], first) : []);
   });

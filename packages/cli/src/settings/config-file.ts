@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import type { LegacyProfile } from "@a2a-connect/signing/internal";
 import { Ajv, type ErrorObject } from "ajv";
 import { type Document, isMap, isScalar, LineCounter, parseDocument } from "yaml";
-import { type CliError, usageError } from "../cli-error.ts";
+import { type CliError, codeOf, usageError } from "../cli-error.ts";
 import { publishedFile } from "../files.ts";
 import { isObject } from "../json.ts";
 
@@ -90,8 +90,7 @@ async function readIfThere(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, "utf8");
   } catch (error) {
-    if (error instanceof Error && "code" in error && ["ENOENT", "ENOTDIR"].includes(String(error.code)))
-      return undefined;
+    if (["ENOENT", "ENOTDIR"].includes(codeOf(error) ?? "")) return undefined;
     throw refused(path, "cannot be read", error);
   }
 }

@@ -36,8 +36,7 @@ describe("settings (A2ACLI_CONFIG_002)", () => {
       a2aVersion: undefined,
       output: "text",
       stream: false,
-      wait: true,
-      waitRequested: undefined,
+      wait: undefined,
       verbose: false,
       debug: false,
       insecure: false,
@@ -88,18 +87,18 @@ describe("settings (A2ACLI_CONFIG_002)", () => {
     expect(resolve({ stream: true }).settings.stream).toBe(true);
   });
 
-  for (const [flags, env, wait, waitRequested] of [
-    [{}, {}, true, undefined],
-    [{ async: true }, {}, false, false],
-    [{ wait: true }, {}, true, true],
-    [{ wait: false }, {}, false, false],
-    [{}, { A2ACLI_ASYNC: "true" }, false, false],
-    [{ wait: true }, { A2ACLI_ASYNC: "true" }, true, true],
-    [{ async: true }, { A2ACLI_WAIT: "yes" }, false, false],
-    [{}, { A2ACLI_ASYNC: "0" }, true, true],
+  for (const [flags, env, wait] of [
+    [{}, {}, undefined],
+    [{ async: true }, {}, false],
+    [{ wait: true }, {}, true],
+    [{ wait: false }, {}, false],
+    [{}, { A2ACLI_ASYNC: "true" }, false],
+    [{ wait: true }, { A2ACLI_ASYNC: "true" }, true],
+    [{ async: true }, { A2ACLI_WAIT: "yes" }, false],
+    [{}, { A2ACLI_ASYNC: "0" }, true],
   ] as const) {
     it(`wait or not: ${JSON.stringify(flags)} over ${JSON.stringify(env)} is ${wait}`, () => {
-      expect(resolve(flags, env).settings).toMatchObject({ wait, waitRequested });
+      expect(resolve(flags, env).settings).toMatchObject({ wait });
     });
   }
 

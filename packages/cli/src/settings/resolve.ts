@@ -28,10 +28,8 @@ export interface Settings {
   readonly a2aVersion: string | undefined;
   readonly output: "json" | "text";
   readonly stream: boolean;
-  /** Whether to block until the task has settled: false after `--async`, true otherwise. */
-  readonly wait: boolean;
-  /** `wait` where the user or a file says it: `task get` waits only when it was asked to. */
-  readonly waitRequested: boolean | undefined;
+  /** Whether to block until the task has settled: false after `--async`. Where nothing says it, `send` does, and `task get` does not. */
+  readonly wait: boolean | undefined;
   readonly verbose: boolean;
   readonly debug: boolean;
   readonly insecure: boolean;
@@ -164,7 +162,6 @@ export function toSettings(origins: ReadonlyMap<SettingFlag, SettingOrigin>): Se
     return typeof value === "object" ? value : [];
   };
   const on = (flag: SettingFlag): boolean => origins.get(flag)?.value === true;
-  const waitRequested = findWait(origins.get("wait"), origins.get("async"));
   const timeout = text("timeout");
   const metadata = text("metadata");
   return {
@@ -174,8 +171,7 @@ export function toSettings(origins: ReadonlyMap<SettingFlag, SettingOrigin>): Se
     a2aVersion: text("a2a-version"),
     output: text("output") === "json" ? "json" : "text",
     stream: on("stream"),
-    wait: waitRequested ?? true,
-    waitRequested,
+    wait: findWait(origins.get("wait"), origins.get("async")),
     verbose: on("verbose"),
     debug: on("debug"),
     insecure: on("insecure"),

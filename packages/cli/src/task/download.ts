@@ -2,14 +2,13 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { ArtifactReader } from "@a2a-connect/client/internal";
 import { fileUrl } from "@a2a-connect/core";
-import { untilAborted } from "@a2a-connect/core/internal";
-import { type Artifact, ArtifactSchema, type Task } from "@a2a-connect/proto";
+import { formatMessage, untilAborted } from "@a2a-connect/core/internal";
+import { type Artifact, ArtifactSchema, type Task, TaskSchema } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
-import { usageError } from "../cli-error.ts";
+import { codeOf, usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { describeFileError } from "../files.ts";
 import { artifactTitle, renderIdentity, renderState } from "../render/task-text.ts";
-import { taskDocument } from "./report.ts";
 
 export interface DownloadFlags {
   readonly outputDir?: string;
@@ -41,11 +40,11 @@ export async function downloadArtifacts(
     saved.push(create(ArtifactSchema, { ...reader.artifact, parts }));
   }
   if (readers.length === 0) await output.note(`task ${task.id} has no artifacts`);
-  await output.document(taskDocument({ ...task, artifacts: saved }));
+  await output.document(formatMessage(TaskSchema, { ...task, artifacts: saved }));
 }
 
 function explainDirectory(error: unknown, directory: string): unknown {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  const code = codeOf(error);
   if (code === "EEXIST") return usageError(`${directory} is a file, not a directory`, outputDirHint, error);
   if (!["ENOTDIR", "EACCES", "EPERM", "EROFS"].includes(String(code))) return error;
   return usageError(`${directory} ${describeFileError(error, "written").problem}`, outputDirHint, error);

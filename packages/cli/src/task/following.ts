@@ -6,15 +6,12 @@ import { waitCommand } from "../commands-to-copy.ts";
 import type { CommandContext } from "../context.ts";
 import type { Output } from "../output.ts";
 import { progressBar } from "../render/task-text.ts";
-import type { Settings } from "../settings/resolve.ts";
 import { timedOut } from "./early-end.ts";
 
-/** How a task is polled where it cannot be streamed: as often as the caller says, also below the usual floor. */
-export function pollingOf({ pollIntervalMs }: Settings): FollowOptions {
-  return { pollIntervalMs, ...(pollIntervalMs < recommendedPollMs ? { allowFastPolling: true } : {}) };
+/** How a task is followed: to the command's end, by polls as often as the caller says, also below the usual floor. */
+export function followingOf({ signal, settings: { pollIntervalMs } }: CommandContext): FollowOptions {
+  return { signal, pollIntervalMs, allowFastPolling: true };
 }
-
-const recommendedPollMs = 2_000;
 
 /** Says so when events were asked for, and the card of the agent has no streams (a2a-cli §13.3): then it is polled. */
 export async function notePolling({ output }: CommandContext, { card }: AgentClient): Promise<void> {

@@ -2,7 +2,6 @@ import { readQuestion } from "@a2a-connect/client/internal";
 import { formatTaskState, isInterrupted, readLifecycleReport } from "@a2a-connect/core";
 import { formatMessage, stateOf } from "@a2a-connect/core/internal";
 import { type Task, TaskSchema, TaskState } from "@a2a-connect/proto";
-import type { JsonValue } from "@bufbuild/protobuf";
 import { answerCommand, downloadCommand, waitCommand } from "../commands-to-copy.ts";
 import type { CommandContext } from "../context.ts";
 import { renderTask } from "../render/task-text.ts";
@@ -69,12 +68,8 @@ function hasFiles({ artifacts }: Task): boolean {
 
 /** Prints a task: everything in it that people can read, or the protocol's own JSON. */
 export async function printTask({ output }: CommandContext, task: Task, history?: boolean): Promise<void> {
-  await output.document(taskDocument(task));
+  await output.document(formatMessage(TaskSchema, task));
   await renderTask(output, task, history);
-}
-
-export function taskDocument(task: Task): JsonValue {
-  return formatMessage(TaskSchema, task);
 }
 
 export interface ExitStateOptions {

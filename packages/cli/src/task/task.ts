@@ -5,6 +5,7 @@ import {
   type StreamResponse,
   StreamResponseSchema,
   type Task,
+  TaskSchema,
   TaskState,
   TaskStatusSchema,
 } from "@a2a-connect/proto";
@@ -14,8 +15,8 @@ import { defined } from "../json.ts";
 import { EventPrinter } from "../render/event-printer.ts";
 import { renderTask } from "../render/task-text.ts";
 import { detach } from "./early-end.ts";
-import { followToEnd, notePolling, pollingOf } from "./following.ts";
-import { type ExitStateOptions, exitByState, printTask, reportTask, taskDocument } from "./report.ts";
+import { followingOf, followToEnd, notePolling } from "./following.ts";
+import { type ExitStateOptions, exitByState, printTask, reportTask } from "./report.ts";
 
 interface GetTaskFlags extends ExitStateOptions {
   /** Messages, at most; undefined: as many as the agent gives. */
@@ -27,14 +28,10 @@ export async function getTask(context: CommandContext, taskId: string, flags: Ge
   const agent = await context.openAgent();
   const options = { signal: context.signal, ...defined({ historyLength: flags.history }) };
   const found = await agent.getTask(taskId, options);
-  if (context.settings.waitRequested !== true || isSettled(stateOf(found))) {
+  if (context.settings.wait !== true || isSettled(stateOf(found))) {
     return await showTask(context, found, flags);
   }
-  const stream = agent.follow(taskId, {
-    signal: context.signal,
-    ...pollingOf(context.settings),
-    until: "settled",
-  });
+  const stream = agent.follow(taskId, { ...followingOf(context), until: "settled" });
   if ((await followToEnd(context, stream, { taskId, announce: true })) === "detached") {
     const left = stream.task ?? found;
     await printTask(context, left);
@@ -80,12 +77,11 @@ export async function subscribeToTask(
   taskId: string,
   flags: SubscribeFlags,
 ): Promise<void> {
-  const { output, signal, settings } = context;
+  const { output, signal } = context;
   const agent = await context.openAgent();
   await notePolling(context, agent);
   const stream = agent.follow(taskId, {
-    signal,
-    ...pollingOf(settings),
+    ...followingOf(context),
     ...defined({ after: flags.after }),
     until: "terminal", // a question of the past, among the events that are replayed, is no end
   });
@@ -105,7 +101,7 @@ export async function subscribeToTask(
       ? stream.task
       : await agent.getTask(taskId, { signal });
   exitByState(context, flags, stateOf(task));
-  if (!output.streaming) await output.document(taskDocument(task));
+  if (!output.streaming) await output.document(formatMessage(TaskSchema, task));
   await reportTask(context, task);
 }
 
@@ -132,7 +128,9 @@ export async function printHistory(context: CommandContext, taskId: string): Pro
   const { output, signal } = context;
   const agent = await context.openAgent();
   const task = await agent.getTask(taskId, { signal });
-  if (output.format === "json" && !output.streaming) return await output.document(taskDocument(task));
+  if (output.format === "json" && !output.streaming) {
+    return await output.document(formatMessage(TaskSchema, task));
+  }
   if (!(await replay(context, agent, task))) {
     await output.note("the agent does not number its events; these are the task's messages");
     const said = create(StreamResponseSchema, { payload: { case: "task", value: task } });
@@ -142,12 +140,12 @@ export async function printHistory(context: CommandContext, taskId: string): Pro
 }
 
 async function replay(context: CommandContext, agent: AgentClient, task: Task): Promise<boolean> {
-  const { output, signal, settings } = context;
+  const { output } = context;
   const last = isTerminal(stateOf(task))
     ? Number.POSITIVE_INFINITY
     : await findLastEvent(context, agent, task);
   if (last === undefined) return false;
-  const stream = agent.follow(task.id, { signal, ...pollingOf(settings), after: 0, until: "terminal" });
+  const stream = agent.follow(task.id, { ...followingOf(context), after: 0, until: "terminal" });
   let numbered = true;
   const printer = new EventPrinter(output);
   const end = await followToEnd(context, stream, {
@@ -174,7 +172,7 @@ async function findLastEvent(
   agent: AgentClient,
   { id: taskId }: Task,
 ): Promise<number | undefined> {
-  const stream = agent.follow(taskId, { signal: context.signal, ...pollingOf(context.settings) });
+  const stream = agent.follow(taskId, followingOf(context));
   // The first message is the task with everything that has happened folded into it.
   await followToEnd(context, stream, { taskId, isEnd: async () => true });
   return stream.lastEventId;
