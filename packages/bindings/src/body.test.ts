@@ -118,6 +118,18 @@ for (const name of Object.keys(wires) as (keyof typeof wires)[]) {
   });
 }
 
+it("asks for the turn of a body in the name of its caller", async () => {
+  const callers: (string | undefined)[] = [];
+  const body: HttpBody = {
+    turn: async (_length, callerNetwork) => void callers.push(callerNetwork),
+    async *[Symbol.asyncIterator]() {},
+  };
+  const sender = { signal: new AbortController().signal, callerNetwork: "203.0.113.9" };
+  const limits = { maxBodyBytes: 16 * 1024 * kibibyte, maxCompressionRatio: 200 };
+  await unpackBody(body, sender, new Uint8Array(5 * kibibyte), undefined, limits);
+  expect(callers).toEqual(["203.0.113.9"]);
+});
+
 describe("decompression", () => {
   const signal = new AbortController().signal;
   const limits = { maxBodyBytes: 16 * 1024 * kibibyte, maxCompressionRatio: 200 };

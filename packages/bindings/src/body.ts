@@ -207,7 +207,7 @@ async function awaitTurn(
   bytes: Uint8Array,
   length: number,
 ): Promise<Uint8Array> {
-  await body.turn?.(length);
+  await body.turn?.(length, caller.callerNetwork);
   caller.signal.throwIfAborted();
   return bytes;
 }

@@ -106,13 +106,13 @@ export class RequestBody implements HttpBody, BudgetedBody {
     return promise;
   }
 
-  turn(length: number): Promise<void> {
+  turn(length: number, callerNetwork: string | undefined): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     const { connection } = this.#options;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#turnWaiter = { resolve, reject };
     connection.bodies.offer(this);
-    connection.askTurnBeforeMessage(length, (granted) => {
+    connection.askTurnBeforeMessage(callerNetwork, length, (granted) => {
       if (this.#turnWaiter === undefined) return false;
       this.#turnWaiter = undefined;
       this.#turn = granted;

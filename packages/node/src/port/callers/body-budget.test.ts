@@ -163,7 +163,7 @@ describe("a large body's turn", () => {
       await readBytes(request, mebibyte);
       events.push(`${name} is whole`);
       try {
-        await request.body.turn?.(mebibyte);
+        await request.body.turn?.(mebibyte, request.callerNetwork);
       } catch (error) {
         events.push(`${name} fails: ${ConnectError.from(error).rawMessage}`);
         return { status: 500 };
@@ -211,10 +211,32 @@ describe("a large body's turn", () => {
     fromElsewhere.destroy();
   });
 
+  it("comes to callers in turn when they share the connection of a trusted proxy", async () => {
+    const { events, handler, finish } = createParser();
+    await using listener = await listen(handler, { trustedProxies: ["loopback"] });
+    using session = openHttp2(listener.url);
+    for (const [name, address] of [
+      ["first", "203.0.113.1"],
+      ["second", "203.0.113.1"],
+      ["third", "203.0.113.1"],
+      ["other", "203.0.113.2"],
+    ] as const) {
+      const stream = session.request({ ":method": "POST", ":path": `/${name}`, "x-forwarded-for": address });
+      stream.resume().end(new Uint8Array(100));
+      await expect.poll(() => events).toContain(`${name} is whole`);
+    }
+    const begun = (): string[] => events.filter((event) => event.endsWith("begins"));
+    for (const count of [1, 2, 3, 4]) {
+      await expect.poll(begun).toHaveLength(count);
+      finish(begun().at(-1)?.split(" ")[0] ?? "");
+    }
+    expect(begun()).toEqual(["first begins", "second begins", "other begins", "third begins"]);
+  });
+
   it("ends with the answer of a handler that does not end it", async () => {
     await using listener = await listen(async (request) => {
       await readBytes(request, mebibyte);
-      await request.body.turn?.(mebibyte);
+      await request.body.turn?.(mebibyte, request.callerNetwork);
       throw new Error("broken");
     });
     using session = openHttp2(listener.url);

@@ -5,8 +5,8 @@ import { defaultLimits } from "../listen-options.ts";
 import { type BodyTurn, BodyTurns } from "./body-turns.ts";
 import { Callers } from "./callers.ts";
 
-const alice = {};
-const bob = {};
+const alice = "10.0.0.1";
+const bob = "10.0.0.2";
 
 it("lets work begin up to its bytes, and the rest when that is done and the event loop has had a turn", async () => {
   const { ask, begun, leave } = createAsker(new BodyTurns(100));
@@ -53,10 +53,10 @@ it("passes over work that is not wanted any more", async () => {
 });
 
 it("lets small bodies wait for no large one", () => {
-  const connection = new Callers(defaultLimits).connectionOf(new EventEmitter(), () => "10.0.0.1");
+  const connection = new Callers(defaultLimits).connectionOf(new EventEmitter(), () => alice);
   const begun: number[] = [];
   for (const length of [70_000, 80_000, 40_000, 25_000, 10_000]) {
-    connection.askTurnBeforeMessage(length, () => {
+    connection.askTurnBeforeMessage(alice, length, () => {
       begun.push(length);
       return true;
     });
@@ -70,7 +70,7 @@ function createAsker(turns: BodyTurns) {
   const taken: BodyTurn[] = [];
   return {
     begun: () => begun,
-    ask: (caller: object, bytes: number) =>
+    ask: (caller: string, bytes: number) =>
       turns.ask(caller, bytes, (turn) => {
         begun.push(bytes);
         taken.push(turn);

@@ -24,7 +24,7 @@ export class BodyTurns {
   /** Bytes of one piece of work that waits here. */
   readonly maxBytes: number;
   /** What waits, by caller; the caller whose turn is next comes first. */
-  readonly #waiting = new Map<object, Waiting[]>();
+  readonly #waiting = new Map<string, Waiting[]>();
   /** Of the work that has begun, until the turn of the event loop after it was done. */
   #bytes = 0;
   #begun = 0;
@@ -34,8 +34,11 @@ export class BodyTurns {
     this.maxBytes = maxBytes;
   }
 
-  /** @param bytes how much work it is */
-  ask(caller: object, bytes: number, begin: Begin): void {
+  /**
+   * @param caller its address
+   * @param bytes how much work it is
+   */
+  ask(caller: string, bytes: number, begin: Begin): void {
     if (this.#waiting.size === 0 && this.#hasRoom(bytes)) {
       this.#begin(bytes, begin);
       return;

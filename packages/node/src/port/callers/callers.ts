@@ -154,10 +154,14 @@ export class CallerConnection {
     return this.#port.wholeBodies.turn(this);
   }
 
-  /** Asks for the turn in which a message is made of a body of this length. */
-  askTurnBeforeMessage(length: number, begin: Begin): void {
+  /**
+   * Asks for the turn in which a message is made of a body of this length.
+   *
+   * @param network where the body comes from: a proxy's connections have those of many callers
+   */
+  askTurnBeforeMessage(network: string | undefined, length: number, begin: Begin): void {
     const { small, large } = this.#port.bodyTurns;
-    (length <= small.maxBytes ? small : large).ask(this.caller, length, begin);
+    (length <= small.maxBytes ? small : large).ask(network ?? this.caller.address, length, begin);
   }
 
   /** What an answer waits for before it is made; undefined: nothing. */
