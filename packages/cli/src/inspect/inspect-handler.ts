@@ -10,6 +10,7 @@ import {
 } from "@a2a-connect/server/internal";
 import type { Transport } from "@connectrpc/connect";
 import { maxCardBytes } from "../agent/reference.ts";
+import { describeCauses } from "../cli-error.ts";
 import { createGrpcBridge, originFields } from "./grpc-bridge.ts";
 
 /** An agent that is looked at. */
@@ -83,7 +84,7 @@ function createSite(
             card = readAddresses(text);
             return json(200, text);
           } catch (error) {
-            return answer(502, `the agent's card cannot be read: ${reasonOf(error)}`);
+            return answer(502, `the agent's card cannot be read: ${describeCauses(error)}`);
           }
         },
       ],
@@ -242,13 +243,8 @@ async function forward(call: typeof fetch, url: string, request: HttpRequest): P
     };
   } catch (error) {
     signal.throwIfAborted();
-    return answer(502, `the agent cannot be reached: ${reasonOf(error)}`);
+    return answer(502, `the agent cannot be reached: ${describeCauses(error)}`);
   }
-}
-
-function reasonOf(error: unknown): string {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  return cause instanceof Error ? cause.message : String(cause);
 }
 
 function answer(status: number, message: string): HttpResponse {

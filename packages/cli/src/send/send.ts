@@ -41,12 +41,8 @@ export async function send(
   const agent = await context.openAgent();
   const options = { signal, ...defined({ skill, priority, deadline }) };
   try {
-    const task = await (settings.wait === false ? sendAndLeave : sendAndFollow)(
-      context,
-      agent,
-      input,
-      options,
-    );
+    const carryOut = settings.wait === false ? sendAndLeave : sendAndFollow;
+    const task = await carryOut(context, agent, input, options);
     if (task === undefined) return;
     await reportTask(context, task); // what to do next
     exitByState(context, flags, stateOf(task));
