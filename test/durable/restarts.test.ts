@@ -22,10 +22,10 @@ function temporaryFile(): string {
 }
 
 describe("a durable task that is killed", () => {
-  it("goes on, and each finished step's side effect is done once: steps 5 200, killed twice", async () => {
+  it("goes on, and each finished step's side effect is done once: steps 5 1000, killed twice", async () => {
     const file = temporaryFile();
     const agent = await startMortalAgent("--side-effects", file);
-    const id = await agent.begin("steps 5 200");
+    const id = await agent.begin("steps 5 1000");
     const whole = agent.follow(id);
     for (const seen of [2, 4]) {
       await agent.until(id, seen); // the first is the creation, the others are steps; a pause follows each
