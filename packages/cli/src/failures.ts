@@ -1,9 +1,8 @@
 import { type Command, CommanderError } from "commander";
 import { CliError, type Failure, type FailureSituation, localFailure, usageError } from "./cli-error.ts";
-import type { CliIo } from "./cli-io.ts";
+import { type CliIo, LostOutputError } from "./cli-io.ts";
 import { lookCommand } from "./commands-to-copy.ts";
 import type { CommandRun } from "./context.ts";
-import { LostOutputError } from "./lost-output.ts";
 import { createOutput, type Output } from "./output.ts";
 import type { Settings } from "./settings/resolve.ts";
 import { maskSettings } from "./wire-log/masking.ts";

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from "commander";
-import type { CliIo } from "./cli-io.ts";
+import { type CliIo, LostOutputError } from "./cli-io.ts";
 import { type AddCommand, addSettingOptions, createSetAction } from "./command.ts";
 import { addAuth } from "./commands/auth.ts";
 import { addCard } from "./commands/card.ts";
@@ -16,7 +16,6 @@ import type { CommandRun } from "./context.ts";
 import { readVersion } from "./files.ts";
 import { createHelpConfiguration } from "./help.ts";
 import { interruptedExitCode } from "./interrupts.ts";
-import { LostOutputError } from "./lost-output.ts";
 
 /**
  * Runs the command once. @returns the exit code (a2a-cli §11.6); errors have been printed. It is decided before anything is printed
