@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { HttpRequest } from "@a2a-connect/bindings";
+import type { HttpHandler, HttpRequest } from "@a2a-connect/bindings";
 import { expect, it } from "vitest";
 import { readBytes } from "../../test-support/handlers.ts";
 import { callHttp2, openHttp2 } from "../../test-support/http2-call.ts";
@@ -248,3 +248,23 @@ it.each([
 async function readPieces({ body }: HttpRequest): Promise<Uint8Array> {
   return new Uint8Array(Buffer.concat(await Array.fromAsync(body)));
 }
+
+it("begins the requests of callers in turn that come over one connection of a trusted proxy", async () => {
+  const begun: (string | undefined)[] = [];
+  const handler: HttpHandler = async ({ callerNetwork }) => {
+    begun.push(callerNetwork);
+    return { status: 200 };
+  };
+  await using listener = await listen(handler, { trustedProxies: ["loopback"] });
+  using session = openHttp2(listener.url);
+  await once(session, "remoteSettings");
+  const addresses = [...Array<string>(90).fill("203.0.113.1"), "203.0.113.2"];
+  await Promise.all(
+    addresses.map(async (address) => {
+      const stream = session.request({ ":path": "/", "x-forwarded-for": address });
+      await once(stream.resume(), "close");
+    }),
+  );
+  expect(begun).toHaveLength(91);
+  expect(begun.indexOf("203.0.113.2")).toBeLessThan(40);
+});

@@ -61,7 +61,9 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
       const places = Math.ceil(headerBytes(rawHeaders) / placeBytes);
       if (!takePlaces(streams, connection.caller.address, stream, places)) return refuse(stream, places);
       try {
-        const turn = starts.turn(connection);
+        // A proxy's connection brings those of many callers.
+        const network = context.readForwardedFor?.(session.socket, headers);
+        const turn = starts.turn(network === undefined ? connection : { caller: network });
         if (turn !== undefined) await turn;
         if (!stream.destroyed)
           await serveHttp2(context, { connection, session, stream }, headers, rawHeaders);

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers";
 
 /** A connection, and who has it. */
 interface Connection {
-  readonly caller: object;
+  readonly caller: object | string;
 }
 
 /** How long requests may begin in one turn; then the others wait for the next. */
@@ -21,7 +21,7 @@ export class EventLoopTurns {
   readonly #now: () => number;
   readonly #mustRest: () => boolean;
   /** What waits, by caller and connection; whose turn is next comes first. */
-  readonly #waiting = new Map<object, Map<Connection, (() => void)[]>>();
+  readonly #waiting = new Map<Connection["caller"], Map<Connection, (() => void)[]>>();
   #begun = 0;
   /** When the first request of this turn was begun. */
   #beganAt = 0;
