@@ -104,7 +104,7 @@ describe.each(proxies)("an agent behind $command", ({ command, version, start })
     });
     proxy = spawn(command, start(folder, port, Number(new URL(agent.url).port)), { stdio: "ignore" });
     await vi.waitFor(() => connectAgent(url, { tls: { ca: cert } }).then((client) => client.close()), 20_000);
-  }, 30_000);
+  }, 60_000);
 
   afterAll(async () => {
     proxy?.kill();

@@ -201,7 +201,7 @@ export default [agent("Parrot", "hello"), agent("Old owl", "good night")];`,
     expect((await runCommand(["send", "-a", second, "hi"])).stdout).toContain("two");
     server.interrupt();
     expect((await server.result).exitCode).toBe(0);
-  }, 30_000);
+  }, 60_000);
 
   it("starts again with --watch each time that an editor saves by renaming a new file", async () => {
     const save = async (words: string) => {
