@@ -225,10 +225,10 @@ async function decompress(
       return compression.decompress(bytes, maxBytes);
     });
   } catch (thrown) {
+    caller.signal.throwIfAborted();
     if (thrown instanceof ConnectError && thrown.code === Code.ResourceExhausted) {
       return undefined;
     }
-    caller.signal.throwIfAborted();
     throw invalidParams({ field: "", description: `the request body is not valid ${compression.name}` });
   }
 }

@@ -26,7 +26,7 @@ import type { Wire } from "./options.ts";
 
 /**
  * An operation with one answer. The promise also rejects when the implementation throws synchronously. Either way it settles in the
- * turn in which the answer may be made (`turnBeforeAnswer`).
+ * turn in which the answer may be made (`turnToGoOn`).
  */
 export interface UnaryMethod {
   readonly kind: "unary";
@@ -106,7 +106,7 @@ function callUnary(spec: UnarySpec, interceptors: readonly Interceptor[]): Unary
         ? create(method.output, await impl(request, context))
         : await invokeUnaryImplementation(spec, withOwnFields(context), request, list);
     } finally {
-      const turn = turnBeforeAnswer(context);
+      const turn = turnToGoOn(context);
       if (turn !== undefined) await turn;
     }
   };
@@ -114,10 +114,10 @@ function callUnary(spec: UnarySpec, interceptors: readonly Interceptor[]): Unary
 
 /**
  * What an answer, or an error, waits for before its text is made; undefined: nothing. Thousands of calls may have waited for the same
- * event. On our Node port it is `NodeRequest.turnBeforeAnswer`.
+ * event. On our Node port it is `NodeRequest.turnToGoOn`.
  */
-function turnBeforeAnswer({ values }: HandlerContext): Promise<void> | undefined {
-  return values.get(runtimeKey).turnBeforeAnswer?.();
+function turnToGoOn({ values }: HandlerContext): Promise<void> | undefined {
+  return values.get(runtimeKey).turnToGoOn?.();
 }
 
 function callStream({ impl, method }: StreamSpec): StreamCall {

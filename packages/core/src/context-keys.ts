@@ -78,7 +78,7 @@ export interface CallRuntime extends ForwardedUrlSource {
    * Resolves when the answer may be made, or when the call may go on after a gate that had to wait; undefined: at once. Defined if
    * the server lets few calls do so in a turn of the event loop: thousands may wait for the same event.
    */
-  turnBeforeAnswer?(): Promise<void> | undefined;
+  turnToGoOn?(): Promise<void> | undefined;
   /**
    * Counts about so many bytes more that the answer keeps in memory until it is sent; a negative number takes them back, and so
    * does the end of the call. Small answers are not counted. Defined if the server limits the memory of unread answers.

@@ -166,8 +166,8 @@ export class NodeRequest implements HttpRequest {
     this.#unread.add(bytes);
   }
 
-  turnBeforeAnswer(): Promise<void> | undefined {
-    return this.#connection.turnBeforeAnswer();
+  turnToGoOn(): Promise<void> | undefined {
+    return this.#connection.turnToGoOn();
   }
 
   get signal(): AbortSignal {

@@ -1,3 +1,4 @@
+import { CallerQueue } from "@a2a-connect/core/internal";
 import type { Clock } from "./clock.ts";
 
 /** What an engine wakes, each kind in turns of its own. */
@@ -29,8 +30,8 @@ export function createWakes(clock: Pick<Clock, "nextTurn">): EngineWakes {
 export class Wakes {
   readonly #clock: Pick<Clock, "nextTurn">;
   readonly #maxInATurn: number;
-  /** What waits for a later turn, by caller; whose turn is next comes first. */
-  readonly #waiting = new Map<string | undefined, (() => void)[]>();
+  /** What waits for a later turn. */
+  readonly #waiting = new CallerQueue<() => void>();
   #woken = 0;
 
   constructor(clock: Pick<Clock, "nextTurn">, maxInATurn: number) {
@@ -41,8 +42,8 @@ export class Wakes {
   /** Calls them, in this turn or in later ones. @param share whose work it is; undefined: as if it were one caller's */
   wake(sleepers: Iterable<() => void>, share?: string): void {
     for (const sleeper of sleepers) {
-      if (this.#waiting.size === 0 && this.#woken < this.#maxInATurn) this.#wakeNow(sleeper);
-      else this.#wakeLater(sleeper, share);
+      if (this.#waiting.isEmpty && this.#woken < this.#maxInATurn) this.#wakeNow(sleeper);
+      else this.#waiting.push(share, sleeper);
     }
   }
 
@@ -57,28 +58,12 @@ export class Wakes {
     sleeper();
   }
 
-  #wakeLater(sleeper: () => void, share: string | undefined): void {
-    const sleepers = this.#waiting.get(share);
-    if (sleepers === undefined) this.#waiting.set(share, [sleeper]);
-    else sleepers.push(sleeper);
-  }
-
   #beginTurn(): void {
     this.#woken = 0;
     while (this.#woken < this.#maxInATurn) {
-      const next = this.#takeNext();
+      const next = this.#waiting.shift();
       if (next === undefined) return;
       this.#wakeNow(next);
     }
-  }
-
-  #takeNext(): (() => void) | undefined {
-    for (const [share, sleepers] of this.#waiting) {
-      this.#waiting.delete(share);
-      const next = sleepers.shift();
-      if (sleepers.length > 0) this.#waiting.set(share, sleepers); // behind the others
-      return next;
-    }
-    return undefined;
   }
 }

@@ -46,7 +46,7 @@ export function pass(call: GatedCall, gates: readonly Gate[], first = 0): Promis
     const waiting = gates[index]?.(call);
     if (waiting !== undefined) {
       return waiting
-        .finally(() => call.context.values.get(runtimeKey).turnBeforeAnswer?.())
+        .finally(() => call.context.values.get(runtimeKey).turnToGoOn?.())
         .then(() => pass(call, gates, index + 1));
     }
   }

@@ -9,11 +9,11 @@ it("a stream whose credentials have expired ends in the turn of its answer: thou
   const clock = createFakeClock();
   const turn = Promise.withResolvers<void>();
   let asked = 0;
-  const turnBeforeAnswer = (): Promise<void> => {
+  const turnToGoOn = (): Promise<void> => {
     asked += 1;
     return turn.promise;
   };
-  const connection = { callerNetwork: undefined, turnBeforeAnswer };
+  const connection = { callerNetwork: undefined, turnToGoOn };
   const context = createHandlerContext({
     service: A2AService,
     method: A2AService.method.subscribeToTask,

@@ -24,7 +24,7 @@ export async function* expiringStream<T>(
     else void expire();
   };
   const expire = async (): Promise<void> => {
-    await context.values.get(runtimeKey).turnBeforeAnswer?.(); // thousands of streams may have the same credentials
+    await context.values.get(runtimeKey).turnToGoOn?.(); // thousands of streams may have the same credentials
     expiry.abort(a2aError("UNAUTHENTICATED", "the credentials have expired: resume with fresh ones"));
   };
   wait();

@@ -164,8 +164,8 @@ export class CallerConnection {
     (length <= small.maxBytes ? small : large).ask(network ?? this.caller.address, length, begin);
   }
 
-  /** What an answer waits for before it is made; undefined: nothing. */
-  turnBeforeAnswer(): Promise<void> | undefined {
+  /** What an answer waits for before it is made, and a call after a gate that had to wait; undefined: nothing. */
+  turnToGoOn(): Promise<void> | undefined {
     return this.#port.answers.turn(this);
   }
 
