@@ -12,7 +12,7 @@ import { parseArgs } from "node:util";
 import { parseSync } from "vite";
 
 /** How many places there are. Lower the number when you remove some; never raise it. */
-const left = 13;
+const left = 12;
 
 const words = /\b(?:whoever|nobody|somebody|whatever|everybody)\b/gi;
 const generated = ["docs/conformance.md"];
