@@ -1,5 +1,4 @@
-import { formatFieldPath } from "@a2a-connect/core/internal";
-import { addressesOf, readOutline, type Scheme } from "@a2a-connect/signing/internal";
+import { formatFieldPath, isSame } from "@a2a-connect/core/internal";
 import { defined, isObject, type LooseObject, objectOf, readObject } from "../json.ts";
 
 /** What a signature's protected header says; undefined where it says nothing, or no text. */
@@ -31,57 +30,6 @@ function textOrNone(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** What a card says about where callers go and what they are asked for: what its signature vouches for, or what it only claims. */
-export interface CardClaims {
-  /** Hosts of its interfaces, with ports; of what is no URL the address itself. Each once. */
-  readonly interfaceHosts: readonly string[];
-  /** Hosts that people and credentials are sent to: token, authorization and discovery URLs. Each once. */
-  readonly tokenHosts: readonly string[];
-  /** What callers are asked for, in a few words for each alternative; undefined: for nothing. */
-  readonly demands: readonly string[] | undefined;
-  /** Skills that have requirements of their own. */
-  readonly stricterSkills: number;
-}
-
-/** @param canonical canonical text, without signatures. Total: what is not as it should be claims nothing. */
-export function readClaims(canonical: string): CardClaims {
-  const outline = readOutline(JSON.parse(canonical));
-  const { interfaces, requirements, schemes, skills } = outline;
-  const describe = (demanded: Iterable<string>) =>
-    [...demanded].map((name) => `${name} (${describeScheme(schemes.get(name))})`).join(" and ");
-  return {
-    interfaceHosts: unique(interfaces.filter(({ url }) => url !== "").map(({ url }) => hostOf(url))),
-    tokenHosts: unique(addressesOf(outline).map(({ url }) => hostOf(url))),
-    demands:
-      requirements.length === 0
-        ? undefined
-        : requirements.map((requirement) => describe(requirement.keys()) || "nothing"),
-    stricterSkills: skills.filter((skill) => skill.requirements.length > 0).length,
-  };
-}
-
-/** The host of an address, with its port where it names one. gRPC has addresses that are no URLs. */
-export function hostOf(address: string): string {
-  return URL.parse(address)?.host || address;
-}
-
-const kinds: Readonly<Record<string, string>> = {
-  apiKeySecurityScheme: "API key",
-  httpAuthSecurityScheme: "HTTP",
-  oauth2SecurityScheme: "OAuth 2",
-  openIdConnectSecurityScheme: "OpenID Connect",
-  mtlsSecurityScheme: "client certificate",
-};
-
-function describeScheme(scheme: Scheme | undefined): string {
-  if (scheme === undefined) return "not declared";
-  return [kinds[scheme.kind ?? ""] ?? "of no known kind", scheme.httpScheme].join(" ").trim();
-}
-
-function unique(texts: readonly string[]): readonly string[] {
-  return [...new Set(texts)];
-}
-
 /** What was and what is at one place of a card; undefined where there is nothing. */
 export interface CardChange {
   readonly path: string;
@@ -97,42 +45,31 @@ const maxChanges = 50;
  * Both are JSON text, the first as `RememberedCard` has it.
  */
 export function findChanges(remembered: string, canonical: string): readonly CardChange[] {
-  const changes: CardChange[] = [];
-  compare(outlineOf(readObject(remembered)), outlineOf(readObject(canonical)), [], changes);
-  return changes;
+  const changes = compare(outlineOf(readObject(remembered)), outlineOf(readObject(canonical)));
+  return [...changes].slice(0, maxChanges);
 }
 
 /** Skills by their ids, so that one more in front does not change all the others. */
 function outlineOf(card: LooseObject): LooseObject {
-  const { supportedInterfaces, securitySchemes, securityRequirements, skills, name, version } = card;
-  const byId = (Array.isArray(skills) ? skills : [])
-    .map(objectOf)
-    .map((skill) => [String(skill["id"]), { securityRequirements: skill["securityRequirements"] }]);
-  return {
-    supportedInterfaces,
-    securitySchemes,
-    securityRequirements,
-    skills: Object.fromEntries(byId),
-    name,
-    version,
-  };
+  const { supportedInterfaces, securitySchemes, securityRequirements, name, version } = card;
+  const entries = [card["skills"] ?? []].flat().map((skill) => {
+    const { id, securityRequirements } = objectOf(skill);
+    return [String(id), { securityRequirements }];
+  });
+  const skills = Object.fromEntries(entries);
+  return { supportedInterfaces, securitySchemes, securityRequirements, skills, name, version };
 }
 
 /** Goes down only where both sides have something to go down into: what is gone as a whole is one change. */
-function compare(was: unknown, is: unknown, path: readonly (string | number)[], changes: CardChange[]): void {
-  if (changes.length === maxChanges) return;
-  const isList = Array.isArray(was);
-  const [before, after] = [membersOf(was), membersOf(is)];
-  if (before !== undefined && after !== undefined && isList === Array.isArray(is)) {
-    for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
-      compare(before[name], after[name], [...path, isList ? Number(name) : name], changes);
+function* compare(was: unknown, is: unknown, path: readonly (string | number)[] = []): Generator<CardChange> {
+  const isList = Array.isArray(was) && Array.isArray(is);
+  if (isList || (isObject(was) && isObject(is))) {
+    const before: LooseObject = { ...was };
+    const after: LooseObject = { ...is };
+    for (const name of Object.keys({ ...before, ...after })) {
+      yield* compare(before[name], after[name], [...path, isList ? Number(name) : name]);
     }
-  } else if (JSON.stringify(was) !== JSON.stringify(is)) {
-    changes.push({ path: formatFieldPath(path), was, is });
+  } else if (!isSame(was, is)) {
+    yield { path: formatFieldPath(path), was, is };
   }
-}
-
-function membersOf(value: unknown): LooseObject | undefined {
-  if (Array.isArray(value)) return { ...value };
-  return isObject(value) ? value : undefined;
 }

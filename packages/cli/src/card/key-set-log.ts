@@ -1,18 +1,13 @@
 import { readVerificationKeys, type VerificationKey } from "@a2a-connect/signing";
 import type { Finding } from "../doctor/findings.ts";
 import { findFailure } from "../doctor/network.ts";
-import { recordBody } from "../wire-log/observe-body.ts";
-
-/** A key set that could not be reached, and why. */
-export interface LostKeySet {
-  readonly url: string;
-  readonly failure: Finding;
-}
+import { observeBody } from "../wire-log/observe-body.ts";
 
 /** Watches key sets being asked for: what they said, and why they could not be had. */
 export class KeySetLog {
-  readonly #texts = new Map<string, string>();
-  readonly lost: LostKeySet[] = [];
+  readonly #bodies = new Map<string, Uint8Array[]>();
+  /** Why key sets could not be reached. */
+  readonly lost: Finding[] = [];
 
   watch(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
     return async (input, init) => {
@@ -20,17 +15,19 @@ export class KeySetLog {
       try {
         const response = await fetch(input, init);
         if (response.status !== 200) return response;
-        return recordBody(response, (bytes) => this.#texts.set(url, bytes.toString("utf8")));
+        const chunks: Uint8Array[] = []; // no more of them than are read, and the reader has a limit
+        this.#bodies.set(url, chunks);
+        return observeBody(response, { chunk: (bytes) => void chunks.push(bytes), end: () => {} });
       } catch (error) {
-        if (init?.signal?.aborted !== true) this.lost.push({ url, failure: findFailure(error, url) });
+        if (init?.signal?.aborted !== true) this.lost.push(findFailure(error, url));
         throw error;
       }
     };
   }
 
-  /** The keys of all sets that came; what cannot verify cards is passed over. */
+  /** The keys of all sets that came; what cannot verify cards is passed over, as is a set that did not come to its end. */
   async keys(): Promise<readonly VerificationKey[]> {
-    const read = [...this.#texts.values()].map((text) => readVerificationKeys(text).catch(() => []));
-    return (await Promise.all(read)).flat();
+    const texts = [...this.#bodies.values()].map((chunks) => Buffer.concat(chunks).toString("utf8"));
+    return (await Promise.all(texts.map((text) => readVerificationKeys(text).catch(() => [])))).flat();
   }
 }

@@ -8,11 +8,8 @@ import { type CliError, usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { describeFileError } from "../files.ts";
 
-/** The file of `--memory`, as the commands use it: what is wrong with it is told as wrong use. */
-export interface OpenedMemory {
-  readonly file: string;
-  readonly memory: CardMemory;
-}
+/** The memory in the file of `--memory`: what is wrong with it is told as wrong use. */
+export type OpenedMemory = CardMemory & { readonly file: string };
 
 /** Opens the file in which cards are remembered. There need not be one, but the directory it is to be in. */
 export async function openMemory(file: string, { cwd }: { readonly cwd: string }): Promise<OpenedMemory> {
@@ -27,11 +24,9 @@ export async function openMemory(file: string, { cwd }: { readonly cwd: string }
   const { read, write, forget } = createFileCardMemory(path);
   return {
     file,
-    memory: {
-      read: (key) => explained(read(key), file),
-      write: (...given) => explained(write(...given), file),
-      forget: (key) => explained(forget(key), file),
-    },
+    read: (key) => explained(read(key), file),
+    write: (...given) => explained(write(...given), file),
+    forget: (key) => explained(forget(key), file),
   };
 }
 
@@ -46,11 +41,11 @@ export interface KnownAgent {
 
 /** @param url what was asked for the card; undefined for a file and the standard input */
 export async function recallAgent(
-  { file, memory }: OpenedMemory,
+  { file, read }: OpenedMemory,
   url: string | undefined,
 ): Promise<KnownAgent> {
   const key = url === undefined ? undefined : await cardMemoryKey(url);
-  return { file, key, remembered: key === undefined ? undefined : await memory.read(key) };
+  return { file, key, remembered: key === undefined ? undefined : await read(key) };
 }
 
 async function explained<T>(work: Promise<T>, file: string): Promise<T> {
@@ -83,7 +78,7 @@ export async function forgetCard(
   const forgotten = reference.kind === "url" ? await cardMemoryKey(reference.url) : undefined;
   const hint = "name the agent as you verified it: by its URL, its host, or its name in a2a.config.yaml";
   if (forgotten === undefined) throw usageError("a2a remembers only cards that have a URL", hint);
-  const { memory } = await openMemory(file, io);
+  const memory = await openMemory(file, io);
   const remembered = await memory.read(forgotten);
   if (remembered === undefined) throw usageError(`${file} has no record of ${forgotten}`, hint);
   await memory.forget(forgotten);

@@ -2,7 +2,8 @@ import { isLoopbackHost } from "@a2a-connect/core/internal";
 import { type CardFault, quote, quoteList } from "@a2a-connect/signing/internal";
 import { quote as shellQuote } from "../commands-to-copy.ts";
 import type { Fields, Output } from "../output.ts";
-import { type CardChange, type CardClaims, hostOf, readClaims, readSubject } from "./card-text.ts";
+import { type CardChange, readSubject } from "./card-text.ts";
+import { claimFields, inline } from "./claims.ts";
 import {
   type AppliedPolicy,
   changesOf,
@@ -156,33 +157,6 @@ function listUncovered({ verification: { profile, uncovered } }: VerdictReport):
   return uncovered.toSorted((one, other) => Number(isFirst(other)) - Number(isFirst(one))).map(inline);
 }
 
-/** What was vouched for; of a card that is not verified, where it would have callers go. */
-function claimFields({ verification: { verified }, canonical, source }: VerdictReport): Fields {
-  if (canonical === undefined) return {};
-  const claims = readClaims(canonical);
-  const { interfaceHosts, tokenHosts } = claims;
-  const interfaces = interfaceHosts.length === 0 ? "none" : quoteList(interfaceHosts);
-  const tokens = tokenHosts.length === 0 ? undefined : quoteList(tokenHosts);
-  const demands = describeDemands(claims);
-  if (!verified) {
-    const last = tokens === undefined ? "" : `; tokens from ${tokens}`;
-    return { "Would Lead To": `${interfaces}; asks for ${demands}${last}` };
-  }
-  const own = source.url === undefined ? undefined : hostOf(source.url);
-  const isForeign = own !== undefined && interfaceHosts.some((host) => host !== own);
-  return {
-    Interfaces: `${interfaces}${isForeign ? ` (the card came from ${quote(own)})` : ""}`,
-    "Asks For": demands,
-    "Tokens From": tokens,
-  };
-}
-
-function describeDemands({ demands, stricterSkills }: CardClaims): string {
-  const all = demands === undefined ? "no credentials" : demands.map(inline).join(", or ");
-  const skills = `${stricterSkills} skill${stricterSkills === 1 ? "" : "s"}`;
-  return stricterSkills === 0 ? all : `${all}; ${skills} for more`;
-}
-
 function describeMemory({ verification: { verified }, known }: VerdictReport): string | undefined {
   if (known === undefined) return undefined;
   const { file, key, remembered } = known;
@@ -198,7 +172,8 @@ function describeMemory({ verification: { verified }, known }: VerdictReport): s
 
 function describePolicy(policy: AppliedPolicy): string {
   const { keys, keySets, profiles, allowUncovered, minSigners, requireSecurity } = policy;
-  const given = keys.isEmpty ? [] : [`key${keys.names.length === 1 ? "" : "s"} ${keys.names.join(", ")}`];
+  const given =
+    keys.names.length === 0 ? [] : [`key${keys.names.length === 1 ? "" : "s"} ${keys.names.join(", ")}`];
   const asked =
     keySets === "own-origin"
       ? "the key set of the card's own origin"
@@ -209,11 +184,6 @@ function describePolicy(policy: AppliedPolicy): string {
     ...(minSigners === 1 ? [] : [`${minSigners} signers`]),
     ...(requireSecurity ? ["security required"] : []),
   ].join("; ");
-}
-
-/** Words of the card within a line of ours, without quotation marks. */
-function inline(text: string): string {
-  return quote(text).slice(1, -1);
 }
 
 const askOperator =
@@ -231,7 +201,7 @@ const steps: Readonly<Partial<Record<CardFault, string | ((report: VerdictReport
   "jku-not-allowed":
     "give the signer's public key with --key; or, if you trust the host of its jku to say who signs every card, name it with --jwks-host",
   "jwks-unavailable": ({ lostKeySets: [lost] }) =>
-    `${lost?.failure.fix ?? "try again"} Or give the signer's public key with --key`,
+    `${lost?.fix ?? "try again"} Or give the signer's public key with --key`,
   "signature-mismatch":
     "to see what was changed, compare the digest, or the output of a2a card canonical, with that of the card that the operator signed",
   uncovered: askOperator,

@@ -1,15 +1,12 @@
 import type { CardVerdict } from "@a2a-connect/signing";
 
-/** Whose word a verdict is: that of the card's own origin, of a host that was named, or of a key that was given. */
-export type TrustBasis = "own-origin" | "named-host" | "given-key";
-
-/** From the weakest on. */
-const bases: readonly TrustBasis[] = ["own-origin", "named-host", "given-key"];
+/** Whose word a verdict is, from the weakest on: of the card's own origin, of a host that was named, of a key that was given. */
+const bases = ["own-origin", "named-host", "given-key"] as const;
 
 /** The source of the key on which the trust in a verified card rests, and whose word that is. */
 export interface Proof {
   readonly keySource: string;
-  readonly basis: TrustBasis;
+  readonly basis: (typeof bases)[number];
 }
 
 /**

@@ -1,5 +1,6 @@
 import { type CardVerdict, thumbprintOf, type VerificationKey } from "@a2a-connect/signing";
 import type { CardAlarm, LegacyProfile, SignatureCheck } from "@a2a-connect/signing/internal";
+import type { Finding } from "../doctor/findings.ts";
 import type { GivenKeys } from "../keys/given-keys.ts";
 import type { CardSource } from "./card-source.ts";
 import {
@@ -9,7 +10,6 @@ import {
   readSubject,
   type SignatureHeader,
 } from "./card-text.ts";
-import type { LostKeySet } from "./key-set-log.ts";
 import type { KnownAgent } from "./memory.ts";
 import type { Proof } from "./trust-basis.ts";
 
@@ -45,7 +45,8 @@ export interface VerdictReport {
   /** On what the trust in the card rests; undefined when it is not verified. */
   readonly proof: Proof | undefined;
   readonly time: string;
-  readonly lostKeySets: readonly LostKeySet[];
+  /** Why key sets could not be reached. */
+  readonly lostKeySets: readonly Finding[];
   readonly known: KnownAgent | undefined;
 }
 
@@ -95,7 +96,7 @@ export function tellStory({ verification, lostKeySets }: VerdictReport): string 
   const { message, reason } = verification;
   const lost = reason === "jwks-unavailable" ? lostKeySets[0] : undefined;
   if (lost === undefined) return message;
-  return `${message} ${lost.failure.what} (${lost.failure.evidence ?? lost.url})`;
+  return `${message} ${lost.what} (${lost.evidence})`;
 }
 
 /** What a person should look at: the library's own alarms, and that a known agent signs no more, the greatest of all downgrades. */

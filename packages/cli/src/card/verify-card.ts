@@ -59,7 +59,7 @@ async function judge(
   const source = await readCardSource(context, reference);
   const { cardKey = settings.cardKey, cardProfiles = [] } = source.settings ?? {};
   const keys = given ?? (await readKeys(cardKey === undefined ? [] : [cardKey]));
-  const keySets = hosts ?? (keys.isEmpty ? "own-origin" : "none");
+  const keySets = hosts ?? (keys.names.length === 0 ? "own-origin" : "none");
   const profiles = flags.profile ?? cardProfiles;
   const applied = { keys, keySets, profiles, allowUncovered, minSigners, requireSecurity } as const;
   requireNamedSigners(applied);
@@ -78,7 +78,7 @@ async function judge(
     allowUncovered,
     minSigners,
     ...(requireSecurity ? { minimumSecurity: { requirements: true, tls: true } } : {}),
-    ...defined({ memory: opened?.memory }),
+    ...defined({ memory: opened }),
   };
   const at = Date.now();
   const known = opened && (await recallAgent(opened, asked));

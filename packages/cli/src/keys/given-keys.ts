@@ -8,7 +8,6 @@ import { holdsPrivateKey } from "../settings/values.ts";
 import { type KeyFile, readKeyFile, readPublicKeys } from "./key-file.ts";
 
 export interface GivenKeys {
-  readonly isEmpty: boolean;
   /** The keys as they may verify one card. One without an id, such as PEM, counts for every id that the card's signatures name. */
   forCard(text: string): readonly VerificationKey[];
   /** Where a key is from, for people; undefined when it was not given. */
@@ -46,7 +45,6 @@ export async function readGivenKeys(
     }
   }
   return {
-    isEmpty: references.length === 0,
     forCard: (text) => {
       const kids = new Set(readSignatureHeaders(text).flatMap(({ kid }) => kid ?? []));
       const asked = [...kids].slice(0, maxIds);
@@ -60,11 +58,11 @@ export async function readGivenKeys(
 
 /** The public keys of a file, with those that are well-formed and cannot verify cards. @throws CliError USAGE when there is none */
 async function readAnyKeys(file: KeyFile): Promise<readonly VerificationKey[]> {
-  const keys: VerificationKey[] = [];
-  for (const entry of file.entries ?? [file.text]) {
+  const read = (file.entries ?? [file.text]).map((entry) => {
     const text = typeof entry === "string" ? entry : JSON.stringify(entry);
-    keys.push(...(await readVerificationKeys(text).catch(() => toPublicKey(entry))));
-  }
+    return readVerificationKeys(text).catch(() => toPublicKey(entry));
+  });
+  const keys = (await Promise.all(read)).flat();
   return keys.length > 0 ? keys : await readPublicKeys(file);
 }
 
@@ -73,11 +71,12 @@ const purposes = ["alg", "use", "key_ops", "nbf", "exp", "revoked"] as const;
 
 /** Nothing for what is no public or private key, such as a symmetric one. */
 function toPublicKey(entry: LooseObject | string): readonly VerificationKey[] {
+  const isPem = typeof entry === "string";
+  const jwk = isPem ? {} : entry;
   try {
-    if (typeof entry === "string") return [{ ...createPublicKey(entry).export({ format: "jwk" }), kid: "" }];
-    const members = createPublicKey({ key: entry, format: "jwk" }).export({ format: "jwk" });
-    const said = purposes.filter((name) => entry[name] !== undefined).map((name) => [name, entry[name]]);
-    return [{ ...members, ...Object.fromEntries(said), kid: ownIdOf(entry) ?? "" }];
+    const key = createPublicKey(isPem ? entry : { key: entry, format: "jwk" });
+    const said = purposes.filter((name) => jwk[name] !== undefined).map((name) => [name, jwk[name]]);
+    return [{ ...key.export({ format: "jwk" }), ...Object.fromEntries(said), kid: ownIdOf(jwk) ?? "" }];
   } catch {
     return [];
   }

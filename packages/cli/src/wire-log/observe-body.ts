@@ -26,14 +26,3 @@ export function observeBody(response: Response, observer: BodyObserver): Respons
     redirected: { value: redirected },
   });
 }
-
-/** The same response. @param take gets its bytes, when it was read to its end */
-export function recordBody(response: Response, take: (bytes: Buffer) => void): Response {
-  const chunks: Uint8Array[] = [];
-  return observeBody(response, {
-    chunk: (bytes) => void chunks.push(bytes), // no more of them than are read, and readers have a limit
-    end: (how) => {
-      if (how === "ended") take(Buffer.concat(chunks));
-    },
-  });
-}
