@@ -6,17 +6,13 @@ import { type CliError, codeOf, usageError } from "./cli-error.ts";
 import type { CliIo } from "./cli-io.ts";
 import { describeFileError } from "./files.ts";
 
-/** Who may read a file: its owner alone, or all users. */
-const modes = { private: 0o600, public: 0o644 } as const;
-
 /** Writes a file that is not there yet; with `force`, one that is. @throws CliError USAGE when it is there, or cannot be written */
 export async function writeNewFile(
   file: string,
   text: string,
   { cwd }: Pick<CliIo, "cwd">,
-  { access, force }: { readonly access: keyof typeof modes; readonly force: boolean },
+  { mode, force }: { readonly mode: number; readonly force: boolean },
 ): Promise<void> {
-  const mode = modes[access];
   if (force) return await replaceFile(file, text, { cwd }, mode);
   try {
     await writeFile(resolve(cwd, file), text, { flag: "wx", mode });
@@ -56,7 +52,7 @@ export async function replaceFile(
 export async function keepPrivately(file: string, line: string, io: Pick<CliIo, "cwd">): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   await chmod(dirname(file), 0o700);
-  await replaceFile(file, `${line}\n`, io, modes.private);
+  await replaceFile(file, `${line}\n`, io, 0o600);
 }
 
 async function replaceWhole(target: string, text: string, mode: number | undefined): Promise<void> {

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { readFile, realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative } from "node:path";
 import { createInterface } from "node:readline/promises";
+import { isDeepStrictEqual } from "node:util";
 import { usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import { parseJson } from "../json.ts";
@@ -155,10 +156,8 @@ export class CredentialPermits {
 
   async #allows({ name }: HeldCredential, named: NamedAgent): Promise<boolean> {
     if (this.#allowed.includes(name)) return true;
-    const { directory, credential, agent } = await toPermit(name, named);
-    return (await readPermits(this.#path)).some(
-      (known) => known.directory === directory && known.credential === credential && known.agent === agent,
-    );
+    const permit = await toPermit(name, named);
+    return (await readPermits(this.#path)).some((known) => isDeepStrictEqual(known, permit));
   }
 
   async #require(credential: HeldCredential, named: NamedAgent, signal: AbortSignal): Promise<void> {
@@ -200,11 +199,7 @@ function sayRefusal({ name, where: from }: HeldCredential, { where, agent }: Nam
   return `${name}${origin} is not sent to ${agent}: that address comes from ${where}, not from you`;
 }
 
-interface Permit {
-  readonly directory: string;
-  readonly credential: string;
-  readonly agent: string;
-}
+type Permit = Pick<NamedAgent, "directory" | "agent"> & { readonly credential: string };
 
 async function toPermit(credential: string, { directory, agent }: NamedAgent): Promise<Permit> {
   return { directory: await realpath(directory), credential, agent };

@@ -10,6 +10,7 @@ import { interruptedExitCode } from "../interrupts.ts";
 import { defined } from "../json.ts";
 import { readParts } from "../message-parts.ts";
 import { createOutput } from "../output.ts";
+import type { SendFlags } from "../send/send.ts";
 import { detach } from "../task/early-end.ts";
 import { followingOf } from "../task/following.ts";
 import { ChatView } from "./chat-view.ts";
@@ -17,9 +18,7 @@ import { createPipedLines, Keyboard, type LineSource, SharedTerminal } from "./l
 import { ChatSession } from "./session.ts";
 import { type Entry, explainCommands, parseEntry } from "./slash-commands.ts";
 
-interface ChatFlags {
-  readonly skill?: string;
-}
+type ChatFlags = Pick<SendFlags, "skill">;
 
 /** A conversation: for a person where keyboard and screen are a terminal, else as text, a line a turn (a2a-cli §11.2). */
 export async function startChat(context: CommandContext, flags: ChatFlags): Promise<void> {

@@ -5,22 +5,16 @@ export type Entry =
 
 type SlashCommand = "cancel" | "attach" | "save" | "task" | "new" | "help" | "quit";
 
-/** All commands, in the order of their help. */
-const slashCommands: Readonly<Record<SlashCommand, Syntax>> = {
-  cancel: { usage: "/cancel", purpose: "cancels the task that runs or waits", argument: "none" },
-  attach: { usage: "/attach PATH|URL", purpose: "adds a file to the next message", argument: "required" },
-  save: { usage: "/save [DIR]", purpose: "saves the artifacts of the last task", argument: "optional" },
-  task: { usage: "/task", purpose: "shows the last task", argument: "none" },
-  new: { usage: "/new", purpose: "begins a new conversation", argument: "none" },
-  help: { usage: "/help", purpose: "shows this", argument: "none" },
-  quit: { usage: "/quit", purpose: "ends the chat; so do Ctrl-C and Ctrl-D", argument: "none" },
+/** All commands, in the order of their help, with their argument; one in brackets may be left out. */
+const slashCommands: Readonly<Record<SlashCommand, readonly [usage: string, purpose: string]>> = {
+  cancel: ["/cancel", "cancels the task that runs or waits"],
+  attach: ["/attach PATH|URL", "adds a file to the next message"],
+  save: ["/save [DIR]", "saves the artifacts of the last task"],
+  task: ["/task", "shows the last task"],
+  new: ["/new", "begins a new conversation"],
+  help: ["/help", "shows this"],
+  quit: ["/quit", "ends the chat; so do Ctrl-C and Ctrl-D"],
 };
-
-interface Syntax {
-  readonly usage: string;
-  readonly purpose: string;
-  readonly argument: "none" | "optional" | "required";
-}
 
 /** Reads a line. One that begins with two slashes is a message that begins with one. */
 export function parseEntry(line: string): Entry {
@@ -33,12 +27,11 @@ export function parseEntry(line: string): Entry {
   if (!isSlashCommand(word)) {
     return { kind: "mistake", sentence: `there is no command /${word}; /help lists the commands` };
   }
-  const syntax = slashCommands[word];
-  const isMissing = syntax.argument === "required" && argument === "";
-  const isTooMuch = syntax.argument === "none" && argument !== "";
-  return isMissing || isTooMuch
-    ? { kind: "mistake", sentence: `usage: ${syntax.usage} (${syntax.purpose})` }
-    : { kind: "command", name: word, argument };
+  const [usage, purpose] = slashCommands[word];
+  const fits = usage.includes("[") || usage.includes(" ") === (argument !== "");
+  return fits
+    ? { kind: "command", name: word, argument }
+    : { kind: "mistake", sentence: `usage: ${usage} (${purpose})` };
 }
 
 export function completeEntry(line: string): string[] {
@@ -49,8 +42,8 @@ export function completeEntry(line: string): string[] {
 
 export function explainCommands(): string[] {
   const syntaxes = Object.values(slashCommands);
-  const width = Math.max(...syntaxes.map(({ usage }) => usage.length));
-  return syntaxes.map(({ usage, purpose }) => `${usage.padEnd(width)}  ${purpose}`);
+  const width = Math.max(...syntaxes.map(([usage]) => usage.length));
+  return syntaxes.map(([usage, purpose]) => `${usage.padEnd(width)}  ${purpose}`);
 }
 
 function isSlashCommand(word: string): word is SlashCommand {

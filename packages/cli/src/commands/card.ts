@@ -1,5 +1,5 @@
 import type { LegacyProfile } from "@a2a-connect/signing/internal";
-import { InvalidArgumentError, Option } from "commander";
+import { Option } from "commander";
 import { type AddCommand, collect, wholeNumber } from "../command.ts";
 import { algorithmOption } from "./keys.ts";
 
@@ -82,17 +82,12 @@ function keyOption(): Option {
 }
 
 function profileOption(flags: string, description: string): Option {
-  return new Option(flags, description).choices(profileNames).argParser(collectProfile);
+  const option = new Option(flags, description).choices(profileNames);
+  const { parseArg: choose } = option;
+  return option.argParser((name, before?: readonly string[]) => collect(choose?.(name, "") ?? name, before));
 }
 
 const profileNames = ["js-1", "python-1", "raw"] as const satisfies readonly LegacyProfile[];
-
-function collectProfile(value: string, before: readonly LegacyProfile[] = []): readonly LegacyProfile[] {
-  const profile = profileNames.find((name) => name === value);
-  if (profile === undefined)
-    throw new InvalidArgumentError(`Allowed choices are ${profileNames.join(", ")}.`);
-  return [...before, profile];
-}
 
 const getExamples = `
 Examples:

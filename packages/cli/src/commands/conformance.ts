@@ -55,13 +55,11 @@ export const addConformance: AddCommand = (program, setAction) => {
   );
 };
 
-const noWords: readonly string[] = [];
-
-function collectWords(text: string, before = noWords): readonly string[] {
+function collectWords(text: string, before: readonly string[] = []): readonly string[] {
   return text.split(",").reduce((all, word) => collect(word.trim(), all), before);
 }
 
-function collectWire(text: string, before = noWords): readonly string[] {
+function collectWire(text: string, before?: readonly string[]): readonly string[] {
   const words = collectWords(text, before);
   if (words.every((word) => wires.some((wire) => wire === word))) return words;
   throw new InvalidArgumentError(`Allowed choices are ${wires.join(", ")}.`);

@@ -5,19 +5,13 @@ import { createMemoryTaskStore } from "@a2a-connect/server";
 import type { CommandContext } from "../context.ts";
 import { defined } from "../json.ts";
 import { announceAgents, offerCommands, runServer } from "../serve/run-server.ts";
+import type { ServeFlags } from "../serve/serve-file.ts";
 import { demoAgent } from "./demo-agent.ts";
 
-interface DemoFlags {
-  /** Not that of `a2a serve`, so that both can run beside each other. */
-  readonly port?: number;
-  readonly host?: string;
-  readonly open?: boolean;
-}
-
-/** Serves the demo agent until the user interrupts. Its tasks are gone afterwards. */
+/** Serves the demo agent until the user interrupts, on another port than `a2a serve`. Its tasks are gone afterwards. */
 export async function serveDemo(
   context: CommandContext,
-  { port = 4100, host, open }: DemoFlags,
+  { port = 4100, host, open }: Pick<ServeFlags, "port" | "host" | "open">,
 ): Promise<void> {
   const options: ServeOptions = {
     port,

@@ -1,6 +1,6 @@
 import { createPrivateKey } from "node:crypto";
 import { generateSigningKey, thumbprintOf } from "@a2a-connect/signing";
-import type { SignatureAlgorithm } from "@a2a-connect/signing/internal";
+import type { GenerateKeyOptions, SignatureAlgorithm } from "@a2a-connect/signing/internal";
 import { quote } from "../commands-to-copy.ts";
 import type { CommandContext } from "../context.ts";
 import { defined } from "../json.ts";
@@ -8,9 +8,7 @@ import { formatJsonDocument } from "../output.ts";
 import { requireAbsent, writeNewFile } from "../write-file.ts";
 import { refusedAsUsage } from "./key-file.ts";
 
-interface NewKeysFlags {
-  readonly alg?: SignatureAlgorithm;
-  readonly kid?: string;
+interface NewKeysFlags extends GenerateKeyOptions {
   readonly out?: string;
   readonly pem?: boolean;
   readonly force?: boolean;
@@ -34,9 +32,9 @@ export async function newKeys(
     ? String(exportPem().export({ type: "pkcs8", format: "pem" }))
     : `${formatJsonDocument(privateJwk, false)}\n`;
   if (file === "-") return await io.stdout.write(text);
-  await writeNewFile(file, text, io, { access: "private", force });
+  await writeNewFile(file, text, io, { mode: 0o600, force });
   const publicText = `${formatJsonDocument(publicJwk, false)}\n`;
-  await writeNewFile(publicFile, publicText, io, { access: "public", force });
+  await writeNewFile(publicFile, publicText, io, { mode: 0o644, force });
   await output.document({ publicKey: publicJwk, files: { private: file, public: publicFile } });
   await output.fields({
     Key: publicJwk.kid,

@@ -1,16 +1,12 @@
 import { type CardSigner, createCardSigner, SigningError } from "@a2a-connect/signing";
-import { findKeyTimeFault, ownIdOf, type SignatureAlgorithm } from "@a2a-connect/signing/internal";
+import { type CardSignerOptions, findKeyTimeFault, ownIdOf } from "@a2a-connect/signing/internal";
 import { type CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import type { LooseObject } from "../json.ts";
 import { type KeyFile, readKeyFile, refuseRenaming } from "./key-file.ts";
 
-/** How a key signs, where it does not say so itself. */
-interface SigningKeyOptions {
-  /** Id of a key that has none; of several, the one that signs. */
-  readonly kid?: string;
-  readonly alg?: SignatureAlgorithm;
-}
+/** How a key signs, where it does not say so itself. Of several keys, the id says which one signs. */
+type SigningKeyOptions = Pick<CardSignerOptions, "kid" | "alg">;
 
 /**
  * The private key of a file: a JWK, PEM, or one of a key set. Verifiers refuse what expired keys and others that are out of their

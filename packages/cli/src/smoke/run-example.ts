@@ -20,17 +20,10 @@ export const expectedFailureTag = "expected-failure";
  * How a skill took its example: `completed` with a result, `answered` with a message alone, `asks` and `wants-auth` are
  * alive as well. `skipped`: there was nothing that could be sent.
  */
-export type ExampleOutcome =
-  | "completed"
-  | "answered"
-  | "asks"
-  | "wants-auth"
-  | "failed"
-  | "rejected"
-  | "canceled"
-  | "timeout"
-  | "error"
-  | "skipped";
+export type ExampleOutcome = "completed" | "answered" | Ending | "timeout" | "error" | "skipped";
+
+/** How a task ends or stops without a result. */
+type Ending = "asks" | "wants-auth" | "failed" | "rejected" | "canceled";
 
 export interface ExampleRun {
   readonly skill: string;
@@ -118,7 +111,7 @@ async function tryExample(
     if (error instanceof TaskError) {
       const { reason, task, statusMessage } = error;
       const said = statusMessage === undefined ? "" : partText(statusMessage);
-      const [, outcome] = outcomes.find(([type]) => error instanceof type) ?? [TaskError, "error" as const];
+      const [, outcome = "error"] = endings.find(([type]) => error instanceof type) ?? [];
       return ended(outcome, said === "" ? error.message : said, task, reason);
     }
     const { code, message } = await describeFailure(error, { hasCredentials: true });
@@ -126,7 +119,8 @@ async function tryExample(
   }
 }
 
-const outcomes = [
+/** What the client throws in place of a result. */
+const endings = [
   [InputRequiredError, "asks"],
   [AuthRequiredError, "wants-auth"],
   [TaskFailedError, "failed"],

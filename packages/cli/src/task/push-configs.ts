@@ -14,6 +14,7 @@ import type { CommandContext } from "../context.ts";
 import { defined } from "../json.ts";
 import { EventPrinter } from "../render/event-printer.ts";
 import { explainStart } from "../serve/run-server.ts";
+import type { ServeFlags } from "../serve/serve-file.ts";
 
 interface CreatePushConfigFlags {
   readonly url: string;
@@ -93,13 +94,6 @@ async function printConfig({ output }: CommandContext, config: TaskPushNotificat
   });
 }
 
-interface ListenFlags {
-  readonly port?: number;
-  readonly host?: string;
-  /** Where the agent reaches the receiver, when that is not where it listens. */
-  readonly publicUrl?: string;
-}
-
 /**
  * Prints what is delivered to a webhook on this machine, until a Ctrl-C. With a task the webhook is registered for it,
  * deleted at the end, and the end of the task is the end, too.
@@ -107,7 +101,7 @@ interface ListenFlags {
 export async function listenForPush(
   context: CommandContext,
   taskId: string | undefined,
-  flags: ListenFlags,
+  flags: Pick<ServeFlags, "port" | "host" | "publicUrl">,
 ): Promise<void> {
   const { output, signal, io } = context;
   if (output.format === "json" && !output.streaming) {
