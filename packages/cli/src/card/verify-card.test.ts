@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { cardDigest } from "@a2a-connect/signing";
+import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { field, fieldsOf } from "../../test-support/fields.ts";
 import { runCommand, spawnCommand } from "../../test-support/run-command.ts";
@@ -202,6 +203,14 @@ describe("keys", () => {
       expect(await verdictOf(text, "--key", given)).toMatchObject({ verified: true, kid: "whatever" });
     }
     expect(await verdictOf(card, "--key", "pub.pem")).toMatchObject({ reason: "signature-mismatch" });
+  });
+
+  it("may not be a certificate: a hint says how to get its key", async () => {
+    const { stderr, exitCode } = await verify(card, "--key", createSelfSignedCertificate().cert);
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(
+      /is a certificate, not a key.*\nhint: .*openssl x509 -in cert\.pem -pubkey -noout/,
+    );
   });
 
   it("may be a key set", async () => {

@@ -72,6 +72,7 @@ const purposes = ["alg", "use", "key_ops", "nbf", "exp", "revoked"] as const;
 /** Nothing for what is no public or private key, such as a symmetric one. */
 function toPublicKey(entry: LooseObject | string): readonly VerificationKey[] {
   const isPem = typeof entry === "string";
+  if (isPem && entry.includes("-----BEGIN CERTIFICATE-----")) return []; // Node would read the key in it
   const jwk = isPem ? {} : entry;
   try {
     const key = createPublicKey(isPem ? entry : { key: entry, format: "jwk" });

@@ -7,7 +7,7 @@ import { isPem, parsePem } from "./pem.ts";
 /** What to do about a text that is no key at all. */
 export const textHint = "give a JWK, a key set (JWKS) or PEM; `a2a keys new` makes a key";
 
-/** The one key that a text is: a JWK, or PEM (PKCS#8, SPKI or a certificate). With all its members. */
+/** The one key that a text is: a JWK, or PEM (PKCS#8 or SPKI). With all its members. */
 export async function parseKey(text: string): Promise<JWK> {
   const keys = await parseKeys(text);
   const [key] = keys;

@@ -35,7 +35,7 @@ export interface PublishedKeySet {
 /**
  * The public side of a key, for key sets and verifiers. It never has a private member.
  *
- * @param key private or public: a JWK or its text, or PEM (PKCS#8, SPKI or a certificate)
+ * @param key private or public: a JWK or its text, or PEM (PKCS#8 or SPKI)
  * @throws SigningError when it is no key that signs cards, or not for that algorithm
  */
 export async function publicKeyOf(
@@ -76,9 +76,8 @@ function toPublished(jwk: JWK & Partial<VerificationKey>, kid: string): Verifica
 }
 
 /**
- * Public keys from the text of a file: a JWK, a key set (RFC 7517) or PEM (SPKI, or a certificate, whose dates become `nbf` and
- * `exp`; of a chain it is the first). One without an id gets its thumbprint (RFC 7638). Of private keys only the public side is
- * returned. Keys in a set that are not for cards are passed over, unless there are no others.
+ * Public keys from the text of a file: a JWK, a key set (RFC 7517) or PEM. One without an id gets its thumbprint (RFC 7638). Of
+ * private keys only the public side is returned. Keys in a set that are not for cards are passed over, unless there are no others.
  *
  * @returns at least one
  * @throws SigningError when there is none; its hint says what to do
