@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { LegacyProfile } from "@a2a-connect/signing/internal";
-import { Ajv, type ErrorObject } from "ajv";
+import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import { type Document, isMap, isScalar, LineCounter, parseDocument } from "yaml";
 import { type CliError, codeOf, usageError } from "../cli-error.ts";
 import { publishedFile } from "../files.ts";
@@ -74,6 +74,7 @@ export function parseConfig(path: string, text: string): FoundConfig {
   // Aliases are expanded a hundred times at most; a value that is left out altogether is an empty file.
   const config: unknown = document.toJS({ maxAliasCount: 100 }) ?? {};
   findSecret(config, locate);
+  const validate = schemaValidator();
   if (!validate(config)) {
     const problem = mostTelling(validate.errors ?? []);
     const member = pathOf(problem, config);
@@ -82,9 +83,15 @@ export function parseConfig(path: string, text: string): FoundConfig {
   return { path, config, locate };
 }
 
-const validate = new Ajv({ allErrors: true, strict: false, verbose: true }).compile<ConfigFile>(
-  JSON.parse(readFileSync(publishedFile("a2a.config.schema.json"), "utf8")),
-);
+let validator: ValidateFunction<ConfigFile> | undefined;
+
+/** Made for the first file: most commands find none, and would start a sixth later. */
+function schemaValidator(): ValidateFunction<ConfigFile> {
+  validator ??= new Ajv({ allErrors: true, strict: false, verbose: true }).compile<ConfigFile>(
+    JSON.parse(readFileSync(publishedFile("a2a.config.schema.json"), "utf8")),
+  );
+  return validator;
+}
 
 async function readIfThere(path: string): Promise<string | undefined> {
   try {
