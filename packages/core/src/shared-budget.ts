@@ -12,12 +12,18 @@ export interface SharedBudgetOptions {
 
 /** What one thing has of a budget. */
 export interface Holding {
+  /** The caller; undefined: none is known. */
+  readonly share: string | undefined;
+  /** How much it has, whether it is counted or not. */
+  readonly amount: number;
   /**
    * Takes more. A holding that is alone gets any amount.
    *
    * @throws Error of the budget when there is no room for it; then it has what it had
    */
   add(amount: number): void;
+  /** Takes more, or gives some back when it is negative. Is never refused. */
+  grow(amount: number): void;
   /** Gives all of it back. May be called more than once. */
   end(): void;
 }
@@ -54,13 +60,23 @@ export class SharedBudget {
       if (all === 0) this.#byShare.delete(share);
       else this.#byShare.set(share, all);
     };
+    const changeBy = (amount: number): number => (held + amount > uncounted ? held + amount : 0) - counted;
     return {
+      share,
+      get amount() {
+        return held;
+      },
       add: (amount) => {
-        const change = (held + amount > uncounted ? held + amount : 0) - counted;
+        const change = changeBy(amount);
         const isAlone = this.#used === counted;
         if (isBounded && change > 0 && !isAlone && !this.#hasRoom(share, change)) throw refuse();
         held += amount;
         count(change);
+      },
+      grow: (amount) => {
+        const change = changeBy(amount);
+        held += amount;
+        if (change !== 0) count(change);
       },
       end: () => {
         count(-counted);
@@ -78,6 +94,11 @@ export class SharedBudget {
     const { uncounted = 0 } = this.#options;
     const isAlone = this.#used + coming === 0;
     return amount <= uncounted || isAlone || this.#hasRoom(share, amount + coming);
+  }
+
+  /** Whether a caller has more than its part: holdings have grown, or others have taken since then. */
+  isExceeded(share: string | undefined): boolean {
+    return !this.#hasRoom(share, 0);
   }
 
   #hasRoom(share: string | undefined, amount: number): boolean {

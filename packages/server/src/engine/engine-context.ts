@@ -4,6 +4,7 @@ import type { AgentDefinition } from "../agent/agent-definition.ts";
 import type { ServedAgent } from "../agent/served-agent.ts";
 import type { SkillSwitches } from "../agent/skill-switches.ts";
 import type { Owner, TaskStore } from "../store/task-store.ts";
+import type { MemoryTurns } from "./capacity/memory-turns.ts";
 import type { Clock } from "./clock.ts";
 import type { JournalCodec } from "./durable/journal-codec.ts";
 import type { EventPages } from "./event-pages.ts";
@@ -27,7 +28,8 @@ export interface EngineLimits {
   /**
    * What the tasks in memory take there, about, in bytes: those that run, wait, get a message or are followed. Beyond it, or
    * beyond the caller's part of it by `maxShare`, a task of more than 16 KiB is refused with CAPACITY, a new one or one
-   * that would have to be loaded. What an agent adds to its task does not count. Default 256 MiB.
+   * that would have to be loaded. What an agent adds to its task counts, too, and is not refused: while a caller has more than its
+   * part, its executors go on a few at a time. Default 256 MiB.
    */
   readonly maxActiveBytes: number;
   /**
@@ -58,6 +60,8 @@ export interface EngineLimits {
   readonly chunkIntervalMs: number;
   /** Events an executor may be ahead of the store before `yield` waits. Default 64. */
   readonly maxUncommitted: number;
+  /** The same in bytes; one event may be larger. Default 256 KiB. */
+  readonly maxUncommittedBytes: number;
   /** Bytes of the result of one step of a durable executor. Default 1 MiB. */
   readonly maxStepBytes: number;
   /**
@@ -84,6 +88,7 @@ export const defaultEngineLimits: EngineLimits = {
   maxTotalTailBytes: 64 * 2 ** 20,
   chunkIntervalMs: 1,
   maxUncommitted: 64,
+  maxUncommittedBytes: 256 * 2 ** 10,
   maxStepBytes: 2 ** 20,
   unloadAfterMs: 30_000,
   maxRecoveryBytes: 64 * 2 ** 20,
@@ -139,6 +144,8 @@ export interface EngineContext {
   readonly tailBudget: EventBudget;
   /** Wakes what has waited for the same event, a few in a turn of the event loop. */
   readonly wakes: EngineWakes;
+  /** Lets executors go on while the tasks of their caller take too much memory. */
+  readonly memoryTurns: MemoryTurns;
   /** Reads older events back for readers. */
   readonly eventPages: EventPages;
   /** Bounds how many other reads of the store for callers run at a time. */

@@ -77,6 +77,7 @@ export class SilenceWatch {
   readonly #onSilence: () => void;
   #heardAt: number;
   #cancelTimer: () => void = () => {};
+  #isPaused = false;
 
   constructor(clock: Clock, limitMs: number | false | undefined, onSilence: () => void) {
     this.#clock = clock;
@@ -98,8 +99,8 @@ export class SilenceWatch {
 
   /** Watches on, counting from the executor's last event. */
   watch(): void {
-    this.stop();
-    if (this.#limitMs === false) {
+    this.#cancelTimer();
+    if (this.#limitMs === false || this.#isPaused) {
       return;
     }
     const leftMs = this.#heardAt + this.#limitMs - this.#clock.ticks();
@@ -111,7 +112,18 @@ export class SilenceWatch {
   }
 
   stop(): void {
+    this.#isPaused = false;
     this.#cancelTimer();
     this.#cancelTimer = () => {};
+  }
+
+  /** Does not watch while the executor waits for us. */
+  async pauseFor(room: Promise<void>): Promise<void> {
+    this.stop();
+    this.#isPaused = true;
+    await room;
+    if (!this.#isPaused) return; // it was stopped
+    this.#isPaused = false;
+    this.start();
   }
 }

@@ -1,5 +1,12 @@
 import { a2aError, canTransition, isInterrupted, isTerminal, readLifecycleReport } from "@a2a-connect/core";
-import { applyStep, copyTask, findArtifact, shareTask, stateOf } from "@a2a-connect/core/internal";
+import {
+  applyStep,
+  copyTask,
+  findArtifact,
+  type Holding,
+  shareTask,
+  stateOf,
+} from "@a2a-connect/core/internal";
 import {
   type Message,
   type Part,
@@ -37,6 +44,15 @@ export interface Intake {
   readonly key?: RequestKey | undefined;
 }
 
+/** Where a task comes from. */
+export interface Origin {
+  /** The definition that runs it. */
+  readonly agent: AgentDefinition;
+  readonly owner: Owner;
+  /** What the task takes of the memory for tasks. */
+  readonly memory: Holding;
+}
+
 /**
  * One task in memory: it takes all its messages and events one after the other, and its readers follow it here.
  *
@@ -51,6 +67,8 @@ export class LiveTask {
   readonly agent: AgentDefinition;
   /** Gives callers its committed events. */
   readonly readers: TaskReaders;
+  /** What it takes of the memory for tasks; ends when it leaves memory. */
+  readonly memory: Holding;
   readonly #context: EngineContext;
   readonly #snapshots = new SnapshotPolicy();
 
@@ -69,19 +87,20 @@ export class LiveTask {
   #queue: MessageQueue | undefined;
   #claiming: Promise<void> | undefined;
   #lost: ConnectError | undefined;
+  #isStopping = false;
 
   readonly #lostController = new AbortController();
 
   private constructor(
     context: EngineContext,
-    agent: AgentDefinition,
-    owner: Owner,
+    { agent, owner, memory }: Origin,
     name: TaskName,
     loaded: LoadedTask | undefined,
   ) {
     this.#context = context;
     this.agent = agent;
     this.owner = owner;
+    this.memory = memory;
     this.name = name;
     this.readers = new TaskReaders(context, owner, name);
     this.#artifacts = new ArtifactLedger(context.limits.maxTaskBytes);
@@ -99,18 +118,12 @@ export class LiveTask {
   }
 
   /** A new task: `task` is its first event, SUBMITTED with the caller's message in its history. */
-  static create(
-    context: EngineContext,
-    agent: AgentDefinition,
-    owner: Owner,
-    first: StreamResponse,
-    intake: Intake,
-  ): LiveTask {
+  static create(context: EngineContext, origin: Origin, first: StreamResponse, intake: Intake): LiveTask {
     if (first.payload.case !== "task") {
       throw new Error("the first event of a task is the task");
     }
     const { id, contextId } = first.payload.value;
-    const live = new LiveTask(context, agent, owner, { taskId: id, contextId }, undefined);
+    const live = new LiveTask(context, origin, { taskId: id, contextId }, undefined);
     live.#timers.setDeadline(first.payload.value);
     live.#accept(encodeEvent(first), first);
     live.#register(intake, 0);
@@ -118,9 +131,9 @@ export class LiveTask {
   }
 
   /** A task read from the store; it is claimed before its first write. */
-  static load(context: EngineContext, agent: AgentDefinition, loaded: LoadedTask): LiveTask {
-    const { owner, taskId, index } = loaded.stored;
-    return new LiveTask(context, agent, owner, { taskId, contextId: index.contextId }, loaded);
+  static load(context: EngineContext, origin: Origin, loaded: LoadedTask): LiveTask {
+    const { taskId, index } = loaded.stored;
+    return new LiveTask(context, origin, { taskId, contextId: index.contextId }, loaded);
   }
 
   /** A copy of the task as callers may see it, for the agent's code: it may change the lists, and the task's stay. */
@@ -207,16 +220,17 @@ export class LiveTask {
     if (isBounded && !this.#hasRoomFor(encoded)) {
       throw new AgentMistake("the task would be too large", "task-too-large");
     }
-    this.#accept(encoded, event);
+    this.#acceptOutput(encoded, event, this.bytes);
   }
 
   /** Emits an artifact update. @throws AgentMistake when the artifact is sealed, or the task would be too large */
   emitArtifact(event: StreamResponse, options: { replaceable: boolean }): void {
     const encoded = encodeEvent(event);
+    const { bytes } = this;
     if (encoded.step.case === "artifactUpdate") {
       this.#artifacts.admit(encoded.step.value, encoded.weight, options.replaceable);
     }
-    this.#accept(encoded, event);
+    this.#acceptOutput(encoded, event, bytes);
   }
 
   /** Whether the task can take a message at all. @throws ConnectError UNSUPPORTED_OPERATION when it has ended */
@@ -384,13 +398,22 @@ export class LiveTask {
 
   /** What an executor waits for before it may yield more; undefined when there is room. @param share its caller, for turns */
   room(share: string | undefined): Promise<void> | undefined {
-    return this.#log.isFull ? this.#flushedInTurn(share) : undefined;
+    const isOver = !this.#isStopping && this.#context.memoryTurns.areDue(this.memory);
+    return this.#log.isFull || isOver ? this.#waitForRoom(share) : undefined;
   }
 
-  /** The commits of hundreds of tasks may end in the same turn of the event loop. */
-  async #flushedInTurn(share: string | undefined): Promise<void> {
+  async #waitForRoom(share: string | undefined): Promise<void> {
+    const { memoryTurns, wakes } = this.#context;
     await this.flushed();
-    await this.#context.wakes.executors.turn(share);
+    if (!this.#isStopping && memoryTurns.areDue(this.memory)) await memoryTurns.begin(this.memory);
+    else memoryTurns.end(this.memory);
+    await wakes.executors.turn(share); // the commits of hundreds of tasks may end in the same turn of the event loop
+  }
+
+  /** The executor was told to stop, or the task leaves memory: it waits for memory no longer. */
+  stopWaiting(): void {
+    this.#isStopping = true;
+    this.#context.memoryTurns.end(this.memory);
   }
 
   /** Resolves at the first interrupted or terminal event after `generation`. */
@@ -505,6 +528,12 @@ export class LiveTask {
     }
     this.#snapshots.accept(encoded, this.#acceptedState);
     this.#log.append(encoded, response);
+  }
+
+  /** @param before what the task took */
+  #acceptOutput(encoded: EncodedStep, event: StreamResponse, before: number): void {
+    this.#accept(encoded, event);
+    this.memory.grow(this.bytes - before);
   }
 
   #index(): TaskIndex {

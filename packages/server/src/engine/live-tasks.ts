@@ -1,5 +1,5 @@
 import { invalidParams } from "@a2a-connect/core";
-import { type Holding, lastEventIdHeader, type Reader, type SharedBudget } from "@a2a-connect/core/internal";
+import { lastEventIdHeader, type Reader, type SharedBudget } from "@a2a-connect/core/internal";
 import { isSameOwner } from "../store/decide-commit.ts";
 import type { Owner } from "../store/task-store.ts";
 import { ownerShare } from "./capacity/shares.ts";
@@ -10,21 +10,17 @@ import type { SeenTask, TaskHandle } from "./task-handle.ts";
 
 interface KeptTask {
   readonly live: LiveTask;
-  /** What it takes in memory. */
-  readonly active: Holding;
   holders: number;
   /** Called when it is no longer in memory. */
   onDrop?: () => void;
 }
-
-type Loaded = Pick<KeptTask, "live" | "active">;
 
 /** The tasks that this process works on or reads. Each is here once, as long as it has a holder. */
 export class LiveTasks {
   readonly #context: EngineContext;
   readonly #active: SharedBudget;
   readonly #kept = new Map<string, KeptTask>();
-  readonly #loading = new Map<string, Promise<Loaded | undefined>>();
+  readonly #loading = new Map<string, Promise<LiveTask | undefined>>();
   #onRoom: (() => void) | undefined;
   #onLost: (live: LiveTask) => void = () => {};
 
@@ -75,18 +71,9 @@ export class LiveTasks {
     return this.#active.hasRoom(ownerShare(owner), bytes, loadingBytes);
   }
 
-  /**
-   * Adds a task that was just created, held once: by its call, until that releases its handle.
-   *
-   * @param active what the task takes; ends when it leaves memory
-   */
-  adopt(live: LiveTask, active: Holding): void {
-    this.#hold(live, active, 1);
-  }
-
-  /** A held task grows by a message. @throws ConnectError CAPACITY when there is no room for it */
-  grow(live: LiveTask, bytes: number): void {
-    this.#kept.get(live.name.taskId)?.active.add(bytes);
+  /** Adds a task that was just created, held once: by its call, until that releases its handle. */
+  adopt(live: LiveTask): void {
+    this.#hold(live, 1);
   }
 
   /** Adds a holder of a task that is already held. */
@@ -127,8 +114,8 @@ export class LiveTasks {
     }
   }
 
-  #hold(live: LiveTask, active: Holding, holders: number): void {
-    const kept: KeptTask = { live, active, holders };
+  #hold(live: LiveTask, holders: number): void {
+    const kept: KeptTask = { live, holders };
     this.#kept.set(live.name.taskId, kept);
     // A task that could not be written is read anew when it is next needed.
     const drop = () => {
@@ -139,10 +126,11 @@ export class LiveTasks {
   }
 
   #drop(kept: KeptTask): void {
-    const { live, active } = kept;
+    const { live } = kept;
     const { taskId } = live.name;
     live.readers.dispose();
-    active.end();
+    live.stopWaiting();
+    live.memory.end();
     if (this.#kept.get(taskId) === kept) {
       this.#kept.delete(taskId);
       kept.onDrop?.();
@@ -158,28 +146,28 @@ export class LiveTasks {
     this.#loading.set(key, loading);
     const loaded = await loading;
     if (loaded !== undefined && !this.#kept.has(taskId)) {
-      this.#hold(loaded.live, loaded.active, 0);
+      this.#hold(loaded, 0);
     }
     return loaded !== undefined;
   }
 
-  #load(owner: Owner, taskId: string, caller: Reader | undefined): Promise<Loaded | undefined> {
+  #load(owner: Owner, taskId: string, caller: Reader | undefined): Promise<LiveTask | undefined> {
     const load = () => this.#read(owner, taskId, caller);
     return caller === undefined ? load() : this.#context.reads.tasks.run(caller, load);
   }
 
-  async #read(owner: Owner, taskId: string, caller: Reader | undefined): Promise<Loaded | undefined> {
+  async #read(owner: Owner, taskId: string, caller: Reader | undefined): Promise<LiveTask | undefined> {
     const stored = await this.#context.store.find(owner, taskId, "full");
     if (stored === undefined) {
       return undefined;
     }
     const share = caller === undefined ? ownerShare(owner) : caller.share;
-    const active = this.#active.open(share, caller !== undefined);
+    const memory = this.#active.open(share, caller !== undefined);
     try {
-      const read = await readTask(this.#context, stored, "full", active.add);
-      return { active, live: LiveTask.load(this.#context, this.#context.served.known, read) };
+      const read = await readTask(this.#context, stored, "full", memory.add);
+      return LiveTask.load(this.#context, { agent: this.#context.served.known, owner, memory }, read);
     } catch (error) {
-      active.end();
+      memory.end();
       throw error;
     }
   }

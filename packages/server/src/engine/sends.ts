@@ -207,8 +207,8 @@ export class Sends {
       history: [message],
       ...(metadata === undefined ? {} : { metadata }),
     });
-    const live = LiveTask.create(this.#context, agent, owner, taskEvent(task), input);
-    this.#tasks.adopt(live, memory);
+    const live = LiveTask.create(this.#context, { agent, owner, memory }, taskEvent(task), input);
+    this.#tasks.adopt(live);
     first.isCreated = true;
     if (runsAgain(selection) && hasDetails(input)) {
       live.note({ type: "call", ...detailsOf(input) });
@@ -293,7 +293,7 @@ export class Sends {
       if (!isRemoved(live.agent, live.skill)) {
         assertInputModes(message, inputModes); // a missing skill has no list of modes
       }
-      this.#tasks.grow(live, weighMessage(message) + weighDetails(detailsOf(input)));
+      live.memory.add(weighMessage(message) + weighDetails(detailsOf(input)));
       const named = { ...message, contextId };
       return isQueued ? await this.#queue(held, named, input) : await this.#answer(held, named, input);
     } catch (error) {

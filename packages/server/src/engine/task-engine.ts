@@ -9,6 +9,7 @@ import { copyGrant, type Grant } from "../agent/grant.ts";
 import { ServedAgent } from "../agent/served-agent.ts";
 import type { TaskQuery, TaskRef, TaskView } from "../store/task-store.ts";
 import { createActiveBytes, createFollowers } from "./capacity/caller-budgets.ts";
+import { MemoryTurns } from "./capacity/memory-turns.ts";
 import { ownerShare } from "./capacity/shares.ts";
 import { createJournalCodec } from "./durable/journal-codec.ts";
 import type { EngineContext } from "./engine-context.ts";
@@ -28,8 +29,11 @@ import { createWakes } from "./wakes.ts";
 /** The options of an engine are its context without what the engine adds itself. */
 export type TaskEngineOptions = Omit<
   EngineContext,
-  "onWakeTime" | "tailBudget" | "wakes" | "eventPages" | "reads" | "journalCodec" | "served"
+  "onWakeTime" | "tailBudget" | "wakes" | "memoryTurns" | "eventPages" | "reads" | "journalCodec" | "served"
 >;
+
+const heldExecutors =
+  "the tasks of a caller take more memory than its part of maxActiveBytes; its executors go on a few at a time";
 
 /**
  * Runs tasks: takes messages, starts executions, answers cancels, wakes timers. It makes no decision about a single
@@ -52,6 +56,7 @@ export class TaskEngine {
     const { store } = options;
     const clockFor = (share: string | undefined) => ({ nextTurn: () => nextSlice(share) });
     const wakes = createWakes(options.clock);
+    const active = createActiveBytes(options.limits);
     this.#timers = new WakeTimers(options, (task) => this.#executions.wake(task));
     this.#context = {
       ...options,
@@ -60,11 +65,13 @@ export class TaskEngine {
       journalCodec: createJournalCodec(options.agent.journalTypes),
       tailBudget: new EventBudget(options.limits.maxTotalTailBytes),
       wakes,
+      memoryTurns: new MemoryTurns(active, options.clock, () =>
+        options.log({ level: "warn", message: heldExecutors }),
+      ),
       eventPages: new EventPages(store, new EventBudget(options.limits.maxTotalTailBytes), clockFor),
       reads: { tasks: new ReadTurns(4, wakes.reads), lists: new ReadTurns(2, wakes.reads) },
     };
     this.#followers = createFollowers(options.limits);
-    const active = createActiveBytes(options.limits);
     this.#tasks = new LiveTasks(this.#context, active);
     this.#held = new HeldTasks(this.#tasks, this.#followers);
     const sourceFor: SourceFor = (share) => ({ store, clock: clockFor(share) });

@@ -93,6 +93,7 @@ export class TaskLog {
   /** 0: not claimed by this process yet. */
   #fence: number;
   #pending: PendingEntry[] = [];
+  #pendingBytes = 0;
   #configs: readonly TaskPushNotificationConfig[] = [];
   #keys: readonly TaskKey[] = [];
   /** Those who wait for the entry of a sequence, in its order. */
@@ -148,7 +149,8 @@ export class TaskLog {
 
   /** Whether an executor should wait before it yields more. */
   get isFull(): boolean {
-    return this.#pending.length >= this.#context.limits.maxUncommitted;
+    const { maxUncommitted, maxUncommittedBytes } = this.#context.limits;
+    return this.#pending.length >= maxUncommitted || this.#pendingBytes >= maxUncommittedBytes;
   }
 
   /** Resolves when everything accepted so far is durable and callers can see it. @throws ConnectError the reason of `fail` */
@@ -177,6 +179,7 @@ export class TaskLog {
     const generation = response === undefined ? undefined : this.#accepted.generation + 1;
     this.#accepted = { sequence, generation: generation ?? this.#accepted.generation };
     this.#pending.push({ ...encoded, response, entry: { sequence, generation, kind, payload } });
+    this.#pendingBytes += payload.length;
     if (kind !== "artifact" || this.isFull) {
       this.#hurry?.();
     }
@@ -195,6 +198,7 @@ export class TaskLog {
         await this.#gatherChunks();
         const batch = this.#pending;
         this.#pending = [];
+        this.#pendingBytes = 0;
         this.#committedAt = clock.now();
         const { tail, withSnapshot } = await this.#commit(batch);
         // With no await in between: no code must see one of these without the others.

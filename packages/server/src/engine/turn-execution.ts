@@ -153,6 +153,7 @@ export class TurnExecution implements Execution {
     this.#silence.stop();
     this.#forgetTask();
     if (this.#live !== undefined) {
+      this.#context.memoryTurns.end(this.#live.memory);
       await this.#live.flushed().catch(() => {});
     }
     this.#done.resolve();
@@ -170,6 +171,7 @@ export class TurnExecution implements Execution {
     if (this.#abortCause === undefined) {
       this.#abortCause = new TurnAbort(cause, metadata);
       this.#controller?.abort(this.#abortCause);
+      this.#live?.stopWaiting();
       for (const told of this.#abortWaiters) {
         told();
       }
@@ -267,7 +269,7 @@ export class TurnExecution implements Execution {
         return;
       }
       const room = this.#live?.room(this.share);
-      if (room !== undefined) await room;
+      if (room !== undefined) await this.#silence.pauseFor(room);
     }
   }
 

@@ -409,21 +409,28 @@ describe("artifacts", () => {
 });
 
 describe("what yield means", () => {
-  it("resumes when an event is accepted, before it is durable, and waits when too much is not", async () => {
-    const store = createHeldStore();
-    const { client, clock, script } = await startScripted({}, { store, limits: { maxUncommitted: 4 } });
-    store.hold();
-    void client.sendMessage(say("go")).catch(() => {});
-    const { turn, yields } = await script.nextTurn();
-    const resumed: number[] = [];
-    for (let at = 0; at < 8; at += 1) void yields(turn.append("a", `${at}`)).then(() => resumed.push(at));
-    await clock.settle();
-    expect(resumed.length).toBeGreaterThan(1);
-    expect(resumed.length).toBeLessThan(8);
-    store.release();
-    await clock.settle();
-    expect(resumed).toHaveLength(8);
-  });
+  for (const [what, limits] of [
+    ["many events are", { maxUncommitted: 4 }],
+    ["many bytes are", { maxUncommittedBytes: 4_000 }],
+  ] as const) {
+    it(`resumes when an event is accepted, before it is durable, and waits when too ${what} not`, async () => {
+      const store = createHeldStore();
+      const { client, clock, script } = await startScripted({}, { store, limits });
+      store.hold();
+      void client.sendMessage(say("go")).catch(() => {});
+      const { turn, yields } = await script.nextTurn();
+      const resumed: number[] = [];
+      for (let at = 0; at < 8; at += 1) {
+        void yields(turn.append("a", `${at}`.padEnd(1_000))).then(() => resumed.push(at));
+      }
+      await clock.settle();
+      expect(resumed.length).toBeGreaterThan(1);
+      expect(resumed.length).toBeLessThan(8);
+      store.release();
+      await clock.settle();
+      expect(resumed).toHaveLength(8);
+    });
+  }
 
   it("resumes few executors in a turn of the event loop, however many never await", async () => {
     let stop = false;

@@ -83,7 +83,7 @@ export class DurableEmissions {
   }
 
   async #emit(event: DurableEvent, op: string): Promise<boolean> {
-    const { journal, live, share } = this.#run;
+    const { journal, live } = this.#run;
     const status = event?.kind === "question" ? event.status : event;
     try {
       assertEvent(event, eventKinds);
@@ -103,7 +103,7 @@ export class DurableEmissions {
       return true;
     }
     const sequence = live.lastSequence;
-    await (event.kind === "question" ? live.flushed() : live.room(share));
+    await (event.kind === "question" ? live.flushed() : this.#run.untilRoom());
     await journal.order.emission(sequence);
     return false;
   }

@@ -251,6 +251,11 @@ export class DurableExecution implements Execution, DurableRun {
     this.#silence.heard();
   }
 
+  untilRoom(): Promise<void> | undefined {
+    const room = this.live.room(this.share);
+    return room === undefined ? undefined : this.#silence.pauseFor(room);
+  }
+
   hold<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.#dropped) {
       return never();
@@ -458,6 +463,7 @@ export class DurableExecution implements Execution, DurableRun {
   }
 
   #startGrace(): void {
+    this.live.stopWaiting();
     this.#cancelGraceTimer ??= this.clock.schedule(this.#context.agent.cancelGraceMs ?? 10_000, () =>
       this.#conclude(() => this.#finish()),
     );

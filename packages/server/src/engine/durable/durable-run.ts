@@ -26,6 +26,8 @@ export interface DurableRun {
   readonly isYielding: boolean;
   /** The executor has shown that it is alive. */
   heard(): void;
+  /** Resolves when the executor may yield more. */
+  untilRoom(): Promise<void> | undefined;
   /**
    * Does work for the executor. For a dropped executor the promise never settles: a later run does what it would have
    * done.

@@ -1,0 +1,105 @@
+import { once } from "node:events";
+import { text } from "@a2a-connect/core";
+import { type SendMessageResponse, TaskState } from "@a2a-connect/proto";
+import { createEngineHarness, say, taskOf } from "@a2a-connect/testing";
+import { describe, expect, it } from "vitest";
+import type { AgentDefinition } from "../../agent/agent-definition.ts";
+import type { ArtifactEvent, StatusEvent } from "../../agent/task-event.ts";
+
+const kibibyte = 1_024;
+
+/** What turns and durable tasks have in common. */
+interface Writer {
+  readonly signal: AbortSignal;
+  artifact(init: { name: string; parts: readonly ReturnType<typeof text>[] }): ArtifactEvent;
+  working(): StatusEvent;
+}
+
+type Work = (writer: Writer, words: string) => AsyncGenerator<ArtifactEvent | StatusEvent>;
+
+function agentOf(durable: boolean, work: Work, inactivityTimeoutMs: number | false = false): AgentDefinition {
+  const base = { card: { name: "Writer" }, inactivityTimeoutMs };
+  return durable
+    ? { ...base, durable, execute: (task) => work(task, task.text) }
+    : { ...base, execute: (turn) => work(turn, turn.text) };
+}
+
+const chunk = (writer: Writer, index: number, bytes: number) =>
+  writer.artifact({ name: `chunk ${index}`, parts: [text("x".repeat(bytes))] });
+
+const detached = (words: string) => ({ ...say(words), configuration: { returnImmediately: true } });
+
+describe.each([false, true])(
+  "tasks whose output takes more memory than their caller's part (durable: %s)",
+  (durable) => {
+    it("end one after the other, the largest first: they do not all grow together", async () => {
+      let [held, most] = [0, 0];
+      const agent = agentOf(durable, async function* (writer) {
+        yield writer.working();
+        for (let index = 0; index < 20; index += 1) {
+          held += 32;
+          most = Math.max(most, held);
+          yield chunk(writer, index, 32 * kibibyte);
+        }
+        held -= 20 * 32;
+      });
+      const limits = { maxActiveBytes: 2_048 * kibibyte, maxUncommittedBytes: 32 * kibibyte };
+      const { client, log } = await createEngineHarness({ agent, limits });
+      const sent = await Promise.all(Array.from({ length: 80 }, () => client.sendMessage(detached("write"))));
+      for (const answer of sent) {
+        const { id } = taskOf(answer);
+        await expect.poll(async () => (await client.getTask({ id })).status?.state).toBe(TaskState.COMPLETED);
+      }
+      expect(most).toBeLessThan(80 * 20 * 32 * 0.4);
+      expect(log.filter(({ message }) => message.includes("maxActiveBytes"))).toHaveLength(1);
+    });
+
+    it("go on although those before them wait for them", async () => {
+      const last = Promise.withResolvers<void>();
+      const agent = agentOf(durable, async function* (writer, words) {
+        yield writer.working();
+        for (let index = 0; index < 3; index += 1) yield chunk(writer, index, 100 * kibibyte);
+        if (words === "last") last.resolve();
+        else await last.promise;
+      });
+      const limits = { maxActiveBytes: 1_024 * kibibyte, maxUncommittedBytes: 32 * kibibyte };
+      const { client, clock } = await createEngineHarness({ agent, limits });
+      const words = [...Array.from({ length: 40 }, () => "first"), "last"];
+      const sent = await Promise.all(words.map((each) => client.sendMessage(detached(each))));
+      for (const answer of sent) {
+        const { id } = taskOf(answer);
+        const state = async () => {
+          await clock.advance(250);
+          return (await client.getTask({ id })).status?.state;
+        };
+        await expect.poll(state).toBe(TaskState.COMPLETED);
+      }
+    });
+
+    it("are canceled while they wait, are not silent then, and hold up no other caller", async () => {
+      let ended = 0;
+      const work: Work = async function* (writer, words) {
+        yield writer.working();
+        for (let index = 0; index < 3; index += 1) yield chunk(writer, index, 100 * kibibyte);
+        if (words === "hold" && !writer.signal.aborted) await once(writer.signal, "abort");
+        ended += 1;
+      };
+      const agent = agentOf(durable, work, 60);
+      const limits = { maxActiveBytes: 1_024 * kibibyte, maxUncommittedBytes: 32 * kibibyte };
+      const { clientOf, clock } = await createEngineHarness({ agent, limits });
+      const alice = clientOf("alice");
+      const sent = await Promise.all(Array.from({ length: 40 }, () => alice.sendMessage(detached("hold"))));
+      const bob = clientOf("bob");
+      expect(taskOf(await bob.sendMessage(say("write"))).status?.state).toBe(TaskState.COMPLETED);
+      const before = ended;
+      const last = taskOf(sent[39] as SendMessageResponse).id;
+      expect((await alice.cancelTask({ id: last })).status?.state).toBe(TaskState.CANCELED);
+      expect(ended).toBe(before + 1);
+      await clock.advance(100);
+      const tasks = await Promise.all(sent.map((answer) => alice.getTask({ id: taskOf(answer).id })));
+      const count = (state: TaskState) => tasks.filter(({ status }) => status?.state === state).length;
+      expect(count(TaskState.FAILED)).toBe(16); // those whose code was silent
+      expect(count(TaskState.WORKING)).toBe(40 - 16 - 1);
+    });
+  },
+);

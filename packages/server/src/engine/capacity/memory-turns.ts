@@ -1,0 +1,91 @@
+import type { Holding, SharedBudget } from "@a2a-connect/core/internal";
+import type { Clock } from "../clock.ts";
+
+/** Executors of one caller that go on at a time. */
+const maxAtOnce = 16;
+
+/** After that an executor's turn is over, although it has not yielded: it may wait for another task of its caller. */
+const turnMs = 250;
+
+/** How often the operator is told. */
+const noticeMs = 60_000;
+
+/** The executors of one caller. */
+interface Line {
+  /** What lets each go on. */
+  readonly waiting: Map<Holding, () => void>;
+  /** What stops the timer of each one's turn. */
+  readonly taken: Map<Holding, () => void>;
+}
+
+/**
+ * Lets the executors of a caller go on a few at a time while its tasks take more memory than its part. The one whose task is the
+ * largest comes first: it ends soonest, and then the task leaves memory. If all went on together, all would grow, and hundreds of
+ * tasks can be as large as a task may be.
+ */
+export class MemoryTurns {
+  readonly #active: SharedBudget;
+  readonly #clock: Clock;
+  readonly #onHeld: () => void;
+  readonly #lines = new Map<string | undefined, Line>();
+  #noticedAt = Number.NEGATIVE_INFINITY;
+
+  /**
+   * @param active counts the tasks that are in memory
+   * @param onHeld called when executors are held, once in a minute at most
+   */
+  constructor(active: SharedBudget, clock: Clock, onHeld: () => void) {
+    this.#active = active;
+    this.#clock = clock;
+    this.#onHeld = onHeld;
+  }
+
+  /** Whether the executor of a task has to take a turn before it goes on. */
+  areDue({ share }: Holding): boolean {
+    return this.#active.isExceeded(share);
+  }
+
+  /** Resolves when the executor of a task may go on. A turn that it has ends: a larger task may have come. */
+  begin(task: Holding): Promise<void> {
+    const line = this.#lines.get(task.share) ?? { waiting: new Map(), taken: new Map() };
+    this.#lines.set(task.share, line);
+    this.#notice();
+    return new Promise((resolve) => {
+      line.waiting.set(task, resolve);
+      line.taken.get(task)?.();
+      line.taken.delete(task);
+      this.#goOn(line);
+    });
+  }
+
+  /** The executor of a task needs no turn any more. If it waits for one, it goes on. */
+  end(task: Holding): void {
+    const line = this.#lines.get(task.share);
+    if (line === undefined) return;
+    line.waiting.get(task)?.();
+    line.waiting.delete(task);
+    line.taken.get(task)?.();
+    line.taken.delete(task);
+    this.#goOn(line);
+    if (line.taken.size === 0) this.#lines.delete(task.share);
+  }
+
+  #goOn({ waiting, taken }: Line): void {
+    while (taken.size < maxAtOnce && waiting.size > 0) {
+      const [task, goOn] = [...waiting].reduce((one, other) =>
+        other[0].amount > one[0].amount ? other : one,
+      );
+      waiting.delete(task);
+      const cancelTimer = this.#clock.schedule(turnMs, () => this.end(task), { background: true });
+      taken.set(task, cancelTimer);
+      goOn();
+    }
+  }
+
+  #notice(): void {
+    const now = this.#clock.ticks();
+    if (now - this.#noticedAt < noticeMs) return;
+    this.#noticedAt = now;
+    this.#onHeld();
+  }
+}
