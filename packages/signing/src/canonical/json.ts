@@ -13,11 +13,10 @@ export interface JsonFault {
 /** What a text is as JSON, when all readers read the same in it: no name twice in an object, and not nested too deep. */
 export function readStrictJson(
   text: string,
-  maxDepth: number = defaultMaxDepth,
 ): { readonly json: JsonValue; readonly fault?: undefined } | JsonFault {
-  const defect = scanJson(text, { maxDepth, duplicates: "everywhere" });
+  const defect = scanJson(text, { maxDepth: defaultMaxDepth, duplicates: "everywhere" });
   if (defect?.kind === "too-deep") {
-    return { fault: "too-deep", problem: `is nested deeper than ${maxDepth} levels` };
+    return { fault: "too-deep", problem: `is nested deeper than ${defaultMaxDepth} levels` };
   }
   let json: JsonValue;
   try {
@@ -44,13 +43,4 @@ export function listOf(value: JsonValue | undefined): readonly JsonValue[] {
 /** The text that a value should be; an empty one when it is none. */
 export function textOf(value: JsonValue | undefined): string {
   return typeof value === "string" ? value : "";
-}
-
-/** Sets a member as JSON.parse does: `__proto__` is a name like any other, and an assignment would lose it. */
-export function setMember(object: JsonObject, name: string, value: JsonValue): void {
-  if (name === "__proto__") {
-    Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
-  } else {
-    object[name] = value;
-  }
 }

@@ -3,7 +3,6 @@ import { AgentCardSchema } from "@a2a-connect/proto";
 import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
 import type { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
-import { setMember } from "./json.ts";
 import { CardTextError } from "./unambiguous-text.ts";
 
 /** Who is told what on the way. Paths are to be read at once. */
@@ -39,21 +38,21 @@ interface PruneWalk extends PruneOptions {
 function prune(message: DescMessage, json: JsonObject, walk: PruneWalk): JsonObject {
   const { path, onUnknown, onMissing } = walk;
   const fields = fieldsOf(message);
-  const pruned: JsonObject = {};
-  for (const name of Object.keys(json)) {
-    const value = json[name] as JsonValue; // a name that it has
+  const kept: [string, JsonValue][] = [];
+  for (const [name, value] of Object.entries(json)) {
     const field = fields.get(name);
     path.push(name);
     if (field === undefined) {
-      if (onUnknown === undefined) setMember(pruned, name, value);
+      if (onUnknown === undefined) kept.push([name, value]);
       else onUnknown(path);
     } else {
       const { jsonName } = field;
       if (name !== jsonName && Object.hasOwn(json, jsonName)) throw bothSpellings(jsonName, path);
-      if (!saysNothing(field, value)) pruned[jsonName] = pruneField(field, value, walk);
+      if (!saysNothing(field, value)) kept.push([jsonName, pruneField(field, value, walk)]);
     }
     path.pop();
   }
+  const pruned: JsonObject = Object.fromEntries(kept); // it has `__proto__`, too, which an assignment would lose
   if (onMissing !== undefined) {
     const missing = message.fields.filter(({ jsonName }) => !Object.hasOwn(pruned, jsonName));
     for (const { jsonName } of missing.filter(isRequiredField)) onMissing([...path, jsonName]);
@@ -114,7 +113,5 @@ function pruneField({ fieldKind, message }: DescField, value: JsonValue, walk: P
   }
   if (!isObject(value)) return value;
   if (fieldKind === "message") return prune(message, value, walk);
-  const map: JsonObject = {};
-  for (const [key, each] of Object.entries(value)) setMember(map, key, pruneAt(key, each));
-  return map;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, pruneAt(key, each)]));
 }

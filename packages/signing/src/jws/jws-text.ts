@@ -32,14 +32,15 @@ export function readProtectedHeader(text: string): JsonObject | string {
   if (text.length > maxProtectedLength) return `is longer than ${maxProtectedLength} characters`;
   const bytes = decodeBase64url(text);
   if (bytes === undefined) return "is not base64url without padding";
-  const json = decode(bytes);
+  const json = decodeUtf8(bytes);
   if (json === undefined) return "is not UTF-8";
   const read = readStrictJson(json);
   if (read.fault !== undefined) return read.problem;
   return isObject(read.json) ? read.json : "is not a JSON object";
 }
 
-function decode(bytes: Uint8Array): string | undefined {
+/** The text of strict UTF-8; undefined for other bytes. */
+export function decodeUtf8(bytes: Uint8Array): string | undefined {
   try {
     return utf8.decode(bytes);
   } catch {

@@ -1,5 +1,6 @@
 import { chunksOf, readAtMost, withinTime } from "@a2a-connect/core/internal";
 import { objectOf, readStrictJson } from "../canonical/json.ts";
+import { decodeUtf8 } from "../jws/jws-text.ts";
 import type { JkuPolicy } from "../trust/trust-policy.ts";
 
 /** How a key set is asked for. */
@@ -58,18 +59,10 @@ function findProblem({ status, type, redirected }: Response): string | undefined
     : `answered with HTTP status ${status}`;
 }
 
-/** Deepest nesting that a key set has any use for. */
-const maxDepth = 16;
-
 /** The entries of a key set (RFC 7517 §5); when it is none, the rest of a sentence about it. */
 function readEntries(bytes: Uint8Array): readonly unknown[] | string {
-  let text: string;
-  try {
-    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return "is not JSON";
-  }
-  const read = readStrictJson(text, maxDepth);
+  const text = decodeUtf8(bytes)?.trim() ?? ""; // without a byte order mark, too
+  const read = readStrictJson(text);
   if (read.fault === "not-json" && text.startsWith("<")) return "is a web page, not a key set";
   if (read.fault !== undefined) return read.problem;
   const keys = objectOf(read.json)["keys"];

@@ -63,11 +63,13 @@ class KeySetState {
   readonly #url: URL;
   readonly #policy: JkuPolicy;
   #keySet: KeySet | undefined;
-  #fresh: Period = never;
   /** Why the last request brought none: the rest of a sentence about it. */
   #problem: string | undefined;
-  /** When it is not fetched: after a failure at all, else not for a key that it lacked. */
-  #rest: Period = never;
+  /** When it was fetched: what holds from then on ends, too, when a clock is set back. */
+  #fetchedMs = 0;
+  #freshUntilMs = 0;
+  /** Until when it is not fetched: after a failure at all, else not for a key that it lacked. */
+  #restUntilMs = 0;
   readonly #request = new SharedRequest<FetchedKeySet | string>();
 
   constructor(url: URL, policy: JkuPolicy) {
@@ -76,25 +78,26 @@ class KeySetState {
   }
 
   async find(kid: string, { now, fetch = globalThis.fetch, signal }: KeyLookupOptions): Promise<KeyLookup> {
-    const known = isWithin(this.#fresh, now) ? this.#keySet : undefined;
+    const holds = (untilMs: number) => this.#fetchedMs <= now && now < untilMs;
+    const known = holds(this.#freshUntilMs) ? this.#keySet : undefined;
     if (known?.has(kid)) return this.#lookup(known, kid);
     // One that may not be kept tells what it lacks all the same.
     const last = this.#problem === undefined ? this.#keySet : undefined;
-    if (isWithin(this.#rest, now) && !last?.has(kid)) return this.#lookup(last, kid);
+    if (holds(this.#restUntilMs) && !last?.has(kid)) return this.#lookup(last, kid);
     const { ttlMs = 600_000, coolDownMs = 30_000, timeoutMs = 5_000, maxBytes = 256 * 1024 } = this.#policy;
     const asked = { url: this.#url, fetch: this.#policy.fetch ?? fetch, timeoutMs, maxBytes };
     const answer = await this.#request.join((stop) => fetchKeySet({ ...asked, signal: stop }), signal);
-    const rest = { from: now, until: now + coolDownMs };
+    const restUntilMs = now + coolDownMs;
+    this.#fetchedMs = now;
     if (typeof answer === "string") {
       this.#problem = answer;
-      this.#rest = rest;
+      this.#restUntilMs = restUntilMs;
       return this.#lookup(undefined, kid);
     }
     this.#problem = undefined;
     this.#keySet = collectKeys(answer.entries);
-    const { freshUntilMs } = readFreshness(answer.headers, now, ttlMs, longestVerifiedLifetimeMs);
-    this.#fresh = { from: now, until: freshUntilMs };
-    if (!this.#keySet.has(kid)) this.#rest = rest;
+    this.#freshUntilMs = readFreshness(answer.headers, now, ttlMs, longestVerifiedLifetimeMs).freshUntilMs;
+    if (!this.#keySet.has(kid)) this.#restUntilMs = restUntilMs;
     return this.#lookup(this.#keySet, kid);
   }
 
@@ -105,18 +108,6 @@ class KeySetState {
     const problem = this.#problem ?? "has no public key with this id";
     return { fault, problem: `the key set ${shownUrl(this.#url)} ${problem}` };
   }
-}
-
-/** A span of time, in milliseconds since 1970. With a beginning, so that it ends when a clock is set back. */
-interface Period {
-  readonly from: number;
-  readonly until: number;
-}
-
-const never: Period = { from: 0, until: 0 };
-
-function isWithin({ from, until }: Period, now: number): boolean {
-  return from <= now && now < until;
 }
 
 /** The keys of a key set that can be used, by their id. */

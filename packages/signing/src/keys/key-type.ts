@@ -32,8 +32,8 @@ export class SigningError extends Error {
   readonly hint: string;
 
   /** @param message a sentence for people, without a full stop */
-  constructor(message: string, hint: string, options?: ErrorOptions) {
-    super(message, options);
+  constructor(message: string, hint: string) {
+    super(message);
     this.name = "SigningError";
     this.hint = hint;
   }

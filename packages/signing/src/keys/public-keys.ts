@@ -15,12 +15,6 @@ export interface PublicKeyOptions {
   readonly alg?: SignatureAlgorithm | undefined;
 }
 
-/** How a key set is made. */
-export interface CreateKeySetOptions {
-  /** Milliseconds since 1970. Default: now. */
-  readonly now?: number;
-}
-
 /** How keys are read. */
 export interface ReadVerificationKeysOptions {
   /** Of one key: its id, in place of its own. Of several: the id of those that are wanted. Default: all, as they are. */
@@ -115,11 +109,12 @@ const latestDate = 100_000_000_000;
  * has signed still verifies; once that has passed it is left out, as is a key that is marked as revoked: not every verifier
  * knows these members. Private members never get in.
  *
+ * @param options.now milliseconds since 1970; default: now
  * @throws SigningError when two keys have one id, a key is none that signs cards, or a date is no number of seconds
  */
 export function createKeySet(
   keys: readonly VerificationKey[],
-  options: CreateKeySetOptions = {},
+  options: { readonly now?: number } = {},
 ): PublishedKeySet {
   checkSigningMembers("the options of createKeySet", options, "now");
   const { now = Date.now() } = options;

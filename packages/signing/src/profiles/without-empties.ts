@@ -1,5 +1,4 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { setMember } from "../canonical/json.ts";
 import type { FieldPath } from "./field-path.ts";
 
 /**
@@ -31,15 +30,14 @@ interface Copying {
 function copyFull(json: JsonValue, copying: Copying): JsonValue {
   if (typeof json !== "object" || json === null) return json;
   const { full, onDropped, path } = copying;
-  const list: JsonValue[] = [];
-  const object: JsonObject = {};
+  const isList = Array.isArray(json);
+  const copied: [string, JsonValue][] = [];
   for (const [name, value] of Object.entries(json)) {
-    path.push(Array.isArray(json) ? Number(name) : name);
+    path.push(isList ? Number(name) : name);
     const isEmpty = typeof value === "object" ? !full.has(value) : value === "";
     if (isEmpty) onDropped(path);
-    else if (Array.isArray(json)) list.push(copyFull(value, copying));
-    else setMember(object, name, copyFull(value, copying));
+    else copied.push([name, copyFull(value, copying)]);
     path.pop();
   }
-  return Array.isArray(json) ? list : object;
+  return isList ? copied.map(([, value]) => value) : Object.fromEntries(copied);
 }

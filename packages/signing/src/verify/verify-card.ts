@@ -112,7 +112,7 @@ async function verify(
   const now = () => readClock(context.now ?? Date.now);
   const cardUrl = context.url === undefined ? undefined : new URL(context.url);
   const read = readSignedCard(text, maxLength);
-  if ("reason" in read) return conclude(nothing, read.reason, `${read.problem} ${adviceOn(read.reason)}`);
+  if ("reason" in read) return conclude({}, read.reason, `${read.problem} ${adviceOn(read.reason)}`);
   const { card, entries } = read;
   // Each entry is checked by itself, so that a malformed one does not make the others fail.
   const seen = entries.slice(0, maxSignatures);
@@ -134,13 +134,9 @@ async function verify(
   return conclude(weighed, undefined, describeVerified(weighed), [...judged.alarms, ...unrequired]);
 }
 
-type Weighed = Pick<WeighedChecks, "checks" | "best" | "covering" | "gap" | "uncovered">;
-
-const nothing: Weighed = { checks: [], best: undefined, covering: undefined, gap: undefined, uncovered: [] };
-
 /** @param reason undefined: the card is verified */
 function conclude(
-  { checks, best, covering, gap, uncovered }: Weighed,
+  { checks = [], best, covering, gap, uncovered = [] }: Partial<WeighedChecks>,
   reason: CardFault | undefined,
   message: string,
   alarms: readonly CardAlarm[] = [],
