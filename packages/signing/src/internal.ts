@@ -11,7 +11,6 @@ export type { GenerateKeyOptions, SigningKeyPair } from "./keys/private-key.ts";
 export type { PublicKeyOptions, PublishedKeySet, ReadVerificationKeysOptions } from "./keys/public-keys.ts";
 export {
   type LegacyProfile,
-  legacyProfiles,
   type Profile,
   type ProfiledCard,
   profileCard,

@@ -59,7 +59,6 @@ describe("a policy that stands in the wrong place", () => {
 
   it.each<[name: string, args: readonly unknown[], words: string]>([
     ["createCardVerifier", [{ url: "https://a.example" }], '"url" is not a member of '],
-    ["createCardVerifier", [{}, { url: "" }], '"url" is not a member of '],
     ["createCardVerifier", [{ hosts: [] }], '"hosts" is not a member of '],
     ["createCardVerifier", [{ tls: true }], '"tls" is not a member of '],
     ["createCardVerifier", [{ jku: { host: [] } }], '"host" is not a member of '],

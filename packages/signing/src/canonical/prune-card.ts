@@ -37,42 +37,28 @@ interface PruneWalk extends PruneOptions {
 
 function prune(message: DescMessage, json: JsonObject, walk: PruneWalk): JsonObject {
   const { path, onUnknown, onMissing } = walk;
-  const fields = fieldsOf(message);
-  const kept: [string, JsonValue][] = [];
-  for (const [name, value] of Object.entries(json)) {
-    const field = fields.get(name);
+  const pruned: JsonObject = {};
+  const unknown: [string, JsonValue][] = [];
+  for (const name of Object.keys(json)) {
+    const value = json[name] as JsonValue; // a name that it has
+    const field = message.fields.find((each) => name === each.jsonName || name === each.name);
     path.push(name);
     if (field === undefined) {
-      if (onUnknown === undefined) kept.push([name, value]);
+      if (onUnknown === undefined) unknown.push([name, value]);
       else onUnknown(path);
     } else {
       const { jsonName } = field;
       if (name !== jsonName && Object.hasOwn(json, jsonName)) throw bothSpellings(jsonName, path);
-      if (!saysNothing(field, value)) kept.push([jsonName, pruneField(field, value, walk)]);
+      if (!saysNothing(field, value)) pruned[jsonName] = pruneField(field, value, walk);
     }
     path.pop();
   }
-  const pruned: JsonObject = Object.fromEntries(kept); // it has `__proto__`, too, which an assignment would lose
   if (onMissing !== undefined) {
     const missing = message.fields.filter(({ jsonName }) => !Object.hasOwn(pruned, jsonName));
     for (const { jsonName } of missing.filter(isRequiredField)) onMissing([...path, jsonName]);
   }
-  return pruned;
-}
-
-const fieldMaps = new WeakMap<DescMessage, ReadonlyMap<string, DescField>>();
-
-/** The fields of a message, by either spelling of their names. */
-function fieldsOf(message: DescMessage): ReadonlyMap<string, DescField> {
-  const known = fieldMaps.get(message);
-  if (known !== undefined) return known;
-  const fields = message.fields.flatMap((field) => [
-    [field.jsonName, field] as const,
-    [field.name, field] as const,
-  ]);
-  const byName = new Map(fields);
-  fieldMaps.set(message, byName);
-  return byName;
+  // An assignment would lose one that is called `__proto__`.
+  return unknown.length === 0 ? pruned : { ...pruned, ...Object.fromEntries(unknown) };
 }
 
 function bothSpellings(jsonName: string, path: PruneWalk["path"]): CardTextError {

@@ -127,7 +127,9 @@ async function signForm(
 ): Promise<CardSignature> {
   if (jku !== undefined) assertKeySetUrl(jku);
   const unprotected = header === undefined ? {} : { header: copyUnprotectedHeader(header) };
-  const protectedText = encodeProtectedHeader(signer, jku);
+  const { alg, kid } = signer;
+  // In the order of the specification's example (§8.4.2); without a jku it has none.
+  const protectedText = base64url.encode(JSON.stringify({ alg, typ: "JOSE", kid, jku }));
   const signature = await signer.sign(signingInput(protectedText, form));
   return { protected: protectedText, signature: base64url.encode(signature), ...unprotected };
 }
@@ -140,15 +142,6 @@ async function signForm(
  */
 export function findLegacyWarnings(card: AgentCard, profiles?: readonly LegacyProfile[]): readonly string[] {
   return legacyWarnings(new SignedCard(jsonOfCard(card)), profiles);
-}
-
-/** The `protected` member of a signature (spec §8.4.2), with its members in the order of the specification's example. */
-function encodeProtectedHeader(
-  { alg, kid }: Pick<CardSigner, "alg" | "kid">,
-  jku: string | undefined,
-): string {
-  const header = { alg, typ: "JOSE", kid, ...(jku === undefined ? {} : { jku }) };
-  return base64url.encode(JSON.stringify(header));
 }
 
 /** What counts only where it is protected, and what demands of verifiers what they do not know. */

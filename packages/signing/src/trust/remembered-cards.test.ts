@@ -35,9 +35,9 @@ function createClient(memory: CardMemory = createCardMemory(), given: Omit<Trust
   let now = Date.parse("2030-01-01T00:00:00Z");
   const keys = [a, b, x].map((key) => key.public);
   const policy = { jku: { fetch: async () => Response.json({ keys }) }, ...given, memory };
-  const verifier = createCardVerifier(policy, { now: () => now });
+  const verifier = createCardVerifier(policy);
   const verify = (text: string, context: VerificationContext = { url }): Promise<CardVerdict> =>
-    verifier.verify(text, context);
+    verifier.verify(text, { ...context, now: () => now });
   return {
     memory,
     verify,

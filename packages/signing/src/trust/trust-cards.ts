@@ -60,9 +60,9 @@ export function trustCards(
 ): (received: CardToTrust) => Promise<void> {
   checkMembers("the options of trustCards", options, "onAlarm onVerified now fetch");
   const { onAlarm, onVerified, now, fetch } = options;
-  const verifier = createCardVerifier(policy, { now });
+  const verifier = createCardVerifier(policy);
   return async ({ url, asked, text, extended = false }) => {
-    const verification = await verifier.verify(text, { url, asked, fetch, extended });
+    const verification = await verifier.verify(text, { url, asked, now, fetch, extended });
     onVerified?.(verification, url);
     for (const alarm of verification.alarms) onAlarm?.(alarm, url);
     if (verification.reason !== undefined) {

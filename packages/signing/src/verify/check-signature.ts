@@ -73,16 +73,12 @@ export async function checkSignature(
   };
 }
 
-function isSigner(found: Signer | Refusal): found is Signer {
-  return "form" in found;
-}
-
 async function findSigner(search: Search): Promise<Signer | Refusal> {
   const trusted = search.policy.keys.get(search.read.kid);
   const byTrusted = trusted && (await tryKeys(trusted, "trusted", search));
-  if (byTrusted !== undefined && isSigner(byTrusted)) return byTrusted;
+  if (byTrusted !== undefined && "form" in byTrusted) return byTrusted;
   const byRemote = await tryRemoteKeys(search);
-  if (byTrusted === undefined || isSigner(byRemote)) return byRemote;
+  if (byTrusted === undefined || "form" in byRemote) return byRemote;
   return withoutKey.includes(byRemote.fault) ? byTrusted : (furthest([byTrusted, byRemote]) ?? byTrusted);
 }
 

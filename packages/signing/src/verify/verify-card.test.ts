@@ -272,8 +272,9 @@ describe("what else the policy demands", () => {
   it("remembers a card that is trusted, by the URL that was asked for", async () => {
     const memory = mapMemory();
     const card = JSON.stringify(byOne);
-    const verifier = createCardVerifier({ ...trustPolicy, memory }, { now: () => 0 });
-    const context = { url: "https://agents.example.org/card", asked: "https://example.org/card" };
+    const verifier = createCardVerifier({ ...trustPolicy, memory });
+    const [url, asked] = ["https://agents.example.org/card", "https://example.org/card"];
+    const context = { url, asked, now: () => 0 };
     const first = await verifier.verify(card, context);
     expect(first.alarms).toMatchObject([{ kind: "first-use" }]);
     expect([...memory.cards.values()]).toMatchObject([

@@ -81,11 +81,7 @@ export async function verifyCard(text: string, options: VerifyCardOptions): Prom
  * @param policy must not be changed any more
  * @throws TypeError when the policy has no meaning
  */
-export function createCardVerifier(
-  policy: TrustPolicy,
-  options: Pick<VerificationContext, "now"> = {},
-): CardVerifier {
-  checkMembers("the options of createCardVerifier", options, "now");
+export function createCardVerifier(policy: TrustPolicy): CardVerifier {
   const prepared = preparePolicy(policy);
   return {
     async verify(text, context = {}) {
@@ -94,7 +90,7 @@ export function createCardVerifier(
         context,
         "url asked extended now fetch signal maxLength",
       );
-      return await verify(text, prepared, { ...context, now: context.now ?? options.now });
+      return await verify(text, prepared, context);
     },
   };
 }

@@ -1,4 +1,4 @@
-import { isLossy, type LossyProfile, legacyProfiles, type Profile } from "../profiles/profile-card.ts";
+import { isLossy, type LossyProfile } from "../profiles/profile-card.ts";
 import type { SignedCard, SignedForm } from "../signed-card.ts";
 import type { CheckedSignature } from "./check-signature.ts";
 import { findCoverageGap } from "./coverage.ts";
@@ -30,7 +30,10 @@ export function weighChecks(
   card: SignedCard,
   policy: PreparedPolicy,
 ): WeighedChecks {
-  const valid = checks.filter((check) => check.valid).sort(byStrictness);
+  const strictness = ({ profile = "strict" }: CheckedSignature) => policy.profiles.indexOf(profile);
+  const valid = checks
+    .filter((check) => check.valid)
+    .sort((one, other) => strictness(one) - strictness(other));
   // Once for each form: many signatures may be of the same.
   const forms = new Set(valid.flatMap(({ form }) => form ?? []));
   const gaps = new Map(Array.from(forms, (form) => [form, findGap(form, card, policy)]));
@@ -55,11 +58,6 @@ export function weighChecks(
     gap,
     uncovered: [...new Set([...(best?.uncovered ?? []), ...(gap?.paths ?? [])])],
   };
-}
-
-function byStrictness(one: CheckedSignature, other: CheckedSignature): number {
-  const order: readonly (Profile | undefined)[] = ["strict", ...legacyProfiles];
-  return order.indexOf(one.profile) - order.indexOf(other.profile);
 }
 
 /** What a form leaves open that matters to security. */
