@@ -8,7 +8,7 @@ export type { SignatureAlgorithm } from "./keys/algorithms.ts";
 export { findKeyTimeFault, ownIdOf } from "./keys/key.ts";
 export { assertKeySetUrl, parseHost } from "./keys/key-set-url.ts";
 export type { GenerateKeyOptions, SigningKeyPair } from "./keys/private-key.ts";
-export type { PublicKeyOptions, PublishedKeySet, ReadVerificationKeysOptions } from "./keys/public-keys.ts";
+export type { PublicKeyOptions, PublishedKeySet } from "./keys/public-keys.ts";
 export {
   type LegacyProfile,
   type Profile,

@@ -39,8 +39,8 @@ export function createTrustClient(policy: Omit<TrustPolicy, "memory"> = {}) {
     meet,
     /** What came of it in short: the fault, or which alarms there were. */
     tell: async (...given: Parameters<typeof meet>): Promise<string> => {
-      const { fault, alarms } = await meet(...given);
-      return fault ?? (alarms.map(({ kind }) => kind).join(" ") || "trusted");
+      const { reason, alarms } = await meet(...given);
+      return reason ?? (alarms.map(({ kind }) => kind).join(" ") || "trusted");
     },
     wait: (ms: number) => {
       now += ms;

@@ -3,7 +3,6 @@ import { objectOf, readStrictJson } from "../canonical/json.ts";
 import { decodeUtf8 } from "../jws/jws-text.ts";
 import type { JkuPolicy } from "../trust/trust-policy.ts";
 
-/** How a key set is asked for. */
 type KeySetRequest = Required<Pick<JkuPolicy, "fetch" | "timeoutMs" | "maxBytes">> & {
   readonly url: URL;
   readonly signal: AbortSignal;

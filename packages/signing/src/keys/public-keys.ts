@@ -15,12 +15,6 @@ export interface PublicKeyOptions {
   readonly alg?: SignatureAlgorithm | undefined;
 }
 
-/** How keys are read. */
-export interface ReadVerificationKeysOptions {
-  /** Of one key: its id, in place of its own. Of several: the id of those that are wanted. Default: all, as they are. */
-  readonly kid?: string | undefined;
-}
-
 /** A key set as it is published (RFC 7517 §5). */
 export interface PublishedKeySet {
   readonly keys: readonly VerificationKey[];
@@ -73,12 +67,13 @@ function toPublished(jwk: JWK & Partial<VerificationKey>, kid: string): Verifica
  * Public keys from the text of a file: a JWK, a key set (RFC 7517) or PEM. One without an id gets its thumbprint (RFC 7638). Of
  * private keys only the public side is returned. Keys in a set that are not for cards are passed over, unless there are no others.
  *
+ * @param options.kid of one key its id, in place of its own; of several the id of those that are wanted; default: all, as they are
  * @returns at least one
  * @throws SigningError when there is none; its hint says what to do
  */
 export async function readVerificationKeys(
   text: string,
-  options: ReadVerificationKeysOptions = {},
+  options: Pick<PublicKeyOptions, "kid"> = {},
 ): Promise<readonly VerificationKey[]> {
   checkSigningMembers("the options of readVerificationKeys", options, "kid");
   const { kid } = options;

@@ -9,9 +9,6 @@ const verifiers: Readonly<Record<LegacyProfile, string>> = {
   raw: "verifiers of the JSON as it stands (raw)",
 };
 
-/** Fields that a sentence names. */
-const maxNamed = 20;
-
 /**
  * Warnings for the signer of a card: a sentence for each kind of verifier that does not follow the specification, makes something
  * else of this card, and so refuses its signature.
@@ -28,7 +25,7 @@ export function legacyWarnings(
     const reason =
       uncovered.length === 0
         ? "write numbers and characters outside ASCII in another way"
-        : `ignore these fields, or parts of them: ${listPaths(uncovered, maxNamed)}; give the empty fields a value, or remove those that are optional`;
+        : `ignore these fields, or parts of them: ${listPaths(uncovered, 20)}; give the empty fields a value, or remove those that are optional`;
     return [`${verifiers[profile]} will refuse this signature, because they ${reason}`];
   });
 }

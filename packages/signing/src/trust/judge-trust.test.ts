@@ -20,8 +20,8 @@ describe("trust on first use", () => {
   it("refuses a card by another agentKey, and keeps what it knew", async () => {
     const { meet, tell, known } = createTrustClient();
     await meet(["k1"]);
-    const { fault, message, alarms } = await meet(["evil"]);
-    expect(fault).toBe("pin-changed");
+    const { reason, message, alarms } = await meet(["evil"]);
+    expect(reason).toBe("pin-changed");
     expect(message).toBe(
       "None of the known keys of https://agent.example has signed the card. The keys that have signed it: evil. Ask the operator of the agent, through a separate channel, whether it has new keys. If so, have the card memory forget the agent.",
     );
@@ -49,7 +49,7 @@ describe("trust on first use", () => {
     const { meet, tell, known } = createTrustClient({ onPinChanged: "alarm" });
     await meet(["k1"]);
     expect(await tell(["k2"])).toBe("pin-changed");
-    expect((await meet(["k2"])).fault).toBeUndefined();
+    expect((await meet(["k2"])).reason).toBeUndefined();
     expect(await tell(["k2"])).toBe("pin-changed");
     expect(await known()).toEqual(["k1"]);
     expect(await tell(["k1"])).toBe("trusted");
@@ -118,8 +118,8 @@ describe("a card that is weaker than the last one", () => {
   it("is refused, and the next one is compared with the last trusted one again", async () => {
     const { meet, tell } = createTrustClient();
     await meet(["k1"]);
-    const { fault, message, alarms } = await meet(["k1"], weak);
-    expect(fault).toBe("downgrade");
+    const { reason, message, alarms } = await meet(["k1"], weak);
+    expect(reason).toBe("downgrade");
     expect(message).toMatch(
       /^The card is weaker than the last one of this agent\. The agent no longer asks for credentials\. Ask the operator/,
     );
@@ -145,8 +145,8 @@ describe("a card that is weaker than the last one", () => {
     const { meet } = createTrustClient({ onDowngrade: "alarm" });
     await meet(["k1"]);
     await meet(["k1"], weak);
-    const { fault, alarms } = await meet(["k1"], { ...weak, securitySchemes: {} });
-    expect(fault).toBeUndefined();
+    const { reason, alarms } = await meet(["k1"], { ...weak, securitySchemes: {} });
+    expect(reason).toBeUndefined();
     expect(alarms.map(({ text }) => text)).toEqual([
       "The agent no longer asks for credentials.",
       'The security scheme "m" is gone, and no other scheme makes up for it.',
@@ -184,13 +184,13 @@ describe("the minimum of security", () => {
   it("comes after the keys, and before the comparison; all of it is told", async () => {
     const { meet } = createTrustClient({ minimumSecurity: { requirements: true } });
     await meet(["k1"]);
-    const { fault, message, alarms } = await meet(["evil"], weak);
-    expect(fault).toBe("pin-changed");
+    const { reason, message, alarms } = await meet(["evil"], weak);
+    expect(reason).toBe("pin-changed");
     expect(alarms.map(({ kind }) => kind)).toEqual(["pin-changed", "security-too-weak", "downgrade"]);
     expect(message).toContain(
       "The card declares less security than the policy demands. The card demands no credentials.",
     );
-    expect((await meet(["k1"], weak)).fault).toBe("security-too-weak");
+    expect((await meet(["k1"], weak)).reason).toBe("security-too-weak");
   });
 });
 

@@ -1,20 +1,13 @@
-import { adviceOn, type CardFault } from "../verify/faults.ts";
-import { type CardAlarm, type Finding, finding } from "../verify/verdict.ts";
+import { adviceOn } from "../verify/faults.ts";
+import { type CardAlarm, type CardVerdict, type Finding, finding } from "../verify/verdict.ts";
 import { takeTurn } from "./agent-turns.ts";
 import { type CardMemory, cardMemoryKey } from "./card-memory.ts";
 import { findDowngrades, findMoves } from "./compare-cards.ts";
 import { type KnownAgent, recall, remember, type TrustQuestion } from "./known-agent.ts";
 import { findMissingSecurity } from "./minimum-security.ts";
 
-/** Whether a card may be trusted, beyond its signatures. */
-export interface TrustJudgement {
-  /** Undefined when it may. */
-  readonly fault: CardFault | undefined;
-  /** What is wrong and what to do about it, in a sentence or more; empty when nothing is. */
-  readonly message: string;
-  /** Everything that was found, whether it is a fault or not. */
-  readonly alarms: readonly CardAlarm[];
-}
+/** Whether a card may be trusted, beyond its signatures. The message says what is wrong, and what to do; it is empty when nothing is. */
+export type TrustJudgement = Pick<CardVerdict, "reason" | "message" | "alarms">;
 
 /** How often a card is judged when something else is remembered each time that it is. */
 const maxTries = 5;
@@ -59,7 +52,7 @@ function judge(question: TrustQuestion, known: KnownAgent | undefined) {
   const sentences = faults.map(({ opening, findings }) => opening + summarize(findings));
   const [worst] = faults;
   const judgement: TrustJudgement = {
-    fault: worst?.fault,
+    reason: worst?.fault,
     message: [...sentences, ...(worst === undefined ? [] : [adviceOn(worst.fault)])].join(" "),
     alarms: [
       ...describeNews(policy.memory, known, extended),

@@ -34,8 +34,8 @@ describe("a card of known keys", () => {
     const meet = createClient();
     await meet();
     const other = { ...elsewhere("https://agent.example/mallory"), name: "Mallory", version: "1.0" };
-    const { fault, alarms } = await meet(other);
-    expect(fault).toBeUndefined();
+    const { reason, alarms } = await meet(other);
+    expect(reason).toBeUndefined();
     expect(alarms).toEqual([
       {
         kind: "moved",
@@ -52,8 +52,8 @@ describe("a card of known keys", () => {
     const meet = createClient();
     await meet();
     for (const url of ["https://evil.example/bank", "http://agent.example/bank"]) {
-      const { fault, message, alarms } = await meet(elsewhere(url), { extended: true });
-      expect(fault).toBe("downgrade");
+      const { reason, message, alarms } = await meet(elsewhere(url), { extended: true });
+      expect(reason).toBe("downgrade");
       expect(message).toMatch(/^The card is weaker than the last one of this agent\. An interface is /);
       expect(alarms.map(({ kind }) => kind)).toContain("downgrade");
     }
@@ -62,15 +62,15 @@ describe("a card of known keys", () => {
   it("raises the alarm of an extended one that leads elsewhere, where the policy lets it pass", async () => {
     const meet = createClient({ onDowngrade: "alarm" });
     await meet();
-    const { fault, alarms } = await meet(elsewhere("https://evil.example/bank"), { extended: true });
-    expect(fault).toBeUndefined();
+    const { reason, alarms } = await meet(elsewhere("https://evil.example/bank"), { extended: true });
+    expect(reason).toBeUndefined();
     expect(alarms.map(({ kind }) => kind)).toEqual(["downgrade"]);
   });
 
   it("may demand something else as the extended one", async () => {
     const meet = createClient();
     await meet();
-    const { fault, alarms } = await meet({ securityRequirements: [] }, { extended: true });
-    expect({ fault, alarms }).toEqual({ fault: undefined, alarms: [] });
+    const { reason, alarms } = await meet({ securityRequirements: [] }, { extended: true });
+    expect({ reason, alarms }).toEqual({ reason: undefined, alarms: [] });
   });
 });

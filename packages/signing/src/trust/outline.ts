@@ -13,7 +13,8 @@ export interface Outline {
   readonly schemes: ReadonlyMap<string, Scheme>;
   /** Alternatives: a caller must meet one. */
   readonly requirements: readonly Requirement[];
-  readonly skills: readonly OutlinedSkill[];
+  /** Each with requirements in place of the card's; without any, those of the card hold. */
+  readonly skills: readonly { readonly id: string; readonly requirements: readonly Requirement[] }[];
 }
 
 /** An AgentInterface. Its place is that of its tenant at its address. */
@@ -27,13 +28,6 @@ export interface OutlinedInterface extends Address {
 
 /** What must be presented together: scopes by the name of a scheme. Without schemes it demands nothing. */
 export type Requirement = ReadonlyMap<string, ReadonlySet<string>>;
-
-/** An AgentSkill, as far as it says who may use it. */
-export interface OutlinedSkill {
-  readonly id: string;
-  /** Alternatives in place of the card's; empty: those of the card. */
-  readonly requirements: readonly Requirement[];
-}
 
 /** Longest outline that is remembered, in UTF-16 code units. */
 export const maxOutlineLength: number = 64 * 1024;

@@ -172,8 +172,8 @@ describe("rotation of keys", () => {
   it("is told in sentences, and refuses no card", async () => {
     const { meet, wait } = createTrustClient();
     const alarmsOf = async (...signers: readonly string[]) => {
-      const { fault, alarms } = await meet(signers);
-      expect(fault).toBeUndefined();
+      const { reason, alarms } = await meet(signers);
+      expect(reason).toBeUndefined();
       for (const { paths } of alarms) expect(paths).toEqual(["signatures"]);
       return alarms.map(({ kind, text }) => [kind, text]);
     };

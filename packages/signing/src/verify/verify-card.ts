@@ -122,9 +122,9 @@ async function verify(
   const { asked = context.url } = context;
   const { covering, signers: thumbprints } = weighed;
   const judged = await judgeTrust({ ...context, card, url: asked, thumbprints, policy: policy.policy, now });
-  if (judged.fault !== undefined) {
+  if (judged.reason !== undefined) {
     const message = describeDistrusted(judged.message, weighed);
-    return conclude(weighed, judged.fault, message, judged.alarms);
+    return conclude(weighed, judged.reason, message, judged.alarms);
   }
   const unrequired = covering === undefined ? unrequiredAlarms(card.outline) : [];
   return conclude(weighed, undefined, describeVerified(weighed), [...judged.alarms, ...unrequired]);
