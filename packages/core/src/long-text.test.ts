@@ -35,6 +35,18 @@ describe.each([
     fc.assert(fc.property(text, (text) => room.utf8Length(text) === new TextEncoder().encode(text).length));
   });
 
+  it("are written as TextEncoder writes them", () => {
+    fc.assert(
+      fc.property(text, (text) => {
+        const expected = new TextEncoder().encode(text);
+        const bytes = new Uint8Array(expected.length + 8);
+        expect(room.writeUtf8(text, bytes.subarray(4, expected.length + 4))).toBe(expected.length);
+        expect(Buffer.compare(bytes.subarray(4, -4), expected)).toBe(0);
+        expect([...bytes.subarray(0, 4), ...bytes.subarray(-4)]).toEqual(Array(8).fill(0));
+      }),
+    );
+  });
+
   it("are divided between characters", () => {
     fc.assert(
       fc.property(text, fc.integer({ min: 1, max: 5 }), (text, some) => {

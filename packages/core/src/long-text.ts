@@ -22,6 +22,17 @@ export function utf8Length(text: string): number {
   return bytes;
 }
 
+/**
+ * Writes a text as UTF-8, as `TextEncoder.encodeInto` does: Node's Buffer takes a fifth of its time for letters of Latin-1.
+ *
+ * @returns how many bytes were written
+ */
+export function writeUtf8(text: string, room: Uint8Array): number {
+  return nodeBuffer === undefined
+    ? encoder.encodeInto(text, room).written
+    : nodeBuffer.from(room.buffer, room.byteOffset, room.length).write(text);
+}
+
 const sliceLength = 16 * 1024;
 
 const encoder = new TextEncoder();
@@ -29,4 +40,9 @@ const encoder = new TextEncoder();
 /** What is encoded only to be counted. A character of UTF-16 is up to three bytes; a slice may be one longer. */
 const room = new Uint8Array(3 * (sliceLength + 1));
 
-const nodeBuffer = (globalThis as { readonly Buffer?: { byteLength(text: string): number } }).Buffer; // where there is one
+const { Buffer: nodeBuffer } = globalThis as {
+  readonly Buffer?: {
+    byteLength(text: string): number;
+    from(bytes: ArrayBufferLike, offset: number, length: number): { write(text: string): number };
+  };
+}; // where there is one

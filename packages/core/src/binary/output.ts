@@ -1,5 +1,5 @@
 import type { DescField } from "@bufbuild/protobuf";
-import { divideText, utf8Length } from "../long-text.ts";
+import { divideText, utf8Length, writeUtf8 } from "../long-text.ts";
 
 /** Size of a block of output in bytes. A longer value is not copied into a block. */
 export const blockBytes: number = 64 * 1024;
@@ -65,7 +65,7 @@ export class Output {
     bytes.set(this.#block.subarray(this.#position));
     for (const part of this.#after.reverse()) {
       if (part instanceof LongText) {
-        at += encoder.encodeInto(part.text, bytes.subarray(at, at + part.length)).written;
+        at += writeUtf8(part.text, bytes.subarray(at, at + part.length));
       } else {
         bytes.set(part, at);
         at += part.length;
@@ -86,7 +86,7 @@ export class Output {
         const bytes = new Uint8Array(part.length);
         let at = 0;
         for (const slice of divideText(part.text, blockBytes)) {
-          const { written } = encoder.encodeInto(slice, bytes.subarray(at));
+          const written = writeUtf8(slice, bytes.subarray(at));
           at += written;
           yield written;
         }
