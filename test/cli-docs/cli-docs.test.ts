@@ -1,9 +1,9 @@
-import { chmod, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { bundleProgram } from "../../packages/cli/test-support/bundled-program.ts";
+import { bundleProgram, installPackages } from "../../packages/cli/test-support/bundled-program.ts";
 import { atTerminal } from "../../packages/cli/test-support/pseudo-terminal.ts";
 import { formatPage, parsePage } from "./page.ts";
 import { recordPage } from "./record-page.ts";
@@ -27,13 +27,7 @@ describe("transcripts of the a2a command", () => {
     await writeFile(a2a, `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`);
     await chmod(a2a, 0o755);
     // Stands for the `npm install` of a project that is begun on the page.
-    await mkdir(join(home, "node_modules", "@a2a-connect"), { recursive: true });
-    for (const [name, folder] of [
-      ["a2a-connect", "packages/a2a-connect"],
-      ["@a2a-connect/signing", "packages/signing"],
-    ] as const) {
-      await symlink(fileURLToPath(new URL(folder, root)), join(home, "node_modules", name));
-    }
+    await installPackages(home, ["a2a-connect", "@a2a-connect/signing"]);
   });
 
   afterEach(() => rm(home, { recursive: true }));

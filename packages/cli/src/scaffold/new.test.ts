@@ -1,10 +1,11 @@
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { installPackages } from "../../test-support/bundled-program.ts";
 import { field } from "../../test-support/fields.ts";
 import { runCommand, spawnCommand } from "../../test-support/run-command.ts";
 import { kinds } from "./create-project.ts";
@@ -27,13 +28,11 @@ async function install(project: string): Promise<void> {
     "dependencies" | "devDependencies",
     Record<string, string> // as we write it
   >;
-  const names = Object.keys({ ...manifest.dependencies, ...manifest.devDependencies });
-  for (const name of names) {
-    const [scope = "", short] = name.split("/");
-    const target = join(root, name === "a2a-connect" ? "packages" : "node_modules", name);
-    if (short !== undefined) await mkdir(join(project, "node_modules", scope), { recursive: true });
-    await mkdir(join(project, "node_modules"), { recursive: true });
-    await symlink(target, join(project, "node_modules", name));
+  await installPackages(project, Object.keys(manifest.dependencies));
+  for (const name of Object.keys(manifest.devDependencies)) {
+    const installed = join(project, "node_modules", name);
+    await mkdir(dirname(installed), { recursive: true });
+    await symlink(join(root, "node_modules", name), installed);
   }
 }
 
@@ -76,7 +75,9 @@ for (const durable of [false, true]) {
 
     it("passes its own type check", async () => {
       const tsc = join(project(), "node_modules", "typescript", "bin", "tsc");
-      const { stdout } = await run(process.execPath, [tsc], { cwd: project() }).catch((error: unknown) => {
+      // Several checkers would each look at the types that they share: half as much work again.
+      const args = [tsc, "--checkers", "1"];
+      const { stdout } = await run(process.execPath, args, { cwd: project() }).catch((error: unknown) => {
         throw new Error((error as { stdout: string }).stdout); // what tsc says goes to stdout
       });
       expect(stdout).toBe("");

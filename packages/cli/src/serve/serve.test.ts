@@ -1,9 +1,9 @@
-import { mkdir, mkdtemp, readdir, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { installPackages } from "../../test-support/bundled-program.ts";
 import { field } from "../../test-support/fields.ts";
 import { atTerminal, startOnTerminal } from "../../test-support/pseudo-terminal.ts";
 import { type RunningCommand, runCommand, spawnCommand } from "../../test-support/run-command.ts";
@@ -12,11 +12,7 @@ let directory: string;
 
 beforeAll(async () => {
   directory = await realpath(await mkdtemp(join(tmpdir(), "a2a-serve-")));
-  // As if the packages had been installed.
-  const packages = fileURLToPath(new URL("../../..", import.meta.url));
-  await mkdir(join(directory, "node_modules"));
-  await mkdir(join(directory, "node_modules", "@a2a-connect"));
-  await symlink(join(packages, "server"), join(directory, "node_modules", "@a2a-connect", "server"));
+  await installPackages(directory, ["@a2a-connect/server"]);
   // As in a folder with nothing in it, whichever folders lie above: a file without a type decides none.
   await write("package.json", "{}");
 });
