@@ -62,17 +62,12 @@ export interface CardVerifier {
  *   throws; Error when it does not answer
  */
 export async function verifyCard(text: string, options: VerifyCardOptions): Promise<CardVerdict> {
-  checkMembers(
-    "the options of verifyCard",
-    options,
-    "url asked extended now fetch signal maxLength keys trustPolicy",
-  );
-  const { keys, trustPolicy } = options;
+  const { keys, trustPolicy, ...context } = options;
   if ((keys === undefined) === (trustPolicy === undefined)) {
     throw new TypeError("verifyCard needs either keys or a trustPolicy");
   }
   const policy = trustPolicy === undefined ? { keys: keys ?? [] } : trustPolicy;
-  return await verify(text, preparePolicy(policy), options);
+  return await createCardVerifier(policy).verify(text, context);
 }
 
 /**
@@ -85,11 +80,8 @@ export function createCardVerifier(policy: TrustPolicy): CardVerifier {
   const prepared = preparePolicy(policy);
   return {
     async verify(text, context = {}) {
-      checkMembers(
-        "what a verifier is told of a card",
-        context,
-        "url asked extended now fetch signal maxLength",
-      );
+      const members = "url asked extended now fetch signal maxLength";
+      checkMembers("the options of verifyCard", context, members);
       return await verify(text, prepared, context);
     },
   };
