@@ -9,10 +9,12 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { errorCatalogue } from "@a2a-connect/core/internal";
 import { afterAll, expect, it } from "vitest";
+import { installPackages } from "../../packages/cli/test-support/bundled-program.ts";
 import { readCodeBlocks } from "../readme/code-blocks.ts";
 
 const docs = fileURLToPath(new URL("../../docs/", import.meta.url));
-const directory = mkdtempSync(fileURLToPath(new URL(".tmp-", import.meta.url))); // where a2a-connect and vitest are found
+const directory = mkdtempSync(fileURLToPath(new URL(".tmp-", import.meta.url))); // where vitest is found
+await installPackages(directory, ["a2a-connect"]);
 afterAll(() => rmSync(directory, { recursive: true }));
 
 function write(page: string, name: string, file: string, edit = (code: string) => code): string {

@@ -2,15 +2,18 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { connectAgent } from "@a2a-connect/node/client";
 import { afterAll, describe, expect, it } from "vitest";
+import { installPackages } from "../../packages/cli/test-support/bundled-program.ts";
 import { readCodeBlocks } from "../readme/code-blocks.ts";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const directory = mkdtempSync(join(here, ".tmp-")); // where the packages can be imported from
+const directory = mkdtempSync(join(tmpdir(), "a2a-agents-"));
+await installPackages(directory, ["@a2a-connect/node"]);
 afterAll(() => rmSync(directory, { recursive: true }));
 
 describe("docs/several-agents.md", () => {

@@ -11,6 +11,7 @@ import { connectBinding, grpcWebBinding } from "@a2a-connect/core/internal";
 import { connectAgent } from "@a2a-connect/node/client";
 import { TaskState } from "@a2a-connect/proto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { installPackages } from "../../packages/cli/test-support/bundled-program.ts";
 import { readCodeBlocks } from "../readme/code-blocks.ts";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -29,11 +30,12 @@ const mounts = [
 ] as const;
 
 describe.each(mounts)("docs/mount.md, %s", (name, path) => {
-  const directory = mkdtempSync(join(here, ".tmp-")); // where the packages can be imported from
+  const directory = mkdtempSync(join(here, ".tmp-")); // where the frameworks can be imported from
   let process_: ChildProcess;
   let url: string;
 
   beforeAll(async () => {
+    await installPackages(directory, ["@a2a-connect/node"]);
     for (const each of ["agent", name]) {
       writeFileSync(join(directory, `${each}.ts`), codeOf(each).replaceAll("3000", "0"));
     }

@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import type { ServedAgent } from "@a2a-connect/node";
 import { parseOptions, startReferenceAgent } from "@a2a-connect/reference-agent";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bundleProgram } from "../../packages/cli/test-support/bundled-program.ts";
+import { bundleProgram, installPackages } from "../../packages/cli/test-support/bundled-program.ts";
 import { type CodeBlock, readCodeBlocks } from "./code-blocks.ts";
 
 const run = promisify(execFile);
@@ -17,6 +17,7 @@ const root = join(here, "..", "..");
 const blocks = readCodeBlocks(join(root, "README.md"));
 const command = await bundleProgram(new URL("../../packages/cli/src/main.ts", import.meta.url));
 const directory = mkdtempSync(join(here, ".tmp-"));
+await installPackages(directory, ["a2a-connect"]);
 /** A machine may have no curl; the commands are for those that do. */
 const hasCurl = spawnSync("curl", ["--version"]).status === 0;
 let served: ServedAgent;
