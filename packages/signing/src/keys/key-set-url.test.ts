@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checkJku, readKeySetHosts } from "./key-set-url.ts";
+import { checkJku, requireHost } from "./key-set-url.ts";
 
 const card = "https://agents.example.org/.well-known/agent-card.json";
 
@@ -125,7 +125,7 @@ describe("checkJku", () => {
   });
 });
 
-describe("readKeySetHosts", () => {
+describe("requireHost", () => {
   for (const host of [
     "https://keys.example.org",
     "keys.example.org/set",
@@ -136,12 +136,12 @@ describe("readKeySetHosts", () => {
     "host#",
   ]) {
     it(`refuses ${JSON.stringify(host)} as a host`, () => {
-      expect(() => readKeySetHosts({ hosts: [host] })).toThrow(TypeError);
+      expect(() => requireHost(host)).toThrow(TypeError);
     });
   }
 });
 
 function check(jku: unknown, hosts: readonly string[] | undefined, cardUrl: string | undefined) {
-  const rule = readKeySetHosts(hosts === undefined ? {} : { hosts });
+  const rule = hosts && new Set(hosts.map(requireHost));
   return checkJku(jku, rule, cardUrl === undefined ? undefined : new URL(cardUrl));
 }

@@ -5,7 +5,6 @@ import {
   shownText,
   shownUrl,
 } from "@a2a-connect/core/internal";
-import type { JkuPolicy } from "../trust/trust-policy.ts";
 import { SigningError } from "./key-type.ts";
 
 /** Hosts with their ports, as `URL.host` has them; undefined: none is named, so the card's own origin it is. */
@@ -38,12 +37,8 @@ export function assertKeySetUrl(jku: string): void {
   );
 }
 
-/** @throws TypeError when one of the hosts is none */
-export function readKeySetHosts({ hosts }: JkuPolicy): KeySetHosts {
-  return hosts && new Set(hosts.map(requireHost));
-}
-
-function requireHost(text: string): string {
+/** One of a policy's hosts, as `URL.host` has it. @throws TypeError when it is none */
+export function requireHost(text: string): string {
   const host = parseHost(text);
   if (host !== undefined) return host;
   throw new TypeError(`jku.hosts: ${JSON.stringify(text)} is not a host such as keys.example.org:8443`);

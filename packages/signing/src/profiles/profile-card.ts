@@ -49,7 +49,11 @@ export const legacyProfiles: readonly LegacyProfile[] = ["js-1", "python-1", "ra
 export function profileCard(profile: LegacyProfile, json: JsonObject): readonly ProfiledCard[] {
   const { signatures: _, ...unsigned } = json;
   if (profile === "raw") return [{ payload: writeCanonical(unsigned), uncovered: [] }];
-  const { kept, uncovered } = cleanCard(unsigned);
+  // As both SDKs see a card: without members that their message type does not have, and then without what is empty.
+  const dropped = new PathList();
+  const onDropped = (path: FieldPath) => dropped.add(path);
+  const kept = withoutEmpties(pruneCard(unsigned, { onUnknown: onDropped }), onDropped);
+  const uncovered = dropped.toArray();
   if (profile === "python-1") return [{ payload: writePythonJson(kept), uncovered }];
   const asJson = { payload: writeCanonical(kept), uncovered };
   const { securitySchemes, ...others } = kept;
@@ -57,13 +61,4 @@ export function profileCard(profile: LegacyProfile, json: JsonObject): readonly 
   // A card may also come to the JavaScript SDK's signer as an object of the SDK's own type. Of that the signer loses all security
   // schemes: it takes them for JSON, and finds none of the names it looks for.
   return [asJson, { payload: writeCanonical(others), uncovered: [...uncovered, "securitySchemes"] }];
-}
-
-/** A card as both SDKs see it: without members that their message type does not have, and then without what is empty. */
-function cleanCard(unsigned: JsonObject) {
-  const uncovered = new PathList();
-  const onDropped = (path: FieldPath) => uncovered.add(path);
-  const known = pruneCard(unsigned, { onUnknown: onDropped });
-  const kept = withoutEmpties(known, onDropped);
-  return { kept, uncovered: uncovered.toArray() };
 }

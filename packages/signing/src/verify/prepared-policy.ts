@@ -1,6 +1,6 @@
 import { isSignatureAlgorithm } from "../keys/algorithms.ts";
 import { thumbprintOf } from "../keys/key.ts";
-import { type KeySetHosts, readKeySetHosts } from "../keys/key-set-url.ts";
+import { type KeySetHosts, requireHost } from "../keys/key-set-url.ts";
 import { createKeySets, type KeySets } from "../keys/key-sets.ts";
 import type { VerificationKey } from "../keys/key-type.ts";
 import { checkMembers } from "../option-members.ts";
@@ -44,7 +44,7 @@ export function preparePolicy(policy: TrustPolicy): PreparedPolicy {
     algorithms: algorithms && new Set(algorithms),
     revoked: new Set(revoked),
     profiles: ["strict", ...legacyProfiles.filter((profile) => profiles.includes(profile))],
-    remote: jku && { hosts: readKeySetHosts(jku), keySets: keySetsOf(policy) },
+    remote: jku && { hosts: jku.hosts && new Set(jku.hosts.map(requireHost)), keySets: keySetsOf(policy) },
     minSigners,
     signers: signers && new Set(signers),
   };
