@@ -63,7 +63,7 @@ function createTarget(name: keyof typeof wires) {
     const bytes = wrap("x".repeat(length));
     const body: HttpBody = {
       bytes: async () => bytes,
-      turn: () => {
+      turnBeforeMessage: () => {
         events.push("turn");
         return onTurn();
       },
@@ -121,7 +121,7 @@ for (const name of Object.keys(wires) as (keyof typeof wires)[]) {
 it("asks for the turn of a body in the name of its caller", async () => {
   const callers: (string | undefined)[] = [];
   const body: HttpBody = {
-    turn: async (_length, callerNetwork) => void callers.push(callerNetwork),
+    turnBeforeMessage: async (_length, callerNetwork) => void callers.push(callerNetwork),
     async *[Symbol.asyncIterator]() {},
   };
   const sender = { signal: new AbortController().signal, callerNetwork: "203.0.113.9" };
@@ -137,7 +137,7 @@ describe("decompression", () => {
   function createBody() {
     const turns: number[] = [];
     const body: HttpBody = {
-      turn: async (length) => void turns.push(length),
+      turnBeforeMessage: async (length) => void turns.push(length),
       async *[Symbol.asyncIterator]() {},
     };
     return { body, turnsTaken: () => turns };

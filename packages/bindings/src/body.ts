@@ -143,7 +143,7 @@ export type UnpackLimits = Pick<BindingSettings, "maxBodyBytes" | "maxCompressio
 
 /**
  * The bytes that a message is made of. All wires get them here, so that what is not short is decompressed and parsed in turns:
- * when this resolves, the body has its turn, and `body.release` ends it, after the message was made.
+ * when this resolves, a body that is not short has its turn, and `body.release` ends it, after the message was made.
  *
  * @param bytes the message as it came
  * @throws ConnectError `BODY_TOO_LARGE` for what unpacks to too much, InvalidArgument for what is not of its coding; the signal's
@@ -207,7 +207,7 @@ async function awaitTurn(
   bytes: Uint8Array,
   length: number,
 ): Promise<Uint8Array> {
-  await body.turn?.(length, caller.callerNetwork);
+  await body.turnBeforeMessage?.(length, caller.callerNetwork);
   caller.signal.throwIfAborted();
   return bytes;
 }

@@ -40,7 +40,7 @@ export interface HttpBody extends AsyncIterable<Uint8Array> {
    * @param callerNetwork whose body it is: callers take turns
    * @throws ConnectError when the caller has gone, or the body's memory is needed for others
    */
-  turn?(length: number, callerNetwork: string | undefined): Promise<void>;
+  turnBeforeMessage?(length: number, callerNetwork: string | undefined): Promise<void>;
   /**
    * A message was made of the body, or never will be: its bytes do not count any more, and its turn is over. After a
    * body that had one there is something to wait for: everything else that waits for the event loop has its turn before the call begins.

@@ -1,6 +1,6 @@
 import type { TaskStore } from "@a2a-connect/server";
 import { type CommitResult, storedBytes, type TaskCommit } from "@a2a-connect/server/store";
-import type { GroupCommit, Write } from "./group-commit.ts";
+import type { GroupCommit } from "./group-commit.ts";
 import {
   chooseLarge,
   type LargeValues,
@@ -10,7 +10,7 @@ import {
   type WrittenValues,
 } from "./large-values.ts";
 import type { ListTotals } from "./list-totals.ts";
-import { type Committed, type LostRun, runsOf, type TaskWriter } from "./task-writer.ts";
+import { type LostRun, runsOf, type TaskWriter } from "./task-writer.ts";
 
 /** The parts of the store that a commit changes. */
 interface CommitParts {
@@ -39,26 +39,33 @@ export function createCommits(
     }
     const bytes = storedBytes(commit);
     const large = bytes > maxCommitBytes ? chooseLarge(commit) : [];
-    if (large.length === 0) {
-      const { result } = await writes.run(rowsOf(commit, bytes));
-      return result;
-    }
+    if (large.length === 0) return await commitRows(commit, bytes);
     const committed = commitLarge(commit, large);
     const over = committed.catch(() => {}).finally(() => underWay.delete(taskId));
     underWay.set(taskId, over);
     return committed;
   }
 
-  /** @param bytes of the values that are still to be written */
-  function rowsOf(commit: TaskCommit, bytes: number, written?: WrittenValues): Write<Committed> {
-    return {
+  /**
+   * Writes the rows of a commit, in the next transaction: all that most commits need.
+   *
+   * @param bytes of the values that are still to be written
+   * @param written the values that are in pieces already; undefined: none
+   */
+  async function commitRows(
+    commit: TaskCommit,
+    bytes: number,
+    written?: WrittenValues,
+  ): Promise<CommitResult> {
+    const { result } = await writes.run({
       bytes,
       write: () => writer.commit(commit, written),
       afterCommit({ listChange, lost }) {
         if (listChange !== undefined) totals.apply(listChange);
         removeLost(lost);
       },
-    };
+    });
+    return result;
   }
 
   async function commitLarge(commit: TaskCommit, large: readonly Uint8Array[]): Promise<CommitResult> {
@@ -76,8 +83,7 @@ export function createCommits(
           runs.set(value, { run, bytes: value.length });
         }
       }
-      const { result } = await writes.run(rowsOf(commit, 0, { task, runs }));
-      return result;
+      return await commitRows(commit, 0, { task, runs });
     } catch (error) {
       removeLost(runsOf({ task, runs }));
       throw error;

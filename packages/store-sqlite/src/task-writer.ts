@@ -24,7 +24,7 @@ import { type TaskReader, type TaskRow, toTail } from "./task-rows.ts";
 export interface TaskWriter {
   /** The number of a task, or one to create it with. */
   reserve(taskId: string): number;
-  /** @param written the values of the commit that are in pieces already */
+  /** @param written the values of the commit that are in pieces already; undefined: all are in rows, as of most commits */
   commit(commit: TaskCommit, written?: WrittenValues): Committed;
   /** @returns the new fence */
   claim(owner: Owner, taskId: string): number | undefined;
@@ -157,7 +157,8 @@ export function createTaskWriter(
           ? createTask(written?.task ?? nextNumber(), commit, tail)
           : updateTask(row, commit, tail);
       const before = row?.generation ?? 0;
-      const { entries, runs } = cutLargeEntries(commit, written);
+      const { entries, runs } =
+        written === undefined ? { entries: commit.entries, runs: noRuns } : cutLargeEntries(commit, written);
       appendEntries(task, before, entries, runs);
       const lost = commit.snapshot === undefined ? [] : writeSnapshot(task, commit.snapshot, tail, written);
       if (result.deliveryDue && row !== undefined) deliveries.wake(task);
@@ -220,9 +221,8 @@ function takeSmall(value: Uint8Array): Uint8Array {
 /** The entries as their rows have them, and the runs of those whose payload is in pieces. */
 function cutLargeEntries(
   { entries }: TaskCommit,
-  written: WrittenValues | undefined,
+  written: WrittenValues,
 ): { readonly entries: readonly LogEntry[]; readonly runs: ReadonlyMap<LogEntry, Run> } {
-  if (written === undefined) return { entries, runs: noRuns };
   const runs = new Map<LogEntry, Run>();
   const inRows = entries.map((entry) => {
     const run = written.runs.get(entry.payload);

@@ -4,7 +4,7 @@ import type { TLSSocket } from "node:tls";
 import type { HttpHandler } from "@a2a-connect/bindings";
 import { isLoopbackHost } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { maxStartsInATurn } from "./callers/callers.ts";
+import { maxTurns } from "./callers/callers.ts";
 import { Handshakes } from "./callers/handshakes.ts";
 import { createExchangeContext, type ExchangeContext } from "./exchange.ts";
 import { createHttp1Server } from "./http1-server.ts";
@@ -61,7 +61,7 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
   if (tls === undefined) {
     sniffConnections(server, connections, limits.firstByteTimeoutMs, route);
   } else {
-    const handshakes = new Handshakes(maxStartsInATurn);
+    const handshakes = new Handshakes(maxTurns);
     server.on("connection", (socket: Socket) => {
       handshakes.countConnection();
       connections.undecided.add(socket);

@@ -51,7 +51,7 @@ export class Pipeline {
     }
     this.#running += 1;
     await this.#serve(...request);
-    if (this.#waiting.length > 0) await this.#serveWaiting();
+    if (this.#waiting.length > 0) await this.#serveWaiting(); // in the place of the one that was answered
     this.#running -= 1;
   }
 

@@ -48,7 +48,7 @@ interface Waiting<T> {
  * | it | waits for | and then |
  * | --- | --- | --- |
  * | arrives | its end, and `turnAfterShortBody` when it is short | `bytes` hands it over |
- * | is handed over | `turn`, which `bindings/src/body.ts` asks for when it is not short | a message is made of it |
+ * | is handed over | `turnBeforeMessage`, which `bindings/src/body.ts` asks for when it is not short | a message is made of it |
  * | was made into a message | – | `release` frees what it has left; `serveExchange` does it for a handler that did not |
  */
 export class RequestBody implements HttpBody, BudgetedBody {
@@ -71,8 +71,8 @@ export class RequestBody implements HttpBody, BudgetedBody {
   #timer: NodeJS.Timeout | undefined;
   #whole: Waiting<Uint8Array> | undefined;
   #change: Waiting<void> | undefined;
-  #turnWaiter: Waiting<void> | undefined;
-  #turn: BodyTurn | undefined;
+  #messageWaiter: Waiting<void> | undefined;
+  #messageTurn: BodyTurn | undefined;
 
   constructor(source: Readable, options: RequestBodyOptions) {
     this.#source = source;
@@ -106,17 +106,17 @@ export class RequestBody implements HttpBody, BudgetedBody {
     return promise;
   }
 
-  turn(length: number, callerNetwork: string | undefined): Promise<void> {
+  turnBeforeMessage(length: number, callerNetwork: string | undefined): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     const { connection } = this.#options;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#turnWaiter = { resolve, reject };
-    connection.bodies.offer(this);
+    this.#messageWaiter = { resolve, reject };
+    connection.bodies.allowRefusal(this);
     connection.askTurnBeforeMessage(callerNetwork, length, (granted) => {
-      if (this.#turnWaiter === undefined) return false;
-      this.#turnWaiter = undefined;
-      this.#turn = granted;
-      connection.bodies.keep(this);
+      if (this.#messageWaiter === undefined) return false;
+      this.#messageWaiter = undefined;
+      this.#messageTurn = granted;
+      connection.bodies.forbidRefusal(this);
       resolve();
       return true;
     });
@@ -125,7 +125,7 @@ export class RequestBody implements HttpBody, BudgetedBody {
 
   release(): Promise<void> | undefined {
     if (this.#chunks !== undefined) return undefined;
-    const hadTurn = this.#turn !== undefined;
+    const hadTurn = this.#messageTurn !== undefined;
     this.#letGo();
     return hadTurn ? new Promise((resolve) => setImmediate(resolve)) : undefined;
   }
@@ -136,8 +136,8 @@ export class RequestBody implements HttpBody, BudgetedBody {
     this.#failure = reason;
     this.discard();
     this.#whole?.reject(reason);
-    this.#turnWaiter?.reject(reason);
-    this.#turnWaiter = undefined;
+    this.#messageWaiter?.reject(reason);
+    this.#messageWaiter = undefined;
     this.#change?.resolve();
   }
 
@@ -263,7 +263,7 @@ export class RequestBody implements HttpBody, BudgetedBody {
     const bytes = this.#bytes.subarray(0, this.#size);
     this.#bytes = nothing;
     this.#ownsBytes = false;
-    this.#options.connection.bodies.keep(this);
+    this.#options.connection.bodies.forbidRefusal(this);
     return bytes;
   }
 
@@ -277,8 +277,8 @@ export class RequestBody implements HttpBody, BudgetedBody {
       this.#options.connection.bodies.remove(this, this.held);
       this.held = 0;
     }
-    this.#turn?.leave();
-    this.#turn = undefined;
+    this.#messageTurn?.leave();
+    this.#messageTurn = undefined;
   }
 }
 

@@ -530,7 +530,7 @@ export class LiveTask {
     this.#log.append(encoded, response);
   }
 
-  /** @param before what the task took */
+  /** @param before what the task took, before `admit` has counted an artifact */
   #acceptOutput(encoded: EncodedStep, event: StreamResponse, before: number): void {
     this.#accept(encoded, event);
     this.memory.grow(this.bytes - before);

@@ -192,7 +192,7 @@ export class Sends {
         ? await this.#beginDurable(first, selection)
         : await this.#beginTurn(first, selection);
     } finally {
-      if (!first.isCreated) memory.end();
+      if (!first.isCreated) memory.end(); // else it is the task's
     }
   }
 

@@ -3,6 +3,16 @@ import type { Artifact, Message } from "@a2a-connect/proto";
 import type { Value } from "@bufbuild/protobuf/wkt";
 import type { CallDetails } from "./command.ts";
 
+// What is weighed, and for which limit:
+//
+// | of | by | for |
+// | --- | --- | --- |
+// | a message and its details in memory | `weighMessage`, `weighDetails` | `maxActiveBytes` |
+// | an entry of the log | `weighStep` | `maxTaskBytes` |
+// | a task in memory | `LiveTask.bytes` | `maxActiveBytes`, and the memory of a read |
+//
+// `isLarge` of core decides by about the encoded bytes whether something takes turns.
+
 /** Memory of an object besides what it refers to, about, in bytes. */
 export const objectBytes: number = 64;
 

@@ -163,7 +163,7 @@ describe("a large body's turn", () => {
       await readBytes(request, mebibyte);
       events.push(`${name} is whole`);
       try {
-        await request.body.turn?.(mebibyte, request.callerNetwork);
+        await request.body.turnBeforeMessage?.(mebibyte, request.callerNetwork);
       } catch (error) {
         events.push(`${name} fails: ${ConnectError.from(error).rawMessage}`);
         return { status: 500 };
@@ -236,7 +236,7 @@ describe("a large body's turn", () => {
   it("ends with the answer of a handler that does not end it", async () => {
     await using listener = await listen(async (request) => {
       await readBytes(request, mebibyte);
-      await request.body.turn?.(mebibyte, request.callerNetwork);
+      await request.body.turnBeforeMessage?.(mebibyte, request.callerNetwork);
       throw new Error("broken");
     });
     using session = openHttp2(listener.url);

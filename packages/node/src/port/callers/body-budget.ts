@@ -96,7 +96,7 @@ export class ConnectionBodies extends Bodies {
   /** The body has this many bytes more. May refuse bodies, this one too. */
   add(body: BudgetedBody, bytes: number): void {
     const { maxBodyBytesPerConnection } = this.#budget.limits;
-    this.offer(body);
+    this.allowRefusal(body);
     this.#change(bytes);
     while (this.held > maxBodyBytesPerConnection && this.refusable.size > 1) {
       this.refuseLargest(full("this connection's requests hold", maxBodyBytesPerConnection));
@@ -104,21 +104,21 @@ export class ConnectionBodies extends Bodies {
     this.#budget.makeRoom();
   }
 
-  /** The body can be refused (again). */
-  offer(body: BudgetedBody): void {
+  /** The body can be refused: it arrives, or waits until a message may be made of it. */
+  allowRefusal(body: BudgetedBody): void {
     this.refusable.add(body);
     this.#caller.refusable.add(body);
   }
 
-  /** A message is being made of the body: it keeps its bytes, and cannot be refused any more. */
-  keep(body: BudgetedBody): void {
+  /** To refuse the body would free nothing: its bytes were handed over, a message is being made of it, or it has ended. */
+  forbidRefusal(body: BudgetedBody): void {
     this.refusable.delete(body);
     this.#caller.refusable.delete(body);
   }
 
   /** The body's bytes are free again. */
   remove(body: BudgetedBody, bytes: number): void {
-    this.keep(body);
+    this.forbidRefusal(body);
     this.#change(-bytes);
   }
 

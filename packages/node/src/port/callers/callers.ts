@@ -16,8 +16,8 @@ const smallBodyBytes = 64 * 1024;
 /** Requests that are read in one turn of the event loop, of all connections. */
 const maxArrivalsInATurn = 256;
 
-/** Requests that are begun in one turn of the event loop, of all connections, that go on with their bodies, and that are answered. */
-export const maxStartsInATurn = 64;
+/** Of each kind of turn without a number of its own, how many there are in one turn of the event loop, for all connections. */
+export const maxTurns = 64;
 
 /** Pieces of streamed answers that are made in one turn of the event loop, of all connections. */
 const maxPiecesInATurn = 256;
@@ -40,15 +40,15 @@ export interface Caller {
  */
 export class Callers {
   readonly arrivals: Arrivals = new Arrivals(maxArrivalsInATurn);
-  readonly starts: EventLoopTurns = this.#createTurns();
-  readonly wholeBodies: EventLoopTurns = this.#createTurns();
-  readonly answers: EventLoopTurns = this.#createTurns();
-  /** Pieces of answers that are streamed; hundreds of streams may have a hundred at the same moment. */
-  readonly pieces: EventLoopTurns = this.#createTurns(maxPiecesInATurn);
-  /** What requests leave behind whose callers have gone. */
-  readonly ends: EventLoopTurns = this.#createTurns();
+  /** These five are explained at the methods of `CallerConnection`: `turnBeforeRequest` is the one of `beforeRequest`. */
+  readonly beforeRequest: EventLoopTurns = this.#createTurns();
+  readonly afterShortBody: EventLoopTurns = this.#createTurns();
+  readonly toGoOn: EventLoopTurns = this.#createTurns();
+  /** Hundreds of streams may have a hundred pieces at the same moment. */
+  readonly beforePiece: EventLoopTurns = this.#createTurns(maxPiecesInATurn);
+  readonly beforeEnd: EventLoopTurns = this.#createTurns();
   /** A small body waits for no large one. */
-  readonly bodyTurns: { readonly small: BodyTurns; readonly large: BodyTurns } = {
+  readonly beforeMessage: { readonly small: BodyTurns; readonly large: BodyTurns } = {
     small: new BodyTurns(smallBodyBytes),
     large: new BodyTurns(0),
   };
@@ -83,7 +83,7 @@ export class Callers {
     return known;
   }
 
-  #createTurns(maxInATurn = maxStartsInATurn): EventLoopTurns {
+  #createTurns(maxInATurn = maxTurns): EventLoopTurns {
     return new EventLoopTurns(maxInATurn, () => this.arrivals.isAccepting);
   }
 
@@ -146,12 +146,12 @@ export class CallerConnection {
 
   /** What a request waits for before it is begun; undefined: nothing. */
   turnBeforeRequest(): Promise<void> | undefined {
-    return this.#port.starts.turn(this);
+    return this.#port.beforeRequest.turn(this);
   }
 
   /** What a request whose short body has come waits for before it goes on: thousands may end at once. Undefined: nothing. */
   turnAfterShortBody(): Promise<void> | undefined {
-    return this.#port.wholeBodies.turn(this);
+    return this.#port.afterShortBody.turn(this);
   }
 
   /**
@@ -160,23 +160,23 @@ export class CallerConnection {
    * @param network where the body comes from: a proxy's connections have those of many callers
    */
   askTurnBeforeMessage(network: string | undefined, length: number, begin: Begin): void {
-    const { small, large } = this.#port.bodyTurns;
+    const { small, large } = this.#port.beforeMessage;
     (length <= small.maxBytes ? small : large).ask(network ?? this.caller.address, length, begin);
   }
 
   /** What an answer waits for before it is made, and a call after a gate that had to wait; undefined: nothing. */
   turnToGoOn(): Promise<void> | undefined {
-    return this.#port.answers.turn(this);
+    return this.#port.toGoOn.turn(this);
   }
 
   /** What the next piece of a streamed answer waits for before it is made; undefined: nothing. */
   turnBeforePiece(): Promise<void> | undefined {
-    return this.#port.pieces.turn(this);
+    return this.#port.beforePiece.turn(this);
   }
 
   /** What a request whose caller has gone waits for before it is ended: thousands go with one connection. Undefined: nothing. */
   turnBeforeEnd(): Promise<void> | undefined {
-    return this.#port.ends.turn(this);
+    return this.#port.beforeEnd.turn(this);
   }
 
   /** The memory of an answer until its reader has taken it. */
