@@ -1,6 +1,6 @@
 import { type Command, Help, type HelpConfiguration, type Option } from "commander";
 import type { CliIo } from "./cli-io.ts";
-import { type SettingFlag, settingOptions } from "./options.ts";
+import { type SettingFlag, type SettingOption, settingOptions } from "./options.ts";
 import { formatRawValue, resolveSettings, type SettingOrigin } from "./settings/resolve.ts";
 
 /** Help that shows the defaults as they are here and now: what is built in, or what environment and files say (§6.5). */
@@ -13,8 +13,7 @@ export function createHelpConfiguration(io: CliIo): HelpConfiguration {
       );
       if (setting === undefined) return Help.prototype.optionDescription.call(this, option);
       origins ??= findOrigins(io);
-      const origin = origins.get(setting.flag);
-      return `${setting.description}${describeDefault(origin) ?? ` (default: ${setting.builtIn ?? "none"})`}`;
+      return setting.description + describeDefault(setting, origins.get(setting.flag));
     },
     // The command's own formatHelp, so that commands come before the many options.
     formatHelp: (command: Command, help: Help): string =>
@@ -31,11 +30,11 @@ function commandsFirst(text: string): string {
   return `${[...others.slice(0, at), ...commands, ...others.slice(at)].join("\n\n")}\n`;
 }
 
-function describeDefault(origin: SettingOrigin | undefined): string | undefined {
-  if (origin === undefined || origin.source === "built-in") {
-    return origin?.option.builtIn === undefined ? "" : undefined;
+function describeDefault(setting: SettingOption, origin: SettingOrigin | undefined): string {
+  if (origin !== undefined && origin.source !== "built-in") {
+    return ` (default: ${formatRawValue(setting, origin.value)}, from ${origin.where})`;
   }
-  return ` (default: ${formatRawValue(origin.option, origin.value)}, from ${origin.where})`;
+  return setting.builtIn === undefined ? "" : ` (default: ${setting.builtIn})`;
 }
 
 /** None when they are wrong: help is for finding that out. */

@@ -1,4 +1,5 @@
 import type { ReceivedCard } from "@a2a-connect/client";
+import type { Defect } from "@a2a-connect/conformance";
 import { a2aError } from "@a2a-connect/core";
 import { formatMessage } from "@a2a-connect/core/internal";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
@@ -90,22 +91,17 @@ async function findProblems(text: string): Promise<readonly string[]> {
   const { findDefects, isOlderMember } = await import("@a2a-connect/conformance");
   const older = findOlderCard(card);
   // A card may be one for both versions.
-  const defects = findDefects(
-    AgentCardSchema,
-    card,
-    (defect) => older === undefined && isOlderMember(defect),
-  );
+  const isAllowed = (defect: Defect) => older === undefined && isOlderMember(defect);
+  const defects = findDefects(AgentCardSchema, card, isAllowed);
   const problems = defects.map(({ kind, path, problem }) => {
     if (kind === "unknown") return `${path} is not a field of A2A 1.0`;
     return kind === "missing" ? `${path} is missing` : `${path === "" ? "the card" : path} ${problem}`;
   });
   if (older === undefined || problems.length === 0) return problems;
-  const version = older.version === "" ? "" : ` (${older.version})`;
+  const version = older.version ? ` (${older.version})` : "";
+  const members = older.members.join(", ");
   // Why there are so many problems, before the problems.
-  return [
-    `the card has fields of an older version of A2A${version}: ${older.members.join(", ")}`,
-    ...problems,
-  ];
+  return [`the card has fields of an older version of A2A${version}: ${members}`, ...problems];
 }
 
 async function requireValid({ output }: CommandContext, text: string): Promise<void> {

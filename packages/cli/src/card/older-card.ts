@@ -1,13 +1,5 @@
 import { isObject } from "../json.ts";
 
-/** What gives a card of 0.2 or 0.3 away. */
-export interface OlderCard {
-  /** What it says of itself, shortened; empty when it does not. */
-  readonly version: string;
-  /** Members that it has, and that 1.0 does not know. */
-  readonly members: readonly string[];
-}
-
 /** Members of 0.2 and 0.3 (requirements Q). */
 export const olderMembers: ReadonlySet<string> = new Set([
   "url",
@@ -19,13 +11,18 @@ export const olderMembers: ReadonlySet<string> = new Set([
   "authentication",
 ]);
 
-/** Undefined for a card that has the interfaces of 1.0, or nothing of older versions. */
-export function findOlderCard(json: unknown): OlderCard | undefined {
+/**
+ * The members of a card of 0.2 or 0.3 that 1.0 does not know, and its version, shortened, where it says one. Undefined for a card
+ * that has the interfaces of 1.0, or nothing of older versions.
+ */
+export function findOlderCard(
+  json: unknown,
+): { readonly members: readonly string[]; readonly version?: string } | undefined {
   if (!isObject(json) || "supportedInterfaces" in json || "supported_interfaces" in json) return undefined;
   const members = Object.keys(json).filter((key) => olderMembers.has(key));
   if (members.length === 0) return undefined;
   const { protocolVersion } = json;
-  return { version: typeof protocolVersion === "string" ? protocolVersion.slice(0, 20) : "", members };
+  return { members, ...(typeof protocolVersion === "string" && { version: protocolVersion.slice(0, 20) }) };
 }
 
 /** Members that a security scheme of 0.3 has itself; in 1.0 they stand in a member that is named after its kind. */

@@ -21,7 +21,7 @@ export function readFields(
 ): { readonly findings: readonly Finding[]; readonly card?: AgentCard } {
   const older = findOlderCard(json);
   if (older !== undefined) {
-    const version = older.version === "" ? [] : [`version ${older.version}`];
+    const version = older.version ? [`version ${older.version}`] : [];
     return { findings: [find("card.older", [...older.members, ...version].join(", "))] };
   }
   const pathsOf = (kind: Defect["kind"]) =>

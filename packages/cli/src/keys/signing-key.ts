@@ -48,16 +48,11 @@ function chooseKey(file: KeyFile, options: SigningKeyOptions | undefined): Loose
     refuseRenaming(file, kid);
     return only;
   }
-  const ids = keys.map(ownIdOf);
   const chosen = kid === undefined ? [] : keys.filter((key) => ownIdOf(key) === kid);
   if (chosen.length === 1) return chosen[0];
-  const listed = ids.map((id) => (id === undefined ? "one without an id" : JSON.stringify(id))).join(", ");
+  const ids = keys.map((key) => JSON.stringify(ownIdOf(key)) ?? "one without an id").join(", ");
   const what = options === undefined ? "give a file with only the key that signs" : "choose it with --kid";
-  throw cannotSign(
-    name,
-    `it has ${keys.length} keys, and only one can sign`,
-    `${what}; its ids are: ${listed}`,
-  );
+  throw cannotSign(name, `it has ${keys.length} keys, and only one can sign`, `${what}; its ids are: ${ids}`);
 }
 
 function cannotSign(name: string, problem: string, hint: string, cause?: unknown): CliError {
