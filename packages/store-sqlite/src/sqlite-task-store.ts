@@ -172,8 +172,10 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
       return writes.run({ write: () => writer.noteLoads(owner, taskId, loads) });
     },
 
-    async due(until, limit) {
-      return read(() => due.all(until, limit).map((row) => ({ ...toRef(row), wakeAt: row.wake_at })));
+    async due(until, limit, after) {
+      const { wakeAt, taskId } = after ?? beforeAllTimers;
+      const rows = () => due.all(until, wakeAt, taskId, limit);
+      return read(() => rows().map((row) => ({ ...toRef(row), wakeAt: row.wake_at })));
     },
 
     async dueDeliveries(query) {
@@ -270,7 +272,7 @@ function prepareParts(database: DatabaseSync) {
     due: prepareQuery<RefRow & { readonly wake_at: number }>(
       database,
       `select task_id, tenant, principal, wake_at from tasks
-       where wake_at is not null and wake_at <= ? order by wake_at, task_id limit ?`,
+       where wake_at is not null and wake_at <= ? and (wake_at, task_id) > (?, ?) order by wake_at, task_id limit ?`,
     ),
   };
 }
@@ -285,3 +287,6 @@ function toRef({ task_id, tenant, principal }: RefRow): {
 function bytesOfEntries(entries: readonly LogEntry[]): number {
   return storedBytes({ snapshot: undefined, entries });
 }
+
+/** Before the first timer that a task can have. */
+const beforeAllTimers = { wakeAt: Number.MIN_SAFE_INTEGER, taskId: "" };

@@ -10,7 +10,7 @@ import {
   wordsOf,
 } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { startAgent, startScripted } from "../../test-support/agents.ts";
 import { createHeldStore } from "../../test-support/held-store.ts";
 import { detached, endOf, lifecycle, sendTask, stateOf, subscribe } from "../../test-support/tasks.ts";
@@ -276,6 +276,40 @@ describe("timers", () => {
     store.failClaims(undefined);
     await clock.advance(1_000);
     expect(reasonOf(await client.getTask({ id }))).toBe("input-timeout");
+  });
+
+  it("of one caller hold up no timer of another, also while each waits for the store", async () => {
+    const store = createHeldStore();
+    const { clientOf, clock } = await createEngineHarness({
+      store,
+      agent: {
+        card: { name: "Asker" },
+        inputTimeoutMs: 1_000,
+        async *execute(turn) {
+          yield turn.inputRequired("Well?");
+        },
+      },
+    });
+    const [alice, bob] = [clientOf("alice"), clientOf("bob")];
+    for (let at = 0; at < 300; at += 1) await alice.sendMessage(say("ask"));
+    await clock.advance(100);
+    const { id } = taskOf(await bob.sendMessage(say("ask")));
+    const woken: string[] = [];
+    const gate = Promise.withResolvers<void>();
+    const { claim } = store;
+    vi.spyOn(store, "claim").mockImplementation(async (owner, taskId) => {
+      woken.push(owner.principal);
+      if (taskId !== id) await gate.promise;
+      return claim(owner, taskId);
+    });
+    await clock.advance(1_000);
+    expect(woken.filter((principal) => principal === "bob")).toHaveLength(1);
+    expect(woken.length).toBeLessThan(200);
+    expect(reasonOf(await bob.getTask({ id }))).toBe("input-timeout");
+    gate.resolve();
+    await clock.advance(0);
+    expect((await alice.listTasks({ status: TaskState.CANCELED })).totalSize).toBe(300);
+    expect(clock.alarms).toBe(0);
   });
 
   it("of many tasks ring in one go", async () => {

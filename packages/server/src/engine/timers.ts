@@ -1,9 +1,10 @@
 import { isTerminal, lifecycleExtension, readLifecycleReport } from "@a2a-connect/core";
-import { parseLifecycleRequest } from "@a2a-connect/core/internal";
+import { parseLifecycleRequest, ReadTurns } from "@a2a-connect/core/internal";
 import { Role, type Task, TaskState, type TaskStatus } from "@a2a-connect/proto";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
-import type { TaskRef } from "../store/task-store.ts";
+import type { DueTimer, TaskRef } from "../store/task-store.ts";
+import { ownerShare } from "./capacity/shares.ts";
 import type { EngineContext } from "./engine-context.ts";
 
 const defaultQuestionTimeoutMs = 600_000;
@@ -121,7 +122,15 @@ function waitMsOf({ state, message }: TaskStatus): number | undefined {
   return typeof waitSeconds === "number" ? Math.round(waitSeconds * 1_000) : undefined; // 1.1 × 1000 is not a whole number
 }
 
-const batch = 100;
+/** Timers that are read from the store at once. */
+const batch = 500;
+
+/** Tasks that are woken at a time, half of them for one caller. */
+const maxAtATime = 200;
+
+/** Tasks that are woken, or are to be, at most: beyond it the others stay in the store. */
+const maxBegun = 50_000;
+
 const retryMs = 1_000;
 
 /** How often to read the clock: when it is set forward, no timer of the process notices. */
@@ -129,11 +138,17 @@ const lookMs = 1_000;
 
 /**
  * Wakes tasks whose timer is due. The timers are rows of the store, so they fire after a restart, too. Memory has only
- * one alarm, for the earliest of them.
+ * one alarm, for the earliest of them. Callers take turns: thousands of tasks of one may be due at the same moment.
  */
 export class WakeTimers {
   readonly #context: Pick<EngineContext, "store" | "clock" | "log">;
   readonly #wake: (task: TaskRef) => Promise<void>;
+  readonly #turns = new ReadTurns(maxAtATime);
+  /** Ids of the tasks that are woken, or wait for their turn. */
+  readonly #begun = new Set<string>();
+  /** Up to here the timers of the store have begun. */
+  #reached: DueTimer | undefined;
+  #isRetrying = false;
   #alarmAt = Number.POSITIVE_INFINITY;
   #cancelAlarm: () => void = () => {};
   #cancelLook: () => void = () => {};
@@ -149,6 +164,9 @@ export class WakeTimers {
 
   /** A timer has been committed. */
   note(at: number): void {
+    if (this.#reached !== undefined && at <= this.#reached.wakeAt) {
+      this.#reached = undefined;
+    }
     if (this.#closed || at >= this.#alarmAt) {
       return;
     }
@@ -165,7 +183,7 @@ export class WakeTimers {
   }
 
   async #setAlarm(): Promise<void> {
-    const [first] = await this.#context.store.due(Number.MAX_SAFE_INTEGER, 1);
+    const [first] = await this.#context.store.due(Number.MAX_SAFE_INTEGER, 1, this.#reached);
     if (first !== undefined) {
       this.note(first.wakeAt);
     }
@@ -191,23 +209,54 @@ export class WakeTimers {
   }
 
   #tryLater(error: unknown): void {
+    this.#reached = undefined;
+    if (this.#isRetrying) {
+      return;
+    }
+    this.#isRetrying = true;
     this.#context.log({ level: "error", message: "due timers could not be handled; trying again", error });
     this.note(this.#context.clock.now() + retryMs);
   }
 
   async #ring(): Promise<void> {
     this.#alarmAt = Number.POSITIVE_INFINITY;
+    this.#isRetrying = false;
     try {
-      const due = await this.#context.store.due(this.#context.clock.now(), batch);
-      const outcomes = await Promise.allSettled(due.map((task) => this.#wake(task)));
-      const failed = outcomes.find(({ status }) => status === "rejected");
-      if (failed === undefined) {
-        await this.#setAlarm();
-      } else {
-        this.#tryLater(failed.status === "rejected" ? failed.reason : undefined);
-      }
+      const { store, clock } = this.#context;
+      let due: readonly DueTimer[];
+      do {
+        due = await store.due(clock.now(), batch, this.#reached);
+        for (const timer of due) this.#begin(timer);
+        this.#reached = due.at(-1) ?? this.#reached;
+        if (due.length === batch) await clock.nextTurn();
+      } while (due.length === batch && this.#begun.size < maxBegun);
+      await this.#goOn();
     } catch (error) {
       this.#tryLater(error);
     }
+  }
+
+  #begin(timer: DueTimer): void {
+    const { owner, taskId } = timer;
+    if (this.#begun.has(taskId)) {
+      return;
+    }
+    this.#begun.add(taskId);
+    void this.#turns
+      .run({ share: ownerShare(owner) }, () => this.#wake(timer))
+      .finally(() => this.#begun.delete(taskId))
+      .then(() => (this.#begun.size === 0 ? this.#goOn() : undefined))
+      .catch((error: unknown) => this.#tryLater(error));
+  }
+
+  /** Sets the next alarm. When nothing is begun, that is for all timers in the store: one may have been passed over meanwhile. */
+  async #goOn(): Promise<void> {
+    if (this.#isRetrying || this.#closed) {
+      return;
+    }
+    if (this.#begun.size === 0) {
+      this.#reached = undefined;
+    }
+    if (this.#begun.size < maxBegun) await this.#setAlarm();
   }
 }

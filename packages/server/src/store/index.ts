@@ -16,6 +16,7 @@ export type {
   DeliveryMove,
   DueDeliveries,
   DueQuery,
+  DueTimer,
   EntryKind,
   Expiry,
   KeyedResult,

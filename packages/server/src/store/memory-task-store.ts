@@ -17,7 +17,7 @@ import {
   readTask,
   toTaskWeight,
 } from "./memory-task.ts";
-import type { Owner, TaskCommit, TaskIndex, TaskPage, TaskQuery, TaskStore } from "./task-store.ts";
+import type { DueTimer, Owner, TaskCommit, TaskIndex, TaskPage, TaskQuery, TaskStore } from "./task-store.ts";
 import { TaskPageBuilder } from "./task-view.ts";
 
 /**
@@ -141,16 +141,16 @@ export function createMemoryTaskStore(): TaskStore {
       if (task !== undefined) task.loads = loads;
     },
 
-    async due(until, limit) {
+    async due(until, limit, after) {
       assertOpen();
-      const due = [];
+      const due: DueTimer[] = [];
       for (const { owner, taskId, index } of tasks.values()) {
-        if (index.wakeAt !== undefined && index.wakeAt <= until)
-          due.push({ owner, taskId, wakeAt: index.wakeAt });
+        const { wakeAt } = index;
+        if (wakeAt === undefined || wakeAt > until) continue;
+        const timer = { owner, taskId, wakeAt };
+        if (after === undefined || compareTimers(timer, after) > 0) due.push(timer);
       }
-      return due
-        .sort((one, other) => one.wakeAt - other.wakeAt || compareText(one.taskId, other.taskId))
-        .slice(0, limit);
+      return due.sort(compareTimers).slice(0, limit);
     },
 
     async dueDeliveries(query) {
@@ -244,4 +244,8 @@ function listTasks(
     page.add((bytes) => readTask(task, view, bytes));
   }
   return { tasks: page.tasks, totalSize: order.count(filter), more };
+}
+
+function compareTimers(one: DueTimer, other: DueTimer): number {
+  return one.wakeAt - other.wakeAt || compareText(one.taskId, other.taskId);
 }

@@ -235,6 +235,12 @@ export interface TaskRef {
   readonly taskId: string;
 }
 
+/** A task whose timer is due. */
+export interface DueTimer extends TaskRef {
+  /** Milliseconds since 1970. */
+  readonly wakeAt: number;
+}
+
 /** What the store knows of a task without reading its log: enough to end a task that cannot be read. */
 export interface TaskWeight extends TaskRef {
   readonly index: TaskIndex;
@@ -348,8 +354,8 @@ export interface TaskStore {
    */
   noteLoads(owner: Owner, taskId: string, loads: number): Promise<void>;
 
-  /** Tasks whose `wakeAt` is not after `until`, of all owners, earliest first. */
-  due(until: number, limit: number): Promise<readonly (TaskRef & { readonly wakeAt: number })[]>;
+  /** Tasks whose `wakeAt` is not after `until`, of all owners, earliest first, then by id. @param after the last one before */
+  due(until: number, limit: number, after?: DueTimer): Promise<readonly DueTimer[]>;
 
   /**
    * Due deliveries. A delivery without an event is never due. It becomes due in the same commit that stores its event.

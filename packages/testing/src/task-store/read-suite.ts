@@ -305,6 +305,9 @@ export function readSuite(it: StoreTest): void {
       expect(await store.due(300, 10)).toEqual([due("task-2", 100), due("task-3", 100), due("task-1", 300)]);
       expect(await store.due(300, 1)).toEqual([due("task-2", 100)]);
       expect(await store.due(99, 10)).toEqual([]);
+      expect(await store.due(300, 10, due("task-2", 100))).toEqual([due("task-3", 100), due("task-1", 300)]);
+      expect(await store.due(300, 1, due("task-3", 100))).toEqual([due("task-1", 300)]);
+      expect(await store.due(300, 10, due("task-1", 300))).toEqual([]);
     });
 
     it("follows a timer that moves and goes", async (store) => {
