@@ -3,18 +3,32 @@ import {
   grpcStatusOk,
   headerGrpcMessage,
   headerGrpcStatus,
+  headerStatusDetailsBin,
   setTrailerStatus,
 } from "@connectrpc/connect/protocol-grpc";
 import type { HttpResponse } from "../http.ts";
 
-/** Writes into trailers how a call ended: `grpc-status`, and for an error its message, details and metadata. */
+/**
+ * Longest message of an error, in UTF-16 units, and longest text of its details. Node's HTTP/2 sends no trailers of more than
+ * 64 KiB: it ends the connection, with all of its calls. An escaped unit of a message has up to 9 bytes.
+ */
+const maxMessageLength = 2_048;
+const maxDetailsLength = 16 * 1024;
+
+/**
+ * Writes into trailers how a call ended: `grpc-status`, and for an error its message, details and metadata. A message that is
+ * too long for trailers is cut off, and details that are too long are left out.
+ */
 export function setStatus(trailer: Headers, error: ConnectError | undefined): void {
   if (error === undefined) {
     trailer.set(headerGrpcStatus, grpcStatusOk);
     return;
   }
-  const sendable = error.rawMessage.isWellFormed() ? error : withWellFormedMessage(error);
+  const isSendable = error.rawMessage.length <= maxMessageLength && error.rawMessage.isWellFormed();
+  const sendable = isSendable ? error : withSendableMessage(error);
   setTrailerStatus(trailer, sendable);
+  if ((trailer.get(headerStatusDetailsBin)?.length ?? 0) > maxDetailsLength)
+    trailer.delete(headerStatusDetailsBin);
   trailer.set(headerGrpcMessage, escapeMessage(sendable.rawMessage));
 }
 
@@ -27,8 +41,10 @@ function escapeMessage(message: string): string {
 }
 
 /** Half a surrogate pair cannot be escaped. It may come from a text that was cut off there, so it is replaced. */
-function withWellFormedMessage({ rawMessage, code, metadata, details }: ConnectError): ConnectError {
-  const error = new ConnectError(rawMessage.toWellFormed(), code, metadata);
+function withSendableMessage({ rawMessage, code, metadata, details }: ConnectError): ConnectError {
+  const isLong = rawMessage.length > maxMessageLength;
+  const message = isLong ? `${rawMessage.slice(0, maxMessageLength)}…` : rawMessage;
+  const error = new ConnectError(message.toWellFormed(), code, metadata);
   error.details = details;
   return error;
 }

@@ -95,6 +95,18 @@ describe("an error", () => {
     const { trailer } = await sendRaw(createRpcHandlers(service), { wire: "grpc", ...getTask });
     expect(trailer?.get("grpc-message")).toBe("it's over; 50%25 %C3%A4%F0%9F%98%80 %EF%BF%BD");
   });
+
+  it("is cut off over gRPC before its trailers are so long that HTTP/2 ends the connection", async () => {
+    const long = "\u00e9".repeat(100_000);
+    const service = createFakeService({
+      getTask: () => {
+        throw a2aError("TASK_NOT_FOUND", long, { taskId: long });
+      },
+    });
+    const { trailer } = await sendRaw(createRpcHandlers(service), { wire: "grpc", ...getTask });
+    expect(trailer?.get("grpc-message")).toBe(`${"%C3%A9".repeat(2_048)}%E2%80%A6`);
+    expect(trailer?.get("grpc-status-details-bin")).toBeNull();
+  });
 });
 
 describe("JSON over Connect", () => {

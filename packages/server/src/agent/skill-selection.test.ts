@@ -1,7 +1,7 @@
-import { bytes, json, text } from "@a2a-connect/core";
+import { bytes, findA2AError, json, text } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
 import { createEngineHarness, reasonOf, say } from "@a2a-connect/testing";
-import { Code } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { endOf, lifecycle, sendTask } from "../../test-support/tasks.ts";
 import type { AgentDefinition, SkillDescription, TurnCode } from "./agent-definition.ts";
@@ -131,6 +131,14 @@ describe("the skill of a task", () => {
     await expect(send("words", "images")).rejects.toMatchObject({ code: Code.InvalidArgument });
     await expect(send([image("image/png")], "one")).rejects.toMatchObject({ code: Code.InvalidArgument });
     expect((await send([text("words"), json({ a: 1 })], "one")).status?.state).toBe(TaskState.INPUT_REQUIRED);
+  });
+
+  it("repeats no media type of megabytes when it refuses it", async () => {
+    const { client } = await createEngineHarness({ agent });
+    const refused = client.sendMessage(say([text("go", { mediaType: "é".repeat(2 ** 20) })]));
+    const error = ConnectError.from(await refused.catch((thrown: unknown) => thrown));
+    expect(error.rawMessage).toMatch(/^message\.parts\[0\] is é{160}…; taken are /);
+    expect(findA2AError(error)?.metadata).toMatchObject({ mediaType: expect.stringMatching(/^é{160}…$/) });
   });
 
   it("decides the same for follow-ups (A-9)", async () => {

@@ -4,6 +4,7 @@ import {
   type LifecycleRequest,
   matchesMediaType,
   parseLifecycleRequest,
+  shownText,
 } from "@a2a-connect/core/internal";
 import type { Message, Task } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
@@ -105,8 +106,8 @@ export function isRemoved({ card, execute }: AgentDefinition, skill: string | un
 export function assertInputModes(message: Message, inputModes: readonly string[]): void {
   const types = message.parts.map(effectiveMediaType);
   const refused = types.findIndex((type) => !inputModes.some((mode) => matchesMediaType(mode, type)));
-  const type = types[refused];
-  if (type !== undefined) {
+  if (refused !== -1) {
+    const type = shownText(types[refused] ?? ""); // a caller's may have megabytes
     throw a2aError(
       "CONTENT_TYPE_NOT_SUPPORTED",
       `message.parts[${refused}] is ${type}; taken are ${inputModes.join(", ")}`,
