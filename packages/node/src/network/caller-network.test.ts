@@ -95,4 +95,17 @@ describe("where a caller is", () => {
     expect(short).toBeLessThan(4);
     expect(long).toBe(short);
   });
+
+  it("is read once, and of 32 addresses at most, where a caller has written those of proxies into the other field", () => {
+    const read = createForwardedForReader(proxies);
+    const proxy = { remoteAddress: "10.2.2.2" };
+    const isValid = vi.spyOn(ipaddr, "isValid");
+    const forwarded = Array(90).fill('for="[fd00::1]:1"').join(",");
+    const fields = { forwarded, "x-forwarded-for": "192.0.2.7" };
+    for (let asked = 0; asked < 3; asked += 1) expect(read(proxy, fields)).toBeUndefined();
+    const texts = isValid.mock.calls.map(([text]) => text);
+    isValid.mockRestore();
+    expect(texts.length).toBeLessThan(40);
+    expect(new Set(texts)).toEqual(new Set(["10.2.2.2", "192.0.2.7", "fd00::1"])); // of none with a port, which costs an Error
+  });
 });

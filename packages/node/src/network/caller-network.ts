@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import { nodeAddress, parseForwarded } from "./forwarded-field.ts";
 import { parseReachedAddress } from "./public-address.ts";
@@ -13,19 +14,27 @@ export type ReadForwardedFor = (
 /** Longest header field that is read: proxies write a few hundred characters at most. */
 const maxFieldLength = 2_048;
 
+/** Addresses that are read: no request comes through more proxies. */
+const maxAddresses = 32;
+
 /**
  * Reads the addresses of callers behind trusted proxies: from `Forwarded` (`for`) or `X-Forwarded-For`. Each proxy adds the
  * address of its own caller at the end of such a field. So the fields are read from the right, and the first address that is
  * not a trusted proxy counts. Malformed fields, and two fields that contradict each other, do not count: then the caller is
- * the proxy.
+ * the proxy. The fields of a request are read once, however often they are asked for.
  *
  * @throws Error when an entry is no address, network or `loopback`
  */
 export function createForwardedForReader(trustedProxies: readonly string[]): ReadForwardedFor {
   const isTrusted = parseTrustedProxies(trustedProxies);
   const isProxy = trustedOnce(isTrusted);
-  return (connection, fields) =>
-    connection !== undefined && isProxy(connection) ? readForwardedFor(fields, isTrusted) : undefined;
+  const known = new WeakMap<IncomingHttpHeaders, { readonly network: string | undefined }>();
+  return (connection, fields) => {
+    if (connection === undefined || !isProxy(connection)) return undefined;
+    const read = known.get(fields) ?? { network: readForwardedFor(fields, isTrusted) };
+    known.set(fields, read);
+    return read.network;
+  };
 }
 
 function readForwardedFor(fields: IncomingHttpHeaders, isTrusted: IsTrustedProxy): string | undefined {
@@ -39,16 +48,17 @@ function readForwardedFor(fields: IncomingHttpHeaders, isTrusted: IsTrustedProxy
   ]
     .filter((nodes) => nodes !== undefined)
     .map((nodes) => {
+      const last = nodes.slice(-maxAddresses);
       // Not all are made into addresses: callers may have written two thousand before those of the proxies.
-      const index = nodes.findLastIndex((node) => !isTrusted(addressOf(node)));
-      return toNetwork(addressOf(nodes[Math.max(index, 0)]));
+      const index = last.findLastIndex((node) => !isTrusted(addressOf(node)));
+      return toNetwork(addressOf(last[Math.max(index, 0)]));
     });
   return told.every((network) => network === told[0]) ? told[0] : undefined;
 }
 
-/** `X-Forwarded-For` has IPv6 addresses without brackets, too. */
+/** `X-Forwarded-For` has IPv6 addresses without brackets, too. (`ipaddr.isValid` would make an Error of each text with a port.) */
 function addressOf(node: string | undefined): string | undefined {
-  return node !== undefined && ipaddr.isValid(node) ? node : nodeAddress(node);
+  return node !== undefined && isIP(node) !== 0 ? node : nodeAddress(node);
 }
 
 /**
