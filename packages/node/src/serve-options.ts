@@ -92,6 +92,7 @@ const shapes: Record<keyof (ServeOptions & ServeAgentsOptions & AgentToServe), S
   logLevel: oneOf("info", "warn", "error", "off"),
   longPollMs: number,
   maxBodyBytesPerConnection: number,
+  maxConnections: number,
   maxHeaderBytes: number,
   maxPageBytes: number,
   maxParts: number,

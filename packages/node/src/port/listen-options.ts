@@ -57,6 +57,11 @@ export interface ListenOptions {
    * number.
    */
   readonly maxPendingConnections?: number;
+  /**
+   * Open connections, 7/8 of them of one address. The server closes a further one at once, and tells `onWarning` once. The system's
+   * limit on open files must be higher. Default 8,192.
+   */
+  readonly maxConnections?: number;
   /** Open streams on one HTTP/2 connection. Default 4,096: a subscription needs one as long as it lives. */
   readonly maxStreamsPerConnection?: number;
   /**
@@ -85,7 +90,10 @@ export interface ListenOptions {
   readonly maxTotalBodyBytes?: number;
   /** Gets what the handler or a response body threw, for the operator's log. Must not throw. Default: not logged. */
   readonly onError?: (error: unknown, request: HttpRequest) => void;
-  /** Gets each reason for which a trusted proxy's fields did not count, once. Must not throw. Default: not logged. */
+  /**
+   * Gets each reason for which a trusted proxy's fields did not count, and that there were too many connections, once. Must not
+   * throw. Default: not logged.
+   */
   readonly onWarning?: (message: string) => void;
 }
 
@@ -107,6 +115,7 @@ export const defaultLimits: ListenLimits = {
   halfCloseTimeoutMs: 500,
   maxHeaderBytes: 32 * 1024,
   maxPendingConnections: 4_096,
+  maxConnections: 8_192,
   maxStreamsPerConnection: 4_096,
   maxStreams: 16_384,
   maxUnreadBytes: 256 * 2 ** 20,

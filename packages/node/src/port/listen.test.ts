@@ -25,6 +25,29 @@ describe("listen", () => {
     expect((await fetch(`http://127.0.0.1:${listener.port}`)).status).toBe(200);
   });
 
+  it("closes further connections of a caller that has 7/8 of all, and no other's", async () => {
+    const warnings: string[] = [];
+    await using listener = await listen(echo, {
+      maxConnections: 16,
+      onWarning: (warning) => warnings.push(warning),
+    });
+    const open = async (localAddress: string) => {
+      const socket = connectTcp({ port: listener.port, host: "127.0.0.1", localAddress });
+      onTestFinished(() => void socket.destroy());
+      socket.write("GET / HTTP/1.1\r\nhost: localhost\r\n\r\n");
+      const [answer] = await Promise.race([once(socket, "data"), once(socket, "close")]);
+      return { socket, taken: answer instanceof Buffer };
+    };
+    const first = await open("127.0.0.1");
+    for (let at = 1; at < 14; at += 1) expect((await open("127.0.0.1")).taken).toBe(true);
+    for (let at = 0; at < 3; at += 1) expect((await open("127.0.0.1")).taken).toBe(false);
+    const other = await open("127.0.0.2");
+    expect(other.taken).toBe(true);
+    expect(warnings).toEqual([expect.stringContaining("maxConnections")]);
+    for (const { socket } of [first, other]) socket.destroy();
+    await expect.poll(async () => (await open("127.0.0.1")).taken).toBe(true);
+  });
+
   it("rejects when the port is taken", async () => {
     await using listener = await listen(echo);
     await expect(listen(echo, { port: listener.port })).rejects.toMatchObject({ code: "EADDRINUSE" });

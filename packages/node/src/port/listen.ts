@@ -47,8 +47,7 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
   const http1 = createHttp1Server(context, limits, tls);
   const http2 = createHttp2Server(context, limits);
   const { server } = http1;
-  const connections = trackConnections(server);
-  server.on("connection", () => context.callers.arrivals.countConnection());
+  const connections: Connections = { all: new Set(), undecided: new Set() };
   const route = (socket: Socket, protocol: Protocol): void => {
     connections.undecided.delete(socket);
     context.callers.ofSocket(socket).join(socket, () => {
@@ -58,13 +57,31 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
       else http1.adopt(socket);
     });
   };
+  let hasWarned = false;
+  const take = (begin: (socket: Socket) => void): void => {
+    server.on("connection", (socket: Socket) => {
+      if (!context.callers.ofSocket(socket).hasRoom(socket)) {
+        socket.destroy();
+        if (!hasWarned) onWarning?.(tooManyConnections);
+        hasWarned = true;
+        return;
+      }
+      context.callers.arrivals.countConnection();
+      connections.all.add(socket);
+      connections.undecided.add(socket);
+      socket.once("close", () => {
+        connections.all.delete(socket);
+        connections.undecided.delete(socket);
+      });
+      begin(socket);
+    });
+  };
   if (tls === undefined) {
-    sniffConnections(server, connections, limits.firstByteTimeoutMs, route);
+    take((socket) => sniffProtocol(socket, limits.firstByteTimeoutMs, (protocol) => route(socket, protocol)));
   } else {
     const handshakes = new Handshakes(maxTurns);
-    server.on("connection", (socket: Socket) => {
+    take((socket) => {
       handshakes.countConnection();
-      connections.undecided.add(socket);
       awaitHello(socket, limits.firstByteTimeoutMs, () => {
         void handshakes.begin(context.callers.ofSocket(socket), socket, () => {
           connections.undecided.delete(socket);
@@ -114,29 +131,8 @@ interface Connections {
   readonly undecided: Set<Socket>;
 }
 
-function trackConnections(server: HttpServer): Connections {
-  const connections: Connections = { all: new Set(), undecided: new Set() };
-  server.on("connection", (socket: Socket) => {
-    connections.all.add(socket);
-    socket.once("close", () => {
-      connections.all.delete(socket);
-      connections.undecided.delete(socket);
-    });
-  });
-  return connections;
-}
-
-function sniffConnections(
-  server: HttpServer,
-  connections: Connections,
-  timeoutMs: number,
-  route: (socket: Socket, protocol: Protocol) => void,
-): void {
-  server.on("connection", (socket: Socket) => {
-    connections.undecided.add(socket);
-    sniffProtocol(socket, timeoutMs, (protocol) => route(socket, protocol));
-  });
-}
+const tooManyConnections =
+  "there are too many connections, of all callers or of one address (maxConnections): new ones are closed at once";
 
 /** The end of a port, which accepts nothing new any more. */
 interface Drain {

@@ -1,6 +1,6 @@
 import type { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
-import type { Holding, SharedBudget } from "@a2a-connect/core/internal";
+import { type Holding, SharedBudget } from "@a2a-connect/core/internal";
 import { createUnreadAnswers } from "@a2a-connect/server/internal";
 import { toNetwork } from "../../network/caller-network.ts";
 import type { ListenLimits } from "../listen-options.ts";
@@ -52,6 +52,7 @@ export class Callers {
     small: new BodyTurns(smallBodyBytes),
     large: new BodyTurns(0),
   };
+  readonly open: SharedBudget;
   readonly unread: SharedBudget;
   readonly buffers: WriteBuffers;
   readonly #bodies: BodyBudget;
@@ -59,6 +60,7 @@ export class Callers {
   readonly #callers = new Map<string, Caller>();
 
   constructor(limits: ListenLimits) {
+    this.open = new SharedBudget({ max: limits.maxConnections, maxShare: 7 / 8, refuse: () => tooMany });
     this.unread = createUnreadAnswers(limits.maxUnreadBytes);
     this.buffers = new WriteBuffers(limits.maxUnreadBytes);
     this.#bodies = new BodyBudget(limits);
@@ -105,6 +107,8 @@ export class Callers {
   }
 }
 
+const tooMany = new Error("too many connections");
+
 /** A connection, and its part of what the callers of the port share. */
 export class CallerConnection {
   /** Several connections may have the same. */
@@ -122,6 +126,18 @@ export class CallerConnection {
   /** Where its other end is; undefined when that is not known. */
   get network(): string | undefined {
     return this.caller.address === "" ? undefined : this.caller.address;
+  }
+
+  /** Whether the port has room for the connection, which counts until its socket is closed. */
+  hasRoom(socket: Socket): boolean {
+    const holding = this.#port.open.open(this.network);
+    try {
+      holding.add(1);
+    } catch {
+      return false;
+    }
+    socket.once("close", () => holding.end());
+    return true;
   }
 
   /** From here on the connection is read in turns. @param begin gives it to its parser, now or when requests may arrive again */
