@@ -494,6 +494,22 @@ describe("large notifications", () => {
     expect(log).toEqual([]);
   });
 
+  it("are made for one caller while those of another take long", async () => {
+    const hooks = setUp({}, (store) => ({
+      events: (owner, taskId, ...rest) =>
+        taskId === "theirs" ? store.events(owner, taskId, ...rest) : new Promise(() => {}),
+    }));
+    const text = "x".repeat(2 ** 15);
+    for (const taskId of ["task-1", "task-2", "theirs"]) {
+      const pushConfigs = [createPushConfig(taskId, "hook", taskId === "theirs" ? b : a)];
+      if (taskId !== "theirs")
+        hooks.sender.noteCaller({ owner: alice, taskId, id: "hook" }, "network 192.0.2.1");
+      await hooks.commit(taskId, { text, pushConfigs });
+    }
+    await hooks.clock.settle();
+    expect(hooks.idsAt(b)).toEqual([1]);
+  });
+
   it("are each made, however large, one after the other", async () => {
     const { until, clock, received, reads } = await startHanging(1, "x".repeat(2 ** 20));
     for (let count = 1; count <= 5; count += 1) {

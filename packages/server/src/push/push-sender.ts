@@ -1,5 +1,5 @@
 import { isOlderConfig } from "@a2a-connect/bindings/server";
-import { parseForeignUrl, pause } from "@a2a-connect/core/internal";
+import { parseForeignUrl, pause, ReadTurns } from "@a2a-connect/core/internal";
 import type { EngineContext } from "../engine/engine-context.ts";
 import { type LoadedTask, readTask } from "../engine/read-task.ts";
 import type { Delivery, DeliveryMove, DueDeliveries } from "../store/task-store.ts";
@@ -66,8 +66,8 @@ export class PushSender {
    */
   #failed: Attempt[] = [];
   #cancelPeriod: () => void = () => {};
-  /** Resolves when the large notifications that were begun are made. */
-  #making: Promise<void> = Promise.resolve();
+  /** Large notifications that are made, one of each caller at a time. */
+  readonly #making = new ReadTurns(2);
   /** Number of the last delivery that was considered. */
   #last = 0;
   /** Where a round over several pages began; undefined between rounds. */
@@ -358,21 +358,18 @@ export class PushSender {
   }
 
   /**
-   * Makes one large notification after the other: it takes several times its size meanwhile, and may be larger than its
-   * event was, above all when it is a whole task.
+   * Makes few large notifications at a time: one takes several times its size meanwhile, and may be larger than its event
+   * was, above all when it is a whole task.
    *
    * @returns undefined when those before have taken the room
+   * @throws ConnectError when the config is removed or replaced meanwhile
    */
   #makeInTurn(run: Run): Promise<Notification | undefined> {
-    const made = this.#making.then(() => {
+    const { share, controller } = run;
+    return this.#making.run({ share, signal: () => controller.signal }, async () => {
       const hasRoom = this.#madeBytes() < this.#options.maxConcurrentBytes;
-      return hasRoom && !run.controller.signal.aborted ? this.#make(run) : undefined;
+      return hasRoom && !controller.signal.aborted ? this.#make(run) : undefined;
     });
-    this.#making = made.then(
-      () => {},
-      () => {},
-    );
-    return made;
   }
 
   #madeBytes(): number {
