@@ -131,10 +131,9 @@ describe("listen", () => {
   it("begins few handshakes of TLS in a turn of the event loop", async () => {
     await using listener = await listen(echo, { tls: createSelfSignedCertificate() });
     const hello = await recordHello();
-    const clients = await Promise.all(Array.from({ length: 200 }, () => openRawConnection(listener.port)));
-    onTestFinished(() => {
-      for (const client of clients) client[Symbol.dispose]();
-    });
+    using opened = new DisposableStack(); // ended before the listener, which waits for its connections
+    const connectOne = async () => opened.use(await openRawConnection(listener.port));
+    const clients = await Promise.all(Array.from({ length: 200 }, connectOne));
     let answered = 0;
     for (const { socket } of clients) socket.once("data", () => (answered += 1));
     for (let turn = 0; turn < 2 * clients.length; turn += 1) await nextTurn(); // a connection is accepted in each
@@ -150,26 +149,24 @@ describe("listen", () => {
   it("accepts connections between the handshakes of a caller, so that another one does not wait for all of them", async () => {
     await using listener = await listen(echo, { tls: createSelfSignedCertificate() });
     const hello = await recordHello();
-    const opened = await Promise.all(Array.from({ length: 600 }, () => openRawConnection(listener.port)));
-    onTestFinished(() => {
-      for (const client of opened) client[Symbol.dispose]();
-    });
+    using opened = new DisposableStack(); // ended before the listener, which waits for its connections
+    const connectOne = async () => opened.use(await openRawConnection(listener.port));
+    const clients = await Promise.all(Array.from({ length: 600 }, connectOne));
     let answered = 0;
     const first = Promise.withResolvers<void>();
-    for (const { socket } of opened) {
+    for (const { socket } of clients) {
       socket.once("data", () => {
         answered += 1;
         first.resolve();
       });
     }
-    for (let turn = 0; turn < 2 * opened.length; turn += 1) await nextTurn(); // a connection is accepted in each
-    for (const { socket } of opened) socket.write(hello);
+    for (let turn = 0; turn < 2 * clients.length; turn += 1) await nextTurn(); // a connection is accepted in each
+    for (const { socket } of clients) socket.write(hello);
     await first.promise;
     const before = answered;
-    const silent = Array.from({ length: 300 }, () => connectTcp(listener.port, "127.0.0.1"));
-    onTestFinished(() => {
-      for (const socket of silent) socket.destroy();
-    });
+    for (let count = 0; count < 300; count += 1) {
+      opened.adopt(connectTcp(listener.port, "127.0.0.1"), (socket) => void socket.destroy());
+    }
     const other = get(listener.url, { localAddress: "127.0.0.2", agent: false, rejectUnauthorized: false });
     const [response] = await once(other, "response");
     response.destroy();

@@ -35,13 +35,11 @@ describe("a port with TLS", () => {
     onTestFinished(() => attributed.mockRestore());
     const tls = createSelfSignedCertificate();
     await using listener = await listen(echo, { tls });
-    const client = connectTls({
-      port: listener.port,
-      host: "127.0.0.1",
-      ca: tls.cert,
-      servername: "localhost",
-    });
-    onTestFinished(() => void client.destroy());
+    using opened = new DisposableStack(); // ended before the listener, which waits for its connections
+    const client = opened.adopt(
+      connectTls({ port: listener.port, host: "127.0.0.1", ca: tls.cert, servername: "localhost" }),
+      (each) => void each.destroy(),
+    );
     await once(client, "secureConnect");
     await expect.poll(() => attributed.mock.calls.length).toBe(1);
     const wary = connectTls({ port: listener.port, host: "127.0.0.1" });
