@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import type { HttpRequest } from "@a2a-connect/bindings";
 
 /** Where and how to listen. */
@@ -58,8 +59,8 @@ export interface ListenOptions {
    */
   readonly maxPendingConnections?: number;
   /**
-   * Open connections, 7/8 of them of one address. The server closes a further one at once, and tells `onWarning` once. The system's
-   * limit on open files must be higher. Default 8,192.
+   * Open connections, 7/8 of them of one address. The server closes a further one at once, and tells `onWarning` once. Default
+   * 8,192; on Linux as many as leave the process 128 of the files that it may open, if that is less.
    */
   readonly maxConnections?: number;
   /** Open streams on one HTTP/2 connection. Default 4,096: a subscription needs one as long as it lives. */
@@ -102,6 +103,19 @@ export type ListenLimits = Required<
   Omit<ListenOptions, "port" | "host" | "tls" | "trustedProxies" | "onError" | "onWarning">
 >;
 
+/** Files that a process needs besides its connections, such as databases and connections to others. */
+const ownFiles = 128;
+
+/** How many files Linux lets this process open; infinite where the system does not tell. */
+function openFileLimit(): number {
+  try {
+    const [, limit] = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "latin1")) ?? [];
+    return Number(limit ?? Number.POSITIVE_INFINITY);
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}
+
 /** The defaults in the comments of ListenOptions. */
 export const defaultLimits: ListenLimits = {
   firstByteTimeoutMs: 10_000,
@@ -115,7 +129,7 @@ export const defaultLimits: ListenLimits = {
   halfCloseTimeoutMs: 500,
   maxHeaderBytes: 32 * 1024,
   maxPendingConnections: 4_096,
-  maxConnections: 8_192,
+  maxConnections: Math.min(8_192, Math.max(ownFiles, openFileLimit() - ownFiles)),
   maxStreamsPerConnection: 4_096,
   maxStreams: 16_384,
   maxUnreadBytes: 256 * 2 ** 20,
