@@ -1,13 +1,13 @@
 import { isSettled, isTerminal } from "@a2a-connect/core";
 import type { Reader } from "@a2a-connect/core/internal";
 import type { TaskState } from "@a2a-connect/proto";
-import type { ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 import type { Owner } from "../store/task-store.ts";
 import type { EngineContext, EngineLimits } from "./engine-context.ts";
 import type { EventPage } from "./event-pages.ts";
 import { type CommittedEvent, type EventBudget, findState, type TaskName } from "./events.ts";
 import { taskNotFound } from "./read-task.ts";
-import { WaitingReaders } from "./waiting-readers.ts";
+import type { Wakes } from "./wakes.ts";
 
 /** Events that a reader takes from memory at a time. */
 const pageSize = 100;
@@ -205,5 +205,47 @@ export class LiveTail {
   #count(bytes: number): void {
     this.#bytes += bytes;
     this.#budget.take(bytes);
+  }
+}
+
+/** The readers of a task that have seen everything, and wait for its next commit. */
+class WaitingReaders {
+  readonly #readers = new Set<() => void>();
+  readonly #wakes: Wakes;
+
+  constructor(wakes: Wakes) {
+    this.#wakes = wakes;
+  }
+
+  /** Resolves at the next commit. It only means "look again". @throws ConnectError why `signal` aborted */
+  changed(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const wake = () => {
+        signal.removeEventListener("abort", abort);
+        resolve();
+      };
+      const abort = () => {
+        this.#readers.delete(wake);
+        // Connect gives the reason as an error of its own, such as DeadlineExceeded.
+        const { reason } = signal;
+        reject(
+          reason instanceof ConnectError ? reason : new ConnectError("the call was canceled", Code.Canceled),
+        );
+      };
+      if (signal.aborted) {
+        abort();
+        return;
+      }
+      signal.addEventListener("abort", abort, { once: true });
+      this.#readers.add(wake);
+    });
+  }
+
+  /** They look again. Other calls run between many of them. */
+  wake(): void {
+    if (this.#readers.size === 0) return;
+    const readers = [...this.#readers];
+    this.#readers.clear();
+    this.#wakes.wake(readers);
   }
 }

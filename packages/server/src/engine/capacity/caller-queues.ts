@@ -1,4 +1,9 @@
-import { ArrivalQueue, type Waiting } from "./arrival-queue.ts";
+/** One piece of work in a queue, between its neighbours. */
+export interface Waiting<T> {
+  readonly work: T;
+  /** Its number in the order of arrival, over all queues. */
+  readonly ticket: number;
+}
 
 /** Work in the order in which it came, separately for each caller. */
 export class CallerQueues<T extends { readonly share: string | undefined }> {
@@ -30,5 +35,60 @@ export class CallerQueues<T extends { readonly share: string | undefined }> {
         yield first;
       }
     }
+  }
+}
+
+interface Link<T> extends Waiting<T> {
+  before: Link<T> | undefined;
+  after: Link<T> | undefined;
+}
+
+/**
+ * Work in the order in which it came. To add work, to look at the first, and to remove any costs the same for any
+ * length. A `Set` would need longer for its first element, because it searches behind all deleted ones.
+ */
+export class ArrivalQueue<T> {
+  readonly #links = new Map<T, Link<T>>();
+  #first: Link<T> | undefined;
+  #last: Link<T> | undefined;
+
+  get size(): number {
+    return this.#links.size;
+  }
+
+  /** The work that has waited longest. */
+  get first(): Waiting<T> | undefined {
+    return this.#first;
+  }
+
+  add(work: T, ticket: number): void {
+    const link: Link<T> = { work, ticket, before: this.#last, after: undefined };
+    if (this.#last === undefined) {
+      this.#first = link;
+    } else {
+      this.#last.after = link;
+    }
+    this.#last = link;
+    this.#links.set(work, link);
+  }
+
+  /** @returns whether it was in the queue */
+  delete(work: T): boolean {
+    const link = this.#links.get(work);
+    if (link === undefined) {
+      return false;
+    }
+    const { before, after } = link;
+    if (before === undefined) {
+      this.#first = after;
+    } else {
+      before.after = after;
+    }
+    if (after === undefined) {
+      this.#last = before;
+    } else {
+      after.before = before;
+    }
+    return this.#links.delete(work);
   }
 }

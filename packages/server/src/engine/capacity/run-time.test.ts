@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { RunTime } from "./run-time.ts";
+import { RunTime } from "./scheduler.ts";
 
 describe("the estimate of when a refused task is worth another try", () => {
   for (const { runs, waiting, places, seconds } of [

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ArrivalQueue } from "./arrival-queue.ts";
+import { ArrivalQueue } from "./caller-queues.ts";
 
 describe("a waiting queue", () => {
   it("keeps the order in which work came, whoever is taken out (property)", () => {
