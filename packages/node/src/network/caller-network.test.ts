@@ -108,4 +108,11 @@ describe("where a caller is", () => {
     expect(texts.length).toBeLessThan(40);
     expect(new Set(texts)).toEqual(new Set(["10.2.2.2", "192.0.2.7", "fd00::1"])); // of none with a port, which costs an Error
   });
+
+  it("is read without the Errors that ipaddr.js makes for what is no IPv4 address", () => {
+    const isValid = vi.spyOn(ipaddr.IPv4, "isValid");
+    expect(toNetwork("2001:db8:1:2:3:4:5:6")).toBe("2001:db8:1:2::/64");
+    expect(isValid.mock.results.filter(({ value }) => value === false)).toEqual([]);
+    isValid.mockRestore();
+  });
 });

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { isIP } from "node:net";
+import { isIP, isIPv4 } from "node:net";
 import ipaddr from "ipaddr.js";
 import { nodeAddress, parseForwarded } from "./forwarded-field.ts";
 import { parseReachedAddress } from "./public-address.ts";
@@ -56,7 +56,7 @@ function readForwardedFor(fields: IncomingHttpHeaders, isTrusted: IsTrustedProxy
   return told.every((network) => network === told[0]) ? told[0] : undefined;
 }
 
-/** `X-Forwarded-For` has IPv6 addresses without brackets, too. (`ipaddr.isValid` would make an Error of each text with a port.) */
+/** `X-Forwarded-For` has IPv6 addresses without brackets, too. (ipaddr.js makes an Error for each text that is not what it asks for.) */
 function addressOf(node: string | undefined): string | undefined {
   return node !== undefined && isIP(node) !== 0 ? node : nodeAddress(node);
 }
@@ -66,7 +66,7 @@ function addressOf(node: string | undefined): string | undefined {
  * text is no IP address.
  */
 export function toNetwork(text: string | undefined): string | undefined {
-  if (text === undefined || ipaddr.IPv4.isValidFourPartDecimal(text)) return text;
+  if (text === undefined || isIPv4(text)) return text;
   const address = parseReachedAddress(text.replace(/%.*/s, "")); // without the zone of a link-local one
   if (address === undefined || address instanceof ipaddr.IPv4) return address?.toString();
   return `${ipaddr.IPv6.networkAddressFromCIDR(`${address.toString()}/64`).toString()}/64`;
