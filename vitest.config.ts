@@ -33,5 +33,6 @@ export default defineConfig({
     // Against tests that hang. Machines of CI are slow now and then, so these are no measure of anything.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
   },
 });
