@@ -13,10 +13,10 @@ import type { Provenance } from "../settings/provenance.ts";
 import type { ResolvedSettings, Settings } from "../settings/resolve.ts";
 import { WireLog } from "../wire-log/wire-log.ts";
 import type { AgentSettings } from "./agent-settings.ts";
+import { findCardVerifier, requireVerified } from "./card-verifier.ts";
 import { addCallHeaders, type CredentialPlan, planCredentials, queryOver } from "./credential-places.ts";
 import { type CredentialPermits, locateAgent } from "./permits.ts";
 import { type CardReference, readCardInput } from "./reference.ts";
-import { findCardVerifier, requireVerified } from "./trust.ts";
 
 export interface AgentSituation {
   readonly io: CliIo;

@@ -4,8 +4,8 @@ import { isSameOwner } from "../store/decide-commit.ts";
 import type { LogEvent, Owner, TaskStore } from "../store/task-store.ts";
 import type { Clock } from "./clock.ts";
 import { CommittedEvent, type EventBudget } from "./events.ts";
+import { valueBytes } from "./memory-weight.ts";
 import { DecodingTurns } from "./read-task.ts";
-import { valueBytes } from "./weight.ts";
 
 /** Events in one page. */
 const pageSize = 100;

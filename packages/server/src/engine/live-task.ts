@@ -25,6 +25,7 @@ import { type CallDetails, type Command, encodeCommand } from "./command.ts";
 import { grantAnswer, type QueuedMessage } from "./durable/journal.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { CommittedEvent, type StatusInit, statusEvent, type TaskName } from "./events.ts";
+import { memoryOfValues, weighDetails } from "./memory-weight.ts";
 import { MessageQueue } from "./message-queue.ts";
 import { type LoadedTask, readTask, taskNotFound } from "./read-task.ts";
 import type { SeenTask } from "./task-handle.ts";
@@ -32,7 +33,6 @@ import { type EncodedStep, encodeEvent, encodeInput, type PendingEntry, TaskLog 
 import { TaskReaders } from "./task-readers.ts";
 import { ArtifactLedger, SnapshotPolicy } from "./task-weight.ts";
 import { type QuestionTimeout, TaskTimers } from "./timers.ts";
-import { memoryOfValues, weighDetails } from "./weight.ts";
 
 /** Stored together with a caller's message, in the same commit. */
 export interface Intake {

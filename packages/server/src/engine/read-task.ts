@@ -7,7 +7,7 @@ import { taskPageLimit } from "../store/log-page.ts";
 import { storedBytes } from "../store/segment.ts";
 import type { LogEntry, Snapshot, StoredTask, TaskStore, TaskView } from "../store/task-store.ts";
 import type { Clock } from "./clock.ts";
-import { valueBytes, weighStep, weighValues } from "./weight.ts";
+import { valueBytes, weighStep, weighValues } from "./memory-weight.ts";
 
 /** Bytes that are decoded before other calls run. */
 const turnBytes = 128 * 1024;

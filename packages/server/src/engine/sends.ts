@@ -25,9 +25,9 @@ import type { Executions } from "./executions.ts";
 import { KeyedSends } from "./keyed-sends.ts";
 import { type Intake, LiveTask } from "./live-task.ts";
 import type { Caller, Held, HeldTasks, LiveTasks } from "./live-tasks.ts";
+import { weighDetails, weighMessage } from "./memory-weight.ts";
 import { QueuedHandle, type SeenTask, type Sent, type TaskHandle } from "./task-handle.ts";
 import { readDeadline } from "./timers.ts";
-import { weighDetails, weighMessage } from "./weight.ts";
 
 /** A skill, and the scopes that it asks its callers for. */
 interface SkillScopes {

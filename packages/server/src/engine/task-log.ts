@@ -19,7 +19,7 @@ import type {
 } from "../store/task-store.ts";
 import type { EngineContext } from "./engine-context.ts";
 import type { TaskName } from "./events.ts";
-import { weighStep } from "./weight.ts";
+import { weighStep } from "./memory-weight.ts";
 
 /** A step of the fold with its encoding, made once when it is accepted. */
 export interface EncodedStep {

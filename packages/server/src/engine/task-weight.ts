@@ -10,9 +10,9 @@ import {
 import { create } from "@bufbuild/protobuf";
 import type { Snapshot } from "../store/task-store.ts";
 import { AgentMistake } from "./agent-mistake.ts";
+import { countStepValues, countValues, objectBytes } from "./memory-weight.ts";
 import type { LoadedTask } from "./read-task.ts";
 import type { EncodedStep } from "./task-log.ts";
-import { countStepValues, countValues, objectBytes } from "./weight.ts";
 
 /** Smaller tasks are read from their log alone. */
 const minSnapshotBytes = 4_096;

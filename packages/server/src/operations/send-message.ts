@@ -8,8 +8,8 @@ import {
 } from "@a2a-connect/proto";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
+import { weighMessage } from "../engine/memory-weight.ts";
 import type { SendInput, Sends } from "../engine/sends.ts";
-import { weighMessage } from "../engine/weight.ts";
 import { skillGuardKey } from "../gates/auth-gate.ts";
 import type { PushSender } from "../push/push-sender.ts";
 import { readRequestKey } from "./idempotency-key.ts";

@@ -8,7 +8,7 @@ import {
 } from "@a2a-connect/proto";
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { weighMessage, weighStep } from "./weight.ts";
+import { weighMessage, weighStep } from "./memory-weight.ts";
 
 const zeros = Array.from({ length: 1_000 }, () => 0);
 
