@@ -103,7 +103,7 @@ async function openKey({ retiredUntil, ...key }: CardSigningKey): Promise<OpenKe
 
 /** A key that signed once may be nothing but its public side now. */
 async function publicSideOf({ key, kid, alg, publicKey }: CardSignerOptions): Promise<VerificationKey> {
-  const known = publicKey ?? (typeof key === "function" || key instanceof CryptoKey ? undefined : key);
+  const known = publicKey ?? (typeof key === "function" ? undefined : key);
   if (known === undefined) {
     throw new SigningError("its public key is not known", "give it as publicKey: callers verify with it");
   }

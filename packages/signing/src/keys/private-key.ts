@@ -1,10 +1,8 @@
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK } from "jose";
-import { checkSigningMembers } from "../option-members.ts";
-import type { AlgorithmEntry, SignatureAlgorithm } from "./algorithms.ts";
-import { algorithmNames, algorithms } from "./algorithms.ts";
+import { algorithms, type SignatureAlgorithm } from "./algorithms.ts";
 import { importKey, keyIdOf, ownIdOf } from "./key.ts";
 import type { VerificationKey } from "./key-type.ts";
-import { algorithmOf, checkPurpose, minimumRsaBits, publicMembers, SigningError, unfit } from "./key-type.ts";
+import { algorithmOf, checkPurpose, publicMembers, SigningError } from "./key-type.ts";
 import { parseKey } from "./parse-keys.ts";
 
 /** What a new key is like. */
@@ -32,7 +30,6 @@ const rsaBits = 3072;
  * @throws SigningError when the id is none that verifiers look for
  */
 export async function generateSigningKey(options: GenerateKeyOptions = {}): Promise<SigningKeyPair> {
-  checkSigningMembers("the options of generateSigningKey", options, "alg kid");
   const { alg = "ES256", kid } = options;
   const { privateKey } = await generateKeyPair(alg, { extractable: true, modulusLength: rsaBits });
   const secret = await exportJWK(privateKey);
@@ -44,8 +41,8 @@ export async function generateSigningKey(options: GenerateKeyOptions = {}): Prom
 /** A private key that is ready to sign. */
 export interface PrivateKey {
   readonly alg: SignatureAlgorithm;
-  /** Its public side, with the id that it has itself; undefined when the key does not let it out. */
-  readonly publicJwk: JWK | undefined;
+  /** Its public side, with the id that it has itself. */
+  readonly publicJwk: JWK;
   sign(input: Uint8Array<ArrayBuffer>): Promise<Uint8Array>;
 }
 
@@ -61,21 +58,15 @@ async function signWith(key: CryptoKey, alg: SignatureAlgorithm, input: Uint8Arr
 
 /** Imports a key of CardSignerOptions. What is imported cannot be exported again. */
 export async function importPrivateKey(
-  key: JWK | string | CryptoKey,
-  alg: SignatureAlgorithm | undefined,
+  key: JWK | string,
+  given: SignatureAlgorithm | undefined,
 ): Promise<PrivateKey> {
-  if (key instanceof CryptoKey) return await openCryptoKey(key, alg);
   const jwk = typeof key === "string" ? await parseKey(key) : key;
-  if (typeof jwk === "object" && jwk !== null && typeof jwk.kty === "string") {
-    return await importPrivateJwk(jwk, alg);
+  if (typeof jwk !== "object" || jwk === null || typeof jwk.kty !== "string") {
+    const hint =
+      "convert a KeyObject of Node: key.export({ format: 'jwk' }); have a function sign with other keys";
+    throw new SigningError("the key is neither a JWK, nor PEM, nor a function", hint);
   }
-  throw new SigningError(
-    "the key is neither a JWK, nor PEM, nor a key of Web Crypto, nor a function",
-    "convert a KeyObject of Node: key.export({ format: 'jwk' })",
-  );
-}
-
-async function importPrivateJwk(jwk: JWK, given: SignatureAlgorithm | undefined): Promise<PrivateKey> {
   const alg = given ?? algorithmOf(jwk);
   checkPurpose(jwk, alg, "sign");
   const members = publicMembers(jwk);
@@ -88,23 +79,4 @@ async function importPrivateJwk(jwk: JWK, given: SignatureAlgorithm | undefined)
   const kid = ownIdOf(jwk);
   const publicJwk = { ...members, ...(kid === undefined ? {} : { kid }) };
   return { alg, publicJwk, sign: (input) => signWith(cryptoKey, alg, input) };
-}
-
-async function openCryptoKey(key: CryptoKey, given: SignatureAlgorithm | undefined): Promise<PrivateKey> {
-  if (key.type !== "private" || !key.usages.includes("sign")) {
-    const hint = 'give a private key that was imported or made for ["sign"]';
-    throw new SigningError(`the key cannot sign: it is a ${key.type} key`, hint);
-  }
-  const fitting = algorithmNames.filter((alg) => isFor(key, algorithms[alg]));
-  const alg = given === undefined ? fitting[0] : fitting.find((each) => each === given);
-  if (alg === undefined) throw unfit(`the key is not for ${given ?? "signatures of cards"}`);
-  const publicJwk = key.extractable ? publicMembers(await exportJWK(key)) : undefined;
-  return { alg, publicJwk, sign: (input) => signWith(key, alg, input) };
-}
-
-function isFor({ algorithm }: CryptoKey, { signParameters, crv, kty }: AlgorithmEntry): boolean {
-  const facts: Partial<EcKeyAlgorithm & RsaHashedKeyAlgorithm> = algorithm;
-  if (facts.name !== signParameters.name) return false;
-  if (kty === "RSA") return facts.hash?.name === "SHA-256" && (facts.modulusLength ?? 0) >= minimumRsaBits;
-  return kty === "OKP" || facts.namedCurve === crv;
 }

@@ -1,6 +1,5 @@
 import { isSame } from "@a2a-connect/core/internal";
 import type { JWK } from "jose";
-import { checkSigningMembers } from "../option-members.ts";
 import type { SignatureAlgorithm } from "./algorithms.ts";
 import { isMarked, keyIdOf } from "./key.ts";
 import type { VerificationKey } from "./key-type.ts";
@@ -30,7 +29,6 @@ export async function publicKeyOf(
   key: JWK | string,
   options: PublicKeyOptions = {},
 ): Promise<VerificationKey> {
-  checkSigningMembers("the options of publicKeyOf", options, "kid alg");
   const { kid, alg } = options;
   const jwk = typeof key === "string" ? await parseKey(key) : key;
   const chosen = alg ?? algorithmOf(jwk);
@@ -75,7 +73,6 @@ export async function readVerificationKeys(
   text: string,
   options: Pick<PublicKeyOptions, "kid"> = {},
 ): Promise<readonly VerificationKey[]> {
-  checkSigningMembers("the options of readVerificationKeys", options, "kid");
   const { kid } = options;
   const given = await parseKeys(text);
   const [only] = given;
@@ -111,7 +108,6 @@ export function createKeySet(
   keys: readonly VerificationKey[],
   options: { readonly now?: number } = {},
 ): PublishedKeySet {
-  checkSigningMembers("the options of createKeySet", options, "now");
   const { now = Date.now() } = options;
   const published = new Map<string, VerificationKey>();
   for (const key of keys) {

@@ -1,4 +1,4 @@
-import type { CryptoKey, JWK } from "jose";
+import type { JWK } from "jose";
 import type { Curve, SignatureAlgorithm } from "../keys/algorithms.ts";
 import { algorithmNames, algorithms, coordinateLengths, isSignatureAlgorithm } from "../keys/algorithms.ts";
 import { ecdsaFromDer } from "../keys/der.ts";
@@ -6,7 +6,6 @@ import { checkKeyId, importVerificationKey } from "../keys/key.ts";
 import { maximumRsaBits, minimumRsaBits, SigningError, type VerificationKey } from "../keys/key-type.ts";
 import { importPrivateKey, type PrivateKey } from "../keys/private-key.ts";
 import { publicKeyOf } from "../keys/public-keys.ts";
-import { checkSigningMembers } from "../option-members.ts";
 
 /**
  * A remote signer: it signs with a key that is kept elsewhere, such as in a key management service.
@@ -19,8 +18,8 @@ export type RemoteSign = (
   with_: { readonly kid: string; readonly alg: SignatureAlgorithm },
 ) => Promise<Uint8Array>;
 
-/** A private key: a JWK, PKCS#8 as PEM, a key of Web Crypto, or a remote signer. */
-export type SigningKey = JWK | string | CryptoKey | RemoteSign;
+/** A private key: a JWK, PKCS#8 as PEM, or a remote signer. */
+export type SigningKey = JWK | string | RemoteSign;
 
 /** What signs. */
 export interface CardSignerOptions {
@@ -33,8 +32,8 @@ export interface CardSignerOptions {
    */
   readonly alg?: SignatureAlgorithm;
   /**
-   * The public side of a key that does not let it out, such as one of a key management service: a JWK or its text, or PEM.
-   * With it what comes from there is verified before it is used. Not needed of others.
+   * The public side of a remote signer's key: a JWK or its text, or PEM. With it what comes from there is verified before it is
+   * used. Not needed of others.
    */
   readonly publicKey?: JWK | string;
 }
@@ -60,15 +59,6 @@ export interface CardSigner {
  *   `kid` or `alg` of a remote signer is missing
  */
 export async function createCardSigner(options: CardSignerOptions): Promise<CardSigner> {
-  checkSigningMembers("the options of createCardSigner", options, "key kid alg publicKey");
-  return await openCardSigner(options);
-}
-
-/** What is known of a key by itself. Of a remote signer it is nothing. */
-type OpenKey = Partial<Omit<PrivateKey, "sign">> & { readonly sign: RemoteSign };
-
-/** The same, of options that have more members. */
-export async function openCardSigner(options: CardSignerOptions): Promise<CardSigner> {
   const { key } = options;
   const isRemote = typeof key === "function";
   const own: OpenKey = isRemote ? { sign: key } : await importPrivateKey(key, options.alg);
@@ -90,6 +80,9 @@ export async function openCardSigner(options: CardSignerOptions): Promise<CardSi
   if (!isRemote) await signer.sign(probe); // Web Crypto does not see to it that both sides of a JWK are of one key
   return signer;
 }
+
+/** What is known of a key by itself. Of a remote signer it is nothing. */
+type OpenKey = Partial<Omit<PrivateKey, "sign">> & { readonly sign: RemoteSign };
 
 const probe: Uint8Array<ArrayBuffer> = new TextEncoder().encode("a2a-connect");
 

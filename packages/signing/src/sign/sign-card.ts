@@ -9,10 +9,9 @@ import { readProtectedHeader } from "../jws/jws-text.ts";
 import { isSameAlgorithm } from "../keys/algorithms.ts";
 import { assertKeySetUrl } from "../keys/key-set-url.ts";
 import { SigningError } from "../keys/key-type.ts";
-import { checkSigningMembers } from "../option-members.ts";
 import type { LegacyProfile } from "../profiles/profile-card.ts";
 import { maxSignatures, SignedCard, type SignedForm, signingInput } from "../signed-card.ts";
-import { type CardSigner, type CardSignerOptions, openCardSigner } from "./card-signer.ts";
+import { type CardSigner, type CardSignerOptions, createCardSigner } from "./card-signer.ts";
 import { legacyWarnings } from "./legacy-warnings.ts";
 
 /** By what a card is signed: a key, which is imported for this one card, or a signer, which is ready. */
@@ -97,10 +96,6 @@ export async function signOlderCard(
 
 async function makeSignature(card: SignedCard, options: SignCardOptions): Promise<CardSignature> {
   const { signer: given, legacyVerifiers, onWarning } = options;
-  const ofKey = "jku header legacyVerifiers onWarning key kid alg publicKey signer";
-  const ofSigner = "jku header legacyVerifiers onWarning key signer";
-  if (options.signer === undefined) checkSigningMembers("the options of signCard", options, ofKey);
-  else checkSigningMembers("the options of signCard with a signer", options, ofSigner);
   const problems = card.findProblems();
   if (problems.length > 0) {
     const hint = "no verifier would accept it; add or correct these members (spec §8.4.1)";
@@ -112,7 +107,7 @@ async function makeSignature(card: SignedCard, options: SignCardOptions): Promis
       "shorten it: put long texts behind a URL, such as documentationUrl",
     );
   }
-  const signer = given ?? (await openCardSigner(options));
+  const signer = given ?? (await createCardSigner(options));
   const signature = await signForm(card.strict, signer, options);
   if (onWarning !== undefined)
     for (const warning of legacyWarnings(card, legacyVerifiers)) onWarning(warning);

@@ -1,6 +1,5 @@
 import { isSame, parseHttpUrl, sha256, trimSlashes } from "@a2a-connect/core/internal";
 import { base64url } from "jose";
-import { checkMembers } from "../option-members.ts";
 
 /** What is remembered of an agent. */
 export interface RememberedCard {
@@ -80,7 +79,6 @@ export async function digestOf(text: string): Promise<string> {
  * @throws TypeError when a limit is not a number above 0
  */
 export function createCardMemory(limits: CardMemoryLimits = {}): CardMemory {
-  checkMembers("the limits of a card memory", limits, "maxCards maxLength");
   const trim = createTrim(limits, 64 * 1024 * 1024);
   const cards = new Map<string, RememberedCard>(); // the agent that was met last is last
   return {

@@ -1,5 +1,4 @@
 import { shownUrl } from "@a2a-connect/core/internal";
-import { checkMembers } from "../option-members.ts";
 import { adviceOn, type CardFault } from "../verify/faults.ts";
 import type { CardVerdict } from "../verify/verdict.ts";
 import { createCardVerifier } from "../verify/verify-card.ts";
@@ -58,7 +57,6 @@ export function trustCards(
   policy: TrustPolicy,
   options: TrustCardsOptions = {},
 ): (received: CardToTrust) => Promise<void> {
-  checkMembers("the options of trustCards", options, "onAlarm onVerified now fetch");
   const { onAlarm, onVerified, now, fetch } = options;
   const verifier = createCardVerifier(policy);
   return async ({ url, asked, text, extended = false }) => {

@@ -3,7 +3,6 @@ import { thumbprintOf } from "../keys/key.ts";
 import { type KeySetHosts, requireHost } from "../keys/key-set-url.ts";
 import { createKeySets, type KeySets } from "../keys/key-sets.ts";
 import type { VerificationKey } from "../keys/key-type.ts";
-import { checkMembers } from "../option-members.ts";
 import { legacyProfiles, type Profile } from "../profiles/profile-card.ts";
 import { isSchemeKind } from "../trust/scheme.ts";
 import type { TrustPolicy } from "../trust/trust-policy.ts";
@@ -30,11 +29,6 @@ export interface PreparedPolicy {
 
 /** @throws TypeError when the policy says what has no meaning, or what no card could ever meet */
 export function preparePolicy(policy: TrustPolicy): PreparedPolicy {
-  const ofPolicy =
-    "keys jku algorithms revoked profiles allowUncovered minSigners signers minimumSecurity memory newKeyDelayMs onDowngrade onPinChanged";
-  checkMembers("trustPolicy", policy, ofPolicy);
-  checkMembers("jku of a trust policy", policy.jku ?? {}, "hosts fetch timeoutMs maxBytes ttlMs coolDownMs");
-  checkMembers("minimumSecurity of a trust policy", policy.minimumSecurity ?? {}, "requirements tls schemes");
   for (const problem of findNonsense(policy)) throw new TypeError(problem);
   const { keys = [], jku, algorithms, revoked = [], profiles = [], minSigners = 1, signers } = policy;
   return {
