@@ -258,7 +258,7 @@ describe("keys that cannot be used", () => {
     [
       "a date is none",
       async () => ({ keys: [await newKey("a"), { ...(await newKey("b")), retiredUntil: new Date("x") }] }),
-      /"b"|date/i,
+      /"b".*date/,
     ],
   ])("keep the server from starting when %s", async (_when, signing, message) => {
     await expect(signing().then(start)).rejects.toThrow(message);

@@ -95,6 +95,7 @@ interface OpenKey {
 async function openKey({ retiredUntil, ...key }: CardSigningKey): Promise<OpenKey> {
   if (retiredUntil !== undefined) {
     const exp = Math.floor(retiredUntil.getTime() / 1_000);
+    if (Number.isNaN(exp)) throw new SigningError("its date is none (retiredUntil)", "give a valid Date");
     return { publicKey: { ...(await publicSideOf(key)), exp } };
   }
   const signer = await createCardSigner(key);

@@ -28,7 +28,7 @@ export class CardTextError extends Error {
   }
 }
 
-/** Longest card that is read, in UTF-16 code units, where nothing else is said. */
+/** Longest card that is verified or signed, in UTF-16 code units. */
 export const defaultMaxCardLength: number = 1024 * 1024;
 
 /**

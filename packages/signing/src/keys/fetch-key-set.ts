@@ -3,7 +3,10 @@ import { objectOf, readStrictJson } from "../canonical/json.ts";
 import { decodeUtf8 } from "../jws/jws-text.ts";
 import type { JkuPolicy } from "../trust/trust-policy.ts";
 
-type KeySetRequest = Required<Pick<JkuPolicy, "fetch" | "timeoutMs" | "maxBytes">> & {
+/** How long a key set may take, beside the caller's limit for the card. */
+const timeoutMs = 5_000;
+
+type KeySetRequest = Required<Pick<JkuPolicy, "fetch" | "maxBytes">> & {
   readonly url: URL;
   readonly signal: AbortSignal;
 };
@@ -22,7 +25,7 @@ export interface FetchedKeySet {
  * @throws what the signal was aborted with
  */
 export async function fetchKeySet(request: KeySetRequest): Promise<FetchedKeySet | string> {
-  const { timeoutMs, signal } = request;
+  const { signal } = request;
   const late = new Error(`did not answer within ${timeoutMs} ms`);
   try {
     return await withinTime(timeoutMs, late, (stop) => ask(request, stop), { signal });

@@ -28,6 +28,12 @@ export interface KeyLookupOptions {
 /** Key sets that are kept: those that were looked into last. */
 const maxKeySets = 100;
 
+/** How long a key set is kept when it says nothing about that. */
+const ttlMs = 10 * 60_000;
+
+/** How long a key set is not asked again, for a key that it does not have or because it failed. */
+const coolDownMs = 30_000;
+
 /** Key sets of other servers, kept for a while. */
 export interface KeySets {
   /**
@@ -42,7 +48,7 @@ export interface KeySets {
 /**
  * A cache of key sets. It fetches each set with one request at a time, which all callers share. It does not use a set that is
  * too old, even when it cannot fetch a newer one. When a set lacks a key, the cache fetches it again, once. After that, and after
- * a failure, it does not fetch the set for the policy's `coolDownMs`.
+ * a failure, it does not fetch the set for `coolDownMs`.
  *
  * It is ours and not `createRemoteJWKSet` of jose, which has neither our clock nor limits of size, shares no request between
  * callers with signals of their own, and does not tell a key that is missing from one that is of no use.
@@ -84,8 +90,8 @@ class KeySetState {
     // One that may not be kept tells what it lacks all the same.
     const last = this.#problem === undefined ? this.#keySet : undefined;
     if (holds(this.#restUntilMs) && !last?.has(kid)) return this.#lookup(last, kid);
-    const { ttlMs = 600_000, coolDownMs = 30_000, timeoutMs = 5_000, maxBytes = 256 * 1024 } = this.#policy;
-    const asked = { url: this.#url, fetch: this.#policy.fetch ?? fetch, timeoutMs, maxBytes };
+    const { maxBytes = 256 * 1024 } = this.#policy;
+    const asked = { url: this.#url, fetch: this.#policy.fetch ?? fetch, maxBytes };
     const answer = await this.#request.join((stop) => fetchKeySet({ ...asked, signal: stop }), signal);
     const restUntilMs = now + coolDownMs;
     this.#fetchedMs = now;

@@ -168,14 +168,11 @@ describe("createKeySet", () => {
     );
   });
 
-  for (const [title, change] of [
-    ["milliseconds", { exp: now }],
-    ["a date that is none", { exp: Number.NaN }],
-    ["a date before 1970", { nbf: -1 }],
-    ["no key", { x: "x" }],
-  ] as const) {
-    it(`refuses ${title}`, () => {
-      expect(() => createKeySet([{ ...one.publicJwk, ...change }])).toThrow(SigningError);
-    });
-  }
+  it("leaves out a key whose date is none, as verifiers do", () => {
+    expect(createKeySet([{ ...one.publicJwk, exp: Number.NaN }])).toEqual({ keys: [] });
+  });
+
+  it("refuses what is no key", () => {
+    expect(() => createKeySet([{ ...one.publicJwk, x: "x" }])).toThrow(SigningError);
+  });
 });

@@ -1,7 +1,7 @@
 import { isSame } from "@a2a-connect/core/internal";
 import type { JWK } from "jose";
 import type { SignatureAlgorithm } from "./algorithms.ts";
-import { isMarked, keyIdOf } from "./key.ts";
+import { findKeyTimeFault, isMarked, keyIdOf } from "./key.ts";
 import type { VerificationKey } from "./key-type.ts";
 import { algorithmOf, checkPurpose, keyHint, publicMembers, SigningError } from "./key-type.ts";
 import { parseKey, parseKeys, textHint } from "./parse-keys.ts";
@@ -93,16 +93,13 @@ export async function readVerificationKeys(
   return wanted;
 }
 
-/** Above that, what is said to be seconds is milliseconds: it would be after the year 5138. */
-const latestDate = 100_000_000_000;
-
 /**
  * The key set to be served for those who verify. A key that signs no more stays in it with its date as `exp`, so that what it
  * has signed still verifies; once that has passed it is left out, as is a key that is marked as revoked: not every verifier
  * knows these members. Private members never get in.
  *
  * @param options.now milliseconds since 1970; default: now
- * @throws SigningError when two keys have one id, a key is none that signs cards, or a date is no number of seconds
+ * @throws SigningError when two keys have one id, or a key is none that signs cards
  */
 export function createKeySet(
   keys: readonly VerificationKey[],
@@ -111,28 +108,14 @@ export function createKeySet(
   const { now = Date.now() } = options;
   const published = new Map<string, VerificationKey>();
   for (const key of keys) {
-    const { kid, exp } = key;
-    checkDates(key);
+    const { kid, exp, revoked } = key;
     const shown = toPublished(key, kid);
     const other = published.get(kid);
     if (other !== undefined && !isSame(publicMembers(other), publicMembers(shown))) {
       const hint = "give each key an id of its own (kid)";
       throw new SigningError(`two keys have the id ${JSON.stringify(kid)}`, hint);
     }
-    const counts = exp === undefined || exp * 1000 > now;
-    if (counts && shown.revoked !== true) published.set(kid, shown);
+    if (findKeyTimeFault({ exp, revoked }, now) === undefined) published.set(kid, shown);
   }
   return { keys: [...published.values()] };
-}
-
-function checkDates(key: VerificationKey): void {
-  for (const name of ["nbf", "exp"] as const) {
-    const date = key[name];
-    if (date !== undefined && !(date >= 0 && date < latestDate)) {
-      throw new SigningError(
-        `the date of the key ${JSON.stringify(key.kid)} makes no sense (${name})`,
-        "give it in seconds since 1970: Math.floor(date.getTime() / 1000)",
-      );
-    }
-  }
 }

@@ -56,14 +56,8 @@ export interface JkuPolicy {
   readonly hosts?: readonly string[];
   /** Should refuse what is not public: `createGuardedFetch` of `@a2a-connect/node`. Default: the platform's. */
   readonly fetch?: typeof globalThis.fetch;
-  /** How long a key set may take, beside the caller's limit for the card. Default 5 s. */
-  readonly timeoutMs?: number;
   /** Largest key set. Default 256 KiB. */
   readonly maxBytes?: number;
-  /** How long a key set is kept when it says nothing about that. Default 10 min; at most 24 h, even if it asks for more. */
-  readonly ttlMs?: number;
-  /** How long a key set is not asked again, for a key it does not have or because it failed. Default 30 s. */
-  readonly coolDownMs?: number;
 }
 
 /** What a card must declare at least. */

@@ -128,10 +128,7 @@ describe("a card with thousands of schemes and requirements", { timeout: 60_000 
     const signature = await signText(form?.payload ?? "", key);
     const text = JSON.stringify({ ...card, signatures: Array.from({ length: 20 }, () => signature) });
     const begun = process.cpuUsage();
-    const result = await verifyCard(text, {
-      trustPolicy: { keys, profiles: ["js-1"] },
-      maxLength: text.length,
-    });
+    const result = await verifyCard(text, { trustPolicy: { keys, profiles: ["js-1"] } });
     expect(process.cpuUsage(begun).user).toBeLessThan(10_000_000); // µs; it took more than half a minute
     expect(result).toMatchObject({ verified: true, profile: "js-1", uncovered: ["description"] });
     expect(result.signatures.map(({ index, valid }) => [index, valid])).toEqual(

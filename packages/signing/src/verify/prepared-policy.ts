@@ -84,9 +84,7 @@ function* findNonsense(policy: TrustPolicy): Generator<string> {
   if (signers !== undefined && named < minSigners) {
     yield `signers: names ${named} different keys, and minSigners demands ${minSigners}`;
   }
-  const { timeoutMs = 0, maxBytes = 0, ttlMs = 0, coolDownMs = 0 } = policy.jku ?? {};
-  const ofJku = { "jku.timeoutMs": timeoutMs, "jku.maxBytes": maxBytes, "jku.ttlMs": ttlMs };
-  const limits = { newKeyDelayMs, ...ofJku, "jku.coolDownMs": coolDownMs };
+  const limits = { newKeyDelayMs, "jku.maxBytes": policy.jku?.maxBytes ?? 0 };
   for (const [limit, value] of Object.entries<unknown>(limits)) {
     if (typeof value !== "number" || !(value >= 0)) yield `${limit}: must be a number from 0 on`;
   }

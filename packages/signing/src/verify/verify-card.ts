@@ -39,8 +39,6 @@ export interface VerificationContext {
   readonly fetch?: typeof globalThis.fetch | undefined;
   /** Stops fetching key sets, and waiting for the memory. */
   readonly signal?: AbortSignal | undefined;
-  /** Largest card, in UTF-16 code units. Default 1,048,576. */
-  readonly maxLength?: number | undefined;
 }
 
 /** Verifies cards by one policy, and keeps the key sets that it has asked. */
@@ -85,14 +83,11 @@ async function verify(
   policy: PreparedPolicy,
   context: VerificationContext,
 ): Promise<CardVerdict> {
-  const { maxLength, signal, fetch } = context;
+  const { signal, fetch } = context;
   if (typeof text !== "string") throw new TypeError("the card must be a text");
-  if (maxLength !== undefined && !(typeof maxLength === "number" && maxLength >= 0)) {
-    throw new TypeError("maxLength: must be a number from 0 on");
-  }
   const now = () => readClock(context.now ?? Date.now);
   const cardUrl = context.url === undefined ? undefined : new URL(context.url);
-  const read = readSignedCard(text, maxLength);
+  const read = readSignedCard(text);
   if ("reason" in read) return conclude({}, read.reason, `${read.problem} ${adviceOn(read.reason)}`);
   const { card, entries } = read;
   // Each entry is checked by itself, so that a malformed one does not make the others fail.
@@ -157,12 +152,11 @@ function readClock(now: () => number): number {
 /** A card and its signatures, at least one; or why they cannot be looked at, with a sentence about it. */
 function readSignedCard(
   text: string,
-  maxLength: number | undefined,
 ):
   | { readonly card: SignedCard; readonly entries: readonly JsonValue[] }
   | { readonly reason: CardFault; readonly problem: string } {
   try {
-    const card = new SignedCard(readCardText(text, maxLength));
+    const card = new SignedCard(readCardText(text));
     const entries = card.json["signatures"] ?? [];
     const isList = Array.isArray(entries);
     const problems = [...card.findProblems(), ...(isList ? [] : ["signatures must be an array"])];
