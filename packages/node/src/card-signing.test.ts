@@ -145,12 +145,6 @@ describe("how a card is signed", () => {
     expect(protectedOf((await getCard(server.served)).json)[0].jku).toBe(expected);
   });
 
-  it("has the unprotected header that is wanted", async () => {
-    const { key } = await newKey("one");
-    await using server = await start({ keys: [{ key }], header: { note: "for you" } });
-    expect((await getCard(server.served)).json.signatures[0].header).toEqual({ note: "for you" });
-  });
-
   it("names the key set of the very agent, where there are several", async () => {
     const one = await newKey("one");
     await using served = await serve(
@@ -241,11 +235,6 @@ describe("keys that cannot be used", () => {
         return { keys: [remote.signing] };
       },
       /"a"/,
-    ],
-    [
-      "the unprotected header has what is protected",
-      async () => ({ keys: [await newKey("a")], header: { kid: "b" } }),
-      /kid/,
     ],
     [
       "one is retired and signs",

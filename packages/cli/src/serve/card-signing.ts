@@ -38,9 +38,7 @@ export async function readCardSigning(
   const keys: ServedKey[] = [];
   for (const file of signKey) {
     const { text, signer } = await openSigningKey(file, io);
-    if (signer.publicKey !== undefined) {
-      keys.push({ option: { key: text }, key: signer.publicKey });
-    }
+    keys.push({ option: { key: text }, key: signer.publicKey });
   }
   for (const { file, until } of retiredKey) {
     for (const key of await readPublicKeys(await readKeyFile(file, io))) {

@@ -22,11 +22,9 @@ export interface CardSigning {
    * `false`: the card does not say. Default true.
    */
   readonly jku?: boolean | string;
-  /** Unprotected header of every signature: anybody may change it. */
-  readonly header?: JsonObject;
 }
 
-/** A key of a server; its public side stands in `/.well-known/jwks.json`. One that does not let that out needs `publicKey`. */
+/** A key of a server; its public side stands in `/.well-known/jwks.json`. A remote signer needs `publicKey`. */
 export interface CardSigningKey extends CardSignerOptions {
   /**
    * Until when a key that signs no more still verifies what it has signed. Until then it stands in the key set with that date as
@@ -52,7 +50,7 @@ export interface SigningKeys {
  * @throws Error (as a rejection) naming the key that cannot be used, and why
  */
 export async function openSigningKeys(
-  { keys: given, jku = true, header }: CardSigning,
+  { keys: given, jku = true }: CardSigning,
   path: string,
 ): Promise<SigningKeys> {
   const keys = await Promise.all(
@@ -70,7 +68,7 @@ export async function openSigningKeys(
   }
   const optionsFor = (baseUrl: string) => {
     const url = jku === true ? keySetUrl(baseUrl + path) : jku;
-    return { ...(header && { header }), ...(typeof url === "string" && { jku: url }) };
+    return typeof url === "string" ? { jku: url } : {};
   };
   return {
     async sign(card, baseUrl) {
@@ -99,7 +97,7 @@ async function openKey({ retiredUntil, ...key }: CardSigningKey): Promise<OpenKe
     return { publicKey: { ...(await publicSideOf(key)), exp } };
   }
   const signer = await createCardSigner(key);
-  return { publicKey: signer.publicKey ?? (await publicSideOf(key)), signer };
+  return { publicKey: signer.publicKey, signer };
 }
 
 /** A key that signed once may be nothing but its public side now. */

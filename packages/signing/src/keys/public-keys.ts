@@ -28,7 +28,7 @@ export interface PublishedKeySet {
 export async function publicKeyOf(
   key: JWK | string,
   options: PublicKeyOptions = {},
-): Promise<VerificationKey> {
+): Promise<VerificationKey & { readonly alg: SignatureAlgorithm }> {
   const { kid, alg } = options;
   const jwk = typeof key === "string" ? await parseKey(key) : key;
   const chosen = alg ?? algorithmOf(jwk);

@@ -1,9 +1,8 @@
 import type { JWK } from "jose";
-import type { Curve, SignatureAlgorithm } from "../keys/algorithms.ts";
-import { algorithmNames, algorithms, coordinateLengths, isSignatureAlgorithm } from "../keys/algorithms.ts";
+import { algorithms, type SignatureAlgorithm } from "../keys/algorithms.ts";
 import { ecdsaFromDer } from "../keys/der.ts";
-import { checkKeyId, importVerificationKey } from "../keys/key.ts";
-import { maximumRsaBits, minimumRsaBits, SigningError, type VerificationKey } from "../keys/key-type.ts";
+import { importVerificationKey } from "../keys/key.ts";
+import { SigningError, type VerificationKey } from "../keys/key-type.ts";
 import { importPrivateKey, type PrivateKey } from "../keys/private-key.ts";
 import { publicKeyOf } from "../keys/public-keys.ts";
 
@@ -24,16 +23,13 @@ export type SigningKey = JWK | string | RemoteSign;
 /** What signs. */
 export interface CardSignerOptions {
   readonly key: SigningKey;
-  /** Id of the key. Default: the JWK's own, else its thumbprint (RFC 7638). Needed where the public key is not known. */
+  /** Id of the key. Default: the JWK's own, else its thumbprint (RFC 7638). */
   readonly kid?: string;
-  /**
-   * Default: what the key says or is made for: ES256, ES384, EdDSA, and RS256 of RSA keys. Needed for a remote signer whose public
-   * key is not known.
-   */
+  /** Default: what the key says or is made for: ES256, ES384, EdDSA, and RS256 of RSA keys. */
   readonly alg?: SignatureAlgorithm;
   /**
-   * The public side of a remote signer's key: a JWK or its text, or PEM. With it what comes from there is verified before it is
-   * used. Not needed of others.
+   * The public side of a remote signer's key: a JWK or its text, or PEM. What comes from there is verified with it before it is
+   * used. Needed of no other key.
    */
   readonly publicKey?: JWK | string;
 }
@@ -42,8 +38,8 @@ export interface CardSignerOptions {
 export interface CardSigner {
   readonly kid: string;
   readonly alg: SignatureAlgorithm;
-  /** For those who verify; undefined when it is not known. */
-  readonly publicKey: VerificationKey | undefined;
+  /** For those who verify. */
+  readonly publicKey: VerificationKey;
   /**
    * Signs bytes (JWS Signing Input, RFC 7515 §5.1).
    *
@@ -56,26 +52,20 @@ export interface CardSigner {
  * Imports a key once, and sees that its two sides belong together.
  *
  * @throws SigningError when it cannot sign cards: symmetric, public, too weak, for another algorithm or for something else; when
- *   `kid` or `alg` of a remote signer is missing
+ *   the public key of a remote signer is missing
  */
 export async function createCardSigner(options: CardSignerOptions): Promise<CardSigner> {
   const { key } = options;
   const isRemote = typeof key === "function";
   const own: OpenKey = isRemote ? { sign: key } : await importPrivateKey(key, options.alg);
   const shown = options.publicKey ?? own.publicJwk;
+  if (shown === undefined) {
+    const hint = "give it as publicKey: callers verify with it";
+    throw new SigningError("the public key of the remote signer is not known", hint);
+  }
   const says = { kid: options.kid ?? own.publicJwk?.kid, alg: options.alg ?? own.alg };
-  const publicKey = shown === undefined ? undefined : await publicKeyOf(shown, says);
-  const alg = says.alg ?? publicKey?.alg;
-  if (!isSignatureAlgorithm(alg)) {
-    const hint = `give it, one of ${algorithmNames.join(", ")}; or give the public key`;
-    throw new SigningError("the algorithm of a key that is kept elsewhere is not known (alg)", hint);
-  }
-  const kid = options.kid ?? publicKey?.kid; // M-2 demands one
-  if (kid === undefined) {
-    const hint = "give the id as kid; or give the public key, and its thumbprint is the id";
-    throw new SigningError("the id of the key is not known (kid)", hint);
-  }
-  const facts = { kid: checkKeyId(kid), alg, publicKey };
+  const publicKey = await publicKeyOf(shown, says);
+  const facts = { kid: publicKey.kid, alg: publicKey.alg, publicKey };
   const signer: CardSigner = { ...facts, sign: (input) => signAndCheck(own.sign, facts, input) };
   if (!isRemote) await signer.sign(probe); // Web Crypto does not see to it that both sides of a JWK are of one key
   return signer;
@@ -102,13 +92,8 @@ async function signAndCheck(
     throw new SigningError("the signer returned no bytes", hint);
   }
   const signature = Uint8Array.from(given);
-  const { signParameters, crv } = algorithms[alg];
-  const key = publicKey && (await importVerificationKey(publicKey, alg));
-  const isSignature =
-    key === undefined
-      ? hasLength(signature, crv)
-      : await crypto.subtle.verify(signParameters, key, signature, input);
-  if (isSignature) return signature;
+  const key = await importVerificationKey(publicKey, alg);
+  if (await crypto.subtle.verify(algorithms[alg].signParameters, key, signature, input)) return signature;
   if ((alg === "ES256" || alg === "ES384") && ecdsaFromDer(signature, alg) !== undefined) {
     throw new SigningError(
       "the signer returned DER, but JWS needs R||S (RFC 7518 §3.4)",
@@ -116,16 +101,7 @@ async function signAndCheck(
     );
   }
   throw new SigningError(
-    key === undefined
-      ? `the signer returned ${signature.length} bytes, and no signature with ${alg} has as many`
-      : "the signature does not verify: the public key does not belong to the private key",
+    "the signature does not verify: the public key does not belong to the private key",
     `check which key signs, that it signs the bytes themselves with ${alg}, not their digest, and that the bytes of the signature come back, not their base64`,
   );
-}
-
-/** Where the key is not known, this is all that can be told of a signature. */
-function hasLength({ length }: Uint8Array, crv: Curve | undefined): boolean {
-  return crv === undefined
-    ? length >= minimumRsaBits / 8 && length <= maximumRsaBits / 8
-    : length === 2 * coordinateLengths[crv];
 }

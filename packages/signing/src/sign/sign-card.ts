@@ -9,10 +9,10 @@ import { readProtectedHeader } from "../jws/jws-text.ts";
 import { isSameAlgorithm } from "../keys/algorithms.ts";
 import { assertKeySetUrl } from "../keys/key-set-url.ts";
 import { SigningError } from "../keys/key-type.ts";
-import type { LegacyProfile } from "../profiles/profile-card.ts";
+import { type LegacyProfile, legacyProfiles, profileCard } from "../profiles/profile-card.ts";
 import { maxSignatures, SignedCard, type SignedForm, signingInput } from "../signed-card.ts";
+import { listPaths } from "../verify/verdict.ts";
 import { type CardSigner, type CardSignerOptions, createCardSigner } from "./card-signer.ts";
-import { legacyWarnings } from "./legacy-warnings.ts";
 
 /** By what a card is signed: a key, which is imported for this one card, or a signer, which is ready. */
 export type SignCardOptions = SignatureOptions &
@@ -25,8 +25,6 @@ export type SignCardOptions = SignatureOptions &
 export interface SignatureOptions {
   /** URL of the key set that has the public key: https, or http on this machine. */
   readonly jku?: string;
-  /** Unprotected header: anybody may change it. It must not repeat `alg`, `typ`, `kid`, `jku`. */
-  readonly header?: JsonObject;
   /** Verifiers whose gaps are warned of. Default: all that are known to have some. */
   readonly legacyVerifiers?: readonly LegacyProfile[];
   /** Told, in a sentence each, which fields those verifiers would leave uncovered, so that they refuse the signature. */
@@ -37,7 +35,6 @@ export interface SignatureOptions {
 interface CardSignature {
   readonly protected: string;
   readonly signature: string;
-  readonly header?: JsonObject;
 }
 
 /**
@@ -86,7 +83,7 @@ export async function signCardText(text: string, options: SignCardOptions): Prom
 export async function signOlderCard(
   card: JsonObject,
   signers: readonly CardSigner[],
-  options: Pick<SignatureOptions, "jku" | "header">,
+  options: Pick<SignatureOptions, "jku">,
 ): Promise<JsonObject> {
   const { signatures: _, ...unsigned } = card;
   const forms = new SignedCard(unsigned).forms("raw");
@@ -110,7 +107,7 @@ async function makeSignature(card: SignedCard, options: SignCardOptions): Promis
   const signer = given ?? (await createCardSigner(options));
   const signature = await signForm(card.strict, signer, options);
   if (onWarning !== undefined)
-    for (const warning of legacyWarnings(card, legacyVerifiers)) onWarning(warning);
+    for (const warning of findLegacyWarnings(card, legacyVerifiers)) onWarning(warning);
   return signature;
 }
 
@@ -118,42 +115,45 @@ async function makeSignature(card: SignedCard, options: SignCardOptions): Promis
 async function signForm(
   form: SignedForm,
   signer: CardSigner,
-  { jku, header }: Pick<SignatureOptions, "jku" | "header">,
+  { jku }: Pick<SignatureOptions, "jku">,
 ): Promise<CardSignature> {
   if (jku !== undefined) assertKeySetUrl(jku);
-  const unprotected = header === undefined ? {} : { header: copyUnprotectedHeader(header) };
   const { alg, kid } = signer;
   // In the order of the specification's example (§8.4.2); without a jku it has none.
   const protectedText = base64url.encode(JSON.stringify({ alg, typ: "JOSE", kid, jku }));
   const signature = await signer.sign(signingInput(protectedText, form));
-  return { protected: protectedText, signature: base64url.encode(signature), ...unprotected };
+  return { protected: protectedText, signature: base64url.encode(signature) };
 }
 
+/** Who verifies by a profile, for people. */
+const verifiers: Readonly<Record<LegacyProfile, string>> = {
+  "js-1": "@a2a-js/sdk 1.x and a2a-sdk of Python from 1.1.4 on (js-1)",
+  "python-1": "a2a-sdk of Python up to 1.1.3 (python-1)",
+  raw: "verifiers of the JSON as it stands (raw)",
+};
+
 /**
- * What signing this card would tell of verifiers that do not follow the specification: a sentence for each of them that refuses
- * its signatures, with the paths of what it makes something else of, and what to do.
+ * What signing this card tells its signer: a sentence for each kind of verifier that does not follow the specification, makes
+ * something else of the card, and so refuses its signature.
  *
  * @throws CardTextError when the card has no canonical form
  */
-export function findLegacyWarnings(card: AgentCard, profiles?: readonly LegacyProfile[]): readonly string[] {
-  return legacyWarnings(new SignedCard(jsonOfCard(card)), profiles);
-}
-
-/** What counts only where it is protected, and what demands of verifiers what they do not know. */
-const reserved = new Set(["alg", "typ", "kid", "jku", "crit", "b64"]);
-
-/** @throws SigningError when it repeats a member of the protected one (RFC 7515 §7.2.1); CardTextError when no card can have it */
-function copyUnprotectedHeader(header: JsonObject): JsonObject {
-  const twice = Object.keys(header).find((name) => reserved.has(name));
-  if (twice !== undefined) {
-    throw new SigningError(
-      `the unprotected header has "${twice}"`,
-      "leave it out: it counts only in the protected header, which gets alg, typ, kid and jku by itself",
-    );
-  }
-  const text = writeCanonical(header);
-  readCardText(`{"signatures":[{"header":${text}}]}`); // it must not be nested too deep where it will stand
-  return JSON.parse(text);
+export function findLegacyWarnings(
+  card: AgentCard | SignedCard,
+  profiles: readonly LegacyProfile[] = legacyProfiles,
+): readonly string[] {
+  const { unsigned, canonical } = card instanceof SignedCard ? card : new SignedCard(jsonOfCard(card));
+  return profiles.flatMap((profile) => {
+    // The last form leaves out most; who verifies by it cannot be known from here.
+    const form = profileCard(profile, unsigned).findLast(({ payload }) => payload !== canonical);
+    if (form === undefined) return [];
+    const { uncovered } = form;
+    const reason =
+      uncovered.length === 0
+        ? "write numbers and characters outside ASCII in another way"
+        : `ignore these fields, or parts of them: ${listPaths(uncovered, 20)}; give the empty fields a value, or remove those that are optional`;
+    return [`${verifiers[profile]} will refuse this signature, because they ${reason}`];
+  });
 }
 
 /**
