@@ -1,9 +1,9 @@
+import { formatFieldPath } from "@a2a-connect/core/internal";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { pruneCard } from "../canonical/prune-card.ts";
 import { writeCanonical } from "../canonical/write-canonical.ts";
-import { type FieldPath, PathList } from "./field-path.ts";
 import { writePythonJson } from "./python-json.ts";
-import { withoutEmpties } from "./without-empties.ts";
+import { type FieldPath, withoutEmpties } from "./without-empties.ts";
 
 /**
  * How the bytes that were signed are made from a card. `strict` is what the specification says (§8.4.1, requirements M); the
@@ -31,13 +31,16 @@ export interface ProfiledCard {
   readonly payload: string;
   /**
    * Paths of what stands in the card and not in the payload, such as `skills[0].tags`: another party may have put
-   * it there. Each names the outermost value that is left out, as `PathList` has it.
+   * it there. Each names the outermost value that is left out, cut off where it gets long.
    */
   readonly uncovered: readonly string[];
 }
 
 /** Profiles that are off by default, in the order in which they are tried. */
 export const legacyProfiles: readonly LegacyProfile[] = ["js-1", "python-1", "raw"];
+
+/** Paths of one card that are listed. Further values are named by the member of the card that they are in. */
+const maxPaths = 10_000;
 
 /**
  * What a legacy profile may have signed of a card, and what that leaves out: each form that its software is known to sign, the one
@@ -50,10 +53,12 @@ export function profileCard(profile: LegacyProfile, json: JsonObject): readonly 
   const { signatures: _, ...unsigned } = json;
   if (profile === "raw") return [{ payload: writeCanonical(unsigned), uncovered: [] }];
   // As both SDKs see a card: without members that their message type does not have, and then without what is empty.
-  const dropped = new PathList();
-  const onDropped = (path: FieldPath) => dropped.add(path);
+  const dropped = new Set<string>();
+  const onDropped = (path: FieldPath) => {
+    dropped.add(formatFieldPath(dropped.size < maxPaths ? path : path.slice(0, 1)));
+  };
   const kept = withoutEmpties(pruneCard(unsigned, { onUnknown: onDropped }), onDropped);
-  const uncovered = dropped.toArray();
+  const uncovered = [...dropped];
   if (profile === "python-1") return [{ payload: writePythonJson(kept), uncovered }];
   const asJson = { payload: writeCanonical(kept), uncovered };
   const { securitySchemes, ...others } = kept;

@@ -1,5 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import type { FieldPath } from "./field-path.ts";
+
+/** Names and indexes from the root of a card to a value in it. */
+export type FieldPath = readonly (string | number)[];
 
 /**
  * JSON without everything empty: `null`, `""`, `[]`, `{}`, and what is empty once that is gone. Inside Structs, too.

@@ -19,8 +19,8 @@ const maxInMessage = 3;
 /**
  * Judges a card by what is remembered of its agent, and by what must be declared: its keys first, then the minimum of security,
  * then whether it is weaker than the last trusted one. Then remembers the card and its keys, but nothing of one that there is a
- * fault with, of an extended card, and of one that was let pass though none of its keys is known or it is weaker
- * (`onPinChanged`, `onDowngrade`): that alarm comes back until the memory is told to forget what it knew.
+ * fault with, of an extended card, and of one that was let pass though it is weaker (`onDowngrade`): that alarm comes back until
+ * the memory is told to forget what it knew.
  *
  * Cards of one agent are judged and remembered one after the other; when another process has written meanwhile, the card is
  * judged again.
@@ -78,7 +78,7 @@ function findDoubts(
   { policy, thumbprints, extended = false, card }: TrustQuestion,
   known: KnownAgent | undefined,
 ): readonly Doubt[] {
-  const { minimumSecurity, onPinChanged, onDowngrade } = policy;
+  const { minimumSecurity, onDowngrade } = policy;
   const { key, before, pins, isUncompared = false } = known ?? {};
   const strangers = `None of the known keys of ${key} has signed the card. The keys that have signed it: ${thumbprints.join(", ")}.`;
   const lost =
@@ -90,7 +90,7 @@ function findDoubts(
   const demanded = "The card declares less security than the policy demands. ";
   const compared = "The card is weaker than the last one of this agent. ";
   return [
-    { fault: "pin-changed", choice: onPinChanged, opening: "", findings: changed },
+    { fault: "pin-changed", choice: "refuse", opening: "", findings: changed },
     { fault: "security-too-weak", choice: "refuse", opening: demanded, findings: missing },
     { fault: "downgrade", choice: onDowngrade, opening: compared, findings: weaker },
     { fault: "downgrade", choice: onDowngrade, opening: "", findings: unknown },

@@ -18,7 +18,7 @@ export function findMissingSecurity(outline: Outline, minimum: MinimumSecurity):
 
 function findOpenDoors(
   { requirements, schemes, skills }: Outline,
-  kinds: readonly string[] | undefined,
+  kinds: MinimumSecurity["schemes"],
 ): Finding[] {
   const member = "securityRequirements";
   const judge = (list: readonly Requirement[], ...path: readonly (string | number)[]) =>
@@ -36,7 +36,7 @@ function findOpenDoors(
 function judgeRequirement(
   requirement: Requirement,
   schemes: Outline["schemes"],
-  kinds: readonly string[] | undefined,
+  kinds: MinimumSecurity["schemes"],
 ): string | undefined {
   const names = [...requirement.keys()];
   if (names.length === 0) return "Callers are let in without credentials.";

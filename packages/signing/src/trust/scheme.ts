@@ -70,7 +70,7 @@ const strengths: Readonly<Record<SchemeKind, (content: JsonObject) => number>> =
 };
 
 /** Whether a name is that of a member of SecurityScheme. */
-export function isSchemeKind(name: string): name is SchemeKind {
+function isSchemeKind(name: string): name is SchemeKind {
   return Object.hasOwn(strengths, name);
 }
 

@@ -57,11 +57,10 @@ export function trustCards(
   policy: TrustPolicy,
   options: TrustCardsOptions = {},
 ): (received: CardToTrust) => Promise<void> {
-  const { onAlarm, onVerified, now, fetch } = options;
+  const { onAlarm, now, fetch } = options;
   const verifier = createCardVerifier(policy);
   return async ({ url, asked, text, extended = false }) => {
     const verification = await verifier.verify(text, { url, asked, now, fetch, extended });
-    onVerified?.(verification, url);
     for (const alarm of verification.alarms) onAlarm?.(alarm, url);
     if (verification.reason !== undefined) {
       throw new CardNotTrustedError(verification, verification.reason, url && shownUrl(url), extended);

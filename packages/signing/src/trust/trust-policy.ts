@@ -1,8 +1,9 @@
 import type { SignatureAlgorithm } from "../keys/algorithms.ts";
 import type { VerificationKey } from "../keys/key-type.ts";
 import type { LegacyProfile } from "../profiles/profile-card.ts";
-import type { CardAlarm, CardVerdict } from "../verify/verdict.ts";
+import type { CardAlarm } from "../verify/verdict.ts";
 import type { CardMemory } from "./card-memory.ts";
+import type { SchemeKind } from "./scheme.ts";
 
 /** Which cards are trusted (`docs/trust.md`). Everything that is not allowed here is refused. */
 export interface TrustPolicy {
@@ -43,8 +44,6 @@ export interface TrustPolicy {
   readonly newKeyDelayMs?: number;
   /** What becomes of a card that is weaker than the last one. Default `refuse`. */
   readonly onDowngrade?: "refuse" | "alarm";
-  /** What becomes of a card that none of the known keys of its agent has signed. Default `refuse`. */
-  readonly onPinChanged?: "refuse" | "alarm";
 }
 
 /** Which key sets are fetched, and how: by https, but from this machine itself. */
@@ -73,15 +72,13 @@ export interface MinimumSecurity {
    * Schemes of which every requirement must use one, such as `oauth2SecurityScheme`. One with the implicit or the password flow, which
    * OAuth 2.1 has given up, does not count. Default any.
    */
-  readonly schemes?: readonly string[];
+  readonly schemes?: readonly SchemeKind[];
 }
 
 /** Who is told what. What a listener throws refuses the card. */
 export interface TrustCardsOptions {
   /** Told everything that a person should look at, of trusted cards and of others, before the card is used or refused. */
   readonly onAlarm?: (alarm: CardAlarm, url: string | undefined) => void;
-  /** Told what came of every verification, before the alarms. */
-  readonly onVerified?: (verification: CardVerdict, url: string | undefined) => void;
   /** Milliseconds since 1970. Default `Date.now`. */
   readonly now?: () => number;
   /** Fetches key sets, when the policy has no `jku.fetch`. Key sets are shared by all who have the same policy object. */

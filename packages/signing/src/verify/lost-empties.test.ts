@@ -138,7 +138,7 @@ describe("a card with thousands of schemes and requirements", { timeout: 60_000 
 });
 
 describe("the list of what is not protected", () => {
-  it("has every path as it is, however long, and none is merged with another", async () => {
+  it("has the path of every value, cut off where it gets long", async () => {
     const long = "x".repeat(300);
     const card: JsonObject = {
       ...plainCard,
@@ -148,7 +148,7 @@ describe("the list of what is not protected", () => {
     };
     const [form] = profileCard("js-1", card);
     const result = await verify(form?.payload ?? "", card, { profiles: ["js-1"] });
-    const base = `capabilities.extensions[0].params["${long}"]`;
+    const base = `capabilities.extensions[0].params["${"x".repeat(40)}…"]`;
     expect(result.uncovered).toEqual([`${base}.a`, `${base}.b`, `${base}.c`]);
     expect(result.message.length).toBeLessThan(1_000);
   });

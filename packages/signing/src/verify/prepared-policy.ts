@@ -1,10 +1,8 @@
-import { isSignatureAlgorithm } from "../keys/algorithms.ts";
 import { thumbprintOf } from "../keys/key.ts";
 import { type KeySetHosts, requireHost } from "../keys/key-set-url.ts";
 import { createKeySets, type KeySets } from "../keys/key-sets.ts";
 import type { VerificationKey } from "../keys/key-type.ts";
 import { legacyProfiles, type Profile } from "../profiles/profile-card.ts";
-import { isSchemeKind } from "../trust/scheme.ts";
 import type { TrustPolicy } from "../trust/trust-policy.ts";
 
 /** A policy that was looked over, and made ready for being asked. */
@@ -58,25 +56,14 @@ function keySetsOf(policy: TrustPolicy): KeySets {
   return kept;
 }
 
-/** What has no meaning in a policy, whose author may not have had a compiler. */
+/** What has no meaning in a policy, though it compiles. */
 function* findNonsense(policy: TrustPolicy): Generator<string> {
-  const { keys = [], algorithms = [], profiles = [], minSigners = 1, signers, newKeyDelayMs = 0 } = policy;
+  const { keys = [], jku, minSigners = 1, signers, newKeyDelayMs = 0 } = policy;
   for (const [index, key] of keys.entries()) {
     const kid: unknown = key?.kid;
     if (typeof kid !== "string" || kid === "") {
       yield `keys[${index}]: has no id (kid), so no signature could name it`;
     }
-  }
-  const lists: readonly (readonly [string, readonly string[], (value: string) => boolean])[] = [
-    ["algorithms", algorithms, isSignatureAlgorithm],
-    ["profiles", profiles, (profile) => legacyProfiles.some((known) => known === profile)],
-    ["minimumSecurity.schemes", policy.minimumSecurity?.schemes ?? [], isSchemeKind],
-  ];
-  for (const [member, values, isKnown] of lists) {
-    const unknown = [...values]
-      .filter((value) => !isKnown(value))
-      .map((value) => JSON.stringify(value) ?? String(value));
-    if (unknown.length > 0) yield `${member}: ${unknown.join(", ")} is not known`;
   }
   if (!Number.isSafeInteger(minSigners) || minSigners < 1)
     yield "minSigners: must be a whole number from 1 on";
@@ -84,12 +71,7 @@ function* findNonsense(policy: TrustPolicy): Generator<string> {
   if (signers !== undefined && named < minSigners) {
     yield `signers: names ${named} different keys, and minSigners demands ${minSigners}`;
   }
-  const limits = { newKeyDelayMs, "jku.maxBytes": policy.jku?.maxBytes ?? 0 };
-  for (const [limit, value] of Object.entries<unknown>(limits)) {
-    if (typeof value !== "number" || !(value >= 0)) yield `${limit}: must be a number from 0 on`;
-  }
-  for (const option of ["onDowngrade", "onPinChanged"] as const) {
-    const choice: unknown = policy[option] ?? "refuse";
-    if (choice !== "refuse" && choice !== "alarm") yield `${option}: must be "refuse" or "alarm"`;
+  for (const [limit, value] of Object.entries({ newKeyDelayMs, "jku.maxBytes": jku?.maxBytes ?? 0 })) {
+    if (!(value >= 0)) yield `${limit}: must be a number from 0 on`;
   }
 }

@@ -69,8 +69,8 @@ export interface CardVerdict {
   readonly kid: string | undefined;
   readonly alg: string | undefined;
   /**
-   * Every field that the best signature does not protect, by its whole path; under `strict` there is none. What may have been
-   * taken out of the card has no path: of that the alarm `removable` tells.
+   * Paths of all that the best signature does not protect, cut off where they get long; under `strict` there is none. What may
+   * have been taken out of the card has no path: of that the alarm `removable` tells.
    */
   readonly uncovered: readonly string[];
   /** Undefined when verified. */
