@@ -18,8 +18,7 @@ export {
 export type { CardSignerOptions, RemoteSign, SigningKey } from "./sign/card-signer.ts";
 export type { SignatureOptions, SignCardOptions } from "./sign/sign-card.ts";
 export { findLegacyWarnings, signOlderCard } from "./sign/sign-card.ts";
-export type { CardMemoryLimits } from "./trust/card-memory.ts";
-export { cardMemoryKey, createTrim } from "./trust/card-memory.ts";
+export { cardMemoryKey, trimCards } from "./trust/card-memory.ts";
 export { addressesOf, readOutline } from "./trust/outline.ts";
 export type { Scheme } from "./trust/scheme.ts";
 export type { CardToTrust } from "./trust/trust-cards.ts";

@@ -4,8 +4,11 @@ import { basename, dirname, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { isObject } from "@a2a-connect/core/internal";
 import type { CardMemory, RememberedCard } from "@a2a-connect/signing";
-import { type CardMemoryLimits, createTrim } from "@a2a-connect/signing/internal";
+import { trimCards } from "@a2a-connect/signing/internal";
 import { hasCode, holdFileLock } from "./file-lock.ts";
+
+/** What cards declare that are remembered, all together, in UTF-16 units: the file is read as a whole each time. */
+const maxLength = 8 * 1024 * 1024;
 
 /**
  * A card memory in a JSON file. The first card to be remembered creates the file and its directory, readable by their
@@ -13,14 +16,13 @@ import { hasCode, holdFileLock } from "./file-lock.ts";
  * no process sees half a file. They write one after the other: a file beside it, `.NAME.lock`, exists while one of them
  * writes.
  *
- * Beyond the limits the memory forgets the agent that was not written for the longest time, or what its card declared.
+ * Beyond 10,000 agents the memory forgets the agent that was not written for the longest time, and beyond 8,388,608 UTF-16 units
+ * what its card declared.
  *
  * @returns a memory whose methods throw an Error that names the file when it is damaged, or cannot be read or written.
  *   A damaged file is not changed. An empty file counts as new.
- * @throws TypeError when a limit is not a number above 0
  */
-export function createFileCardMemory(file: string, limits: CardMemoryLimits = {}): CardMemory {
-  const trim = createTrim(limits, 8 * 1024 * 1024);
+export function createFileCardMemory(file: string): CardMemory {
   const path = resolve(file);
   let last: Promise<unknown> = Promise.resolve();
   /** Writes of this process run one after the other, so that they do not compete for the lock. */
@@ -36,7 +38,7 @@ export function createFileCardMemory(file: string, limits: CardMemoryLimits = {}
         if (expected !== undefined && !isDeepStrictEqual(cards.get(key), expected ?? undefined)) return false;
         cards.delete(key); // the agent written last is last in the file, even if the clocks of the processes differ
         cards.set(key, card);
-        trim(cards);
+        trimCards(cards, maxLength);
         return true;
       }),
     forget: async (key) => {

@@ -1,12 +1,13 @@
 import type { JWK } from "jose";
 import { decodeBase64url } from "../jws/jws-text.ts";
-import type { Curve, SignatureAlgorithm } from "./algorithms.ts";
 import {
   algorithmNames,
   algorithms,
+  type Curve,
   coordinateLengths,
   isSameAlgorithm,
   isSignatureAlgorithm,
+  type SignatureAlgorithm,
 } from "./algorithms.ts";
 
 /**
@@ -55,11 +56,12 @@ export function unfit(message: string, hint: string = keyHint): SigningError {
  */
 export function publicMembers(key: JWK): JWK {
   const { kty, crv } = key;
+  const coordinate = (name: "x" | "y", on: Curve) => readMember(key, name, coordinateLengths[on]).text;
   if (kty === "RSA") return rsaMembers(key);
   if (kty === "EC" && (crv === "P-256" || crv === "P-384")) {
-    return { kty, crv, x: coordinate(key, "x", crv), y: coordinate(key, "y", crv) };
+    return { kty, crv, x: coordinate("x", crv), y: coordinate("y", crv) };
   }
-  if (kty === "OKP" && crv === "Ed25519") return { kty, crv, x: coordinate(key, "x", crv) };
+  if (kty === "OKP" && crv === "Ed25519") return { kty, crv, x: coordinate("x", crv) };
   throw unfit(
     kty === "oct"
       ? "the key is symmetric (oct): each holder that verifies with it can also sign"
@@ -67,18 +69,11 @@ export function publicMembers(key: JWK): JWK {
   );
 }
 
-function coordinate(key: JWK, name: "x" | "y", crv: Curve): string {
-  const { text, bytes } = readMember(key, name);
-  const length = coordinateLengths[crv];
-  if (bytes.length === length) return text;
-  throw unfit(`the member "${name}" of the ${crv} key is not ${length} bytes long`);
-}
-
 /** Smallest modulus that counts (RFC 7518 §3.3). */
-export const minimumRsaBits = 2048;
+const minimumRsaBits = 2048;
 
 /** Largest modulus that is worked with: verifying takes time that grows with its square, and some runtimes go no further. */
-export const maximumRsaBits = 8192;
+const maximumRsaBits = 8192;
 
 /**
  * The exponent is odd and at least 3: with 1 a signature would be no more than its own padding. Above 64 bits it only makes
@@ -99,11 +94,14 @@ function rsaMembers(key: JWK): JWK {
   return { kty: "RSA", n: n.text, e: e.text };
 }
 
-function readMember(key: JWK, name: "x" | "y" | "n" | "e") {
+/** @param length in bytes. Default: any but nothing */
+function readMember(key: JWK, name: "x" | "y" | "n" | "e", length?: number) {
   const text: unknown = key[name]; // a JWK comes from JSON, which need not fit its type
   const bytes = typeof text === "string" ? decodeBase64url(text) : undefined;
-  if (typeof text === "string" && bytes !== undefined && bytes.length > 0) return { text, bytes };
-  throw unfit(`the member "${name}" of the key is missing, or is not base64url without padding`);
+  const isFull = bytes !== undefined && bytes.length > 0 && bytes.length === (length ?? bytes.length);
+  if (typeof text === "string" && isFull) return { text, bytes };
+  const what = length === undefined ? "base64url" : `${length} bytes in base64url`;
+  throw unfit(`the member "${name}" of the key is missing, or is not ${what} without padding`);
 }
 
 /** What a key is for: what it says, else the first algorithm of the table that its type is made for. */

@@ -88,11 +88,11 @@ describe("importVerificationKey", () => {
     ["without a type", { kty: undefined }, /needs a key of the type EC/],
     ["that is symmetric", { kty: "oct", k: "c2VjcmV0" }, /needs a key of the type EC/],
     ["with a point that is not on the curve", { x: "A".repeat(43) }, /malformed/],
-    ["with a coordinate that is too short", { x: "AAAA" }, /"x" of the P-256 key is not 32 bytes/],
+    ["with a coordinate that is too short", { x: "AAAA" }, /"x" of the key is missing, or is not 32 bytes/],
     [
       "with padding",
       { x: `${"A".repeat(43)}=` },
-      /"x" of the key is missing, or is not base64url without padding/,
+      /"x" of the key is missing, or is not 32 bytes in base64url without padding/,
     ],
     ["with a coordinate that is no text", { y: 5 }, /"y" of the key is missing/],
     ["without a coordinate", { y: undefined }, /"y" of the key is missing/],

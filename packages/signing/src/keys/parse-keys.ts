@@ -4,20 +4,20 @@ import { readStrictJson } from "../canonical/json.ts";
 import { keyHint, SigningError, unfit } from "./key-type.ts";
 
 /** What to do about a text that is no key at all. */
-export const textHint = "give a JWK, a key set (JWKS) or PEM; `a2a keys new` makes a key";
+const textHint = "give a JWK, a key set (JWKS) or PEM; `a2a keys new` makes a key";
 
 /** The one key that a text is: a JWK, or PEM (PKCS#8 or SPKI). With all its members. */
 export async function parseKey(text: string): Promise<JWK> {
   const keys = await parseKeys(text);
-  const [key] = keys;
-  if (key === undefined) throw new SigningError("the key set is empty", textHint);
-  if (keys.length === 1) return key;
+  if (keys.length === 1) return keys[0];
   throw new SigningError(`the text has ${keys.length} keys, and one is needed`, "give only the one key");
 }
 
-/** The keys that a text has: a JWK, a key set, or PEM with any number of keys. Whether they can be used is not asked here. */
-export async function parseKeys(text: string): Promise<readonly JWK[]> {
-  return text.includes("-----BEGIN ") ? await parsePem(text) : parseJwks(text);
+/** The keys that a text has: a JWK, a key set, or PEM with one or more keys. Whether they can be used is not asked here. */
+export async function parseKeys(text: string): Promise<readonly [JWK, ...JWK[]]> {
+  const [first, ...others] = text.includes("-----BEGIN ") ? await parsePem(text) : parseJwks(text);
+  if (first === undefined) throw new SigningError("the key set is empty", textHint);
+  return [first, ...others];
 }
 
 function parseJwks(text: string): readonly JWK[] {

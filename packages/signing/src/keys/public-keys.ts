@@ -4,7 +4,7 @@ import type { SignatureAlgorithm } from "./algorithms.ts";
 import { findKeyTimeFault, isMarked, keyIdOf } from "./key.ts";
 import type { VerificationKey } from "./key-type.ts";
 import { algorithmOf, checkPurpose, keyHint, publicMembers, SigningError } from "./key-type.ts";
-import { parseKey, parseKeys, textHint } from "./parse-keys.ts";
+import { parseKey, parseKeys } from "./parse-keys.ts";
 
 /** What a public key is to say of itself. */
 export interface PublicKeyOptions {
@@ -75,16 +75,12 @@ export async function readVerificationKeys(
 ): Promise<readonly VerificationKey[]> {
   const { kid } = options;
   const given = await parseKeys(text);
-  const [only] = given;
-  if (only !== undefined && given.length === 1) return [await toVerificationKey(only, kid)];
+  if (given.length === 1) return [await toVerificationKey(given[0], kid)];
   const read = await Promise.allSettled(given.map((jwk) => toVerificationKey(jwk, undefined)));
   const keys = read.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
   const unfit = read.find((each) => each.status === "rejected");
-  if (keys.length === 0) {
-    throw unfit === undefined
-      ? new SigningError("the key set is empty", textHint)
-      : new SigningError(`no key of the set can be used: ${unfit.reason.message}`, keyHint);
-  }
+  if (keys.length === 0)
+    throw new SigningError(`no key of the set can be used: ${unfit?.reason.message}`, keyHint);
   const wanted = kid === undefined ? keys : keys.filter((key) => key.kid === kid);
   if (wanted.length === 0) {
     const ids = keys.map((key) => JSON.stringify(key.kid)).join(", ");

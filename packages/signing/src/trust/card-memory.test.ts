@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RememberedCard } from "./card-memory.ts";
-import { cardMemoryKey, createCardMemory } from "./card-memory.ts";
+import { cardMemoryKey, createCardMemory, trimCards } from "./card-memory.ts";
 
 const card = (outline = "{}"): RememberedCard => ({
   thumbprints: ["k"],
@@ -22,10 +22,11 @@ describe("createCardMemory", () => {
     expect(await memory.read("a")).toBeUndefined();
   });
 
-  it("forgets whoever was not met for the longest time", async () => {
-    const memory = createCardMemory({ maxCards: 2 });
+  it("keeps ten thousand agents, and forgets the one that was not met for the longest time", async () => {
+    const memory = createCardMemory();
     await memory.write("a", card());
     await memory.write("b", card());
+    for (let other = 2; other < 10_000; other++) await memory.write(`${other}`, card());
     await memory.read("a");
     await memory.write("c", card());
     expect([await memory.read("a"), await memory.read("b"), await memory.read("c")]).toEqual([
@@ -35,19 +36,28 @@ describe("createCardMemory", () => {
     ]);
   });
 
-  it("leaves out what cards declare when that gets too much, of those not met for the longest time, and keeps the keys", async () => {
-    const memory = createCardMemory({ maxLength: 10 });
+  it("keeps 64 Mi units of what cards declare, of those met last, and all keys", async () => {
+    const memory = createCardMemory();
     const { outline: _, ...bare } = card();
-    await memory.write("a", card("aaaa"));
-    await memory.write("b", card("bbbb"));
-    await memory.write("b", card("bbbbbb"));
-    expect(await memory.read("a")).toEqual(card("aaaa"));
-    await memory.write("c", card("cccc"));
-    expect([await memory.read("a"), await memory.read("b")]).toEqual([card("aaaa"), bare]);
-    await memory.write("d", card("d".repeat(11)));
-    expect([await memory.read("c"), await memory.read("d")]).toEqual([card("cccc"), bare]);
-    await memory.write("b", card("b"));
-    expect([await memory.read("a"), await memory.read("b")]).toEqual([card("aaaa"), card("b")]);
+    const half = "x".repeat(32 * 1024 * 1024);
+    await memory.write("a", card(half));
+    await memory.write("b", card(half));
+    expect((await memory.read("a"))?.outline).toHaveLength(half.length);
+    await memory.write("c", card("x"));
+    expect((await memory.read("a"))?.outline).toHaveLength(half.length);
+    expect([await memory.read("b"), await memory.read("c")]).toEqual([bare, card("x")]);
+    await memory.write("b", card("x"));
+    expect(await memory.read("b")).toEqual(card("x"));
+  });
+
+  it("leaves out first what is too much by itself, so that others keep theirs", () => {
+    const cards = new Map([
+      ["a", card("aaaa")],
+      ["b", card("b".repeat(11))],
+      ["c", card("cccccc")],
+    ]);
+    trimCards(cards, 10);
+    expect([...cards.values()].map(({ outline }) => outline)).toEqual(["aaaa", undefined, "cccccc"]);
   });
 
   it("writes nothing when something else is there than was expected", async () => {
@@ -62,12 +72,6 @@ describe("createCardMemory", () => {
     await memory.forget("a");
     expect(await memory.write("a", card("5"), card("4"))).toBe(false);
     expect(await memory.read("a")).toBeUndefined();
-  });
-
-  it("wants limits that are some", () => {
-    const message = "the limits of a card memory are numbers above 0";
-    expect(() => createCardMemory({ maxCards: 0 })).toThrow(new TypeError(message));
-    expect(() => createCardMemory({ maxLength: Number.NaN })).toThrow(new TypeError(message));
   });
 });
 

@@ -40,17 +40,6 @@ export interface CardMemory {
   forget(key: string): Promise<void>;
 }
 
-/** How much is remembered. Beyond that, those go first that were not met for the longest time. */
-export interface CardMemoryLimits {
-  /** Agents. Default 10,000. */
-  readonly maxCards?: number;
-  /**
-   * What their cards declare (`RememberedCard.outline`), all together, in UTF-16 units. Keys stay known. Default 67,108,864; in a
-   * file, which is read as a whole each time, 8,388,608.
-   */
-  readonly maxLength?: number;
-}
-
 /**
  * By what an agent is remembered: the URL of its card without what follows the agent's own path, such as
  * `https://agents.example.org/agents/clerk`. So all places where clients look for the card of one agent have the same key. Of a
@@ -73,13 +62,14 @@ export async function digestOf(text: string): Promise<string> {
   return base64url.encode(await sha256(text));
 }
 
+/** What cards declare that are remembered (`RememberedCard.outline`), all together, in UTF-16 units. */
+const maxLength = 64 * 1024 * 1024;
+
 /**
- * Remembers cards until the process ends.
- *
- * @throws TypeError when a limit is not a number above 0
+ * Remembers cards until the process ends: those of 10,000 agents, and what they declare up to 67,108,864 UTF-16 units. Beyond that,
+ * those go first that were not met for the longest time.
  */
-export function createCardMemory(limits: CardMemoryLimits = {}): CardMemory {
-  const trim = createTrim(limits, 64 * 1024 * 1024);
+export function createCardMemory(): CardMemory {
   const cards = new Map<string, RememberedCard>(); // the agent that was met last is last
   return {
     read: async (key) => {
@@ -92,42 +82,36 @@ export function createCardMemory(limits: CardMemoryLimits = {}): CardMemory {
       if (expected !== undefined && !isSame(cards.get(key), expected ?? undefined)) return false;
       cards.delete(key);
       cards.set(key, card);
-      trim(cards);
+      trimCards(cards, maxLength);
       return true;
     },
     forget: async (key) => void cards.delete(key),
   };
 }
 
+/** Agents that are remembered. */
+const maxCards = 10_000;
+
 /**
- * Takes out of cards what is beyond the limits: first the agents that come first, then what cards declare, since how much that is
- * their authors choose. What is too large alone goes first, so that others keep theirs. Keys stay.
+ * Takes out of cards what is too much: first the agents that come first, then what cards declare, since how much that is their
+ * authors choose. What is too large alone goes first, so that others keep theirs. Keys stay.
  *
- * @throws TypeError when a limit is not a number above 0
+ * @param most of what cards declare, all together, in UTF-16 units
  */
-export function createTrim(
-  limits: CardMemoryLimits,
-  defaultMaxLength: number,
-): (cards: Map<string, RememberedCard>) => void {
-  const { maxCards = 10_000, maxLength = defaultMaxLength } = limits;
-  if (!(maxCards > 0 && maxLength > 0)) {
-    throw new TypeError("the limits of a card memory are numbers above 0");
+export function trimCards(cards: Map<string, RememberedCard>, most: number): void {
+  for (const key of cards.keys()) {
+    if (cards.size <= maxCards) break;
+    cards.delete(key);
   }
-  return (cards) => {
-    for (const key of cards.keys()) {
-      if (cards.size <= maxCards || cards.size === 1) break;
-      cards.delete(key);
-    }
-    let length = 0;
-    for (const { outline = "" } of cards.values()) length += outline.length;
-    if (length <= maxLength) return;
-    const isLarge = (entry: readonly [string, RememberedCard]) => (entry[1].outline?.length ?? 0) > maxLength;
-    const entries = [...cards];
-    const others = entries.filter((entry) => !isLarge(entry));
-    for (const [key, { outline = "", ...card }] of [...entries.filter(isLarge), ...others]) {
-      if (length <= maxLength) return;
-      cards.set(key, card); // keeps its place
-      length -= outline.length;
-    }
-  };
+  let length = 0;
+  for (const { outline = "" } of cards.values()) length += outline.length;
+  if (length <= most) return;
+  const isLarge = (entry: readonly [string, RememberedCard]) => (entry[1].outline?.length ?? 0) > most;
+  const entries = [...cards];
+  const others = entries.filter((entry) => !isLarge(entry));
+  for (const [key, { outline = "", ...card }] of [...entries.filter(isLarge), ...others]) {
+    if (length <= most) return;
+    cards.set(key, card); // keeps its place
+    length -= outline.length;
+  }
 }

@@ -1,3 +1,4 @@
+import { algorithmNames, type SignatureAlgorithm } from "../keys/algorithms.ts";
 import { thumbprintOf } from "../keys/key.ts";
 import { type KeySetHosts, requireHost } from "../keys/key-set-url.ts";
 import { createKeySets, type KeySets } from "../keys/key-sets.ts";
@@ -12,8 +13,7 @@ export interface PreparedPolicy {
   readonly keys: ReadonlyMap<string, readonly VerificationKey[]>;
   /** The same, whichever id they have. What is no key has no thumbprint, and is under "". */
   readonly keysByThumbprint: Promise<ReadonlyMap<string, readonly VerificationKey[]>>;
-  /** Undefined: all that are known. */
-  readonly algorithms: ReadonlySet<string> | undefined;
+  readonly algorithms: ReadonlySet<SignatureAlgorithm>;
   /** Key ids and thumbprints. */
   readonly revoked: ReadonlySet<string>;
   /** `strict` and those that are enabled, in the order in which they are tried. */
@@ -28,12 +28,20 @@ export interface PreparedPolicy {
 /** @throws TypeError when the policy says what has no meaning, or what no card could ever meet */
 export function preparePolicy(policy: TrustPolicy): PreparedPolicy {
   for (const problem of findNonsense(policy)) throw new TypeError(problem);
-  const { keys = [], jku, algorithms, revoked = [], profiles = [], minSigners = 1, signers } = policy;
+  const {
+    keys = [],
+    jku,
+    algorithms = algorithmNames,
+    revoked = [],
+    profiles = [],
+    minSigners = 1,
+    signers,
+  } = policy;
   return {
     policy,
     keys: Map.groupBy(keys, ({ kid }) => kid),
     keysByThumbprint: groupByThumbprint(keys),
-    algorithms: algorithms && new Set(algorithms),
+    algorithms: new Set(algorithms),
     revoked: new Set(revoked),
     profiles: ["strict", ...legacyProfiles.filter((profile) => profiles.includes(profile))],
     remote: jku && { hosts: jku.hosts && new Set(jku.hosts.map(requireHost)), keySets: keySetsOf(policy) },

@@ -1,7 +1,7 @@
 import { isObject, isShowable, shownText } from "@a2a-connect/core/internal";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { decodeBase64url, readProtectedHeader } from "../jws/jws-text.ts";
-import { algorithmNames, isSignatureAlgorithm, type SignatureAlgorithm } from "../keys/algorithms.ts";
+import { isSignatureAlgorithm, type SignatureAlgorithm } from "../keys/algorithms.ts";
 import { maxKeyIdLength } from "../keys/key.ts";
 import { isLossy, type Profile } from "../profiles/profile-card.ts";
 import type { Refusal, SignatureFault } from "./faults.ts";
@@ -47,8 +47,10 @@ export function readSignatureEntry(
   const refused = (fault: SignatureFault, problem: string): UnreadableSignature => {
     return { fault, problem, alg: shownOrNone(alg), kid: shownOrNone(kid) };
   };
-  if (!isSignatureAlgorithm(alg) || policy.algorithms?.has(alg) === false) {
-    return refused("algorithm-not-allowed", algorithmProblem(alg));
+  if (!isSignatureAlgorithm(alg) || !policy.algorithms.has(alg)) {
+    const name = typeof alg === "string" ? ` "${shownText(alg)}"` : "";
+    const problem = `its algorithm (alg)${name} is not one of ${[...policy.algorithms].join(", ")}`;
+    return refused("algorithm-not-allowed", problem);
   }
   if (Object.keys(unprotected).some((name) => Object.hasOwn(header, name))) {
     const twice = "its two headers, protected and unprotected, have a member of the same name";
@@ -64,12 +66,9 @@ export function readSignatureEntry(
     const problem = `its header has "${demand}", so it needs an extension of JWS, and cards are signed without extensions`;
     return refused("crit-not-understood", problem);
   }
-  if (typeof kid !== "string" || kid === "") {
-    return refused("kid-missing", "its protected header does not say which key has signed (kid)");
-  }
-  if (!isShowable(kid, maxKeyIdLength)) {
-    const problem = `the key id of its header (kid) has control characters, or more than ${maxKeyIdLength} characters`;
-    return refused("kid-missing", problem);
+  if (typeof kid !== "string" || kid === "" || !isShowable(kid, maxKeyIdLength)) {
+    const odd = `or says it with control characters, or in more than ${maxKeyIdLength} characters`;
+    return refused("kid-missing", `its protected header does not say which key has signed (kid), ${odd}`);
   }
   const profiles = policy.profiles.filter((profile) => allowsTyp(profile, header));
   if (profiles.length > 0) return { protectedText, signature, alg, kid, jku, profiles };
@@ -87,12 +86,6 @@ function readParts(entry: JsonValue) {
   const header = readProtectedHeader(protectedText);
   if (typeof header === "string") return `its protected header ${header}`;
   return { protectedText, signatureText, header, unprotected: unprotected ?? {} };
-}
-
-function algorithmProblem(alg: JsonValue | undefined): string {
-  if (isSignatureAlgorithm(alg)) return `the policy does not allow the algorithm ${alg}`;
-  const name = typeof alg === "string" ? ` "${shownText(alg)}"` : "";
-  return `its algorithm (alg)${name} is not one of ${algorithmNames.join(", ")}`;
 }
 
 /** `JWT` stands there because older Python SDKs sign with a library for JWTs. */

@@ -113,7 +113,7 @@ const cases: Readonly<Partial<Record<SignatureFault, readonly Case[]>>> = {
     ["a name of Object's", "not one of ES256", await signed({ alg: "constructor" })],
     [
       "an algorithm that the policy leaves out",
-      "the policy does not allow the algorithm ES256",
+      'its algorithm (alg) "ES256" is not one of EdDSA',
       good,
       { ...trusted, algorithms: ["EdDSA"] },
     ],
