@@ -25,12 +25,11 @@ export interface FetchedKeySet {
  * @throws what the signal was aborted with
  */
 export async function fetchKeySet(request: KeySetRequest): Promise<FetchedKeySet | string> {
-  const { signal } = request;
   const late = new Error(`did not answer within ${timeoutMs} ms`);
   try {
-    return await withinTime(timeoutMs, late, (stop) => ask(request, stop), { signal });
+    return await withinTime(timeoutMs, late, (stop) => ask(request, stop), { signal: request.signal });
   } catch (error) {
-    signal.throwIfAborted();
+    request.signal.throwIfAborted();
     return error === late ? late.message : "could not be reached";
   }
 }
@@ -42,23 +41,18 @@ async function ask(request: KeySetRequest, signal: AbortSignal): Promise<Fetched
     redirect: "manual",
     signal,
   });
-  const problem = findProblem(response);
-  if (problem !== undefined) {
+  const { status, type, redirected } = response;
+  if (status !== 200 || redirected) {
     response.body?.cancel().catch(() => {}); // it is not wanted
-    return problem;
+    const isRedirect = redirected || type === "opaqueredirect" || (status >= 300 && status < 400);
+    return isRedirect
+      ? "redirects to somewhere else, and redirects of key sets are not followed"
+      : `answered with HTTP status ${status}`;
   }
   const bytes = await readAtMost(chunksOf(response.body), maxBytes);
   if (bytes === undefined) return `is larger than ${maxBytes} bytes`;
   const entries = readEntries(bytes);
   return typeof entries === "string" ? entries : { entries, headers: response.headers };
-}
-
-function findProblem({ status, type, redirected }: Response): string | undefined {
-  if (status === 200 && !redirected) return undefined;
-  const isRedirect = redirected || type === "opaqueredirect" || (status >= 300 && status < 400);
-  return isRedirect
-    ? "redirects to somewhere else, and redirects of key sets are not followed"
-    : `answered with HTTP status ${status}`;
 }
 
 /** The entries of a key set (RFC 7517 §5); when it is none, the rest of a sentence about it. */

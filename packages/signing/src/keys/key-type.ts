@@ -120,16 +120,15 @@ export function checkPurpose(key: JWK, alg: SignatureAlgorithm, operation: "sign
   if (key.kty !== kty || (crv !== undefined && key.crv !== crv)) {
     throw unfit(`${alg} needs a key of the type ${kty}${crv === undefined ? "" : ` on the curve ${crv}`}`);
   }
+  const hint = "use another key; if the member is wrong, correct it or leave it out";
   if (key.alg !== undefined && !isSameAlgorithm(key.alg, alg)) {
-    throw unfit(`the key is for another algorithm than ${alg} (its member "alg")`, purposeHint);
+    throw unfit(`the key is for another algorithm than ${alg} (its member "alg")`, hint);
   }
   if (key.use !== undefined && key.use !== "sig") {
-    throw unfit('the key is not for signatures (its member "use")', purposeHint);
+    throw unfit('the key is not for signatures (its member "use")', hint);
   }
   const operations: unknown = key.key_ops;
   if (operations !== undefined && !(Array.isArray(operations) && operations.includes(operation))) {
-    throw unfit(`the key may not ${operation} (its member "key_ops")`, purposeHint);
+    throw unfit(`the key may not ${operation} (its member "key_ops")`, hint);
   }
 }
-
-const purposeHint = "use another key; if the member is wrong, correct it or leave it out";

@@ -7,23 +7,22 @@ import { checkPurpose, publicMembers, SigningError, unfit, type VerificationKey 
 /** Longest key id, in UTF-16 code units: verifiers look no further. */
 export const maxKeyIdLength = 256;
 
-/** Refuses an id of a key that not every verifier can look for, and show. */
-export function checkKeyId(kid: string): string {
-  if (kid !== "" && isShowable(kid, maxKeyIdLength)) return kid;
-  throw new SigningError(
-    `the id of the key (kid) is empty, has control characters, or more than ${maxKeyIdLength} characters`,
-    "choose a short name, such as 2026-summer, or leave it out: then the id is the key's thumbprint",
-  );
-}
-
 /** The id that a JWK has itself; undefined where it has none. */
 export function ownIdOf({ kid }: { readonly kid?: unknown }): string | undefined {
   return typeof kid === "string" && kid !== "" ? kid : undefined;
 }
 
-/** The id of a key: the one that is given, else the JWK's own, else its thumbprint (RFC 7638). */
+/**
+ * The id of a key: the one that is given, else the JWK's own, else its thumbprint (RFC 7638). Refuses one that not every verifier
+ * can look for, and show.
+ */
 export async function keyIdOf(jwk: JWK, given: string | undefined): Promise<string> {
-  return checkKeyId(given ?? ownIdOf(jwk) ?? (await thumbprintOf(jwk)));
+  const kid = given ?? ownIdOf(jwk) ?? (await thumbprintOf(jwk));
+  if (kid !== "" && isShowable(kid, maxKeyIdLength)) return kid;
+  throw new SigningError(
+    `the id of the key (kid) is empty, has control characters, or more than ${maxKeyIdLength} characters`,
+    "choose a short name, such as 2026-summer, or leave it out: then the id is the key's thumbprint",
+  );
 }
 
 const imported = new WeakMap<JWK, Map<SignatureAlgorithm, Promise<CryptoKey>>>();

@@ -1,4 +1,4 @@
-import { type CryptoKey, exportJWK, generateKeyPair, type JWK } from "jose";
+import { exportJWK, generateKeyPair, type JWK } from "jose";
 import { algorithms, type SignatureAlgorithm } from "./algorithms.ts";
 import { importKey, keyIdOf, ownIdOf } from "./key.ts";
 import type { VerificationKey } from "./key-type.ts";
@@ -39,21 +39,10 @@ export async function generateSigningKey(options: GenerateKeyOptions = {}): Prom
 }
 
 /** A private key that is ready to sign. */
-export interface PrivateKey {
-  readonly alg: SignatureAlgorithm;
-  /** Its public side, with the id that it has itself. */
-  readonly publicJwk: JWK;
+interface PrivateKey {
+  /** Its public side, with the id that it has itself, and with the algorithm by which it signs. */
+  readonly publicJwk: JWK & { readonly alg: SignatureAlgorithm };
   sign(input: Uint8Array<ArrayBuffer>): Promise<Uint8Array>;
-}
-
-/** Nothing of the platform's error is told: it may be about secret members. */
-async function signWith(key: CryptoKey, alg: SignatureAlgorithm, input: Uint8Array<ArrayBuffer>) {
-  const signing = crypto.subtle.sign(algorithms[alg].signParameters, key, input);
-  const signature = await signing.catch(() => {
-    const hint = "export the key again from where it was made";
-    throw new SigningError("the private key is malformed: its numbers do not belong together", hint);
-  });
-  return new Uint8Array(signature);
 }
 
 /** Imports a key of CardSignerOptions. What is imported cannot be exported again. */
@@ -77,6 +66,15 @@ export async function importPrivateKey(
   const { key_ops: _, ...secret } = jwk; // of which Web Crypto would take none but "sign"
   const cryptoKey = await importKey(secret, alg);
   const kid = ownIdOf(jwk);
-  const publicJwk = { ...members, ...(kid === undefined ? {} : { kid }) };
-  return { alg, publicJwk, sign: (input) => signWith(cryptoKey, alg, input) };
+  const publicJwk = { ...members, alg, ...(kid === undefined ? {} : { kid }) };
+  const sign: PrivateKey["sign"] = async (input) => {
+    const signing = crypto.subtle.sign(algorithms[alg].signParameters, cryptoKey, input);
+    const signature = await signing.catch(() => {
+      // Nothing of the platform's error is told: it may be about secret members.
+      const hint = "export the key again from where it was made";
+      throw new SigningError("the private key is malformed: its numbers do not belong together", hint);
+    });
+    return new Uint8Array(signature);
+  };
+  return { publicJwk, sign };
 }

@@ -3,7 +3,7 @@ import { algorithms, type SignatureAlgorithm } from "../keys/algorithms.ts";
 import { ecdsaFromDer } from "../keys/der.ts";
 import { importVerificationKey } from "../keys/key.ts";
 import { SigningError, type VerificationKey } from "../keys/key-type.ts";
-import { importPrivateKey, type PrivateKey } from "../keys/private-key.ts";
+import { importPrivateKey } from "../keys/private-key.ts";
 import { publicKeyOf } from "../keys/public-keys.ts";
 
 /**
@@ -57,22 +57,19 @@ export interface CardSigner {
 export async function createCardSigner(options: CardSignerOptions): Promise<CardSigner> {
   const { key } = options;
   const isRemote = typeof key === "function";
-  const own: OpenKey = isRemote ? { sign: key } : await importPrivateKey(key, options.alg);
+  const own = isRemote ? { sign: key, publicJwk: undefined } : await importPrivateKey(key, options.alg);
   const shown = options.publicKey ?? own.publicJwk;
   if (shown === undefined) {
     const hint = "give it as publicKey: callers verify with it";
     throw new SigningError("the public key of the remote signer is not known", hint);
   }
-  const says = { kid: options.kid ?? own.publicJwk?.kid, alg: options.alg ?? own.alg };
-  const publicKey = await publicKeyOf(shown, says);
+  const { kid = own.publicJwk?.kid, alg = own.publicJwk?.alg } = options;
+  const publicKey = await publicKeyOf(shown, { kid, alg });
   const facts = { kid: publicKey.kid, alg: publicKey.alg, publicKey };
   const signer: CardSigner = { ...facts, sign: (input) => signAndCheck(own.sign, facts, input) };
   if (!isRemote) await signer.sign(probe); // Web Crypto does not see to it that both sides of a JWK are of one key
   return signer;
 }
-
-/** What is known of a key by itself. Of a remote signer it is nothing. */
-type OpenKey = Partial<Omit<PrivateKey, "sign">> & { readonly sign: RemoteSign };
 
 const probe: Uint8Array<ArrayBuffer> = new TextEncoder().encode("a2a-connect");
 

@@ -32,10 +32,7 @@ export interface SignatureOptions {
 }
 
 /** A signature as a card has it (spec §4.4.7). */
-interface CardSignature {
-  readonly protected: string;
-  readonly signature: string;
-}
+type CardSignature = Readonly<Record<"protected" | "signature", string>>;
 
 /**
  * Signs a card over its canonical form (spec §8.4.2). To be served, its bytes are best those of `canonicalSignedCard`.
@@ -68,7 +65,7 @@ export async function signCardText(text: string, options: SignCardOptions): Prom
     );
   }
   const signature = await makeSignature(new SignedCard(json), options);
-  const all = addSignature<JsonValue>(signatures ?? [], { ...signature });
+  const all = addSignature<JsonValue>(signatures ?? [], signature);
   const signed = { ...json, signatures: [...all] };
   return writeCanonical(pruneCard(signed));
 }
@@ -88,7 +85,7 @@ export async function signOlderCard(
   const { signatures: _, ...unsigned } = card;
   const forms = new SignedCard(unsigned).forms("raw");
   const signed = forms.flatMap((form) => signers.map((signer) => signForm(form, signer, options)));
-  return { ...unsigned, signatures: (await Promise.all(signed)).map((signature) => ({ ...signature })) };
+  return { ...unsigned, signatures: await Promise.all(signed) };
 }
 
 async function makeSignature(card: SignedCard, options: SignCardOptions): Promise<CardSignature> {

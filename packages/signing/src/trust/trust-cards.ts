@@ -1,8 +1,8 @@
 import { shownUrl } from "@a2a-connect/core/internal";
 import { adviceOn, type CardFault } from "../verify/faults.ts";
-import type { CardVerdict } from "../verify/verdict.ts";
-import { createCardVerifier } from "../verify/verify-card.ts";
-import type { TrustCardsOptions, TrustPolicy } from "./trust-policy.ts";
+import type { CardAlarm, CardVerdict } from "../verify/verdict.ts";
+import { createCardVerifier, type VerificationContext } from "../verify/verify-card.ts";
+import type { TrustPolicy } from "./trust-policy.ts";
 
 /** A card is not trusted by the policy. Nothing in it was used. */
 export class CardNotTrustedError extends Error {
@@ -29,16 +29,17 @@ export class CardNotTrustedError extends Error {
   }
 }
 
-/** A card as the client hands it over. */
-export interface CardToTrust {
-  /** Where it came from; of the extended card where the public one did; undefined for one that the caller gave. */
+/** A card as the client hands it over. The extended card has the `url` of the public one; a card that the caller gave has none. */
+export interface CardToTrust extends Pick<VerificationContext, "asked" | "extended"> {
   readonly url: string | undefined;
-  /** The URL that was asked for, when redirects led from there to `url`. Default `url`. */
-  readonly asked?: string | undefined;
   /** Its JSON as it was received. */
   readonly text: string;
-  /** Whether it is the extended card. Default false. */
-  readonly extended?: boolean | undefined;
+}
+
+/** Who is told what, and what else verifying needs. What a listener throws refuses the card. */
+export interface TrustCardsOptions extends Pick<VerificationContext, "now" | "fetch"> {
+  /** Told everything that a person should look at, of trusted cards and of others, before the card is used or refused. */
+  readonly onAlarm?: (alarm: CardAlarm, url: string | undefined) => void;
 }
 
 /**

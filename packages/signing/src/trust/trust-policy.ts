@@ -1,7 +1,6 @@
 import type { SignatureAlgorithm } from "../keys/algorithms.ts";
 import type { VerificationKey } from "../keys/key-type.ts";
 import type { LegacyProfile } from "../profiles/profile-card.ts";
-import type { CardAlarm } from "../verify/verdict.ts";
 import type { CardMemory } from "./card-memory.ts";
 import type { SchemeKind } from "./scheme.ts";
 
@@ -73,14 +72,4 @@ export interface MinimumSecurity {
    * OAuth 2.1 has given up, does not count. Default any.
    */
   readonly schemes?: readonly SchemeKind[];
-}
-
-/** Who is told what. What a listener throws refuses the card. */
-export interface TrustCardsOptions {
-  /** Told everything that a person should look at, of trusted cards and of others, before the card is used or refused. */
-  readonly onAlarm?: (alarm: CardAlarm, url: string | undefined) => void;
-  /** Milliseconds since 1970. Default `Date.now`. */
-  readonly now?: () => number;
-  /** Fetches key sets, when the policy has no `jku.fetch`. Key sets are shared by all who have the same policy object. */
-  readonly fetch?: typeof globalThis.fetch;
 }

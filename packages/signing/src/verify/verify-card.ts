@@ -83,10 +83,9 @@ async function verify(
   policy: PreparedPolicy,
   context: VerificationContext,
 ): Promise<CardVerdict> {
-  const { signal, fetch } = context;
+  const { url, asked = url, now = Date.now, signal, fetch } = context;
   if (typeof text !== "string") throw new TypeError("the card must be a text");
-  const { now = Date.now } = context;
-  const cardUrl = context.url === undefined ? undefined : new URL(context.url);
+  const cardUrl = url === undefined ? undefined : new URL(url);
   const read = readSignedCard(text);
   if ("reason" in read) return conclude({}, read.reason, `${read.problem} ${adviceOn(read.reason)}`);
   const { card, entries } = read;
@@ -99,7 +98,6 @@ async function verify(
   if (fault !== undefined) {
     return conclude(weighed, fault, describeRefused(fault, weighed, policy, entries.length));
   }
-  const { asked = context.url } = context;
   const { covering, signers: thumbprints } = weighed;
   const judged = await judgeTrust({ ...context, card, url: asked, thumbprints, policy: policy.policy, now });
   if (judged.reason !== undefined) {
