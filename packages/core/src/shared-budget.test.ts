@@ -62,4 +62,23 @@ describe("a budget that callers share", () => {
     take("alice", 90, false);
     expect(() => take("bob", 17)).toThrow(full);
   });
+
+  it("leaves other callers their part, however much the holdings of one grow", () => {
+    const budget = new SharedBudget({ max: 800, maxShare: 7 / 8, refuse: () => full });
+    const growing = budget.open("alice");
+    growing.grow(5_000);
+    expect([budget.isExceeded("alice"), budget.isExceeded("alice", 8), budget.isExceeded("bob")]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    const others = budget.open("bob");
+    others.add(80);
+    expect(() => others.add(10)).toThrow(full);
+    expect(() => growing.add(1)).toThrow(full);
+    growing.grow(-4_400);
+    expect(budget.isExceeded("alice")).toBe(false);
+    growing.end();
+    others.add(620);
+  });
 });

@@ -31,12 +31,17 @@ export interface Holding {
 /**
  * Bounds what all callers together have of something, such as memory, and what one of them has. No caller loses what it
  * has, so some is always kept for others: a caller may take more while it has less than `maxShare / (1 - maxShare)`
- * times as much as is free. The first caller gets `maxShare` of all, the next as much of the rest.
+ * times as much as is free. The first caller gets `maxShare` of all, the next as much of the rest. What a caller has beyond
+ * its part, because its holdings have grown, counts for itself alone: otherwise it would leave the others nothing.
  */
 export class SharedBudget {
   readonly #options: SharedBudgetOptions;
-  readonly #byShare = new Map<string, number>();
-  #used = 0;
+  /** What each caller has, and how much of it is taken from what there is for all. */
+  readonly #byShare = new Map<string, { readonly all: number; readonly taken: number }>();
+  /** What all have together. */
+  #all = 0;
+  /** The same, but of each caller no more than its part. */
+  #taken = 0;
 
   constructor(options: SharedBudgetOptions) {
     this.#options = options;
@@ -54,11 +59,7 @@ export class SharedBudget {
     let counted = 0;
     const count = (change: number): void => {
       counted += change;
-      this.#used += change;
-      if (share === undefined) return;
-      const all = this.#usedBy(share) + change;
-      if (all === 0) this.#byShare.delete(share);
-      else this.#byShare.set(share, all);
+      this.#count(share, change);
     };
     const changeBy = (amount: number): number => (held + amount > uncounted ? held + amount : 0) - counted;
     return {
@@ -68,7 +69,7 @@ export class SharedBudget {
       },
       add: (amount) => {
         const change = changeBy(amount);
-        const isAlone = this.#used === counted;
+        const isAlone = this.#all === counted;
         if (isBounded && change > 0 && !isAlone && !this.#hasRoom(share, change)) throw refuse();
         held += amount;
         count(change);
@@ -92,23 +93,46 @@ export class SharedBudget {
    */
   hasRoom(share: string | undefined, amount: number, coming: number): boolean {
     const { uncounted = 0 } = this.#options;
-    const isAlone = this.#used + coming === 0;
+    const isAlone = this.#all + coming === 0;
     return amount <= uncounted || isAlone || this.#hasRoom(share, amount + coming);
   }
 
-  /** Whether a caller has more than its part: holdings have grown, or others have taken since then. */
-  isExceeded(share: string | undefined): boolean {
-    return !this.#hasRoom(share, 0);
+  /**
+   * Whether a caller has more than its part: holdings have grown, or others have taken since then.
+   *
+   * @param times whether it has more than so many parts
+   */
+  isExceeded(share: string | undefined, times = 1): boolean {
+    if (share === undefined) return this.#taken > this.#options.max * times;
+    return this.#of(share).all > this.#partOf(share) * times;
   }
 
   #hasRoom(share: string | undefined, amount: number): boolean {
-    const { max, maxShare } = this.#options;
-    const free = max - this.#used - amount;
-    const own = share === undefined ? 0 : this.#usedBy(share) + amount;
-    return free >= 0 && own * (1 - maxShare) <= free * maxShare;
+    if (this.#taken + amount > this.#options.max) return false;
+    return share === undefined || this.#of(share).all + amount <= this.#partOf(share);
   }
 
-  #usedBy(share: string): number {
-    return this.#byShare.get(share) ?? 0;
+  #count(share: string | undefined, change: number): void {
+    this.#all += change;
+    if (share === undefined) {
+      this.#taken += change;
+      return;
+    }
+    const before = this.#of(share);
+    const all = before.all + change;
+    const taken = Math.min(all, Math.max(before.taken, this.#partOf(share)));
+    this.#taken += taken - before.taken;
+    if (all === 0) this.#byShare.delete(share);
+    else this.#byShare.set(share, { all, taken });
+  }
+
+  /** How much a caller may have, beside what the others have now. */
+  #partOf(share: string): number {
+    const { max, maxShare } = this.#options;
+    return Math.max(0, (max - this.#taken + this.#of(share).taken) * maxShare);
+  }
+
+  #of(share: string): { readonly all: number; readonly taken: number } {
+    return this.#byShare.get(share) ?? { all: 0, taken: 0 };
   }
 }

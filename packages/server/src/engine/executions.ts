@@ -178,7 +178,10 @@ export class Executions {
       share,
       call,
       askForPlace: () => void this.#scheduler.start(execution, "always"),
-      onRest: () => (this.#closed || this.#recovery.isFull) && this.#dropIfResting(execution),
+      onRest: () => {
+        const isOver = this.#context.memoryTurns.areDue(live.memory);
+        if (this.#closed || this.#recovery.isFull || isOver) this.#dropIfResting(execution);
+      },
     });
     return execution;
   }

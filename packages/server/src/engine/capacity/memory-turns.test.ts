@@ -69,7 +69,7 @@ describe.each([false, true])(
       for (const answer of sent) {
         const { id } = taskOf(answer);
         const state = async () => {
-          await clock.advance(250);
+          await clock.advance(10_000);
           return (await client.getTask({ id })).status?.state;
         };
         await expect.poll(state).toBe(TaskState.COMPLETED);
@@ -85,7 +85,7 @@ describe.each([false, true])(
         ended += 1;
       };
       const agent = agentOf(durable, work, 60);
-      const limits = { maxActiveBytes: 1_024 * kibibyte, maxUncommittedBytes: 32 * kibibyte };
+      const limits = { maxActiveBytes: 4_400 * kibibyte, maxUncommittedBytes: 32 * kibibyte };
       const { clientOf, clock } = await createEngineHarness({ agent, limits });
       const alice = clientOf("alice");
       const sent = await Promise.all(Array.from({ length: 40 }, () => alice.sendMessage(detached("hold"))));
@@ -101,5 +101,70 @@ describe.each([false, true])(
       expect(count(TaskState.FAILED)).toBe(16); // those whose code was silent
       expect(count(TaskState.WORKING)).toBe(40 - 16 - 1);
     });
+
+    it("go on one at a time, and seldom, when they have put out far more and do not end", async () => {
+      let ready = 0;
+      const agent = agentOf(durable, async function* (writer) {
+        yield writer.working();
+        for (let index = 0; index < 3; index += 1) yield chunk(writer, index, 100 * kibibyte);
+        ready += 1;
+        if (!writer.signal.aborted) await once(writer.signal, "abort");
+      });
+      const limits = { maxActiveBytes: 1_024 * kibibyte, maxUncommittedBytes: 32 * kibibyte };
+      const { clientOf, clock } = await createEngineHarness({ agent, limits });
+      const alice = clientOf("alice");
+      await Promise.all(Array.from({ length: 40 }, () => alice.sendMessage(detached("write"))));
+      await clock.advance(5_000);
+      expect(ready).toBe(1);
+      await clock.advance(10_000);
+      expect(ready).toBe(2);
+    });
+
+    it("leave other callers their part of the memory", async () => {
+      const agent = agentOf(durable, async function* (writer, words) {
+        yield writer.working();
+        if (words !== "hold") return;
+        for (let index = 0; index < 3; index += 1) yield chunk(writer, index, 100 * kibibyte);
+        if (!writer.signal.aborted) await once(writer.signal, "abort");
+      });
+      const limits = { maxActiveBytes: 1_024 * kibibyte, maxUncommittedBytes: 32 * kibibyte };
+      const { clientOf } = await createEngineHarness({ agent, limits });
+      const alice = clientOf("alice");
+      await Promise.all(Array.from({ length: 40 }, () => alice.sendMessage(detached("hold"))));
+      await expect(alice.sendMessage(say("x".repeat(20 * kibibyte)))).rejects.toThrow(
+        /maxActiveBytes|memory/,
+      );
+      const { status } = taskOf(await clientOf("bob").sendMessage(say("x".repeat(20 * kibibyte))));
+      expect(status?.state).toBe(TaskState.COMPLETED);
+    });
   },
 );
+
+it("durable executors that wait leave memory at once when their caller has more than its part", async () => {
+  let runs = 0;
+  const agent: AgentDefinition = {
+    card: { name: "Writer" },
+    durable: true,
+    async *execute(task) {
+      runs += 1;
+      yield chunk(task, 0, 100 * kibibyte);
+      await task.sleep(5_000);
+    },
+  };
+  const { client, clock } = await createEngineHarness({
+    agent,
+    limits: { maxActiveBytes: 1_024 * kibibyte },
+  });
+  const sent = await Promise.all(Array.from({ length: 20 }, () => client.sendMessage(detached("write"))));
+  await clock.settle();
+  expect(runs).toBe(20);
+  for (const answer of sent) {
+    const { id } = taskOf(answer);
+    const state = async () => {
+      await clock.advance(5_000);
+      return (await client.getTask({ id })).status?.state;
+    };
+    await expect.poll(state).toBe(TaskState.COMPLETED);
+  }
+  expect(runs).toBeGreaterThan(20); // those that were dropped ran again
+});

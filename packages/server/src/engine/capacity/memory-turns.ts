@@ -1,11 +1,15 @@
 import type { Holding, SharedBudget } from "@a2a-connect/core/internal";
 import type { Clock } from "../clock.ts";
 
-/** Executors of one caller that go on at a time. */
-const maxAtOnce = 16;
+/**
+ * Executors of one caller that go on at a time. After `turnMs` an executor's turn is over, although it has not yielded: it may wait for
+ * another task of its caller.
+ */
+const beyondPart = { maxAtOnce: 16, turnMs: 250 };
 
-/** After that an executor's turn is over, although it has not yielded: it may wait for another task of its caller. */
-const turnMs = 250;
+/** The same for a caller with more than `farTimes` its part: executors that have put out much and do not end keep it in memory. */
+const farBeyondPart = { maxAtOnce: 1, turnMs: 10_000 };
+const farTimes = 2;
 
 /** How often the operator is told. */
 const noticeMs = 60_000;
@@ -71,7 +75,11 @@ export class MemoryTurns {
   }
 
   #goOn({ waiting, taken }: Line): void {
-    while (taken.size < maxAtOnce && waiting.size > 0) {
+    for (;;) {
+      const [anyTask] = waiting.keys();
+      const isFar = this.#active.isExceeded(anyTask?.share, farTimes);
+      const { maxAtOnce, turnMs } = isFar ? farBeyondPart : beyondPart;
+      if (anyTask === undefined || taken.size >= maxAtOnce) return;
       const [task, goOn] = [...waiting].reduce((one, other) =>
         other[0].amount > one[0].amount ? other : one,
       );
