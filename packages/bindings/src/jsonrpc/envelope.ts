@@ -22,7 +22,7 @@ export interface EnvelopeRefusal {
  * Checks the envelope of a JSON-RPC request (requirements I-2, I-8, I-9).
  *
  * It refuses batches, because A2A does not have them, and notifications, because every operation has a result. An id is
- * a string of up to 65,536 characters, null, or an integer that JSON numbers carry exactly, because the server echoes
+ * a string of up to 512 characters, null, or an integer that JSON numbers carry exactly, because the server echoes
  * it.
  */
 export function readEnvelope(json: unknown): Envelope | EnvelopeRefusal {
@@ -56,8 +56,8 @@ export async function readId(text: string, caller: string | undefined): Promise<
   }
 }
 
-/** Every event of a stream contains the id. */
-const maxIdLength = 65_536;
+/** Every event of a stream contains the id, and thousands of calls that wait keep theirs. */
+const maxIdLength = 512;
 /** Each character may be an escape of six characters. */
 const longestIdText = 6 * maxIdLength + 2;
 

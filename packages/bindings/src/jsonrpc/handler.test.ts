@@ -65,6 +65,14 @@ describe("JSON-RPC results", () => {
 // What it refuses, and how, is told over all wires by test/bad-input.
 
 describe("JSON-RPC envelope", () => {
+  it("takes an id of 512 characters, and refuses a longer one without repeating it", async () => {
+    const long = await post(call("GetTask", { id: "t" }, "\u0001".repeat(512)));
+    expect(long.body).toMatchObject({ id: "\u0001".repeat(512), result: {} });
+    const { body } = await post(call("GetTask", { id: "t" }, "x".repeat(513)));
+    expect(body).toMatchObject({ id: null, error: { code: -32600 } });
+    expect(JSON.stringify(body)).toContain("has 513 characters; at most 512 are taken");
+  });
+
   it("names the field of metadata that is nested 10,000 deep", async () => {
     const metadata = `${'{"a":'.repeat(10_000)}1${"}".repeat(10_000)}`;
     const { body } = await post(

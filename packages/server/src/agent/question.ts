@@ -1,4 +1,5 @@
 import { json, partText, text } from "@a2a-connect/core";
+import { shownText } from "@a2a-connect/core/internal";
 import type { Message, Part } from "@a2a-connect/proto";
 import { type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
@@ -42,6 +43,11 @@ export interface Answer {
   /** The first data part; with a schema, the value that was checked against it. */
   readonly data: JsonValue | undefined;
 }
+
+/** Longest text that is compared with choices, or parsed for a schema; and largest data that is validated, see `isTooLarge`. */
+const maxAnswerLength = 65_536;
+
+const tooLong = `The answer is too long: at most ${maxAnswerLength} characters are read.`;
 
 /** `Question.maxRepeats`, when it is not given. */
 export const defaultMaxRepeats = 5;
@@ -98,7 +104,8 @@ export function readAnswer(
     return chooseAnswer(question.choices, typeof data === "string" ? data : words, message, data);
   }
   if (question.schema !== undefined) {
-    return checkAnswer(question.schema, message, data ?? parseText(words), words);
+    const isLong = data === undefined ? words.length > maxAnswerLength : isTooLarge(data);
+    return isLong ? tooLong : checkAnswer(question.schema, message, data ?? parseText(words), words);
   }
   return { message, grant, text: words, data };
 }
@@ -109,7 +116,9 @@ function chooseAnswer(
   message: Message,
   data: JsonValue | undefined,
 ): Answer | string {
-  const choice = choices.find((candidate) => normalize(candidate) === normalize(given));
+  if (given.length > maxAnswerLength) return tooLong;
+  const wanted = normalize(given);
+  const choice = choices.find((candidate) => normalize(candidate) === wanted);
   return choice === undefined
     ? `Please answer with one of: ${choices.join(", ")}.`
     : { message, grant: undefined, text: choice, data };
@@ -124,16 +133,32 @@ function checkAnswer(
   if (data === undefined) {
     return "Please answer with data: a data part, or JSON as text.";
   }
-  const { valid, errors } = new Validator(schema, "2020-12", false).validate(data);
+  const { valid, errors } = new Validator(schema, "2020-12").validate(data); // up to the first error
   if (valid) {
     return { message, grant: undefined, text: words, data };
   }
   const problem = errors.at(-1); // the innermost error says what is wrong, the outer ones only where
-  return `The answer does not fit at "${problem?.instanceLocation ?? "#"}": ${problem?.error ?? "it is not valid"}`;
+  const { instanceLocation = "#", error = "it is not valid" } = problem ?? {};
+  return `The answer does not fit at "${shownText(instanceLocation)}": ${shownText(error)}`; // both may have names of the answer
 }
 
 function normalize(answer: string): string {
   return answer.trim().toLowerCase();
+}
+
+/** Whether data has more values, and characters of texts and names, than are validated: a validator cannot be stopped. */
+function isTooLarge(data: JsonValue): boolean {
+  let left = maxAnswerLength;
+  const take = (value: JsonValue): boolean => {
+    left -= typeof value === "string" ? value.length : 1;
+    if (left < 0 || typeof value !== "object" || value === null) return left < 0;
+    if (Array.isArray(value)) return value.some(take);
+    return Object.entries(value).some(([name, member]) => {
+      left -= name.length;
+      return take(member);
+    });
+  };
+  return take(data);
 }
 
 function findData({ parts }: Message): JsonValue | undefined {

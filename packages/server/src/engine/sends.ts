@@ -70,6 +70,12 @@ interface FirstMessage {
   isCreated?: true;
 }
 
+/**
+ * Weight of a message that is weighed in a turn of its own. No body of 64 KiB makes one: thousands of those may arrive, and what
+ * waits to be weighed is not counted yet.
+ */
+const slowBytes = 2 * 2 ** 20;
+
 /** Takes messages: each starts a task, or continues the one that it names. */
 export class Sends {
   readonly #context: EngineContext;
@@ -117,7 +123,7 @@ export class Sends {
 
   #take(input: SendInput): Promise<Sent> {
     const isNew = input.message.taskId === "";
-    const isPlain = isNew && input.lastEventId === undefined && !isLarge(input.message);
+    const isPlain = isNew && input.lastEventId === undefined && !isLarge(input.message, slowBytes);
     return isPlain ? this.#begin(input) : this.#takeOther(input);
   }
 
@@ -130,7 +136,7 @@ export class Sends {
         description: "resumes a stream that was opened with the same idempotency key, and there is none",
       });
     }
-    if (isLarge(input.message)) {
+    if (isLarge(input.message, slowBytes)) {
       await nextSlice(share); // testing it took long, and so do weighing and encoding it
       weighMessage(input.message); // what it finds is kept for the weighing below
       await nextSlice(share);

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { json, text } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
 import { createEngineHarness, readStream, say, taskOf } from "@a2a-connect/testing";
@@ -54,6 +55,29 @@ describe("a message of many values", () => {
       await client.sendMessage(detached("again"));
     });
   }
+});
+
+it("thousands of messages of many values are counted at once, and do not wait for that", async () => {
+  const gate = Promise.withResolvers<void>();
+  const { client } = await createEngineHarness({
+    agent: {
+      card: { name: "Slow" },
+      async *execute(turn) {
+        yield turn.working();
+        await gate.promise;
+      },
+    },
+    limits: { maxActiveBytes: 4_096 * kibibyte, maxShare: 1 },
+  });
+  const { message } = say([json(Array.from({ length: 5_000 }, () => [])), text("hold")]); // 15 KB in a request
+  let refused = 0;
+  for (let sent = 0; sent < 100; sent += 1) {
+    const answer = client.sendMessage({ message, configuration: { returnImmediately: true } });
+    answer.catch(() => refused++);
+  }
+  for (let turns = 0; turns < 3; turns += 1) await nextTurn();
+  expect(refused).toBeGreaterThan(80);
+  gate.resolve();
 });
 
 describe("what comes with a message", () => {

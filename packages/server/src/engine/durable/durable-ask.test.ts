@@ -35,7 +35,10 @@ describe("a question", () => {
     [
       "choices",
       { text: "Which?", choices: ["Red", "Green"] },
-      [["blue", "Please answer with one of: Red, Green. Which?"]],
+      [
+        ["blue", "Please answer with one of: Red, Green. Which?"],
+        [`red${" ".repeat(65_536)}`, "The answer is too long: at most 65536 characters are read. Which?"],
+      ],
       " gREEN ",
       { text: "Green", data: undefined },
     ],
@@ -48,14 +51,33 @@ describe("a question", () => {
       [
         ["many", "Please answer with data: a data part, or JSON as text. How many?"],
         [[json({ n: 1.5 })], /^The answer does not fit at "#\/n": .* How many\?$/],
+        [
+          `{"n": 1${" ".repeat(65_536)}}`,
+          "The answer is too long: at most 65536 characters are read. How many?",
+        ],
+        [
+          [json({ n: 1, others: Array(70_000).fill(0) })],
+          "The answer is too long: at most 65536 characters are read. How many?",
+        ],
+        [
+          [json({ n: 1, ["x".repeat(70_000)]: 0 })],
+          "The answer is too long: at most 65536 characters are read. How many?",
+        ],
       ],
       [text("as data:"), json({ n: 2 })],
       { text: "as data:", data: { n: 2 } },
     ],
     [
       "a schema, answered with JSON as text",
-      { text: "?", schema: { type: "array" } },
-      [],
+      {
+        text: "?",
+        schema: { type: "array", items: { type: ["number", "object"], additionalProperties: false } },
+      },
+      [
+        // Each element is wrong, and the name is long: the sentence tells the first, and shows a part of the name.
+        [JSON.stringify(Array(20_000).fill("")), /^The answer does not fit at "#\/0": .{1,200}$/],
+        [JSON.stringify([{ ["y".repeat(30_000)]: 1 }]), /^The answer does not fit at ".{1,400}$/],
+      ],
       "[1]",
       { text: "[1]", data: [1] },
     ],
