@@ -1,7 +1,10 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { methods } from "@a2a-connect/core";
 import { SendMessageRequestSchema } from "@a2a-connect/proto";
 import { create, toBinary, toJsonString } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { Code, ConnectError, type ServiceImplSpec } from "@connectrpc/connect";
 import { type Compression, encodeEnvelope } from "@connectrpc/connect/protocol";
 import { describe, expect, it } from "vitest";
 import { createFakeService, sendRequest } from "../test-support/fake-service.ts";
@@ -42,6 +45,13 @@ function envelope(text: string): Uint8Array {
   return encodeEnvelope(0, binary(text));
 }
 
+function handlerOf(name: keyof typeof wires, service: ServiceImplSpec): HttpHandler | undefined {
+  if (name === "JSON-RPC") return createJsonRpcHandler(service);
+  return name === "HTTP+JSON"
+    ? createHttpJsonHandler(service)
+    : createRpcHandlers(service).get(wires[name].path);
+}
+
 /** Serves SendMessage on all wires, and notes what happens to a call's body. */
 function createTarget(name: keyof typeof wires) {
   const { path, type, wrap } = wires[name];
@@ -52,12 +62,7 @@ function createTarget(name: keyof typeof wires) {
       return { payload: { case: "message", value: { messageId: "m-2" } } };
     },
   });
-  const handler: HttpHandler | undefined =
-    name === "JSON-RPC"
-      ? createJsonRpcHandler(service)
-      : name === "HTTP+JSON"
-        ? createHttpJsonHandler(service)
-        : createRpcHandlers(service).get(path);
+  const handler = handlerOf(name, service);
   /** @param onTurn what the runtime does when the body asks for its turn */
   const send = (length: number, onTurn: () => Promise<void>, signal?: AbortSignal): Promise<HttpResponse> => {
     const bytes = wrap("x".repeat(length));
@@ -184,3 +189,56 @@ describe("decompression", () => {
     }
   });
 });
+
+describe.each(Object.keys(wires) as (keyof typeof wires)[])("a call that waits, over %s", (name) => {
+  it("keeps nothing of its body but the message", async () => {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    const used = () => {
+      collect();
+      const { heapUsed, arrayBuffers } = process.memoryUsage();
+      return heapUsed + arrayBuffers;
+    };
+    const end = Promise.withResolvers<void>();
+    let waiting = 0;
+    const service = createFakeService({
+      sendMessage: async () => {
+        waiting += 1;
+        await end.promise;
+        return { payload: { case: "message", value: { messageId: "m-2" } } };
+      },
+    });
+    const { path, type } = wires[name];
+    const handler = handlerOf(name, service);
+    const send = () => {
+      const body: HttpBody = {
+        bytes: async () => withUnknown(name, 2 * 2 ** 20),
+        async *[Symbol.asyncIterator]() {},
+      };
+      return handler?.({
+        ...memoryRequest({ url: `http://localhost${path}`, header: { "content-type": type } }),
+        body,
+      });
+    };
+    const before = used();
+    const answers = Array.from({ length: 20 }, send);
+    await expect.poll(() => waiting).toBe(20);
+    await expect.poll(() => used() - before).toBeLessThan(8 * 2 ** 20); // buffers are freed a while after that
+    end.resolve();
+    for (const answer of answers) expect((await answer)?.status).toBe(200);
+  });
+});
+
+/** A request with as many bytes that no version of the protocol knows. */
+function withUnknown(name: keyof typeof wires, bytes: number): Uint8Array {
+  const { type, wrap } = wires[name];
+  if (type === "application/json") {
+    const text = new TextDecoder().decode(wrap("hello"));
+    return new TextEncoder().encode(
+      text.replace('"message":', `"unknown":"${"x".repeat(bytes)}","message":`),
+    );
+  }
+  const field = new BinaryWriter().tag(99, WireType.LengthDelimited).bytes(new Uint8Array(bytes)).finish();
+  const message = Buffer.concat([binary("hello"), field]);
+  return wrap === binary ? message : encodeEnvelope(0, message);
+}

@@ -11,6 +11,7 @@ import {
   type RouteMatch,
   wireCodes,
 } from "@a2a-connect/core/internal";
+import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type HandlerContext, type ServiceImplSpec } from "@connectrpc/connect";
 import { type BodyRefusal, unsupportedMediaType } from "../body.ts";
 import { addErrorHeaders, explainFailure } from "../failure.ts";
@@ -86,24 +87,21 @@ export function createHttpJsonHandler(spec: ServiceImplSpec, options: HttpJsonOp
 
 async function answer(
   bound: BoundMethod,
-  { method, route, variables }: RouteMatch,
+  match: RouteMatch,
   query: URLSearchParams,
   request: HttpRequest,
   settings: BindingSettings,
 ): Promise<HttpResponse> {
+  const { method } = match;
   const explain = (thrown: unknown) => explainFailure(thrown, { wire, method: method.name }, settings);
   let context: HandlerContext | undefined;
   try {
-    const body = route.body === undefined ? noBody : await readJson(request, settings, checkType);
-    if ("error" in body) {
-      return await respondError(request, body.error, { status: body.status, header: body.header }, settings);
+    const read = await readMessage(match, query, request, settings);
+    if ("error" in read) {
+      return await respondError(request, read.error, { status: read.status, header: read.header }, settings);
     }
+    const { message } = read;
     context = new CallContext(bound.desc, request, { wire });
-    const message = bindHttpRequest(method, route, variables, query, body.json, {
-      maxDepth: settings.maxJsonDepth,
-    });
-    const released = request.body.release?.();
-    if (released !== undefined) await released;
     if (bound.kind === "stream") {
       const format: EventFormat = {
         event: (event) => formatOnce(bound.desc.output, event),
@@ -125,6 +123,25 @@ async function answer(
     const header = context?.responseHeader ?? new Headers();
     return respondError(request, error, { status: wireCodes(error).httpStatus, header }, settings);
   }
+}
+
+/** Reads the message of a request, in a function of its own: a call may wait for hours, and would keep the whole body. */
+async function readMessage(
+  { method, route, variables }: RouteMatch,
+  query: URLSearchParams,
+  request: HttpRequest,
+  settings: BindingSettings,
+): Promise<{ readonly message: Message } | BodyRefusal> {
+  const body = route.body === undefined ? noBody : await readJson(request, settings, checkType);
+  if ("error" in body) {
+    return body;
+  }
+  const message = bindHttpRequest(method, route, variables, query, body.json, {
+    maxDepth: settings.maxJsonDepth,
+  });
+  const released = request.body.release?.();
+  if (released !== undefined) await released;
+  return { message };
 }
 
 const noBody = { json: undefined };

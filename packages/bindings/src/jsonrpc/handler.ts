@@ -80,7 +80,7 @@ export function createJsonRpcHandler(spec: ServiceImplSpec, options: BindingOpti
     const call = calls.get(envelope.method) ?? findOlder(envelope.method, request);
     return call === undefined
       ? respondFailure(request, envelope, unknownMethod(envelope.method), new Headers(), settings)
-      : await answer(call, envelope, request, settings);
+      : answer(call, envelope, request, settings); // not awaited: this function would keep the body
   };
   const findOlder = (method: string, request: HttpRequest) =>
     olderCalls.has(method) && asksForOlder(request) ? olderCalls.get(method) : undefined;
@@ -134,13 +134,32 @@ async function answer(
   settings: BindingSettings,
 ): Promise<HttpResponse> {
   const { bound, isOlder } = call;
+  const { id, method } = envelope;
   const requestHeader = isOlder ? toCurrentHeader(request.header) : request.header;
   const context = new CallContext(bound.desc, request, { wire, header: requestHeader });
-  const toError = isOlder ? toOlderError : toJsonRpcError;
   try {
     const message = call.read(paramsOf(envelope), settings.maxJsonDepth);
     const released = request.body.release?.(); // undefined for a short body: it had no turn of its own
     if (released !== undefined) await released;
+    return respond(call, { id, method }, message, context, request, settings);
+  } catch (thrown) {
+    const toError = isOlder ? toOlderError : toJsonRpcError;
+    return respondFailure(request, envelope, thrown, context.responseHeader, settings, toError);
+  }
+}
+
+/** Makes the call. It may wait for hours, so it has nothing of the body but the message. */
+async function respond(
+  call: JsonRpcCall,
+  envelope: Pick<Envelope, "id" | "method">,
+  message: Message,
+  context: CallContext,
+  request: HttpRequest,
+  settings: BindingSettings,
+): Promise<HttpResponse> {
+  const { bound, isOlder } = call;
+  const toError = isOlder ? toOlderError : toJsonRpcError;
+  try {
     const { before, after } = wrapResult(envelope.id);
     if (bound.kind === "stream") {
       const format: EventFormat = {

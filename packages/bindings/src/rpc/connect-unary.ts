@@ -1,3 +1,4 @@
+import type { Message } from "@bufbuild/protobuf";
 import { mergeNonProtocolHeaders } from "@connectrpc/connect/protocol";
 import {
   codeToHttpStatus,
@@ -9,7 +10,7 @@ import {
   parseTimeout,
   trailerMux,
 } from "@connectrpc/connect/protocol-connect";
-import { readBody, unlessRefused } from "../body.ts";
+import { readBody, type Sender, unlessRefused } from "../body.ts";
 import { explainFailure } from "../failure.ts";
 import type { HttpRequest, HttpResponse } from "../http.ts";
 import type { BoundOperation, UnaryMethod } from "../invoke.ts";
@@ -42,6 +43,20 @@ const headers: CallHeaders = {
   parseTimeout,
 };
 
+/** Reads the message of a request, in a function of its own: a call may wait for hours, and would keep the whole body. */
+async function readMessage(
+  { bound }: BoundOperation<UnaryMethod>,
+  codec: Codec,
+  request: HttpRequest,
+  settings: BindingSettings,
+  caller: Sender,
+): Promise<Message> {
+  const bytes = unlessRefused(await readBody(request, settings, caller));
+  const message = await codec.decode(bound.desc.input, bytes, settings, caller.callerNetwork);
+  await request.body.release?.();
+  return message;
+}
+
 async function answer(
   operation: BoundOperation<UnaryMethod>,
   codec: Codec,
@@ -56,9 +71,7 @@ async function answer(
     if (refused !== undefined) {
       throw refused;
     }
-    const bytes = unlessRefused(await readBody(request, settings, caller));
-    const message = await codec.decode(bound.desc.input, bytes, settings, callerNetwork);
-    await request.body.release?.();
+    const message = await readMessage(operation, codec, request, settings, caller);
     const response = await bound.call(message, context);
     const body = await codec.encodeResponse(operation, message, response, callerNetwork);
     return await respond(200, `application/${codec.name}`, body);
