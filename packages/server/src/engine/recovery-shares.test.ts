@@ -57,3 +57,42 @@ it("a caller's unfinished tasks have its share of the memory after a restart; ot
     expect(done.totalSize).toBe(tasks);
   }
 });
+
+it("a caller's tasks that stay at work keep no other caller's unfinished tasks waiting, and no timers", async () => {
+  const clock = createFakeClock();
+  const memory = createMemoryTaskStore();
+  const atWork: string[] = [];
+  const agent: AgentDefinition = defineAgent({
+    card: { name: "Durable" },
+    durable: true,
+    async *execute(task) {
+      if (task.text === "sleep") await task.sleep(60_000);
+      await task.step("work", () => {
+        atWork.push(`${task.principal} ${task.text.slice(0, 5)}`);
+        return new Promise<void>(() => {});
+      });
+      yield task.artifact({ text: "done" });
+    },
+  });
+  const start = async () => {
+    const store = createMortalStore(memory);
+    const limits = { maxActiveBytes: 2 ** 30, maxRecoveryBytes: 1_200 * kibibyte };
+    return { ...(await createEngineHarness({ agent, clock, store, limits })), kill: store.kill };
+  };
+  const before = await start();
+  await sendTask(before.clientOf("bob"), detached("sleep"));
+  for (let at = 0; at < 120; at += 1) await sendTask(before.clientOf("alice"), detached(large));
+  await sendTask(before.clientOf("bob"), detached("after"));
+  await clock.settle();
+  before.kill();
+  atWork.length = 0;
+
+  await start();
+  await clock.settle();
+  const count = (what: string) => atWork.filter((each) => each === what).length;
+  expect(count("bob after")).toBe(1);
+  expect(count("alice xxxxx")).toBeGreaterThan(5);
+  expect(count("alice xxxxx")).toBeLessThanOrEqual(9); // 7/8 of what there is
+  await clock.advance(61_000);
+  expect(count("bob sleep")).toBe(1);
+});

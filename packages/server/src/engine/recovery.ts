@@ -41,6 +41,8 @@ type TakeUp = (task: TaskRef, onPutOff: () => void) => Promise<void>;
 
 /** A load that waits for room. */
 interface Waiting {
+  /** Whose task it is. */
+  readonly share: string;
   readonly owner: Owner;
   readonly bytes: number;
   /** Whether no other task may be loaded meanwhile. */
@@ -54,7 +56,8 @@ interface Waiting {
  * Loads tasks without a caller: the unfinished tasks of an earlier process, and those whose timer is due.
  *
  * - At most `maxRecoveryBytes` of them are in memory at a time, or one task. Tasks that have been at work longer than
- *   `unloadAfterMs` do not count, because they may be waiting for the others.
+ *   `unloadAfterMs` do not count, because they may be waiting for the others. A caller has its share of these bytes, and callers take
+ *   turns: tasks of one that stay at work, or are large, keep no other caller's tasks waiting.
  * - A caller's unfinished tasks have the same share of `maxActiveBytes` as those that it sends. Those beyond it are put off until
  *   others of it have left memory, and keep no other caller's tasks waiting.
  * - Before it loads a task, the store counts the attempt, and resets the count when the load succeeds. A task with a
@@ -67,13 +70,18 @@ export class Recovery {
   readonly #onFull: () => void;
   /** The bytes of tasks that were loaded here and are still in memory, or are being loaded. */
   #bytes = 0;
+  /** The same, by caller. */
+  readonly #bytesOf = new Map<string, number>();
   #loading = 0;
   #loadingBytes = 0;
   /** Whether the server answers calls already. */
   #inBackground = false;
   /** Whether what is being loaded is alone. */
   #isAlone = false;
-  readonly #waiting: Waiting[] = [];
+  /** By caller; whose turn is next comes first. */
+  readonly #waiting = new Map<string, Waiting[]>();
+  /** Those of them that have not been told that they wait for others. */
+  #untold: Waiting[] = [];
   /** The loads whose caller has its share of the memory, by caller. */
   readonly #putOff = new Map<string, Waiting[]>();
   /** Resolves when the server may begin although not all tasks have been taken up. */
@@ -95,7 +103,7 @@ export class Recovery {
 
   /** Whether a load waits for room. */
   get isFull(): boolean {
-    return this.#waiting.length > 0 || this.#putOff.size > 0;
+    return this.#waiting.size > 0 || this.#putOff.size > 0;
   }
 
   /**
@@ -144,7 +152,7 @@ export class Recovery {
    * The task, loaded when there is room for it, claimed, and held until it is released. Undefined when it no longer
    * exists, when it was failed as unloadable, and when the server stops.
    *
-   * @param onPutOff called when it waits until its caller's other tasks leave room; undefined: it does not wait for that
+   * @param onPutOff called when it waits until other tasks leave room; undefined: it does not wait until its caller's have left room in memory
    * @throws LoadFailure when it cannot be read; ConnectError `Unavailable` when the store cannot be reached
    */
   async acquire(task: TaskRef, onPutOff?: () => void): Promise<LiveTask | undefined> {
@@ -161,15 +169,16 @@ export class Recovery {
       await this.#fail(weight);
       return undefined;
     }
+    const share = ownerShare(owner);
     const bytes = Math.min(weight.bytes + loadedTaskBytes, this.#context.limits.maxRecoveryBytes);
     const alone = failed > 0;
-    if (!(await this.#room({ owner, bytes, alone, onPutOff }))) {
+    if (!(await this.#room({ share, owner, bytes, alone, onPutOff }))) {
       return undefined;
     }
     let isHeld = false;
     try {
       const live = await this.#load(task, failed);
-      isHeld = live !== undefined && this.#tasks.onDrop(live, () => this.#release(bytes));
+      isHeld = live !== undefined && this.#tasks.onDrop(live, () => this.#release(share, bytes));
       return live;
     } finally {
       this.#loading--;
@@ -180,7 +189,7 @@ export class Recovery {
       if (this.#tasksDone >= beforeStart.tasks || this.#bytesDone >= beforeStart.bytes) {
         this.#enough.resolve();
       }
-      this.#release(isHeld ? 0 : bytes);
+      this.#release(share, isHeld ? 0 : bytes);
     }
   }
 
@@ -188,10 +197,10 @@ export class Recovery {
   close(): void {
     this.#closed = true;
     this.#cancelPatience?.();
-    for (const { admit } of [...this.#waiting.splice(0), ...[...this.#putOff.values()].flat()]) {
-      admit(false);
-    }
+    const loads = [...this.#waiting.values(), ...this.#putOff.values()].flat();
+    this.#waiting.clear();
     this.#putOff.clear();
+    for (const { admit } of loads) admit(false);
     this.#enough.resolve();
   }
 
@@ -283,32 +292,47 @@ export class Recovery {
       return Promise.resolve(false);
     }
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    this.#waiting.push({ ...load, admit: resolve });
+    const waiting = { ...load, admit: resolve };
+    pushTo(this.#waiting, waiting);
+    if (load.onPutOff !== undefined) this.#untold.push(waiting);
     this.#tasks.watchRoom(() => this.#takeBack());
     this.#admit();
     return promise;
   }
 
-  #release(bytes: number): void {
-    this.#bytes -= bytes;
+  #release(share: string, bytes: number): void {
+    this.#count(share, -bytes);
     this.#takeBack();
   }
 
+  #count(share: string, change: number): void {
+    this.#bytes += change;
+    const bytes = (this.#bytesOf.get(share) ?? 0) + change;
+    if (bytes === 0) this.#bytesOf.delete(share);
+    else this.#bytesOf.set(share, bytes);
+  }
+
   #admit(): void {
-    this.#putOffFirst();
-    while (this.#hasRoom(this.#waiting[0])) {
-      this.#admitFirst();
-      this.#putOffFirst();
+    this.#putOffAll();
+    for (let next = this.#findNext(); next !== undefined; next = this.#findNext()) {
+      this.#admitOne(next);
+      this.#putOffAll();
     }
-    if (this.#waiting.length === 0) {
+    if (this.#waiting.size === 0) {
       this.#cancelPatience?.();
       this.#cancelPatience = undefined;
+      this.#untold = [];
       if (!this.isFull) this.#tasks.watchRoom(undefined);
-    } else if (this.#loading === 0 && this.#cancelPatience === undefined) {
+      return;
+    }
+    if (this.#loading > 0) return;
+    for (const { onPutOff } of this.#untold.splice(0)) onPutOff?.(); // all that wait, wait for what is at work
+    if (this.#cancelPatience === undefined) {
       this.#cancelPatience = this.#context.clock.schedule(this.#context.limits.unloadAfterMs, () => {
         this.#cancelPatience = undefined;
-        if (this.#loading === 0) {
-          this.#admitFirst();
+        const [[first] = []] = this.#waiting.values();
+        if (this.#loading === 0 && first !== undefined) {
+          this.#admitOne(first);
         }
         this.#admit();
       });
@@ -317,59 +341,75 @@ export class Recovery {
     }
   }
 
-  /** Puts off what is next as long as its caller has its share. What is being loaded is counted when it was read. */
-  #putOffFirst(): void {
-    for (;;) {
-      const [first] = this.#waiting;
-      if (first?.onPutOff === undefined || this.#tasks.hasRoom(first.owner, first.bytes, this.#loadingBytes))
-        return;
-      this.#waiting.shift();
-      const share = ownerShare(first.owner);
-      const others = this.#putOff.get(share);
-      if (others === undefined) this.#putOff.set(share, [first]);
-      else others.push(first);
-      this.#enough.resolve();
-      first.onPutOff();
-      this.#onFull();
+  /** Puts off what callers wait for that have their share. What is being loaded is counted when it was read. */
+  #putOffAll(): void {
+    for (const [first] of [...this.#waiting.values()]) {
+      for (let next = first; next?.onPutOff !== undefined; [next] = this.#waiting.get(next.share) ?? []) {
+        if (this.#tasks.hasRoom(next.owner, next.bytes, this.#loadingBytes)) break;
+        shiftFrom(this.#waiting, next);
+        pushTo(this.#putOff, next);
+        this.#enough.resolve();
+        next.onPutOff();
+        this.#onFull();
+      }
     }
   }
 
   /** A task has left memory, or was loaded: the first of each caller that has room now is next. */
   #takeBack(): void {
-    for (const [share, loads] of this.#putOff) {
-      const [first] = loads;
+    for (const [first] of [...this.#putOff.values()]) {
       if (first === undefined || !this.#tasks.hasRoom(first.owner, first.bytes, this.#loadingBytes)) continue;
-      loads.shift();
-      if (loads.length === 0) this.#putOff.delete(share);
-      this.#waiting.push(first);
+      shiftFrom(this.#putOff, first);
+      pushTo(this.#waiting, first);
     }
     this.#admit();
   }
 
-  #hasRoom(next: Waiting | undefined): boolean {
-    return (
-      next !== undefined &&
-      !this.#isAlone &&
-      (!next.alone || this.#loading === 0) &&
-      (this.#loading === 0 || this.#loadingBytes + next.bytes <= maxLoadingBytes) &&
-      (this.#bytes === 0 || this.#bytes + next.bytes <= this.#context.limits.maxRecoveryBytes)
-    );
+  /** The first load of the caller whose turn it is, of those whose caller has room. */
+  #findNext(): Waiting | undefined {
+    for (const [first] of this.#waiting.values()) {
+      if (first === undefined || !this.#hasRoom(first)) continue;
+      const fits =
+        this.#loading === 0 || (!first.alone && this.#loadingBytes + first.bytes <= maxLoadingBytes);
+      return fits && !this.#isAlone ? first : undefined; // it is next when the others have been loaded
+    }
+    return undefined;
   }
 
-  #admitFirst(): void {
-    const first = this.#waiting.shift();
-    if (first !== undefined) {
-      this.#bytes += first.bytes;
-      this.#loading++;
-      this.#loadingBytes += first.bytes;
-      this.#isAlone = first.alone;
-      first.admit(true);
-    }
+  #hasRoom({ share, bytes }: Waiting): boolean {
+    const { maxRecoveryBytes, maxShare } = this.#context.limits;
+    const own = this.#bytesOf.get(share) ?? 0;
+    const others = this.#bytes - own;
+    if (own === 0) return this.#bytes === 0 || this.#bytes + bytes <= maxRecoveryBytes;
+    return own + bytes <= (maxRecoveryBytes - others) * maxShare;
+  }
+
+  #admitOne(load: Waiting): void {
+    shiftFrom(this.#waiting, load);
+    this.#count(load.share, load.bytes);
+    this.#loading++;
+    this.#loadingBytes += load.bytes;
+    this.#isAlone = load.alone;
+    load.admit(true);
   }
 
   #warn(message: string, taskId: string | undefined, error: unknown): void {
     this.#context.log({ level: "warn", message, ...(taskId === undefined ? {} : { taskId }), error });
   }
+}
+
+function pushTo(loads: Map<string, Waiting[]>, load: Waiting): void {
+  const others = loads.get(load.share);
+  if (others === undefined) loads.set(load.share, [load]);
+  else others.push(load);
+}
+
+/** Removes the first load of its caller, whose next turn comes behind the other callers'. */
+function shiftFrom(loads: Map<string, Waiting[]>, { share }: Waiting): void {
+  const others = loads.get(share) ?? [];
+  others.shift();
+  loads.delete(share);
+  if (others.length > 0) loads.set(share, others);
 }
 
 /** Resolves when the task was taken up, or put off. */
