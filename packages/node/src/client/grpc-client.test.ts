@@ -82,6 +82,18 @@ async function failureOf(promise: Promise<unknown>): Promise<ConnectError> {
   );
 }
 
+it("lets no server push", async () => {
+  let isAllowed: boolean | undefined;
+  await using server = await start((stream) => {
+    isAllowed = stream.pushAllowed;
+    begin(stream);
+    stream.write(envelope(task));
+    end(stream);
+  });
+  expect((await server.client.getTask({ id: "t1" })).id).toBe("t1");
+  expect(isAllowed).toBe(false);
+});
+
 it("sends and reads metadata", async () => {
   let seen: IncomingHttpHeaders = {};
   await using server = await start((stream, headers) => {

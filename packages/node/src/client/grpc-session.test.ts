@@ -1,11 +1,19 @@
 import { once } from "node:events";
+import { connect as connectHttp2 } from "node:http2";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { createMemoryTaskStore, type TurnAgent } from "@a2a-connect/server";
 import { expect, it, onTestFinished } from "vitest";
 import { createGate } from "../../test-support/handlers.ts";
-import { frameTypes, type Http2Frame, parseFrames } from "../../test-support/http2-frames.ts";
+import {
+  formatFrame,
+  frameTypes,
+  type Http2Frame,
+  parseFrames,
+  requestFrame,
+} from "../../test-support/http2-frames.ts";
 import { serve } from "../serve.ts";
 import { connectAgent } from "./connect-from-node.ts";
+import { GrpcSession } from "./grpc-session.ts";
 
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const noError = 0;
@@ -80,4 +88,40 @@ it("ends a connection with a call on it without an error code, and the call as c
   await client.close();
   expect(await sent).toMatchObject({ message: expect.stringContaining("closed") });
   expect(goAwayCodes(await frames())).toEqual([noError]);
+});
+
+it("survives a server that pushes before it knows that nothing is taken, and resets what it pushed", async () => {
+  const uncaught: unknown[] = [];
+  const note = (error: unknown) => void uncaught.push(error);
+  process.on("uncaughtException", note);
+  onTestFinished(() => void process.off("uncaughtException", note));
+  const settings = formatFrame({ type: 4, flags: 0, streamId: 0, payload: Buffer.alloc(0) });
+  const promised = (streamId: number) => {
+    const id = Buffer.alloc(4);
+    id.writeUInt32BE(streamId);
+    return formatFrame({
+      type: 5,
+      flags: 4,
+      streamId: 1,
+      payload: Buffer.concat([id, requestFrame(0).subarray(9)]),
+    });
+  };
+  const reset = (streamId: number) =>
+    formatFrame({ type: 3, flags: 0, streamId, payload: Buffer.from([0, 0, 0, 11]) }); // ENHANCE_YOUR_CALM
+  const server = createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.once("data", () =>
+      socket.write(Buffer.concat([settings, promised(2), reset(2), promised(4), reset(1)])),
+    );
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo; // of a TCP server that listens
+  const session = new GrpcSession(() => connectHttp2(`http://127.0.0.1:${port}`));
+  const { stream } = await session.request({ ":method": "POST", ":path": "/x" });
+  stream.on("error", () => undefined);
+  await new Promise((resolve) => stream.once("close", resolve));
+  session.abort(new Error("the test is over"));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(uncaught).toEqual([]);
 });

@@ -58,6 +58,12 @@ export class GrpcSession {
   }
 }
 
+/** A server may push before it knows that we take nothing. An error of such a stream would end the process. */
+function refusePushed(pushed: ClientHttp2Stream): void {
+  pushed.on("error", () => {});
+  pushed.close(constants.NGHTTP2_REFUSED_STREAM);
+}
+
 /** One connection, and how many calls run on it. It keeps the process alive only while there are any. */
 class Connection {
   /** Rejects when it cannot be opened. */
@@ -83,6 +89,7 @@ class Connection {
       });
     });
     session.once("goaway", () => this.retire());
+    session.on("stream", refusePushed);
   }
 
   get isUsable(): boolean {

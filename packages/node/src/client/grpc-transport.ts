@@ -50,7 +50,10 @@ export function grpcTransport({ tls, cardScheme, guard }: GrpcTransportOptions):
       const timeoutMs = Math.min(settings.connectTimeoutMs, longestTimerMs);
       const dial = { tls, lookup: guard?.lookupFor(target), timeoutMs };
       const session = new GrpcSession(() =>
-        connect(target.origin, { createConnection: () => openSocket(target, dial) }),
+        connect(target.origin, {
+          createConnection: () => openSocket(target, dial),
+          settings: { enablePush: false },
+        }),
       );
       return openTransport(target, session, settings);
     },
