@@ -1,4 +1,4 @@
-import { startTimer, type Timer } from "@a2a-connect/core/internal";
+import { defaultMaxDepth, startTimer, type Timer } from "@a2a-connect/core/internal";
 import type { Interceptor } from "@connectrpc/connect";
 import type { Compression } from "@connectrpc/connect/protocol";
 
@@ -62,7 +62,7 @@ export function resolveOptions(options: BindingOptions): BindingSettings {
   return {
     maxBodyBytes: options.maxBodyBytes ?? 16 * 1024 * 1024,
     maxCompressionRatio: options.maxCompressionRatio ?? 200,
-    maxJsonDepth: options.maxJsonDepth ?? 100,
+    maxJsonDepth: options.maxJsonDepth ?? defaultMaxDepth,
     maxValues: options.maxValues ?? 120_000,
     compressions: options.compressions ?? [],
     compressMinBytes: options.compressMinBytes ?? 1024,

@@ -21,14 +21,6 @@ export interface FieldWalk {
 export const defaultMaxDepth = 100;
 
 /**
- * The `recursionLimit` that protobuf-es needs to read messages of this depth, in JSON and binary. protobuf-es counts a
- * Struct or list and its Value separately, so its own default of 100 would refuse messages at half the depth.
- */
-export function protobufRecursionLimit(maxDepth: number = defaultMaxDepth): number {
-  return 2 * maxDepth + 2;
-}
-
-/**
  * The sentence for a request with more than `maxValues` values. Each object, array, string, number, true, false and
  * null counts one, and each member name counts one more.
  */
