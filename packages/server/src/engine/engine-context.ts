@@ -118,6 +118,14 @@ export interface StateChange {
   readonly reason: string | undefined;
 }
 
+/** A task with an event for webhooks. */
+export interface DueTask {
+  readonly owner: Owner;
+  readonly taskId: string;
+  /** The caller whose task it is, as `shareOf` names it; undefined: not known. */
+  readonly share: string | undefined;
+}
+
 /** What all parts of the engine use. */
 export interface EngineContext {
   readonly store: TaskStore;
@@ -137,7 +145,7 @@ export interface EngineContext {
   /** Called with every timer that was committed, so that the task is woken then. */
   readonly onWakeTime: (at: number) => void;
   /** Called when a commit of this task has made deliveries to webhooks due. */
-  readonly onDeliveryDue: (task: { readonly owner: Owner; readonly taskId: string }) => void;
+  readonly onDeliveryDue: (task: DueTask) => void;
   /** Writes and reads the results of steps. */
   readonly journalCodec: JournalCodec;
   /** Limits the memory for the newest events of all tasks. */

@@ -104,7 +104,7 @@ export class LiveTask {
     this.name = name;
     this.readers = new TaskReaders(context, owner, name);
     this.#artifacts = new ArtifactLedger(context.limits.maxTaskBytes);
-    this.#log = new TaskLog(context, { owner, name }, loaded === undefined, {
+    this.#log = new TaskLog(context, { owner, name, share: memory.share }, loaded === undefined, {
       index: () => this.#index(),
       snapshot: (batch, sequence) => this.#snapshots.due(this.#task, this.#artifacts.bytes, batch, sequence),
       publish: (batch, withSnapshot) => this.#publish(batch, withSnapshot),
@@ -587,7 +587,8 @@ export class LiveTask {
     );
     // The store may have written the commit, and only its answer is lost. The store then knows a webhook that is due and the
     // task's next timer, and nothing else looks at them.
-    this.#context.onDeliveryDue({ owner: this.owner, taskId: this.name.taskId });
+    const { owner, name, memory } = this;
+    this.#context.onDeliveryDue({ owner, taskId: name.taskId, share: memory.share });
     if (this.wakeAt !== undefined) {
       this.#context.onWakeTime(this.wakeAt);
     }

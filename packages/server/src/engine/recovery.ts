@@ -275,7 +275,7 @@ export class Recovery {
       keys: [],
     });
     // Also when the store rejects: it may have written the commit, and only its answer is lost.
-    const result = await committed.finally(() => onDeliveryDue({ owner, taskId }));
+    const result = await committed.finally(() => onDeliveryDue({ owner, taskId, share: ownerShare(owner) }));
     if ("refused" in result) {
       return; // another process continues it
     }

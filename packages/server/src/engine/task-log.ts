@@ -62,6 +62,14 @@ export interface PendingEntry extends EncodedStep {
   readonly response: StreamResponse | undefined;
 }
 
+/** Whose log it is. */
+interface LogPlace {
+  readonly owner: Owner;
+  readonly name: TaskName;
+  /** The caller whose task it is; undefined: not known. */
+  readonly share: string | undefined;
+}
+
 /** What a log needs of its task. */
 interface LoggedTask {
   /** The row of the task, after everything accepted. */
@@ -86,7 +94,7 @@ interface Flushing {
  */
 export class TaskLog {
   readonly #context: EngineContext;
-  readonly #place: { readonly owner: Owner; readonly name: TaskName };
+  readonly #place: LogPlace;
   readonly #task: LoggedTask;
   #accepted: LogTail = { sequence: 0, generation: 0 };
   #committed: LogTail = this.#accepted;
@@ -105,12 +113,7 @@ export class TaskLog {
   #takenOver = false;
 
   /** @param isNew whether this process creates the task; another one is claimed before its first write */
-  constructor(
-    context: EngineContext,
-    place: { readonly owner: Owner; readonly name: TaskName },
-    isNew: boolean,
-    task: LoggedTask,
-  ) {
+  constructor(context: EngineContext, place: LogPlace, isNew: boolean, task: LoggedTask) {
     this.#context = context;
     this.#place = place;
     this.#task = task;
@@ -257,7 +260,8 @@ export class TaskLog {
       throw new ConnectError("another server has taken over this task; try again", Code.Unavailable);
     }
     if (result.deliveryDue) {
-      this.#context.onDeliveryDue({ owner: this.#place.owner, taskId: this.#place.name.taskId });
+      const { owner, name, share } = this.#place;
+      this.#context.onDeliveryDue({ owner, taskId: name.taskId, share });
     }
     const tail = { sequence, generation: generation ?? this.#committed.generation };
     return { tail, withSnapshot: snapshot !== undefined };

@@ -33,13 +33,13 @@ function setUp(
     );
   const sender = create();
   const tails = new Map<string, LogTail>();
-  const commit = async (taskId: string, init: CommitInit = {}) => {
+  const commit = async (taskId: string, init: CommitInit = {}, share = "network 192.0.2.9") => {
     const tail = tails.get(taskId);
     const after = tail === undefined ? {} : { after: { tail, fence: 1 } };
     const result = await store.commit(createCommit({ taskId, ...after, ...init }));
     if ("refused" in result) throw new Error(`the commit was refused: ${result.refused}`);
     tails.set(taskId, result.tail);
-    if (result.deliveryDue) sender.wake({ owner: alice, taskId });
+    if (result.deliveryDue) sender.wake({ owner: alice, taskId, share });
   };
   /** A task with one webhook and that many events. */
   const start = (taskId: string, url: string, events = 1, id = "hook") =>
@@ -345,6 +345,32 @@ describe("callers", () => {
     reply.resolve(new Response());
     await clock.settle();
     expect([idsAt(a), looks]).toEqual([[1, 2, 3, 4, 5], expect.toSatisfy((count: number) => count <= 5)]);
+  });
+
+  it("whose tasks have thousands of new events do not let one of others wait for a look at all of them", async () => {
+    let looks = 0;
+    const { commit, sender, clock, answer, idsAt } = setUp({ maxConcurrent: 32 }, (store) => ({
+      dueDeliveries(query) {
+        looks += 1;
+        return store.dueDeliveries(query);
+      },
+    }));
+    const [network, hooks] = ["network 192.0.2.1", "https://hanging.example/hook"];
+    answer(hooks, "hang");
+    const hang = async (from: number, to: number) => {
+      for (let task = from; task < to; task += 1) {
+        const taskId = `hanging-${task}`;
+        sender.noteCaller({ owner: alice, taskId, id: "hook" }, network);
+        await commit(taskId, { pushConfigs: [createPushConfig(taskId, "hook", hooks)] }, network);
+      }
+    };
+    await hang(0, 2_000);
+    await clock.settle();
+    looks = 0;
+    await commit("task-1", { pushConfigs: [createPushConfig("task-1", "hook", a)] });
+    await hang(2_000, 4_000);
+    await clock.settle();
+    expect([idsAt(a), looks]).toEqual([[1], expect.toSatisfy((count: number) => count <= 7)]);
   });
 
   describe("with thousands of webhooks that refuse at once", () => {

@@ -1,11 +1,12 @@
 import { isOlderConfig } from "@a2a-connect/bindings/server";
 import { parseForeignUrl, pause, ReadTurns } from "@a2a-connect/core/internal";
-import type { EngineContext } from "../engine/engine-context.ts";
+import type { DueTask, EngineContext } from "../engine/engine-context.ts";
 import { type LoadedTask, readTask } from "../engine/read-task.ts";
 import type { Delivery, DeliveryMove, DueDeliveries } from "../store/task-store.ts";
 import { type Attempt, chooseDeliveries, type DeliveryChoice, isLarge } from "./choose-deliveries.ts";
 import { ConfigCallers } from "./config-callers.ts";
 import { ConfigQuota, type PushConfigName } from "./config-quota.ts";
+import { NotedTasks } from "./noted-tasks.ts";
 import { createNotification, type Notification } from "./notification.ts";
 import { type PostOutcome, postNotification } from "./post-notification.ts";
 import { completePushOptions, type PushOptions, retryDelayMs } from "./push-options.ts";
@@ -20,10 +21,7 @@ export interface PushContext extends Pick<EngineContext, "store" | "clock" | "lo
 /** How long to wait after the store has failed. */
 const storeRetryMs = 1_000;
 
-/** How many tasks with an event that no look has considered are remembered. */
-const maxNoted = 1_024;
-
-/** How many of them are looked at after a page, */
+/** How many tasks with an event that no look has considered are looked at after a page, */
 const maxNotedInALook = 16;
 
 /** and how many deliveries of each. */
@@ -34,9 +32,6 @@ const nextPageMs = 50;
 
 /** How long failed requests keep their places, at most. */
 const failurePeriodMs = 1_000;
-
-/** Names a task. */
-type TaskRef = Pick<Delivery, "owner" | "taskId">;
 
 /** A running delivery: one request. */
 interface Run extends Attempt {
@@ -79,10 +74,10 @@ export class PushSender {
   /** When the next page may be read, as `ticks` counts. New events do not wait for it: their tasks are noted. */
   #nextPageAt = 0;
   /**
-   * Tasks with an event that no look has considered, the newest last. Where more deliveries are due than a page has, theirs do not wait for a round
+   * Tasks with an event that no look has considered. Where more deliveries are due than a page has, theirs do not wait for a round
    * through all: one caller may have thousands whose webhooks hang.
    */
-  readonly #noted = new Map<string, TaskRef>();
+  readonly #noted = new NotedTasks();
   #wanted = false;
   #looking = false;
   /** Configs that were removed or stored since the store was asked for due deliveries. */
@@ -127,18 +122,11 @@ export class PushSender {
    *
    * @param task what has an event that no look has considered, if that is why
    */
-  wake(task?: TaskRef): void {
-    if (task !== undefined) this.#note(task);
+  wake(task?: DueTask): void {
+    if (task !== undefined) this.#noted.add(task);
     this.#roundStart = undefined;
     this.#retryRoundWanted = true;
     this.#lookSoon();
-  }
-
-  #note(task: TaskRef): void {
-    this.#noted.delete(task.taskId);
-    this.#noted.set(task.taskId, task); // no two owners have a task of the same id
-    const [oldest] = this.#noted.keys();
-    if (this.#noted.size > maxNoted && oldest !== undefined) this.#noted.delete(oldest);
   }
 
   #lookSoon(): void {
@@ -298,10 +286,8 @@ export class PushSender {
   async #lookAtNoted(): Promise<void> {
     const running = [...this.#runs.values()]; // before the store is asked, as above
     const busy = new Set(running.map(({ delivery }) => delivery.taskId));
-    const noted = [...this.#noted.values()].filter(({ taskId }) => !busy.has(taskId)).slice(-maxNotedInALook);
     const fresh: Delivery[] = [];
-    for (const { owner, taskId } of noted.reverse()) {
-      this.#noted.delete(taskId);
+    for (const { owner, taskId } of this.#noted.take(maxNotedInALook, ({ taskId }) => busy.has(taskId))) {
       fresh.push(...(await this.#context.store.dueDeliveriesOf(owner, taskId, maxNotedDeliveries)));
     }
     if (!this.#closed) {
@@ -322,7 +308,7 @@ export class PushSender {
       this.#keepPlace(run);
     }
     this.#settle();
-    this.wake(outcome.kind === "taken" ? run.delivery : undefined); // its next event may be due already
+    this.wake(outcome.kind === "taken" ? { ...run.delivery, share: run.share } : undefined); // its next event may be due already
   }
 
   /** It keeps its place, but no bytes: its notification is gone. */
