@@ -6,6 +6,7 @@ import type { ExtendedCardOptions } from "./card/cards.ts";
 import type { AgentPlace, Mounts } from "./card/interfaces.ts";
 import type { CardSigning } from "./card/signing-keys.ts";
 import type { LogLevel } from "./console-log.ts";
+import type { CallerBudgets } from "./engine/capacity/caller-budgets.ts";
 import type { Clock } from "./engine/clock.ts";
 import type { EngineLimits, LogRecord } from "./engine/engine-context.ts";
 import type { TenantPredicate } from "./gates/protocol-gates.ts";
@@ -14,6 +15,12 @@ import type { InspectorOptions } from "./inspector-routes.ts";
 import type { AuditRecord } from "./operations/audit.ts";
 import type { PushOptions } from "./push/push-options.ts";
 import type { TaskStore } from "./store/task-store.ts";
+
+/** Where an agent is among others, and what it shares with them. */
+export interface HostedPlace extends AgentPlace {
+  /** What the agent's callers have a part of: agents with the same limits share it. Default: it has its own. */
+  readonly budgetsFor?: (limits: EngineLimits) => CallerBudgets;
+}
 
 /** All options of a server. Only the agent is required. */
 export interface AgentServerOptions {
@@ -32,7 +39,7 @@ export interface AgentServerOptions {
    * the path only. The code that tells the agents apart serves gRPC, gRPC-Web and Connect, and refuses hosts and pages.
    * `createAgentHost` sets it. Default: the agent is alone.
    */
-  readonly place?: AgentPlace;
+  readonly place?: HostedPlace;
   /**
    * The protocol versions that the server offers, best first: `1.0`, `1.1` and `0.3`. The fields of 1.1 are a draft and
    * shown only to callers that ask for it. `0.3` answers older callers on the same port, in their own form

@@ -15,6 +15,7 @@ import { type AgentCards, Cards } from "./card/cards.ts";
 import type { Mounts } from "./card/interfaces.ts";
 import { createKeySetHandler } from "./card/key-set.ts";
 import { createConsoleLog, type OperatorLog } from "./console-log.ts";
+import { CallerBudgets } from "./engine/capacity/caller-budgets.ts";
 import { systemClock } from "./engine/clock.ts";
 import { defaultEngineLimits, type LogRecord, type StateChange } from "./engine/engine-context.ts";
 import { defaultRetentionMs, Retention } from "./engine/retention.ts";
@@ -128,6 +129,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     clock,
     randomId,
     limits,
+    budgets: place?.budgetsFor?.(limits) ?? new CallerBudgets(limits),
     log,
     onDeliveryDue: (task) => push?.wake(task),
     onState,

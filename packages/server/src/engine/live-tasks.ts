@@ -2,6 +2,7 @@ import { invalidParams } from "@a2a-connect/core";
 import { lastEventIdHeader, type Reader, type SharedBudget } from "@a2a-connect/core/internal";
 import { isSameOwner } from "../store/decide-commit.ts";
 import type { Owner } from "../store/task-store.ts";
+import type { CallerBudgets } from "./capacity/caller-budgets.ts";
 import { ownerShare } from "./capacity/shares.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { LiveTask } from "./live-task.ts";
@@ -18,16 +19,16 @@ interface KeptTask {
 /** The tasks that this process works on or reads. Each is here once, as long as it has a holder. */
 export class LiveTasks {
   readonly #context: EngineContext;
-  readonly #active: SharedBudget;
+  readonly #budgets: CallerBudgets;
   readonly #kept = new Map<string, KeptTask>();
   readonly #loading = new Map<string, Promise<LiveTask | undefined>>();
-  #onRoom: (() => void) | undefined;
+  #unwatchRoom: (() => void) | undefined;
   #onLost: (live: LiveTask) => void = () => {};
 
-  /** @param active counts the tasks that are in memory */
-  constructor(context: EngineContext, active: SharedBudget) {
+  /** @param budgets counts the tasks that are in memory */
+  constructor(context: EngineContext, budgets: CallerBudgets) {
     this.#context = context;
-    this.#active = active;
+    this.#budgets = budgets;
   }
 
   /**
@@ -58,7 +59,8 @@ export class LiveTasks {
 
   /** Calls `onRoom` whenever a task has left memory, from now on; undefined: nothing waits for that. */
   watchRoom(onRoom: (() => void) | undefined): void {
-    this.#onRoom = onRoom;
+    this.#unwatchRoom?.();
+    this.#unwatchRoom = onRoom && this.#budgets.watchRoom(onRoom);
   }
 
   /** Calls `onLost` with every task that could not be written. */
@@ -68,7 +70,7 @@ export class LiveTasks {
 
   /** Whether a task that was left behind has room in memory beside the others of its caller, and those that are being loaded. */
   hasRoom(owner: Owner, bytes: number, loadingBytes: number): boolean {
-    return this.#active.hasRoom(ownerShare(owner), bytes, loadingBytes);
+    return this.#budgets.active.hasRoom(ownerShare(owner), bytes, loadingBytes);
   }
 
   /** Adds a task that was just created, held once: by its call, until that releases its handle. */
@@ -134,7 +136,7 @@ export class LiveTasks {
     if (this.#kept.get(taskId) === kept) {
       this.#kept.delete(taskId);
       kept.onDrop?.();
-      this.#onRoom?.();
+      this.#budgets.tellRoom();
     }
   }
 
@@ -162,7 +164,7 @@ export class LiveTasks {
       return undefined;
     }
     const share = caller === undefined ? ownerShare(owner) : caller.share;
-    const memory = this.#active.open(share, caller !== undefined);
+    const memory = this.#budgets.active.open(share, caller !== undefined);
     try {
       const read = await readTask(this.#context, stored, "full", memory.add);
       return LiveTask.load(this.#context, { agent: this.#context.served.known, owner, memory }, read);

@@ -8,7 +8,7 @@ import type { AgentDefinition } from "../agent/agent-definition.ts";
 import { copyGrant, type Grant } from "../agent/grant.ts";
 import { ServedAgent } from "../agent/served-agent.ts";
 import type { TaskQuery, TaskRef, TaskView } from "../store/task-store.ts";
-import { createActiveBytes, createFollowers } from "./capacity/caller-budgets.ts";
+import type { CallerBudgets } from "./capacity/caller-budgets.ts";
 import { MemoryTurns } from "./capacity/memory-turns.ts";
 import { ownerShare } from "./capacity/shares.ts";
 import { createJournalCodec } from "./durable/journal-codec.ts";
@@ -26,11 +26,14 @@ import { type SourceFor, TaskReads } from "./task-reads.ts";
 import { WakeTimers } from "./timers.ts";
 import { createWakes } from "./wakes.ts";
 
-/** The options of an engine are its context without what the engine adds itself. */
-export type TaskEngineOptions = Omit<
-  EngineContext,
-  "onWakeTime" | "tailBudget" | "wakes" | "memoryTurns" | "eventPages" | "reads" | "journalCodec" | "served"
->;
+/** The options of an engine are its context without what the engine adds itself, and what its callers have a part of. */
+export interface TaskEngineOptions
+  extends Omit<
+    EngineContext,
+    "onWakeTime" | "tailBudget" | "wakes" | "memoryTurns" | "eventPages" | "reads" | "journalCodec" | "served"
+  > {
+  readonly budgets: CallerBudgets;
+}
 
 const heldExecutors =
   "the tasks of a caller take more memory than its part of maxActiveBytes; its executors go on a few at a time";
@@ -53,32 +56,32 @@ export class TaskEngine {
   readonly #followers: SharedBudget;
 
   constructor(options: TaskEngineOptions) {
-    const { store } = options;
+    const { store, budgets, ...given } = options;
     const clockFor = (share: string | undefined) => ({ nextTurn: () => nextSlice(share) });
     const wakes = createWakes(options.clock);
-    const active = createActiveBytes(options.limits);
     this.#timers = new WakeTimers(options, (task) => this.#executions.wake(task));
     this.#context = {
-      ...options,
+      ...given,
+      store,
       served: new ServedAgent(options.agent),
       onWakeTime: (at) => this.#timers.note(at),
       journalCodec: createJournalCodec(options.agent.journalTypes),
       tailBudget: new EventBudget(options.limits.maxTotalTailBytes),
       wakes,
-      memoryTurns: new MemoryTurns(active, options.clock, () =>
+      memoryTurns: new MemoryTurns(budgets.active, options.clock, () =>
         options.log({ level: "warn", message: heldExecutors }),
       ),
       eventPages: new EventPages(store, new EventBudget(options.limits.maxTotalTailBytes), clockFor),
       reads: { tasks: new ReadTurns(4, wakes.reads), lists: new ReadTurns(2, wakes.reads) },
     };
-    this.#followers = createFollowers(options.limits);
-    this.#tasks = new LiveTasks(this.#context, active);
+    this.#followers = budgets.followers;
+    this.#tasks = new LiveTasks(this.#context, budgets);
     this.#held = new HeldTasks(this.#tasks, this.#followers);
     const sourceFor: SourceFor = (share) => ({ store, clock: clockFor(share) });
     this.#reads = new TaskReads(sourceFor, store);
     this.#lists = new TaskLists(this.#context, sourceFor);
     this.#executions = new Executions(this.#context, this.#tasks);
-    this.sends = new Sends(this.#context, this.#tasks, this.#held, this.#executions, active);
+    this.sends = new Sends(this.#context, this.#tasks, this.#held, this.#executions, budgets.active);
   }
 
   /**

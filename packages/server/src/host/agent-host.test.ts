@@ -250,3 +250,52 @@ function respond(
     signal: new AbortController().signal,
   });
 }
+
+describe("agents of one host", () => {
+  it("share what callers may have of memory, and those with other limits have their own", async () => {
+    const gate = Promise.withResolvers<void>();
+    const holder: AgentDefinition = {
+      card: { name: "Holder" },
+      async *execute(turn) {
+        yield turn.working();
+        await gate.promise;
+      },
+    };
+    const limits = { maxActiveBytes: 1_000_000, maxShare: 1 };
+    const other = { ...limits, maxActiveBytes: 1_000_001 };
+    const host = createAgentHost({
+      agents: {
+        first: { agent: holder, limits, assumeVersion: "1.0" },
+        second: { agent: holder, limits, assumeVersion: "1.0" },
+        third: { agent: holder, limits: other, assumeVersion: "1.0" },
+      },
+    });
+    await host.start();
+    const client = clientOf(host);
+    const send = (tenant: string) =>
+      client.sendMessage({ ...say("x".repeat(100_000)), tenant, configuration: { returnImmediately: true } });
+    const taken: string[] = [];
+    const refused = (async () => {
+      for (;;) {
+        for (const tenant of ["first", "second"]) {
+          await send(tenant);
+          taken.push(tenant);
+        }
+      }
+    })();
+    await expect(refused).rejects.toMatchObject({ code: Code.ResourceExhausted });
+    expect(taken.length).toBeGreaterThan(6);
+    expect(taken.length).toBeLessThan(11);
+    await send("third");
+    gate.resolve();
+    await expect
+      .poll(() =>
+        send("second").then(
+          () => true,
+          () => false,
+        ),
+      )
+      .toBe(true);
+    await host.close();
+  });
+});

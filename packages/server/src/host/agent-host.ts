@@ -14,6 +14,7 @@ import { catalogPath, createCatalogHandler } from "../card/ai-catalog.ts";
 import type { Mounts } from "../card/interfaces.ts";
 import { createKeySetHandler } from "../card/key-set.ts";
 import type { OperatorLog } from "../console-log.ts";
+import { createBudgetsFor } from "../engine/capacity/caller-budgets.ts";
 import { systemClock } from "../engine/clock.ts";
 import { plainError } from "../plain-routes.ts";
 import { createBaseUrls } from "../reach/base-urls.ts";
@@ -154,6 +155,7 @@ function createServers(options: AgentHostOptions, mounts: Mounts, log: OperatorL
   const servers = new Map<string, AgentServer>();
   const targets = new Map<string, DispatchTarget>();
   const stores = new Set<unknown>();
+  const budgetsFor = createBudgetsFor();
   for (const [name, own] of Object.entries(agents)) {
     assertAgentName(name);
     if (own.store !== undefined && stores.has(own.store)) {
@@ -172,7 +174,7 @@ function createServers(options: AgentHostOptions, mounts: Mounts, log: OperatorL
       ...(forwardedHosts === undefined ? {} : { forwardedHosts }),
       wires,
       mounts,
-      place: { path: `${folder}${name}`, tenant: name, isDefault: name === defaultName },
+      place: { budgetsFor, path: `${folder}${name}`, tenant: name, isDefault: name === defaultName },
     });
     servers.set(name, server);
     targets.set(name, { service: server.service, interceptors });

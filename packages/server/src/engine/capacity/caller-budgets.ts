@@ -10,11 +10,46 @@ const smallBytes = 16 * 1024;
 
 type Limits = Pick<EngineLimits, "maxActiveBytes" | "maxFollowers" | "maxShare">;
 
+/** What callers have a part of, in one engine or in those of several agents of a process. */
+export class CallerBudgets {
+  readonly active: SharedBudget;
+  readonly followers: SharedBudget;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(limits: Limits) {
+    this.active = createActiveBytes(limits);
+    this.followers = createFollowers(limits);
+  }
+
+  /** Calls `onRoom` whenever a task has left memory, of any engine. @returns ends that */
+  watchRoom(onRoom: () => void): () => void {
+    this.#waiting.add(onRoom);
+    return () => void this.#waiting.delete(onRoom);
+  }
+
+  /** A task has left memory. */
+  tellRoom(): void {
+    for (const onRoom of [...this.#waiting]) onRoom();
+  }
+}
+
+/** Gives agents of one process that have the same limits the same budgets: each with its own could have as much as one may. */
+export function createBudgetsFor(): (limits: Limits) => CallerBudgets {
+  const known = new Map<string, CallerBudgets>();
+  return (limits) => {
+    const { maxActiveBytes, maxFollowers, maxShare } = limits;
+    const name = [maxActiveBytes, maxFollowers, maxShare].join(" ");
+    const budgets = known.get(name) ?? new CallerBudgets(limits);
+    known.set(name, budgets);
+    return budgets;
+  };
+}
+
 /**
  * The bytes that tasks take in memory that callers hold there: new tasks, tasks with a further message, and tasks that are
  * followed. Places alone bound nothing: thousands of tasks may run and wait, and each may be as large as a task can be.
  */
-export function createActiveBytes({ maxActiveBytes, maxShare }: Limits): SharedBudget {
+function createActiveBytes({ maxActiveBytes, maxShare }: Limits): SharedBudget {
   const words = `tasks that run, wait or are followed take most of ${maxActiveBytes} bytes of memory; try again in ${retryAfterSeconds} second or later, or send a smaller message`;
   const metadata = { retryAfterSeconds, maxActiveBytes: String(maxActiveBytes) };
   const refuse = () => a2aError("CAPACITY", words, metadata);
@@ -22,7 +57,7 @@ export function createActiveBytes({ maxActiveBytes, maxShare }: Limits): SharedB
 }
 
 /** The calls that wait for something of a task that they did not create: each is a stream that stays open. */
-export function createFollowers({ maxFollowers, maxShare }: Limits): SharedBudget {
+function createFollowers({ maxFollowers, maxShare }: Limits): SharedBudget {
   const words = `most of ${maxFollowers} calls that may follow a task are open; try again in ${retryAfterSeconds} second or later`;
   const metadata = { retryAfterSeconds, maxFollowers: String(maxFollowers) };
   const refuse = () => a2aError("CAPACITY", words, metadata);
