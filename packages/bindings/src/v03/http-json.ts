@@ -6,6 +6,7 @@ import {
   type RouteMatch,
   wireCodes,
 } from "@a2a-connect/core/internal";
+import type { Message } from "@bufbuild/protobuf";
 import type { ConnectError, HandlerContext } from "@connectrpc/connect";
 import { type BodyRefusal, unsupportedMediaType } from "../body.ts";
 import { addErrorHeaders, explainFailure } from "../failure.ts";
@@ -52,16 +53,12 @@ async function answer(
   const explain = (thrown: unknown) => explainFailure(thrown, { wire, method: call.name }, settings);
   let context: HandlerContext | undefined;
   try {
-    const hasBody = withBody.has(call.method.localName);
-    const body = hasBody ? await readJson(request, settings, checkType) : noBody;
-    if ("error" in body) {
-      return await respondError(request, body.error, { status: body.status, header: body.header }, settings);
+    const read = await readRequest(call, match, query, request, settings);
+    if ("error" in read) {
+      return await respondError(request, read.error, { status: read.status, header: read.header }, settings);
     }
+    const { message } = read;
     context = new CallContext(bound.desc, request, { wire, header: toCurrentHeader(request.header) });
-    const { maxJsonDepth: maxDepth } = settings;
-    const message = hasBody
-      ? await call.read(toRequest(call, match, body.json), maxDepth)
-      : bindHttpRequest(match.method, match.route, match.variables, query, undefined, { maxDepth });
     await request.body.release?.();
     if (bound.kind === "stream") {
       const format: EventFormat = {
@@ -85,7 +82,22 @@ async function answer(
   }
 }
 
-const noBody = { json: undefined };
+/** The message of a call. It may wait for hours, and nothing else of its body stays in memory for so long. */
+async function readRequest(
+  call: ProtoCall,
+  match: RouteMatch,
+  query: URLSearchParams,
+  request: HttpRequest,
+  settings: BindingSettings,
+): Promise<{ readonly message: Message } | BodyRefusal> {
+  const { maxJsonDepth: maxDepth } = settings;
+  if (!withBody.has(call.method.localName)) {
+    const { method, route, variables } = match;
+    return { message: bindHttpRequest(method, route, variables, query, undefined, { maxDepth }) };
+  }
+  const body = await readJson(request, settings, checkType);
+  return "error" in body ? body : { message: await call.read(toRequest(call, match, body.json), maxDepth) };
+}
 
 /** The operations whose request is in the body. Everything about the others is in the path and the query. */
 const withBody: ReadonlySet<MethodLocalName> = new Set([
