@@ -144,11 +144,15 @@ export class Sends {
     if (input.message.taskId === "") {
       return this.#begin(input);
     }
-    const release = await input.reserveConfigs?.();
+    const waiting = this.#active.open(share);
+    let release: (() => void) | undefined;
     try {
-      return await this.#continue(input);
+      waiting.add(weighMessage(input.message));
+      release = await input.reserveConfigs?.();
+      return await this.#continue(input, waiting);
     } finally {
       release?.();
+      waiting.end();
     }
   }
 
@@ -273,7 +277,8 @@ export class Sends {
     return deadline !== undefined && deadline <= this.#context.clock.now();
   }
 
-  async #continue(input: SendInput): Promise<Sent> {
+  /** @param waiting what the message takes until its task has been read */
+  async #continue(input: SendInput, waiting: Holding): Promise<Sent> {
     const { message } = input;
     const held = await this.#held.acquire(input, message.taskId);
     const { live, release } = held;
@@ -299,6 +304,7 @@ export class Sends {
       if (!isRemoved(live.agent, live.skill)) {
         assertInputModes(message, inputModes); // a missing skill has no list of modes
       }
+      waiting.end();
       live.memory.add(weighMessage(message) + weighDetails(detailsOf(input)));
       const named = { ...message, contextId };
       return isQueued ? await this.#queue(held, named, input) : await this.#answer(held, named, input);

@@ -115,6 +115,30 @@ describe("what comes with a message", () => {
   }
 });
 
+describe("messages to a task that waits to be read", () => {
+  it("count meanwhile", async () => {
+    const ender = defineAgent({
+      card: { name: "Ender" },
+      async *execute(turn) {
+        yield turn.complete();
+      },
+    });
+    const limits = { maxActiveBytes: 1_024 * kibibyte, maxShare: 1 };
+    const { client } = await createEngineHarness({ agent: ender, limits });
+    const { id } = taskOf(await client.sendMessage(say("begin")));
+    const message = () => say([text("x".repeat(100 * kibibyte))], { taskId: id });
+    const codeOf = async () => {
+      const [sent] = await Promise.allSettled([client.sendMessage(message())]);
+      return sent.status === "rejected" ? sent.reason.code : undefined;
+    };
+    const codes = await Promise.all(Array.from({ length: 20 }, codeOf));
+    const refused = codes.filter((code) => code === Code.ResourceExhausted);
+    expect(refused.length).toBeGreaterThan(5);
+    expect(refused.length).toBeLessThan(18);
+    expect(await codeOf()).toBe(codes.find((code) => code !== Code.ResourceExhausted)); // it is free again
+  });
+});
+
 describe("a task of many values in the store", () => {
   const zeros = json(Array.from({ length: 1_000 }, () => 0)); // 11 KB in the store, 128 KB in memory
   const asker = defineAgent({
