@@ -8,7 +8,7 @@ import { createMemoryTaskStore, defineAgent } from "@a2a-connect/server";
 
 import { Code, createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { type ServedAgent, serve } from "./serve.ts";
 
 const booker = defineAgent({
@@ -23,8 +23,8 @@ const booker = defineAgent({
   },
 });
 
-async function start(options: Parameters<typeof serve>[1] = {}): Promise<ServedAgent> {
-  const served = await serve(booker, { store: createMemoryTaskStore(), shutdown: false, ...options });
+async function start(options: Parameters<typeof serve>[1] = {}, agent = booker): Promise<ServedAgent> {
+  const served = await serve(agent, { store: createMemoryTaskStore(), shutdown: false, ...options });
   onTestFinished(() => served.close({ graceMs: 0 }));
   return served;
 }
@@ -105,6 +105,40 @@ describe("the notes of a task", () => {
     expect(plain.notes.map(({ payload }) => payload).join("")).toBe("");
     const { notes } = await caller.notes.listTaskNotes({ taskId, includePayloads: true });
     expect(notes[0]?.payload).toBe('{"table":7}');
+  });
+
+  it("with large results of steps are made one in a turn of the event loop", async () => {
+    const agent = defineAgent({
+      card: { name: "Large" },
+      durable: true,
+      async *execute(task) {
+        for (const step of ["one", "two", "three", "four"]) {
+          await task.step(step, () => Array.from({ length: 20_000 }, (_, index) => index));
+        }
+        yield task.artifact({ text: "done" });
+      },
+    });
+    const caller = callerOf(await start({}, agent));
+    const taskId = await caller.send("count");
+    let turn = 0;
+    let isOver = false;
+    const count = (): void => {
+      turn += 1;
+      if (!isOver) setImmediate(count);
+    };
+    const turns: number[] = [];
+    const parse = JSON.parse;
+    const spy = vi.spyOn(JSON, "parse").mockImplementation((text, reviver) => {
+      if (text.length > 100_000) turns.push(turn);
+      return parse(text, reviver);
+    });
+    count();
+    const { notes } = await caller.notes.listTaskNotes({ taskId, includePayloads: true });
+    isOver = true;
+    spy.mockRestore();
+    expect(notes).toHaveLength(4);
+    expect(turns).toHaveLength(4);
+    expect(new Set(turns).size).toBe(4);
   });
 
   it("come in pages, over gRPC too, and later ones with the last token", async () => {

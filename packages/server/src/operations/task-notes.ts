@@ -1,6 +1,6 @@
 import { notesScope } from "@a2a-connect/auth";
 import type { HttpHandler, HttpRequest } from "@a2a-connect/bindings";
-import { type BindingOptions, createRpcHandlers } from "@a2a-connect/bindings/server";
+import { type BindingOptions, createRpcHandlers, nextSlice } from "@a2a-connect/bindings/server";
 import { invalidParams, methods, principalKey } from "@a2a-connect/core";
 import { A2AService } from "@a2a-connect/proto";
 import {
@@ -18,7 +18,7 @@ import type { JournalRecord, RecordTimes } from "../engine/durable/journal-codec
 import { taskNotFound } from "../engine/read-task.ts";
 import { type Gate, type GatedCall, pass } from "../gates/protocol-gates.ts";
 import type { LogEntry, LogTail, TaskStore } from "../store/task-store.ts";
-import { ownerOf } from "./operation.ts";
+import { callerOf } from "./operation.ts";
 import { formatPageToken, parsePageToken } from "./page-token.ts";
 
 /** What the service reads, and who may call it. */
@@ -34,6 +34,9 @@ const pageSizes = { default: 100, max: 1_000 };
 
 /** Longest payload that is shown, in characters. */
 const maxPayload = 64 * 1024;
+
+/** Bytes of an entry from which it is decoded in a turn of its own: a result of a megabyte may take a tenth of a second. */
+const largeBytes = 16 * 1024;
 
 /**
  * The service by its paths. Callers read notes where GetTask would show them the task; from other machines, or through a proxy,
@@ -79,7 +82,7 @@ function registerTaskNotes(
       if (pageSize < 0 || pageSize > pageSizes.max) {
         throw invalidParams({ field: "pageSize", description: `must be 0 to ${pageSizes.max}` });
       }
-      const owner = ownerOf(context);
+      const { owner, share } = callerOf(context);
       const scope = [owner.tenant, owner.principal, "notes", taskId];
       const after = pageToken === "" ? { sequence: 0, generation: 0 } : readPosition(pageToken, scope);
       if ((await store.weigh(owner, taskId)) === undefined) {
@@ -87,11 +90,14 @@ function registerTaskNotes(
       }
       const page = await store.entries(owner, taskId, after, "notes", pageSize || pageSizes.default);
       const before = after.sequence - after.generation;
-      return {
+      const notes: TaskNote[] = [];
+      for (const [index, entry] of page.entries.entries()) {
+        if (entry.payload.length > largeBytes) await nextSlice(share);
         // The log has no gaps: what is no note before an entry is an event.
-        notes: page.entries.map((entry, index) =>
-          describe(entry, entry.sequence - before - index - 1, includePayloads),
-        ),
+        notes.push(describe(entry, entry.sequence - before - index - 1, includePayloads));
+      }
+      return {
+        notes,
         nextPageToken: formatPageToken([page.end.sequence, page.end.generation], scope),
         hasMore: page.more,
       };
