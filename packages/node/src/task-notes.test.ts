@@ -107,7 +107,7 @@ describe("the notes of a task", () => {
     expect(notes[0]?.payload).toBe('{"table":7}');
   });
 
-  it("with large results of steps are made one in a turn of the event loop", async () => {
+  it("with large results of steps are made one in a turn of the event loop, one page of a caller at a time", async () => {
     const agent = defineAgent({
       card: { name: "Large" },
       durable: true,
@@ -118,27 +118,36 @@ describe("the notes of a task", () => {
         yield task.artifact({ text: "done" });
       },
     });
-    const caller = callerOf(await start({}, agent));
+    let pages = 0;
+    const memory = createMemoryTaskStore();
+    const entries: typeof memory.entries = (...args) => {
+      pages += 1;
+      return memory.entries(...args);
+    };
+    const caller = callerOf(await start({ store: { ...memory, entries } }, agent));
     const taskId = await caller.send("count");
+    pages = 0;
     let turn = 0;
     let isOver = false;
     const count = (): void => {
       turn += 1;
       if (!isOver) setImmediate(count);
     };
-    const turns: number[] = [];
+    const turns: [turn: number, pages: number][] = [];
     const parse = JSON.parse;
     const spy = vi.spyOn(JSON, "parse").mockImplementation((text, reviver) => {
-      if (text.length > 100_000) turns.push(turn);
+      if (text.length > 100_000) turns.push([turn, pages]);
       return parse(text, reviver);
     });
     count();
-    const { notes } = await caller.notes.listTaskNotes({ taskId, includePayloads: true });
+    const answers = await Promise.all(
+      Array.from({ length: 3 }, () => caller.notes.listTaskNotes({ taskId, includePayloads: true })),
+    );
     isOver = true;
     spy.mockRestore();
-    expect(notes).toHaveLength(4);
-    expect(turns).toHaveLength(4);
-    expect(new Set(turns).size).toBe(4);
+    expect(answers.map(({ notes }) => notes.length)).toEqual([4, 4, 4]);
+    expect(new Set(turns.map(([at]) => at)).size).toBe(12);
+    expect(turns.map(([, page]) => page)).toEqual([1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3]);
   });
 
   it("come in pages, over gRPC too, and later ones with the last token", async () => {

@@ -2,6 +2,7 @@ import { notesScope } from "@a2a-connect/auth";
 import type { HttpHandler, HttpRequest } from "@a2a-connect/bindings";
 import { type BindingOptions, createRpcHandlers, nextSlice } from "@a2a-connect/bindings/server";
 import { invalidParams, methods, principalKey } from "@a2a-connect/core";
+import { ReadTurns } from "@a2a-connect/core/internal";
 import { A2AService } from "@a2a-connect/proto";
 import {
   type TaskNote,
@@ -75,6 +76,7 @@ function registerTaskNotes(
   router: ConnectRouter,
   { store, gates }: Pick<TaskNotesOptions, "store" | "gates">,
 ): void {
+  const turns = new ReadTurns(2); // a page takes several times its megabytes until it is an answer
   router.service(TaskNotesService, {
     async listTaskNotes(request, context: HandlerContext) {
       await pass({ method: methods.getTask, request, context }, gates);
@@ -82,25 +84,28 @@ function registerTaskNotes(
       if (pageSize < 0 || pageSize > pageSizes.max) {
         throw invalidParams({ field: "pageSize", description: `must be 0 to ${pageSizes.max}` });
       }
-      const { owner, share } = callerOf(context);
+      const caller = callerOf(context);
+      const { owner } = caller;
       const scope = [owner.tenant, owner.principal, "notes", taskId];
       const after = pageToken === "" ? { sequence: 0, generation: 0 } : readPosition(pageToken, scope);
       if ((await store.weigh(owner, taskId)) === undefined) {
         throw taskNotFound(taskId);
       }
-      const page = await store.entries(owner, taskId, after, "notes", pageSize || pageSizes.default);
-      const before = after.sequence - after.generation;
-      const notes: TaskNote[] = [];
-      for (const [index, entry] of page.entries.entries()) {
-        if (entry.payload.length > largeBytes) await nextSlice(share);
-        // The log has no gaps: what is no note before an entry is an event.
-        notes.push(describe(entry, entry.sequence - before - index - 1, includePayloads));
-      }
-      return {
-        notes,
-        nextPageToken: formatPageToken([page.end.sequence, page.end.generation], scope),
-        hasMore: page.more,
-      };
+      return await turns.run(caller, async () => {
+        const page = await store.entries(owner, taskId, after, "notes", pageSize || pageSizes.default);
+        const before = after.sequence - after.generation;
+        const notes: TaskNote[] = [];
+        for (const [index, entry] of page.entries.entries()) {
+          if (entry.payload.length > largeBytes) await nextSlice(caller.share);
+          // The log has no gaps: what is no note before an entry is an event.
+          notes.push(describe(entry, entry.sequence - before - index - 1, includePayloads));
+        }
+        return {
+          notes,
+          nextPageToken: formatPageToken([page.end.sequence, page.end.generation], scope),
+          hasMore: page.more,
+        };
+      });
     },
   });
 }
