@@ -136,6 +136,13 @@ const retryMs = 1_000;
 /** How often to read the clock: when it is set forward, no timer of the process notices. */
 const lookMs = 1_000;
 
+/** A task that is woken. */
+interface Begun {
+  readonly wakeAt: number;
+  /** Its next timer, where that is due before it has been woken. */
+  nextAt: number | undefined;
+}
+
 /**
  * Wakes tasks whose timer is due. The timers are rows of the store, so they fire after a restart, too. Memory has only
  * one alarm, for the earliest of them. Callers take turns: thousands of tasks of one may be due at the same moment.
@@ -144,10 +151,12 @@ export class WakeTimers {
   readonly #context: Pick<EngineContext, "store" | "clock" | "log">;
   readonly #wake: (task: TaskRef) => Promise<void>;
   readonly #turns = new ReadTurns(maxAtATime);
-  /** Ids of the tasks that are woken, or wait for their turn. */
-  readonly #begun = new Set<string>();
+  /** The tasks that are woken, or wait for their turn, by id. */
+  readonly #begun = new Map<string, Begun>();
   /** Up to here the timers of the store have begun. */
   #reached: DueTimer | undefined;
+  /** The earliest timer that was committed since the store was asked: its answer may be without it. */
+  #earliestNews = Number.POSITIVE_INFINITY;
   #isRetrying = false;
   #alarmAt = Number.POSITIVE_INFINITY;
   #cancelAlarm: () => void = () => {};
@@ -164,6 +173,7 @@ export class WakeTimers {
 
   /** A timer has been committed. */
   note(at: number): void {
+    this.#earliestNews = Math.min(this.#earliestNews, at);
     if (this.#reached !== undefined && at <= this.#reached.wakeAt) {
       this.#reached = undefined;
     }
@@ -225,9 +235,11 @@ export class WakeTimers {
       const { store, clock } = this.#context;
       let due: readonly DueTimer[];
       do {
+        this.#earliestNews = Number.POSITIVE_INFINITY;
         due = await store.due(clock.now(), batch, this.#reached);
         for (const timer of due) this.#begin(timer);
-        this.#reached = due.at(-1) ?? this.#reached;
+        const last = due.at(-1);
+        if (last !== undefined) this.#reached = this.#earliestNews <= last.wakeAt ? undefined : last;
         if (due.length === batch) await clock.nextTurn();
       } while (due.length === batch && this.#begun.size < maxBegun);
       await this.#goOn();
@@ -237,14 +249,20 @@ export class WakeTimers {
   }
 
   #begin(timer: DueTimer): void {
-    const { owner, taskId } = timer;
-    if (this.#begun.has(taskId)) {
+    const { owner, taskId, wakeAt } = timer;
+    const begun = this.#begun.get(taskId);
+    if (begun !== undefined) {
+      if (wakeAt !== begun.wakeAt) begun.nextAt = wakeAt;
       return;
     }
-    this.#begun.add(taskId);
+    const woken: Begun = { wakeAt, nextAt: undefined };
+    this.#begun.set(taskId, woken);
     void this.#turns
       .run({ share: ownerShare(owner) }, () => this.#wake(timer))
-      .finally(() => this.#begun.delete(taskId))
+      .finally(() => {
+        this.#begun.delete(taskId);
+        if (woken.nextAt !== undefined) this.note(woken.nextAt);
+      })
       .then(() => (this.#begun.size === 0 ? this.#goOn() : undefined))
       .catch((error: unknown) => this.#tryLater(error));
   }
