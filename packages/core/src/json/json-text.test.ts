@@ -48,17 +48,6 @@ async function outcome(text: string, given?: Partial<typeof limits>) {
 }
 
 describe("readJsonText", () => {
-  it("decodes a long text in slices, wherever they cut a character", async () => {
-    for (const before of ["", "x", "xx", "xxx"]) {
-      const value = before + "é漢🙂".repeat(400_000);
-      let turns = 0;
-      const bytes = bytesOf(`\ufeff${JSON.stringify(value)}`);
-      const text = await readJsonText(bytes, limits, async () => void turns++);
-      expect(text).toEqual({ ok: true, value });
-      expect(turns).toBeGreaterThan(bytes.length / 2 ** 20);
-    }
-  });
-
   it("refuses a long text that is not UTF-8, also where it ends in a character", async () => {
     const problem = "the body is not valid UTF-8";
     const long = bytesOf(JSON.stringify("漢".repeat(400_000)));

@@ -41,16 +41,7 @@ export function readJsonText(
   limits: JsonLimits,
   turn: () => Promise<void>,
 ): JsonText | Promise<JsonText> {
-  return bytes.length > decodedAtOnce
-    ? decodeInSlices(bytes, turn).then((text) => readText(text, limits, turn))
-    : readText(decodeText(bytes), limits, turn);
-}
-
-function readText(
-  text: string | undefined,
-  limits: JsonLimits,
-  turn: () => Promise<void>,
-): JsonText | Promise<JsonText> {
+  const text = decodeText(bytes);
   if (text === undefined) {
     return notUtf8;
   }
@@ -68,7 +59,7 @@ const sliceLength = 32 * 1024;
 async function readInSlices(text: string, limits: JsonLimits, turn: () => Promise<void>): Promise<JsonText> {
   const reader = new JsonReader(text, limits);
   for (let until = sliceLength, done = false; !done; until += sliceLength) {
-    await turn(); // before the first slice, too: to decode the text took a millisecond, and to join its slices a few
+    await turn(); // before the first slice, too: to decode the text took up to ten milliseconds
     done = reader.read(Math.min(until, text.length));
   }
   await turn(); // the caller checks and builds the result next
@@ -80,24 +71,6 @@ async function readInSlices(text: string, limits: JsonLimits, turn: () => Promis
   return fault.kind === "too-many-values"
     ? { ok: false, problem, overflow: { path: fault.path, text } }
     : { ok: false, problem };
-}
-
-/** Bytes that are decoded before other calls run. */
-const decodedAtOnce = 2 ** 20;
-
-async function decodeInSlices(bytes: Uint8Array, turn: () => Promise<void>): Promise<string | undefined> {
-  const slices = new TextDecoder("utf-8", { fatal: true });
-  let text = "";
-  for (let at = 0; at < bytes.length; at += decodedAtOnce) {
-    const end = at + decodedAtOnce;
-    try {
-      text += slices.decode(bytes.subarray(at, end), { stream: end < bytes.length });
-    } catch {
-      return undefined;
-    }
-    await turn();
-  }
-  return text;
 }
 
 function decodeText(bytes: Uint8Array): string | undefined {
