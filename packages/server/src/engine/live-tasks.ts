@@ -166,7 +166,7 @@ export class LiveTasks {
     const share = caller === undefined ? ownerShare(owner) : caller.share;
     const memory = this.#budgets.active.open(share, caller !== undefined);
     try {
-      const read = await readTask(this.#context, stored, "full", memory.add);
+      const read = await readTask(this.#context, stored, "full", (bytes) => memory.add(bytes));
       return LiveTask.load(this.#context, { agent: this.#context.served.known, owner, memory }, read);
     } catch (error) {
       memory.end();
