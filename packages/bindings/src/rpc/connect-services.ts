@@ -77,7 +77,7 @@ function limitStreams(max: number, serve: HttpHandler): HttpHandler {
     try {
       const { body, ...head } = await serve(request);
       if (typeof body === "object" && !(body instanceof Uint8Array)) {
-        return { ...head, body: whenEnded(body, open.end) };
+        return { ...head, body: whenEnded(body, () => open.end()) };
       }
       open.end();
       return body === undefined ? head : { ...head, body };

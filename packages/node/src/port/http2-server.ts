@@ -125,7 +125,7 @@ function takePlaces(
   } catch {
     return false;
   }
-  stream.once("close", taken.end);
+  stream.once("close", () => taken.end());
   return true;
 }
 
