@@ -60,7 +60,7 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
   let hasWarned = false;
   const take = (begin: (socket: Socket) => void): void => {
     server.on("connection", (socket: Socket) => {
-      if (!context.callers.ofSocket(socket).hasRoom(socket)) {
+      if (!context.callers.ofSocket(socket).takePlace(socket)) {
         socket.destroy();
         if (!hasWarned) onWarning?.(tooManyConnections);
         hasWarned = true;

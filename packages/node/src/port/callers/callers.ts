@@ -52,7 +52,8 @@ export class Callers {
     small: new BodyTurns(smallBodyBytes),
     large: new BodyTurns(0),
   };
-  readonly open: SharedBudget;
+  /** Places of connections. */
+  readonly places: SharedBudget;
   readonly unread: SharedBudget;
   readonly buffers: WriteBuffers;
   readonly #bodies: BodyBudget;
@@ -60,7 +61,7 @@ export class Callers {
   readonly #callers = new Map<string, Caller>();
 
   constructor(limits: ListenLimits) {
-    this.open = new SharedBudget({ max: limits.maxConnections, maxShare: 7 / 8, refuse: () => tooMany });
+    this.places = new SharedBudget({ max: limits.maxConnections, maxShare: 7 / 8, refuse: () => tooMany });
     this.unread = createUnreadAnswers(limits.maxUnreadBytes);
     this.buffers = new WriteBuffers(limits.maxUnreadBytes);
     this.#bodies = new BodyBudget(limits);
@@ -128,15 +129,15 @@ export class CallerConnection {
     return this.caller.address === "" ? undefined : this.caller.address;
   }
 
-  /** Whether the port has room for the connection, which counts until its socket is closed. */
-  hasRoom(socket: Socket): boolean {
-    const holding = this.#port.open.open(this.network);
+  /** Takes a place for the connection until its socket is closed. @returns false: the port, or the caller's part of it, is full */
+  takePlace(socket: Socket): boolean {
+    const place = this.#port.places.open(this.network);
     try {
-      holding.add(1);
+      place.add(1);
     } catch {
       return false;
     }
-    socket.once("close", () => holding.end());
+    socket.once("close", () => place.end());
     return true;
   }
 

@@ -9,6 +9,16 @@ import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
 
 const kibibyte = 1_024;
 
+/** An agent whose tasks are at work until a promise resolves. */
+const holder = (end: Promise<void>) =>
+  defineAgent({
+    card: { name: "Holder" },
+    async *execute(turn) {
+      yield turn.working();
+      await end;
+    },
+  });
+
 describe("a message of many values", () => {
   const zeros = json(Array.from({ length: 1_000 }, () => 0)); // 2 KB in a request
   const detached = (words: string) => {
@@ -60,13 +70,7 @@ describe("a message of many values", () => {
 it("thousands of messages of many values are counted at once, and do not wait for that", async () => {
   const gate = Promise.withResolvers<void>();
   const { client } = await createEngineHarness({
-    agent: {
-      card: { name: "Slow" },
-      async *execute(turn) {
-        yield turn.working();
-        await gate.promise;
-      },
-    },
+    agent: holder(gate.promise),
     limits: { maxActiveBytes: 4_096 * kibibyte, maxShare: 1 },
   });
   const { message } = say([json(Array.from({ length: 5_000 }, () => [])), text("hold")]); // 15 KB in a request
@@ -91,13 +95,7 @@ describe("what comes with a message", () => {
     it(`counts as the message does, while its task is at work: ${name}`, async () => {
       const gate = Promise.withResolvers<void>();
       const { client } = await createEngineHarness({
-        agent: {
-          card: { name: "Holder" },
-          async *execute(turn) {
-            yield turn.working();
-            await gate.promise;
-          },
-        },
+        agent: holder(gate.promise),
         limits: { maxActiveBytes: 600 * kibibyte, maxShare: 1 },
       });
       let taken = 0;
