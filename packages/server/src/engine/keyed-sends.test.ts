@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { bytes } from "@a2a-connect/core";
+import { SharedBudget } from "@a2a-connect/core/internal";
 import { MessageSchema, TaskState } from "@a2a-connect/proto";
 import { createFakeClock, readStream, say, taskOf, wordsOf } from "@a2a-connect/testing";
 import { create } from "@bufbuild/protobuf";
@@ -120,9 +121,12 @@ describe("many requests with the same idempotency key", () => {
       begun += 1;
       return begun === 1 ? first.promise : Promise.reject(new Error("refused"));
     };
+    const budget = new SharedBudget({ max: 1, maxShare: 1, refuse: () => new Error("full") });
+    const repeat = () => Promise.reject(new Error("there is no task"));
+    const hold = () => budget.open(undefined);
     let settled = 0;
     const calls = Array.from({ length: 1_000 }, () =>
-      sends.send(request, take, () => Promise.reject(new Error("there is no task"))).finally(() => settled++),
+      sends.send({ ...request, take, repeat, hold }).finally(() => settled++),
     );
     const results = Promise.allSettled(calls);
     await nextTurn();

@@ -1,4 +1,5 @@
 import { a2aError } from "@a2a-connect/core";
+import type { Holding } from "@a2a-connect/core/internal";
 import type { Message } from "@a2a-connect/proto";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { KeyedResult, KeyedTask, Owner, RequestKey } from "../store/task-store.ts";
@@ -8,12 +9,18 @@ import type { Sent } from "./task-handle.ts";
 /** How long a direct Message is kept for repeats of its request. */
 const replyLifetimeMs = 86_400_000;
 
-/** The owner of a request, and its key. */
+/** The owner of a request, its key, and what is done with it. */
 export interface KeyedRequest {
   readonly owner: Owner;
   readonly key: RequestKey;
   /** Who calls, for turns; undefined: not known. */
   readonly share?: string | undefined;
+  /** Takes the message in; the commit that does so has to carry the key. */
+  readonly take: () => Promise<Sent>;
+  /** Gives a repeat its share of the task that the first became part of. */
+  readonly repeat: (result: KeyedTask) => Promise<Sent>;
+  /** Counts the memory of a repeat that waits. @throws ConnectError CAPACITY */
+  readonly hold: () => Holding;
 }
 
 /** A request that waits for the first with its key. */
@@ -41,32 +48,26 @@ export class KeyedSends {
    * Runs a request that is the first with its key. A repeat waits until the first was taken, and gets its result. When
    * the first failed before it was taken, the next one is the first.
    *
-   * @param take takes the message in; the commit that does so has to carry the key
-   * @param attach gives a repeat its share of the task that the first became part of
-   * @throws ConnectError IDEMPOTENCY_CONFLICT when the key came with another request before
+   * @throws ConnectError IDEMPOTENCY_CONFLICT when the key came with another request before; CAPACITY when too much waits
    */
-  async send(
-    request: KeyedRequest,
-    take: () => Promise<Sent>,
-    attach: (result: KeyedTask) => Promise<Sent>,
-  ): Promise<Sent> {
+  async send(request: KeyedRequest): Promise<Sent> {
     const { owner, key, share } = request;
     const name = JSON.stringify([owner.tenant, owner.principal, key.key]);
     const repeats = this.#undecided.get(name);
     if (repeats === undefined) {
       this.#undecided.set(name, []);
     } else {
+      const waiting = request.hold();
       const isFirst = await new Promise<boolean>((go) => repeats.push({ share, go }));
+      waiting.end();
       if (!isFirst) {
         const earlier = await this.#find(request);
-        return earlier === undefined
-          ? this.send(request, take, attach)
-          : this.#repeat(request, earlier, attach);
+        return earlier === undefined ? this.send(request) : this.#repeat(request, earlier);
       }
     }
     let taken = false;
     try {
-      const sent = await this.#takeOnce(request, take, attach);
+      const sent = await this.#takeOnce(request);
       taken = true;
       return sent;
     } finally {
@@ -87,17 +88,13 @@ export class KeyedSends {
     for (const { share, go } of repeats) wakes.wake([() => go(false)], share);
   }
 
-  async #takeOnce(
-    request: KeyedRequest,
-    take: () => Promise<Sent>,
-    attach: (result: KeyedTask) => Promise<Sent>,
-  ): Promise<Sent> {
+  async #takeOnce(request: KeyedRequest): Promise<Sent> {
     const earlier = await this.#find(request);
     if (earlier !== undefined) {
-      return this.#repeat(request, earlier, attach);
+      return this.#repeat(request, earlier);
     }
     try {
-      const sent = await take();
+      const sent = await request.take();
       if (sent.kind === "message") {
         await this.#keepReply(request, sent.message);
       }
@@ -108,17 +105,13 @@ export class KeyedSends {
       if (other === undefined) {
         throw error;
       }
-      return this.#repeat(request, other, attach);
+      return this.#repeat(request, other);
     }
   }
 
-  async #repeat(
-    { owner, key }: KeyedRequest,
-    earlier: KeyedResult,
-    attach: (result: KeyedTask) => Promise<Sent>,
-  ): Promise<Sent> {
+  async #repeat({ owner, key, repeat }: KeyedRequest, earlier: KeyedResult): Promise<Sent> {
     if (earlier.kind === "task") {
-      return attach(earlier);
+      return repeat(earlier);
     }
     const message = await this.#context.store.findReply(owner, key.key);
     if (message === undefined) {

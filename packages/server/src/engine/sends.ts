@@ -111,43 +111,58 @@ export class Sends {
    *   IDEMPOTENCY_CONFLICT, or Internal when the executor failed before there was a task
    */
   send(input: SendInput): Promise<Sent> {
+    return isLarge(input.message, slowBytes) ? this.#sendLarge(input) : this.#sendWeighed(input);
+  }
+
+  async #sendLarge(input: SendInput): Promise<Sent> {
+    const { message, share } = input;
+    await nextSlice(share); // testing it took long, and so do weighing and encoding it
+    weighMessage(message); // what it finds is kept for the weighing later
+    await nextSlice(share);
+    return this.#sendWeighed(input);
+  }
+
+  #sendWeighed(input: SendInput): Promise<Sent> {
     const { owner, key, share } = input;
     return key === undefined
       ? this.#take(input)
-      : this.#keyed.send(
-          { owner, key, share },
-          () => this.#take(input),
-          (result) => this.#repeat(input, result),
-        );
+      : this.#keyed.send({
+          owner,
+          key,
+          share,
+          take: () => this.#take(input),
+          repeat: (result) => this.#repeat(input, result),
+          hold: () => this.#hold(input),
+        });
+  }
+
+  /** Counts a message that waits. @throws ConnectError CAPACITY */
+  #hold({ message, share }: SendInput): Holding {
+    const waiting = this.#active.open(share);
+    waiting.add(weighMessage(message));
+    return waiting;
   }
 
   #take(input: SendInput): Promise<Sent> {
-    const isNew = input.message.taskId === "";
-    const isPlain = isNew && input.lastEventId === undefined && !isLarge(input.message, slowBytes);
+    const isPlain = input.message.taskId === "" && input.lastEventId === undefined;
     return isPlain ? this.#begin(input) : this.#takeOther(input);
   }
 
-  /** A message that is large, names a task, or resumes a stream. */
+  /** A message that names a task, or resumes a stream. */
   async #takeOther(input: SendInput): Promise<Sent> {
-    const { key, lastEventId, share } = input;
+    const { key, lastEventId } = input;
     if (lastEventId !== undefined && (key === undefined || lastEventId > 0)) {
       throw invalidParams({
         field: lastEventIdHeader,
         description: "resumes a stream that was opened with the same idempotency key, and there is none",
       });
     }
-    if (isLarge(input.message, slowBytes)) {
-      await nextSlice(share); // testing it took long, and so do weighing and encoding it
-      weighMessage(input.message); // what it finds is kept for the weighing below
-      await nextSlice(share);
-    }
     if (input.message.taskId === "") {
       return this.#begin(input);
     }
-    const waiting = this.#active.open(share);
+    const waiting = this.#hold(input);
     let release: (() => void) | undefined;
     try {
-      waiting.add(weighMessage(input.message));
       release = await input.reserveConfigs?.();
       return await this.#continue(input, waiting);
     } finally {

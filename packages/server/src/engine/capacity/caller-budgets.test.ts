@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { json, text } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
 import { createEngineHarness, readStream, say, taskOf } from "@a2a-connect/testing";
-import { Code } from "@connectrpc/connect";
+import { Code, type ConnectError } from "@connectrpc/connect";
 import { describe, expect, it, vi } from "vitest";
 import { defineAgent } from "../../agent/agent-definition.ts";
 import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
@@ -135,6 +135,36 @@ describe("messages to a task that waits to be read", () => {
     expect(refused.length).toBeLessThan(18);
     expect(await codeOf()).toBe(codes.find((code) => code !== Code.ResourceExhausted)); // it is free again
   });
+});
+
+it("repeats of an idempotency key count while they wait for the first, and then no longer", async () => {
+  const gate = Promise.withResolvers<void>();
+  const { client } = await createEngineHarness({
+    agent: defineAgent({
+      card: { name: "Replier" },
+      async *execute(turn) {
+        await gate.promise;
+        yield turn.reply("done");
+      },
+    }),
+    limits: { maxActiveBytes: 1_024 * kibibyte, maxShare: 1 },
+  });
+  const message = say("x".repeat(100 * kibibyte));
+  const send = () => client.sendMessage(message, { headers: { "idempotency-key": "0123456789abcdef" } });
+  const codes: (Code | undefined)[] = [];
+  const sent = Array.from({ length: 20 }, () =>
+    send().then(
+      () => codes.push(undefined),
+      ({ code }: ConnectError) => codes.push(code),
+    ),
+  );
+  await expect.poll(() => codes.length).toBeGreaterThan(5);
+  gate.resolve();
+  await Promise.all(sent);
+  const refused = codes.filter((code) => code === Code.ResourceExhausted);
+  expect(refused.length).toBeLessThan(18);
+  expect(codes.filter((code) => code === undefined).length).toBe(20 - refused.length);
+  expect((await send()).payload.case).toBe("message");
 });
 
 describe("a task of many values in the store", () => {
