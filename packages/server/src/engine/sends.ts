@@ -137,9 +137,9 @@ export class Sends {
   }
 
   /** Counts a message that waits. @throws ConnectError CAPACITY */
-  #hold({ message, share }: SendInput): Holding {
-    const waiting = this.#active.open(share);
-    waiting.add(weighMessage(message));
+  #hold(input: SendInput): Holding {
+    const waiting = this.#active.open(input.share);
+    waiting.add(weighMessage(input.message) + weighDetails(detailsOf(input)));
     return waiting;
   }
 

@@ -17,6 +17,7 @@ import { EventPages } from "./event-pages.ts";
 import { EventBudget } from "./events.ts";
 import { Executions } from "./executions.ts";
 import { assertEventExists, type Caller, HeldTasks, LiveTasks } from "./live-tasks.ts";
+import { weighDetails } from "./memory-weight.ts";
 import { type CountBytes, taskNotFound } from "./read-task.ts";
 import { Sends } from "./sends.ts";
 import type { EndedTaskReader, SeenTask, TaskHandle } from "./task-handle.ts";
@@ -54,6 +55,7 @@ export class TaskEngine {
   readonly #timers: WakeTimers;
   readonly #held: HeldTasks;
   readonly #followers: SharedBudget;
+  readonly #active: SharedBudget;
 
   constructor(options: TaskEngineOptions) {
     const { store, budgets, ...given } = options;
@@ -75,6 +77,7 @@ export class TaskEngine {
       reads: { tasks: new ReadTurns(4, wakes.reads), lists: new ReadTurns(2, wakes.reads) },
     };
     this.#followers = budgets.followers;
+    this.#active = budgets.active;
     this.#tasks = new LiveTasks(this.#context, budgets);
     this.#held = new HeldTasks(this.#tasks, this.#followers);
     const sourceFor: SourceFor = (share) => ({ store, clock: clockFor(share) });
@@ -213,9 +216,25 @@ export class TaskEngine {
    * Cancels the task and returns it. It always answers: an executor that ignores its signal is abandoned after the
    * agent's grace period.
    *
-   * @throws ConnectError TASK_NOT_FOUND; TASK_NOT_CANCELABLE when it has ended, or ends in another way meanwhile
+   * @param metadata of the request; counts as memory of its caller until the task has ended
+   * @throws ConnectError TASK_NOT_FOUND; TASK_NOT_CANCELABLE when it has ended, or ends in another way meanwhile; CAPACITY
    */
   async cancel(
+    caller: Caller,
+    taskId: string,
+    metadata: JsonObject | undefined,
+    count: CountBytes,
+  ): Promise<SeenTask> {
+    const waiting = this.#active.open(caller.share);
+    waiting.add(weighDetails({ metadata }));
+    try {
+      return await this.#cancel(caller, taskId, metadata, count);
+    } finally {
+      waiting.end();
+    }
+  }
+
+  async #cancel(
     caller: Caller,
     taskId: string,
     metadata: JsonObject | undefined,

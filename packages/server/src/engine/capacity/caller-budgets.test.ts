@@ -4,6 +4,7 @@ import { TaskState } from "@a2a-connect/proto";
 import { createEngineHarness, readStream, say, taskOf } from "@a2a-connect/testing";
 import { Code, type ConnectError } from "@connectrpc/connect";
 import { describe, expect, it, vi } from "vitest";
+import { startScripted } from "../../../test-support/agents.ts";
 import { defineAgent } from "../../agent/agent-definition.ts";
 import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
 
@@ -114,27 +115,57 @@ describe("what comes with a message", () => {
 });
 
 describe("messages to a task that waits to be read", () => {
-  it("count meanwhile", async () => {
-    const ender = defineAgent({
-      card: { name: "Ender" },
-      async *execute(turn) {
-        yield turn.complete();
-      },
+  for (const where of ["content", "metadata"])
+    it(`count meanwhile: ${where}`, async () => {
+      const ender = defineAgent({
+        card: { name: "Ender" },
+        async *execute(turn) {
+          yield turn.complete();
+        },
+      });
+      const limits = { maxActiveBytes: 1_024 * kibibyte, maxShare: 1 };
+      const { client } = await createEngineHarness({ agent: ender, limits });
+      const { id } = taskOf(await client.sendMessage(say("begin")));
+      const long = "x".repeat(100 * kibibyte);
+      const request =
+        where === "content"
+          ? say([text(long)], { taskId: id })
+          : { ...say("x", { taskId: id }), metadata: { note: long } };
+      const codeOf = async () => {
+        const [sent] = await Promise.allSettled([client.sendMessage(request)]);
+        return sent.status === "rejected" ? sent.reason.code : undefined;
+      };
+      const codes = await Promise.all(Array.from({ length: 20 }, codeOf));
+      const refused = codes.filter((code) => code === Code.ResourceExhausted);
+      expect(refused.length).toBeGreaterThan(5);
+      expect(refused.length).toBeLessThan(18);
+      expect(await codeOf()).toBe(codes.find((code) => code !== Code.ResourceExhausted)); // it is free again
     });
-    const limits = { maxActiveBytes: 1_024 * kibibyte, maxShare: 1 };
-    const { client } = await createEngineHarness({ agent: ender, limits });
-    const { id } = taskOf(await client.sendMessage(say("begin")));
-    const message = () => say([text("x".repeat(100 * kibibyte))], { taskId: id });
-    const codeOf = async () => {
-      const [sent] = await Promise.allSettled([client.sendMessage(message())]);
-      return sent.status === "rejected" ? sent.reason.code : undefined;
-    };
-    const codes = await Promise.all(Array.from({ length: 20 }, codeOf));
-    const refused = codes.filter((code) => code === Code.ResourceExhausted);
-    expect(refused.length).toBeGreaterThan(5);
-    expect(refused.length).toBeLessThan(18);
-    expect(await codeOf()).toBe(codes.find((code) => code !== Code.ResourceExhausted)); // it is free again
-  });
+});
+
+it("the metadata of cancels counts while their calls wait for the end of the task, and then no longer", async () => {
+  const limits = { maxActiveBytes: 600 * kibibyte, maxShare: 1 };
+  const { client, clock, startTask } = await startScripted({}, { limits });
+  const codeOf = async (id: string) => {
+    const metadata = { note: "x".repeat(100 * kibibyte) };
+    const [cancel] = await Promise.allSettled([client.cancelTask({ id, metadata })]);
+    return cancel.status === "rejected" ? cancel.reason.code : undefined;
+  };
+  const tasks: Awaited<ReturnType<typeof startTask>>[] = [];
+  for (let begun = 0; begun < 10; begun += 1) tasks.push(await startTask());
+  const cancels = Promise.all(tasks.map(({ id }) => codeOf(id)));
+  await clock.settle();
+  for (const { turn, returns } of tasks) if (turn.signal.aborted) returns();
+  const refused = tasks.filter(({ turn }) => !turn.signal.aborted);
+  expect(refused.length).toBeGreaterThan(3);
+  expect(refused.length).toBeLessThan(7);
+  expect((await cancels).filter((code) => code === Code.ResourceExhausted).length).toBe(refused.length);
+  for (const { id, returns } of refused) {
+    const again = codeOf(id);
+    await clock.settle();
+    returns();
+    expect(await again).toBe(undefined);
+  }
 });
 
 it("repeats of an idempotency key count while they wait for the first, and then no longer", async () => {
