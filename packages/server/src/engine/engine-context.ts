@@ -4,6 +4,7 @@ import type { AgentDefinition } from "../agent/agent-definition.ts";
 import type { ServedAgent } from "../agent/served-agent.ts";
 import type { SkillSwitches } from "../agent/skill-switches.ts";
 import type { Owner, TaskStore } from "../store/task-store.ts";
+import type { AbandonedCode } from "./capacity/abandoned-code.ts";
 import type { MemoryTurns } from "./capacity/memory-turns.ts";
 import type { Clock } from "./clock.ts";
 import type { JournalCodec } from "./durable/journal-codec.ts";
@@ -154,6 +155,8 @@ export interface EngineContext {
   readonly wakes: EngineWakes;
   /** Lets executors go on while the tasks of their caller take too much memory. */
   readonly memoryTurns: MemoryTurns;
+  /** Counts what code has in memory that goes on when its task has ended. */
+  readonly abandoned: AbandonedCode;
   /** Reads older events back for readers. */
   readonly eventPages: EventPages;
   /** Bounds how many other reads of the store for callers run at a time. */

@@ -8,6 +8,7 @@ import type { AgentDefinition } from "../agent/agent-definition.ts";
 import { copyGrant, type Grant } from "../agent/grant.ts";
 import { ServedAgent } from "../agent/served-agent.ts";
 import type { TaskQuery, TaskRef, TaskView } from "../store/task-store.ts";
+import { AbandonedCode } from "./capacity/abandoned-code.ts";
 import type { CallerBudgets } from "./capacity/caller-budgets.ts";
 import { MemoryTurns } from "./capacity/memory-turns.ts";
 import { ownerShare } from "./capacity/shares.ts";
@@ -31,7 +32,15 @@ import { createWakes } from "./wakes.ts";
 export interface TaskEngineOptions
   extends Omit<
     EngineContext,
-    "onWakeTime" | "tailBudget" | "wakes" | "memoryTurns" | "eventPages" | "reads" | "journalCodec" | "served"
+    | "onWakeTime"
+    | "tailBudget"
+    | "wakes"
+    | "memoryTurns"
+    | "abandoned"
+    | "eventPages"
+    | "reads"
+    | "journalCodec"
+    | "served"
   > {
   readonly budgets: CallerBudgets;
 }
@@ -73,6 +82,7 @@ export class TaskEngine {
       memoryTurns: new MemoryTurns(budgets.active, options.clock, () =>
         options.log({ level: "warn", message: heldExecutors }),
       ),
+      abandoned: new AbandonedCode(budgets.active, () => budgets.tellRoom()),
       eventPages: new EventPages(store, new EventBudget(options.limits.maxTotalTailBytes), clockFor),
       reads: { tasks: new ReadTurns(4, wakes.reads), lists: new ReadTurns(2, wakes.reads) },
     };

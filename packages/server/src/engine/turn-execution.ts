@@ -12,6 +12,7 @@ import type { EngineContext } from "./engine-context.ts";
 import { agentReply } from "./events.ts";
 import { type Execution, iterate, SilenceWatch, TurnAbort, type TurnAbortCause } from "./execution.ts";
 import type { LiveTask } from "./live-task.ts";
+import { weighDetails, weighMessage } from "./memory-weight.ts";
 
 /** What a turn may yield. */
 const eventKinds: readonly TurnEvent["kind"][] = ["status", "artifact", "reply"];
@@ -224,16 +225,29 @@ export class TurnExecution implements Execution {
   #executeOrAbandon(): Promise<void> {
     const { agent, clock } = this.#context;
     return new Promise((resolve, reject) => {
+      const code = this.#call();
+      const returned = this.#execute(code);
       this.#abortWaiters.push(() => {
         if (!this.#hadLastEvent) {
-          this.#cancelGraceTimer = clock.schedule(agent.cancelGraceMs ?? 10_000, resolve);
+          this.#cancelGraceTimer = clock.schedule(agent.cancelGraceMs ?? 10_000, () => {
+            this.#abandon(code, returned);
+            resolve();
+          });
         }
       });
-      this.#execute().then(resolve, reject);
+      returned.then(resolve, reject);
     });
   }
 
-  async #execute(): Promise<void> {
+  /** Its task ends without it. */
+  #abandon(code: object, returned: Promise<void>): void {
+    const { input, share } = this.#plan;
+    const { metadata } = this.#abortCause ?? {};
+    const taken = this.#live?.memory.amount ?? weighMessage(input.message) + weighDetails(input);
+    this.#context.abandoned.count(code, returned, share, taken + weighDetails({ metadata }));
+  }
+
+  #call(): AsyncIterator<TurnEvent> {
     const { input, code } = this.#plan;
     let ordinal = input.task?.artifacts.length ?? 0;
     const turn = new EngineTurn(
@@ -242,7 +256,11 @@ export class TurnExecution implements Execution {
       () => ++ordinal,
       this.#unused,
     );
-    const iterator = iterate(code.execute(turn));
+    return iterate(code.execute(turn));
+  }
+
+  async #execute(iterator: AsyncIterator<TurnEvent>): Promise<void> {
+    const { input } = this.#plan;
     let resume = () => iterator.next();
     for (;;) {
       const step = await resume();

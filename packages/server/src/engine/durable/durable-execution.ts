@@ -12,6 +12,7 @@ import { endings } from "../endings.ts";
 import type { EngineContext } from "../engine-context.ts";
 import { type Execution, iterate, SilenceWatch, TurnAbort, type TurnAbortCause } from "../execution.ts";
 import type { LiveTask } from "../live-task.ts";
+import { weighDetails } from "../memory-weight.ts";
 import { DurableAnswers } from "./durable-answers.ts";
 import { DurableEmissions } from "./durable-emissions.ts";
 import { DurableInbox } from "./durable-inbox.ts";
@@ -87,6 +88,8 @@ export class DurableExecution implements Execution, DurableRun {
   #cancelGraceTimer: (() => void) | undefined;
   #cancelUnloadTimer: () => void = () => {};
   #iterator: AsyncIterator<DurableEvent> | undefined;
+  /** Resolves when its code has returned. */
+  #pumping: Promise<void> = Promise.resolve();
   /** Set together with the event that ends the task. */
   #over = false;
   /** Everything that the generator still does is ignored. */
@@ -164,7 +167,7 @@ export class DurableExecution implements Execution, DurableRun {
     this.waits.enter();
     if (!this.#started) {
       this.#started = true;
-      void this.#pump();
+      this.#pumping = this.#pump();
     }
     return this.#activation.promise;
   }
@@ -464,9 +467,19 @@ export class DurableExecution implements Execution, DurableRun {
 
   #startGrace(): void {
     this.live.stopWaiting();
-    this.#cancelGraceTimer ??= this.clock.schedule(this.#context.agent.cancelGraceMs ?? 10_000, () =>
-      this.#conclude(() => this.#finish()),
-    );
+    this.#cancelGraceTimer ??= this.clock.schedule(this.#context.agent.cancelGraceMs ?? 10_000, () => {
+      this.#abandon();
+      this.#conclude(() => this.#finish());
+    });
+  }
+
+  /** The task ends without its code. */
+  #abandon(): void {
+    const code = this.#iterator;
+    if (code === undefined) return;
+    const { metadata } = this.#stopping ?? {};
+    const bytes = this.live.memory.amount + weighDetails({ metadata });
+    this.#context.abandoned.count(code, this.#pumping, this.share, bytes);
   }
 
   /** Ends the task, unless that has been done. */
