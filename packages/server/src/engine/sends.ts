@@ -143,6 +143,22 @@ export class Sends {
     return waiting;
   }
 
+  /** A task for a repeat, whose message counts until it is released: unlike the first's, it is no part of the task. */
+  async #acquireForRepeat(input: SendInput, taskId: string): Promise<Held> {
+    const waiting = this.#hold(input);
+    try {
+      const held = await this.#held.acquire(input, taskId);
+      const release = () => {
+        waiting.end();
+        held.release();
+      };
+      return { ...held, release };
+    } catch (error) {
+      waiting.end();
+      throw error;
+    }
+  }
+
   #take(input: SendInput): Promise<Sent> {
     const isPlain = input.message.taskId === "" && input.lastEventId === undefined;
     return isPlain ? this.#begin(input) : this.#takeOther(input);
@@ -175,7 +191,7 @@ export class Sends {
   async #repeat(input: SendInput, result: KeyedTask): Promise<Sent> {
     const { taskId, generation } = result;
     const lastEventId = input.lastEventId ?? (generation === 0 ? 0 : undefined);
-    const held = await this.#held.acquire(input, taskId);
+    const held = await this.#acquireForRepeat(input, taskId);
     const { live } = held;
     const handle = this.#held.attach(held, generation, lastEventId);
     const message = { ...input.message, contextId: live.name.contextId };

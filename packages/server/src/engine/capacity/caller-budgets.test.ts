@@ -198,6 +198,30 @@ it("repeats of an idempotency key count while they wait for the first, and then 
   expect((await send()).payload.case).toBe("message");
 });
 
+it("repeats of an idempotency key count while they wait for the end of the task, and then no longer", async () => {
+  const limits = { maxActiveBytes: 1_024 * kibibyte, maxShare: 1 };
+  const { client, clock, script } = await startScripted({}, { limits });
+  const message = say("x".repeat(100 * kibibyte));
+  const send = () => client.sendMessage(message, { headers: { "idempotency-key": "0123456789abcdef" } });
+  const first = send();
+  const { turn, yields, returns } = await script.nextTurn();
+  await yields(turn.working());
+  await clock.settle();
+  const repeats = Array.from({ length: 20 }, send);
+  let refused = 0;
+  for (const repeat of repeats) {
+    repeat.catch(({ code }: ConnectError) => code === Code.ResourceExhausted && refused++);
+  }
+  await expect.poll(() => refused).toBeGreaterThan(9);
+  expect(refused).toBeLessThan(18);
+  returns();
+  const { id } = taskOf(await first);
+  const sent = await Promise.allSettled(repeats);
+  const answers = sent.filter((each) => each.status === "fulfilled");
+  expect(answers.map(({ value }) => taskOf(value).id)).toEqual(Array(20 - refused).fill(id));
+  expect(taskOf(await send()).id).toBe(id);
+});
+
 describe("a task of many values in the store", () => {
   const zeros = json(Array.from({ length: 1_000 }, () => 0)); // 11 KB in the store, 128 KB in memory
   const asker = defineAgent({
