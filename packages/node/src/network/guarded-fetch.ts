@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { lookup as systemLookup } from "node:dns";
-import type { LookupFunction } from "node:net";
+import type { LookupFunction, Socket } from "node:net";
 import type { ConnectionOptions } from "node:tls";
 import { ReadTurns } from "@a2a-connect/core/internal";
 import type { buildConnector, Dispatcher } from "undici";
@@ -11,6 +11,7 @@ import {
   targetOf,
 } from "./address-guard.ts";
 import type { Target } from "./allow-list.ts";
+import { AnswerTurns } from "./answer-turns.ts";
 
 /** Options of a guarded fetch. */
 export interface GuardedFetchOptions extends AddressGuardOptions {
@@ -69,9 +70,20 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
       .run({ share: callers.getStore(), signal: () => signal }, read)
       .catch((error) => callback(error, ""));
   };
-  const connections = openLater(({ Agent, buildConnector, fetch, Pool }) => {
-    const connectTo = (target: Target) =>
-      buildConnector(connectorOptions(guard, target, { ...options, lookup: lookupInTurn }));
+  const answers = new AnswerTurns();
+  const connections = openLater(({ Agent, buildConnector, errors, fetch, Pool }) => {
+    const connectTo = (origin: URL): buildConnector.connector => {
+      const { tcp, tls } = connectorOptions(guard, targetOf(origin), { ...options, lookup: lookupInTurn });
+      return connectInTurn({
+        connectTcp: buildConnector({ ...tcp, timeout: connectTimeoutMs }),
+        connectTls: buildConnector({ ...tls, timeout: 0 }),
+        timeoutMs: connectTimeoutMs,
+        late: () =>
+          new errors.ConnectTimeoutError(`Connect Timeout Error (${origin.host}, ${connectTimeoutMs} ms)`),
+        answers,
+        callerOf: () => callers.getStore() ?? origin.origin,
+      });
+    };
     // A pool for each origin, because a resolver does not know the port for which a name is resolved. Not an agent that
     // reads the environment: a proxy would resolve the name itself.
     const agent = new Agent({
@@ -80,7 +92,7 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
           ...poolOptions,
           headersTimeout: responseTimeoutMs,
           bodyTimeout: responseTimeoutMs,
-          connect: connectTo(targetOf(new URL(origin))),
+          connect: connectTo(new URL(origin)),
         }),
     });
     return { dispatcher: agent.compose(limitInterimAnswers), fetch, destroy: () => agent.destroy() };
@@ -166,16 +178,64 @@ const limitInterimAnswers: Dispatcher.DispatcherComposeInterceptor = (dispatch) 
   });
 };
 
+/** How connections to one origin are made. */
+interface ConnectSettings {
+  readonly connectTcp: buildConnector.connector;
+  /** Begins TLS on a connection of TCP. Has no time limit of its own. */
+  readonly connectTls: buildConnector.connector;
+  readonly timeoutMs: number;
+  readonly late: () => Error;
+  readonly answers: AnswerTurns;
+  /** Who wants a connection now. */
+  readonly callerOf: () => string;
+}
+
+/** Connects as undici does, but what comes over the connection is read in turns of the caller that it was made for. */
+function connectInTurn(settings: ConnectSettings): buildConnector.connector {
+  const { connectTcp, connectTls, timeoutMs, late, answers, callerOf } = settings;
+  return (options, callback) => {
+    const caller = callerOf();
+    const latest = performance.now() + timeoutMs;
+    const isSecure = options.protocol === "https:";
+    const port = options.port === "" ? (isSecure ? "443" : "80") : options.port;
+    connectTcp({ ...options, protocol: "http:", port }, (...[failure, socket]) => {
+      if (failure !== null) return callback(failure, null);
+      const use = (used: Socket): void => {
+        used.prependListener("readable", () => answers.countBytes(caller, used.readableLength));
+        callback(null, used);
+      };
+      if (!isSecure) return answers.join(caller, socket, () => use(socket));
+      let hasEnded = false;
+      const end = (error: Error | null, secure?: Socket | null): void => {
+        if (hasEnded) return;
+        hasEnded = true;
+        clearTimeout(timer);
+        if (error === null && secure != null) use(secure);
+        else callback(error ?? late(), null);
+      };
+      const timer = setTimeout(() => {
+        end(late());
+        socket.destroy();
+      }, latest - performance.now());
+      answers.join(caller, socket, () => {
+        if (hasEnded) return;
+        connectTls({ ...options, port, httpSocket: socket }, (...[error, secure]) => {
+          answers.countHandshake(caller);
+          end(error, secure);
+        });
+      });
+    });
+  };
+}
+
 function connectorOptions(
   guard: AddressGuard,
   target: Target,
-  { connectTimeoutMs = 10_000, ca, tls, lookup = systemLookup }: GuardedFetchOptions,
-): buildConnector.BuildOptions {
+  { ca, tls, lookup = systemLookup }: GuardedFetchOptions,
+): { readonly tcp: buildConnector.BuildOptions; readonly tls: buildConnector.BuildOptions } {
   return {
-    timeout: connectTimeoutMs,
-    ...tls,
-    lookup: guardLookup(guard, target, lookup),
-    ...(ca === undefined ? {} : { ca: typeof ca === "string" ? ca : [...ca] }),
+    tcp: { lookup: guardLookup(guard, target, lookup) },
+    tls: { ...tls, ...(ca === undefined ? {} : { ca: typeof ca === "string" ? ca : [...ca] }) },
   };
 }
 

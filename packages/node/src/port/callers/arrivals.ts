@@ -239,7 +239,7 @@ class AcceptingTurns {
  */
 export class Arrivals {
   readonly #maxInATurn: number;
-  readonly #callers = new Map<object, CallerSockets>();
+  readonly #callers = new Map<object | string, CallerSockets>();
   readonly #busyMs: () => number;
   readonly #later: (task: () => void, delayMs: number) => void;
   #arrived = 0;
@@ -266,7 +266,7 @@ export class Arrivals {
    *
    * @param begin gives it to its parser, now or when requests may arrive again
    */
-  join(caller: object, socket: Socket, begin: () => void): void {
+  join(caller: object | string, socket: Socket, begin: () => void): void {
     const sockets = this.#callers.get(caller) ?? new CallerSockets();
     this.#callers.set(caller, sockets);
     sockets.add(socket);
@@ -295,19 +295,19 @@ export class Arrivals {
   }
 
   /** From here on the connection is not read in turns any more. */
-  leave(caller: object, socket: Socket): void {
+  leave(caller: object | string, socket: Socket): void {
     const sockets = this.#callers.get(caller);
     if (sockets?.has(socket) === true && !this.#forget(caller, sockets, socket)) startReading(socket);
   }
 
   /** @returns whether it was read */
-  #forget(caller: object, sockets: CallerSockets, socket: Socket): boolean {
+  #forget(caller: object | string, sockets: CallerSockets, socket: Socket): boolean {
     const wasRead = sockets.delete(socket);
     this.#forgetUnlessUsed(caller, sockets);
     return wasRead;
   }
 
-  #forgetUnlessUsed(caller: object, sockets: CallerSockets): void {
+  #forgetUnlessUsed(caller: object | string, sockets: CallerSockets): void {
     if (sockets.isEmpty && !sockets.isResting && this.#callers.get(caller) === sockets) {
       this.#callers.delete(caller);
     }
@@ -318,7 +318,7 @@ export class Arrivals {
    *
    * @param readOn called when they are read again
    */
-  waitIfStopped(caller: object, readOn: () => void): boolean {
+  waitIfStopped(caller: object | string, readOn: () => void): boolean {
     const sockets = this.#callers.get(caller);
     if (sockets?.stopped !== true) return false;
     sockets.left.push(readOn);
@@ -326,7 +326,7 @@ export class Arrivals {
   }
 
   /** Something of this cost has arrived. */
-  count(caller: object, cost: number): void {
+  count(caller: object | string, cost: number): void {
     this.#schedule();
     const hadRoom = this.#arrived < this.#maxInATurn;
     this.#arrived += cost;
@@ -343,7 +343,7 @@ export class Arrivals {
    * What this turn has done until now was for this caller, and cannot be done in parts. After a very long one the caller rests for as
    * long: otherwise the next could follow at once, and others would have a turn or two between them.
    */
-  attributeTurn(caller: object): void {
+  attributeTurn(caller: object | string): void {
     const now = this.#busyMs();
     const tookMs = now - this.#attributedMs;
     this.#attributedMs = now;

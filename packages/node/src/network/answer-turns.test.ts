@@ -1,0 +1,100 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { setImmediate } from "node:timers";
+import tls from "node:tls";
+import { createSelfSignedCertificate } from "@a2a-connect/testing";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { createGuardedFetch } from "./guarded-fetch.ts";
+
+const certificate = createSelfSignedCertificate();
+
+/** Counts what happens in the turn of the event loop that has most of it. */
+function countInTurns(): { most: number; all: number; add(): void } {
+  let now = 0;
+  return {
+    most: 0,
+    all: 0,
+    add() {
+      if (now === 0) {
+        setImmediate(() => {
+          now = 0;
+        });
+      }
+      now += 1;
+      this.all += 1;
+      this.most = Math.max(this.most, now);
+    },
+  };
+}
+
+async function listening(server: Server | tls.Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port; // it listens on TCP
+}
+
+/** Resolves when so many calls have come. */
+function barrier(count: number): { pass(): Promise<void> } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let left = count;
+  return {
+    pass() {
+      left -= 1;
+      if (left === 0) resolve();
+      return promise;
+    },
+  };
+}
+
+describe("in a turn of the event loop few answers of one caller's servers are read (N-6)", () => {
+  it("of any number that answer at the same moment", async () => {
+    const connections = 40;
+    const heads = `HTTP/1.1 103 Early Hints\r\n${"a: b\r\n".repeat(600)}\r\n`.repeat(15);
+    const asked = barrier(connections);
+    const answer = async (socket: Socket): Promise<void> => {
+      socket.on("error", () => {});
+      await new Promise((resolve) => socket.once("data", resolve));
+      await asked.pass();
+      socket.end(`${heads}HTTP/1.1 204 No Content\r\n\r\n`);
+    };
+    const port = await listening(createServer((socket) => void answer(socket)));
+    const parsed = countInTurns();
+    const count = (): void => parsed.add();
+    subscribe("undici:request:headers", count);
+    onTestFinished(() => void unsubscribe("undici:request:headers", count));
+    await using guarded = createGuardedFetch({ allow: ["127.0.0.1"] });
+    const calls = Array.from({ length: connections }, () =>
+      guarded.fetch(`http://127.0.0.1:${port}/`, { method: "POST", body: "x" }, "alice"),
+    );
+    for (const { status } of await Promise.all(calls)) expect(status).toBe(204);
+    expect(parsed.all).toBe(16 * connections);
+    expect(parsed.most).toBeLessThanOrEqual(64);
+  });
+
+  it("after a handshake that takes very long none of the others", async () => {
+    const connections = 3;
+    const accepted = barrier(connections);
+    const server = tls.createServer({
+      ...certificate,
+      SNICallback: (_, callback) => void accepted.pass().then(() => callback(null)),
+    });
+    server.on("secureConnection", (socket) => {
+      socket.on("error", () => {}).once("data", () => socket.end("HTTP/1.1 204 No Content\r\n\r\n"));
+    });
+    const port = await listening(server);
+    const ended = countInTurns();
+    const verify = vi.spyOn(tls, "checkServerIdentity").mockImplementation(() => {
+      ended.add();
+      const until = performance.now() + 60;
+      while (performance.now() < until); // as OpenSSL is, over a long chain of certificates
+      return undefined;
+    });
+    onTestFinished(() => verify.mockRestore());
+    await using guarded = createGuardedFetch({ allow: ["localhost"], ca: certificate.cert });
+    const calls = Array.from({ length: connections }, () =>
+      guarded.fetch(`https://localhost:${port}/`, { method: "POST", body: "x" }, "alice"),
+    );
+    for (const { status } of await Promise.all(calls)) expect(status).toBe(204);
+    expect(ended).toMatchObject({ all: connections, most: 1 });
+  });
+});
