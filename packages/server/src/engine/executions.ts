@@ -418,9 +418,9 @@ export class Executions {
       this.#resumeDurable(live, selection);
       return;
     }
-    const { store, journalCodec } = this.#context;
     const free = this.reserve(live); // the turn for a message that is queued meanwhile comes later
-    const journal = await readJournal(store, journalCodec, live.owner, taskId).finally(free);
+    const { owner, memory } = live;
+    const journal = await readJournal(this.#context, owner, taskId, memory.share).finally(free);
     if (this.#byTask.has(taskId)) {
       return; // it was taken up twice, and the other call was faster
     }

@@ -264,6 +264,34 @@ describe("a message to a task at work with an idempotency key", () => {
       expect((await sendTask(repeated, now, withKey())).status?.state).toBe(TaskState.COMPLETED);
     }
   });
+
+  it("is compared with others like it, which no turn read, one in a slice", async () => {
+    const { client, script, clock } = await startScripted({ whileWorking: "queue" });
+    const started = client.sendMessage(say("go"));
+    const { turn, yields } = await script.nextTurn();
+    await yields(turn.working("busy"));
+    await clock.settle();
+    const [{ id } = expect.fail("there is no task")] = (await client.listTasks({})).tasks;
+    const { message } = say("more", { taskId: id, messageId: "same" });
+    const configuration = { returnImmediately: true };
+    const others = 30;
+    const nth = (at: number) => ({ ...message, referenceTaskIds: [String(100 + at)] });
+    const keyOf = (at: number) => withKey(`${key}-${at}`);
+    for (let at = 0; at < others; at += 1) {
+      await client.sendMessage({ message: nth(at), configuration }, keyOf(at));
+    }
+    void yields(turn.complete("enough"));
+    await started;
+    let isOver = false;
+    const repeat = client.sendMessage({ message: nth(others - 1) }, keyOf(others - 1)).finally(() => {
+      isOver = true;
+    });
+    const refused = expect(repeat).rejects.toThrow("before it read this message");
+    let turns = 0;
+    for (; !isOver; turns += 1) await nextTurn();
+    await refused;
+    expect(turns).toBeGreaterThan(3 * others); // of the event loop
+  });
 });
 
 describe("two servers on one store", () => {

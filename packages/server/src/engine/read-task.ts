@@ -13,7 +13,7 @@ import { valueBytes, weighStep, weighValues } from "./memory-weight.ts";
 const turnBytes = 128 * 1024;
 
 /** What an entry of a log counts besides its bytes: to decode and fold one of few bytes takes as long as half a kilobyte of text. */
-const entryBytes = 512;
+export const entryBytes: number = 512;
 
 /** Divides what is decoded between turns of the event loop, in which other calls run: of one task, or of all tasks of a page. */
 export class DecodingTurns {

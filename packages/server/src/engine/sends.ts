@@ -1,8 +1,17 @@
 import { nextSlice } from "@a2a-connect/bindings/server";
 import { invalidParams, isInterrupted, isTerminal } from "@a2a-connect/core";
-import { type Holding, isLarge, lastEventIdHeader, type SharedBudget } from "@a2a-connect/core/internal";
+import {
+  constantTimeEqual,
+  decodeMessage,
+  encodeDeterministically,
+  encodeMessage,
+  type Holding,
+  isLarge,
+  lastEventIdHeader,
+  type SharedBudget,
+} from "@a2a-connect/core/internal";
 import { type Message, MessageSchema, TaskSchema } from "@a2a-connect/proto";
-import { create, equals, type JsonObject } from "@bufbuild/protobuf";
+import { create, type JsonObject } from "@bufbuild/protobuf";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
 import {
   assertInputModes,
@@ -18,7 +27,7 @@ import {
 } from "../agent/skill-selection.ts";
 import type { KeyedTask, Owner } from "../store/task-store.ts";
 import type { CallDetails } from "./command.ts";
-import { type QueuedMessage, readJournal } from "./durable/journal.ts";
+import { type QueuedMessage, readUntaken, type StoredMessage } from "./durable/journal.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { submittedStatus, type TaskName, taskEvent } from "./events.ts";
 import type { Executions } from "./executions.ts";
@@ -195,7 +204,9 @@ export class Sends {
     const { live } = held;
     const handle = this.#held.attach(held, generation, lastEventId);
     const message = { ...input.message, contextId: live.name.contextId };
-    return message.taskId === "" ? handle : new QueuedHandle(handle, () => this.#assertTaken(live, message));
+    return message.taskId === ""
+      ? handle
+      : new QueuedHandle(handle, () => this.#assertTaken(live, message, input.share));
   }
 
   /**
@@ -204,15 +215,14 @@ export class Sends {
    *
    * @throws ConnectError UNSUPPORTED_OPERATION when it was queued, and the task has ended without it
    */
-  async #assertTaken(live: LiveTask, message: Message): Promise<void> {
+  async #assertTaken(live: LiveTask, message: Message, share: string | undefined): Promise<void> {
     if (!live.ended) {
       return;
     }
-    const { store, journalCodec } = this.#context;
-    const { untaken } = await readJournal(store, journalCodec, live.owner, live.name.taskId);
-    const queued = untaken.find((each) => equals(MessageSchema, each.message, message));
+    const untaken = await readUntaken(this.#context, live.owner, live.name.taskId, share);
+    const queued = await findSame(untaken, message, share);
     if (queued !== undefined) {
-      live.queue.requeue([queued]);
+      live.queue.requeue([{ sequence: queued.sequence, message }]);
       live.assertTaken(queued.sequence);
     }
   }
@@ -386,6 +396,23 @@ export class Sends {
       live.assertTaken(queued.sequence),
     );
   }
+}
+
+/** Which of them is the same message. Each is compared in a slice: one of a hundred thousand values takes as long as a small call. */
+async function findSame(
+  all: readonly StoredMessage[],
+  message: Message,
+  share: string | undefined,
+): Promise<StoredMessage | undefined> {
+  const { length } = encodeMessage(MessageSchema, message); // the same for any order of names
+  let bytes: Uint8Array | undefined;
+  for (const each of all.filter(({ payload }) => payload.length === length)) {
+    await nextSlice(share);
+    bytes ??= encodeDeterministically(MessageSchema, message);
+    const stored = encodeDeterministically(MessageSchema, decodeMessage(MessageSchema, each.payload));
+    if (constantTimeEqual(bytes, stored)) return each;
+  }
+  return undefined;
 }
 
 /** Whether the code of a skill may run a second time over one message. */

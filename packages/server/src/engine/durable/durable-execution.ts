@@ -387,13 +387,12 @@ export class DurableExecution implements Execution, DurableRun {
     if (this.#plan.call !== undefined) {
       return emptyJournal;
     }
-    const { live } = this;
-    const { store, journalCodec } = this.#context;
+    const { live, share } = this;
     try {
       for (;;) {
         await live.flushed();
         const { lastSequence } = live;
-        const journal = await readJournal(store, journalCodec, live.owner, live.name.taskId);
+        const journal = await readJournal(this.#context, live.owner, live.name.taskId, share);
         if (lastSequence === live.lastSequence) {
           return journal; // what is accepted, what callers see, and what was read are the same
         }

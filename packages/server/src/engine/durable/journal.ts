@@ -1,9 +1,12 @@
-import { decodeMessage } from "@a2a-connect/core/internal";
+import { nextSlice } from "@a2a-connect/bindings/server";
+import { decodeInSteps } from "@a2a-connect/core/internal";
 import { type Message, MessageSchema, Role } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import type { Grant } from "../../agent/grant.ts";
-import type { LogEntry, LogTail, Owner, TaskStore } from "../../store/task-store.ts";
+import type { LogEntry, LogTail, Owner } from "../../store/task-store.ts";
 import { type CallDetails, type Command, decodeCommand } from "../command.ts";
+import type { EngineContext } from "../engine-context.ts";
+import { DecodingTurns, entryBytes } from "../read-task.ts";
 import type { JournalCodec, JournalRecord } from "./journal-codec.ts";
 
 /** Entries in one page. */
@@ -72,33 +75,77 @@ export const emptyJournal: Journal = {
   isWaiting: false,
 };
 
-/** Reads a task's journal, page by page. */
+type JournalSource = Pick<EngineContext, "store" | "journalCodec">;
+
+/**
+ * Reads a task's journal. A large one is decoded in slices, and other calls run in between.
+ *
+ * @param share whose task it is
+ */
 export async function readJournal(
-  store: Pick<TaskStore, "entries">,
-  codec: JournalCodec,
+  source: JournalSource,
   owner: Owner,
   taskId: string,
+  share: string | undefined,
 ): Promise<Journal> {
-  const reader = new JournalReader(codec);
+  const turns = turnsOf(share);
+  const reader = await readNotes(source, owner, taskId, turns);
+  const steps = reader.journal();
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    const turn = turns.count(step.value);
+    if (turn !== undefined) await turn;
+  }
+}
+
+/** The messages of a task that came while its executor was at work, and that no turn or inbox took, as they are stored. */
+export async function readUntaken(
+  source: JournalSource,
+  owner: Owner,
+  taskId: string,
+  share: string | undefined,
+): Promise<readonly StoredMessage[]> {
+  return (await readNotes(source, owner, taskId, turnsOf(share))).untaken;
+}
+
+function turnsOf(share: string | undefined): DecodingTurns {
+  return new DecodingTurns({ nextTurn: () => nextSlice(share) });
+}
+
+async function readNotes(
+  { store, journalCodec }: JournalSource,
+  owner: Owner,
+  taskId: string,
+  turns: DecodingTurns,
+): Promise<JournalReader> {
+  const reader = new JournalReader(journalCodec);
   let after: LogTail = { sequence: 0, generation: 0 };
   for (;;) {
     const { entries, end, more } = await store.entries(owner, taskId, after, "notes", pageSize);
     for (const entry of entries) {
+      const turn = turns.count(entryBytes + (entry.kind === "input" ? 0 : entry.payload.length));
+      if (turn !== undefined) await turn;
       reader.read(entry);
     }
-    if (!more) {
-      return reader.journal();
-    }
+    if (!more) return reader;
     after = end;
   }
+}
+
+/** A message in the log. */
+export interface StoredMessage {
+  readonly sequence: number;
+  readonly payload: Uint8Array;
+  readonly details?: CallDetails;
 }
 
 class JournalReader {
   readonly #codec: JournalCodec;
   readonly #records = new Map<string, LoggedRecord>();
-  /** Inputs and grants by sequence. A command moves queued ones out. */
-  readonly #inputs = new Map<number, QueuedMessage>();
-  readonly #queued: QueuedMessage[] = [];
+  /** Inputs and grants, oldest first. A command moves queued ones out. */
+  readonly #inputs: (StoredMessage | QueuedMessage)[] = [];
+  readonly #queued: StoredMessage[] = [];
   readonly #taken = new Set<number>();
   #notes = 0;
   #bytes = 0;
@@ -129,7 +176,7 @@ class JournalReader {
         break;
       }
       case "input":
-        this.#inputs.set(sequence, { sequence, message: decodeMessage(MessageSchema, payload) });
+        this.#inputs.push({ sequence, payload });
         this.#newest = sequence;
         break;
       default: // events are no notes
@@ -139,14 +186,21 @@ class JournalReader {
     }
   }
 
-  journal(): Journal {
+  /** Queued messages for which no turn began, and which were not taken from an inbox. */
+  get untaken(): readonly StoredMessage[] {
+    return this.#queued.filter(({ sequence }) => !this.#taken.has(sequence));
+  }
+
+  /** Decodes the messages; yields the number of bytes that it has read. */
+  *journal(): Generator<number, Journal> {
     this.#settleNewest(undefined);
+    const queued = yield* decodeMessages(this.#queued);
     return {
       records: this.#records,
       bytes: this.#bytes,
-      answers: [...this.#inputs.values()],
-      queued: this.#queued,
-      untaken: this.#queued.filter((queued) => !this.#taken.has(queued.sequence)),
+      answers: yield* decodeMessages(this.#inputs),
+      queued,
+      untaken: queued.filter(({ sequence }) => !this.#taken.has(sequence)),
       call: this.#call,
       stop: this.#stop,
       turnInput: this.#turnInput,
@@ -160,7 +214,7 @@ class JournalReader {
    * WORKING after an answer.
    */
   #placeOf(sequence: number): LogPlace {
-    return { sequence, emissions: sequence - this.#notes - 1 - this.#inputs.size };
+    return { sequence, emissions: sequence - this.#notes - 1 - this.#inputs.length };
   }
 
   #settleNewest(next: Command | undefined): void {
@@ -179,15 +233,15 @@ class JournalReader {
         this.#noteCall(command);
         break;
       case "queued": {
-        const queued = this.#inputs.get(command.input);
-        if (queued !== undefined) {
-          this.#inputs.delete(command.input);
+        const queued = this.#inputs.at(-1); // both are in one commit, one after the other
+        if (queued?.sequence === command.input && "payload" in queued) {
+          this.#inputs.pop();
           this.#queued.push({ ...queued, details: command });
         }
         break;
       }
       case "grant":
-        this.#inputs.set(sequence, grantAnswer(sequence, command.grant));
+        this.#inputs.push(grantAnswer(sequence, command.grant));
         this.#newest = sequence;
         break;
       case "turn":
@@ -214,11 +268,26 @@ class JournalReader {
 
   /** The details came with the newest answer or, before any answer, with the message that created the task. */
   #noteCall(call: Extract<Command, { type: "call" }>): void {
-    const answer = [...this.#inputs.values()].at(-1);
+    const answer = this.#inputs.pop();
     if (answer === undefined) {
       this.#call = call;
     } else {
-      this.#inputs.set(answer.sequence, { ...answer, details: call });
+      this.#inputs.push({ ...answer, details: call });
     }
   }
+}
+
+function* decodeMessages(
+  all: readonly (StoredMessage | QueuedMessage)[],
+): Generator<number, readonly QueuedMessage[]> {
+  const decoded: QueuedMessage[] = [];
+  for (const each of all) {
+    if ("message" in each) {
+      decoded.push(each);
+      continue;
+    }
+    const { payload, ...rest } = each;
+    decoded.push({ ...rest, message: yield* decodeInSteps(MessageSchema, payload) });
+  }
+  return decoded;
 }
