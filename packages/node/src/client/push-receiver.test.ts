@@ -1,4 +1,6 @@
-import { request as httpRequest } from "node:http";
+import { once } from "node:events";
+import { Agent, request as httpRequest } from "node:http";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { PushSubscription } from "@a2a-connect/client/internal";
 import { formatMessage } from "@a2a-connect/core/internal";
 import { StreamResponseSchema, TaskState } from "@a2a-connect/proto";
@@ -43,6 +45,40 @@ describe("createPushReceiver (N-7)", () => {
     subscription[Symbol.dispose]();
     expect(await second).toEqual({ done: true, value: undefined });
     expect((await send(subscription)).status).toBe(404);
+  });
+
+  it("parses few notifications in a turn of the event loop, however many arrive at the same moment", async () => {
+    await using receiver = await createPushReceiver();
+    using subscription = receiver.open();
+    const { url, token = "" } = subscription.config;
+    const agent = new Agent({ keepAlive: false });
+    const message = { messageId: "1", role: "ROLE_AGENT", parts: [{ text: "x".repeat(5_000) }] };
+    const body = JSON.stringify({ message });
+    const headers = { "x-a2a-notification-token": token, "content-length": body.length };
+    const requests = await Promise.all(
+      Array.from({ length: 60 }, async () => {
+        const sent = httpRequest(url, { method: "POST", agent, headers });
+        await new Promise((resolve) => sent.write(body.slice(0, -1), resolve));
+        return sent;
+      }),
+    );
+    const answers = requests.map(async (sent) => {
+      const [response] = await once(sent, "response");
+      response.resume();
+      return response.statusCode;
+    });
+    for (let turn = 0; turn < 300; turn += 1) await nextTurn(); // the rest is read
+    for (const sent of requests) sent.end("}");
+    const deliveries = subscription.deliveries[Symbol.asyncIterator]();
+    let [inTurn, most] = [0, 0];
+    for (const _ of requests) {
+      await deliveries.next();
+      if (inTurn === 0) setImmediate(() => (inTurn = 0));
+      inTurn += 1;
+      most = Math.max(most, inTurn);
+    }
+    expect(await Promise.all(answers)).toEqual(requests.map(() => 204));
+    expect(most).toBeLessThanOrEqual(13); // of 5 KB: 64 KiB in a turn
   });
 
   it("ends all subscriptions when it is closed", async () => {

@@ -1,12 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import {
-  eventIdHeader,
-  type HttpBody,
-  type HttpHandler,
-  type HttpRequest,
-  type HttpResponse,
-} from "@a2a-connect/bindings";
+import { eventIdHeader, type HttpHandler, type HttpRequest, type HttpResponse } from "@a2a-connect/bindings";
 import { parseResponse, parseResponseJson } from "@a2a-connect/bindings/client";
+import { shortBodyBytes } from "@a2a-connect/bindings/server";
 import type {
   PushConfigInput,
   PushDelivery,
@@ -151,7 +146,7 @@ function createHandler(
     if (!subscription.admits(request)) return answer(401, "the token is missing or wrong");
     const { deliveries } = subscription;
     if (deliveries.isFull) return busy();
-    const body = await readBody(request.body, maxBodyBytes);
+    const body = await readBody(request, maxBodyBytes);
     if (body === undefined) return answer(413, `a notification has at most ${maxBodyBytes} bytes`);
     const text = decodeText(body);
     const delivery = await parseNotification(text, request, maxBodyBytes);
@@ -175,9 +170,17 @@ function decodeText(body: Uint8Array): string {
 /** What a value of a waiting notification counts. */
 const valueBytes = 128;
 
-async function readBody(body: HttpBody, maxBytes: number): Promise<Uint8Array | undefined> {
+/** Resolves when there is a turn to parse it: an agent may bring hundreds of notifications at the same moment. */
+async function readBody(
+  { body, callerNetwork }: HttpRequest,
+  maxBytes: number,
+): Promise<Uint8Array | undefined> {
   try {
-    return await body.bytes?.(maxBytes); // this package's listener supplies it
+    const bytes = await body.bytes?.(maxBytes); // this package's listener supplies both functions
+    if (bytes !== undefined && bytes.length > shortBodyBytes) {
+      await body.turnBeforeMessage?.(bytes.length, callerNetwork);
+    }
+    return bytes;
   } catch (thrown) {
     if (ConnectError.from(thrown).code === Code.ResourceExhausted) return undefined;
     throw thrown;
