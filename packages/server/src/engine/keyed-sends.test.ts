@@ -139,10 +139,10 @@ describe("many requests with the same idempotency key", () => {
     return { most, begun, results: await results };
   }
 
-  it("go on a few in a turn when the first was taken", async () => {
+  it("read the direct Message of the first one in a slice: it may be large", async () => {
     const message = create(MessageSchema, { messageId: "m" });
     const { most, begun, results } = await goOn((first) => first.resolve({ kind: "message", message }));
-    expect(most).toBeLessThanOrEqual(65);
+    expect(most).toBeLessThanOrEqual(2); // the first, and one that has read it
     expect(begun).toBe(1);
     expect(results.every(({ status }) => status === "fulfilled")).toBe(true);
   });

@@ -1,3 +1,4 @@
+import { nextSlice } from "@a2a-connect/bindings/server";
 import { a2aError } from "@a2a-connect/core";
 import type { Holding } from "@a2a-connect/core/internal";
 import type { Message } from "@a2a-connect/proto";
@@ -109,10 +110,11 @@ export class KeyedSends {
     }
   }
 
-  async #repeat({ owner, key, repeat }: KeyedRequest, earlier: KeyedResult): Promise<Sent> {
+  async #repeat({ owner, key, share, repeat }: KeyedRequest, earlier: KeyedResult): Promise<Sent> {
     if (earlier.kind === "task") {
       return repeat(earlier);
     }
+    await nextSlice(share); // to decode a large Message takes long, and the answer counts only when it is there
     const message = await this.#context.store.findReply(owner, key.key);
     if (message === undefined) {
       throw new ConnectError("the answer to this request has just expired; send it again", Code.Aborted);
