@@ -1,6 +1,6 @@
 import { mergeOlderCard, toOlderCard } from "@a2a-connect/bindings/server";
 import type { Principal } from "@a2a-connect/core";
-import { type ForwardedUrlSource, RecentMap } from "@a2a-connect/core/internal";
+import { type CallRuntime, type ForwardedUrlSource, RecentMap } from "@a2a-connect/core/internal";
 import { type AgentCapabilities, AgentCapabilitiesSchema, type AgentCard } from "@a2a-connect/proto";
 import { canonicalCard, canonicalSignedCard } from "@a2a-connect/signing";
 import type { PublishedKeySet } from "@a2a-connect/signing/internal";
@@ -13,6 +13,7 @@ import { MadeOnce } from "../documents/made-once.ts";
 import { createDocument, type Document } from "../documents/serve-document.ts";
 import type { Clock } from "../engine/clock.ts";
 import type { LogRecord } from "../engine/engine-context.ts";
+import { weighMessage } from "../engine/memory-weight.ts";
 import type { TaskEngine } from "../engine/task-engine.ts";
 import type { BaseUrls } from "../reach/base-urls.ts";
 import { renderCard, type ServerFacts, unannouncedChanges } from "./render-card.ts";
@@ -200,19 +201,18 @@ export class Cards implements AgentCards {
    * The extended card for a caller, signed; undefined when there is none.
    *
    * @param signal aborts when the caller is gone
-   * @throws ConnectError Unavailable when it has to be signed and cannot be
+   * @throws ConnectError Unavailable when it has to be signed and cannot be; CAPACITY when callers read too little of their answers
    */
   async findExtended(
     principal: Principal,
-    reached: ForwardedUrlSource,
+    runtime: CallRuntime,
     signal?: AbortSignal,
   ): Promise<AgentCard | undefined> {
     const definition = this.#options.extended?.find(principal);
-    if (definition === undefined) {
-      return undefined;
-    }
-    const { baseUrl, mounted } = this.#placeOf(reached);
+    if (definition === undefined) return undefined;
+    const { baseUrl, mounted } = this.#placeOf(runtime);
     const card = renderCard(this.#agent, this.#factsFor(mounted), baseUrl, definition);
+    runtime.countUnread?.(weighMessage(card)); // it waits to be signed and encoded
     const signer = this.#signer;
     return signer === undefined ? card : signer.wait(signer.signOnce(card, baseUrl), signal);
   }

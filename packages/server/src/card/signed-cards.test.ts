@@ -127,6 +127,21 @@ describe("a card that has to be signed", () => {
     expect(await ask({ signal })).toMatchObject({ status: 503 });
   });
 
+  it("counts as an answer before it is signed", async () => {
+    const { signer, server } = await start({ extendedCard: { find: () => agent.card, open: true } });
+    const url = "http://localhost:4000/rest/extendedAgentCard";
+    let [counted, calls] = [0, 0];
+    const countUnread = (bytes: number): void => {
+      counted += bytes;
+      calls = signer.calls;
+    };
+    const before = signer.calls;
+    const header = new Headers({ "a2a-version": "1.0" });
+    expect(await server.handle({ ...request, url, header, countUnread })).toMatchObject({ status: 200 });
+    expect(counted).toBeGreaterThan(JSON.stringify(server.card).length);
+    expect([calls, signer.calls]).toEqual([before, before + 1]);
+  });
+
   it("fails unheard when its caller has gone", async () => {
     const { signer, ask, log } = await start();
     signer.isDown = true;
