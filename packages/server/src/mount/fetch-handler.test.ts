@@ -1,3 +1,5 @@
+import { setImmediate } from "node:timers";
+import type { HttpRequest } from "@a2a-connect/bindings";
 import { describe, expect, it } from "vitest";
 import { defineAgent } from "../agent/agent-definition.ts";
 import { createAgentServer } from "../agent-server.ts";
@@ -36,6 +38,29 @@ function messageOf(text: string, method = "SendMessage", init: RequestInit = {})
 
 const card = (headers: HeadersInit = {}): Request =>
   new Request(`${base}/.well-known/agent-card.json`, { headers });
+
+/** Counts what happens, and in the turn of the event loop that has most of it. */
+function countInTurns(): { most: number; all: number; add(): void } {
+  let now = 0;
+  return {
+    most: 0,
+    all: 0,
+    add() {
+      if (now === 0) {
+        setImmediate(() => {
+          now = 0;
+        });
+      }
+      now += 1;
+      this.all += 1;
+      this.most = Math.max(this.most, now);
+    },
+  };
+}
+
+async function nextTurns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
+}
 
 describe("toFetchHandler", () => {
   it("names the mount in the card, without gRPC", async () => {
@@ -156,6 +181,59 @@ describe("toFetchHandler", () => {
     const response = await handle(messageOf("wait", "SendStreamingMessage"), here);
     await server.stop(0);
     expect(await response.text()).toContain("data:");
+  });
+
+  it("refuses bodies while unfinished ones take the memory that there is", async () => {
+    const { handle } = mount({ maxTotalBodyBytes: 100_000 });
+    let unfinished: ReadableStreamDefaultController<Uint8Array> | undefined;
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        unfinished = controller;
+        controller.enqueue(new TextEncoder().encode(" ".repeat(50_000)));
+      },
+    });
+    const held = handle(messageOf("", "SendMessage", { body, duplex: "half" } as RequestInit), here);
+    await nextTurns(10); // it is read
+    const send = async (text: string, remoteAddress: string): Promise<unknown> => {
+      const { error, result } = await (await handle(messageOf(text), { remoteAddress })).json();
+      return error?.data[0].reason ?? result.message.parts[0].text;
+    };
+    expect(await send("x".repeat(60_000), "127.0.0.1")).toBe("CAPACITY");
+    expect(await send("x".repeat(60_000), "127.0.0.2")).toBe("CAPACITY");
+    expect(await send("short", "127.0.0.1")).toBe("short");
+    unfinished?.close();
+    await held;
+    expect(await send("x".repeat(60_000), "127.0.0.1")).toHaveLength(60_000);
+  });
+
+  it("lets few calls in a turn of the event loop begin, go on and make pieces of answers", async () => {
+    const [began, went, made] = [countInTurns(), countInTurns(), countInTurns()];
+    const pieces = async function* (): AsyncGenerator<Uint8Array> {
+      for (let at = 0; at < 5; at += 1) {
+        made.add();
+        yield new Uint8Array(10);
+      }
+    };
+    const server = {
+      isGated: true,
+      log: () => {},
+      start: async () => {},
+      stopped: new AbortController().signal,
+      async handle(request: HttpRequest) {
+        began.add();
+        await request.body.bytes?.(1_000);
+        await request.turnToGoOn?.();
+        went.add();
+        return { status: 200, body: pieces() };
+      },
+    };
+    const handle = toFetchHandler(server);
+    const calls = Array.from({ length: 300 }, async () => (await handle(messageOf("x"), here)).bytes());
+    expect((await Promise.all(calls)).map(({ length }) => length)).toEqual(calls.map(() => 50));
+    expect([began.all, went.all, made.all]).toEqual([300, 300, 1_500]);
+    // Twice as many as in one turn, because both may count from the middle of one.
+    expect(Math.max(began.most, went.most)).toBeLessThanOrEqual(16);
+    expect(made.most).toBeLessThanOrEqual(2 * (64 + 8)); // with the first of each answer
   });
 
   describe("refuses answers while unread ones take the memory that there is:", () => {

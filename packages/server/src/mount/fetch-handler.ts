@@ -1,8 +1,11 @@
 import type { HttpBody, HttpRequest, HttpResponse } from "@a2a-connect/bindings";
-import type { Holding, MountPoint } from "@a2a-connect/core/internal";
+import type { Holding, MountPoint, SharedBudget } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { systemClock } from "../engine/clock.ts";
+import { Wakes } from "../engine/wakes.ts";
 import { plainError } from "../plain-routes.ts";
 import { createUnreadAnswers } from "../unread-answers.ts";
+import { createBodyBudget, FetchBody } from "./fetch-body.ts";
 import {
   comesFromThisMachine,
   createMount,
@@ -18,6 +21,8 @@ export type { Mountable, MountOptions } from "./mount.ts";
 export interface FetchHandlerOptions extends MountOptions {
   /** Bytes of all answers that callers have not read, as `maxUnreadBytes` of `listen`. Default 256 MiB. */
   readonly maxUnreadBytes?: number;
+  /** Bytes of all request bodies until messages are made of them, as `maxTotalBodyBytes` of `listen`. Default 256 MiB. */
+  readonly maxTotalBodyBytes?: number;
 }
 
 /** What a runtime knows of a request's connection. */
@@ -45,17 +50,27 @@ const sliceBytes = 64 * 1024;
  * @throws Error when the path is none
  */
 export function toFetchHandler(server: Mountable, options: FetchHandlerOptions = {}): FetchHandler {
-  const { maxUnreadBytes = 256 * 2 ** 20 } = options;
-  const mount = createMount(server, options);
-  const unread = createUnreadAnswers(maxUnreadBytes);
+  const { maxUnreadBytes = 256 * 2 ** 20, maxTotalBodyBytes = 256 * 2 ** 20 } = options;
+  const shared: Shared = {
+    mount: createMount(server, options),
+    unread: createUnreadAnswers(maxUnreadBytes),
+    bodies: createBodyBudget(maxTotalBodyBytes),
+    turns: {
+      beforeRequest: new Wakes(systemClock, 8),
+      afterShortBody: new Wakes(systemClock, 8),
+      toGoOn: new Wakes(systemClock, 8),
+      beforePiece: new Wakes(systemClock, 64),
+    },
+  };
   return async (request, { remoteAddress } = {}) => {
-    const network = typeof remoteAddress === "string" ? remoteAddress : undefined; // a runtime may pass something else here
-    const call = new FetchCall(mount, request, network, unread.open(network && networkOf(network)));
+    const address = typeof remoteAddress === "string" ? remoteAddress : undefined; // a runtime may pass something else here
+    const call = new FetchCall(shared, request, address);
     const report = (message: string, error: unknown): void => {
       if (!call.isAborted) server.log({ level: "error", message, error });
     };
     try {
-      return await toResponse(await mount.handle(call), call, (error) =>
+      await shared.turns.beforeRequest.turn(call.callerNetwork);
+      return await toResponse(await shared.mount.handle(call), call, (error) =>
         report("a response broke off", error),
       );
     } catch (error) {
@@ -64,6 +79,15 @@ export function toFetchHandler(server: Mountable, options: FetchHandlerOptions =
       return toResponse(plainError(500, "INTERNAL", "Internal error"), call, () => {});
     }
   };
+}
+
+/** What the calls of a mount share. */
+interface Shared {
+  readonly mount: Mount;
+  readonly unread: SharedBudget;
+  readonly bodies: SharedBudget;
+  /** What is done a few at a time in a turn of the event loop, as on our own port. Callers take turns. */
+  readonly turns: Record<"beforeRequest" | "afterShortBody" | "toGoOn" | "beforePiece", Wakes>;
 }
 
 /** A request in the form for handlers, until its answer is complete. */
@@ -77,12 +101,14 @@ class FetchCall implements HttpRequest {
   readonly header: Headers;
   readonly body: HttpBody;
   readonly signal: AbortSignal;
-  readonly #calls: Mount["calls"];
+  readonly #shared: Shared;
   readonly #unread: Holding;
+  readonly #held: Holding;
   readonly #controller = new AbortController();
   readonly #runtime: AbortSignal;
 
-  constructor(mount: Mount, request: Request, remoteAddress: string | undefined, unread: Holding) {
+  constructor(shared: Shared, request: Request, remoteAddress: string | undefined) {
+    const { mount, unread, bodies, turns } = shared;
     const { path = "" } = mount;
     const { origin, hostname, pathname, search } = new URL(request.url);
     this.url = origin + targetBelow(path, pathname + search);
@@ -97,11 +123,12 @@ class FetchCall implements HttpRequest {
         fields: request.headers.keys(),
       });
     this.callerNetwork = remoteAddress && networkOf(remoteAddress);
-    this.body = { [Symbol.asyncIterator]: () => readBody(request) };
     this.signal = this.#controller.signal;
-    this.#unread = unread;
-    this.#calls = mount.calls;
-    this.#calls.add(this);
+    this.#shared = shared;
+    this.#unread = unread.open(this.callerNetwork);
+    this.#held = bodies.open(this.callerNetwork);
+    this.body = new FetchBody(request, this.#held, () => turns.afterShortBody.turn(this.callerNetwork));
+    mount.calls.add(this);
     this.#runtime = request.signal;
     this.#runtime.addEventListener("abort", this.#leave);
     if (this.#runtime.aborted) this.#leave();
@@ -115,6 +142,15 @@ class FetchCall implements HttpRequest {
     this.#unread.add(bytes);
   }
 
+  turnToGoOn(): Promise<void> {
+    return this.#shared.turns.toGoOn.turn(this.callerNetwork);
+  }
+
+  /** Resolves when the next piece of a streamed answer may be made. */
+  turnBeforePiece(): Promise<void> {
+    return this.#shared.turns.beforePiece.turn(this.callerNetwork);
+  }
+
   abort(reason: Error): void {
     this.#controller.abort(reason);
   }
@@ -122,7 +158,8 @@ class FetchCall implements HttpRequest {
   /** The answer is complete, or never will be. */
   end(): void {
     this.#unread.end();
-    this.#calls.delete(this);
+    this.#held.end();
+    this.#shared.mount.calls.delete(this);
     this.#runtime.removeEventListener("abort", this.#leave);
   }
 
@@ -146,35 +183,6 @@ function networkOf(address: string): string {
     after === undefined ? [] : Array.from({ length: Math.max(0, 8 - first.length - last.length) }, () => "0");
   const whole = [...first, ...zeros, ...last].map((group) => group.replace(/^0+(?=.)/, ""));
   return `${whole.slice(0, 4).join(":")}::/64`;
-}
-
-async function* readBody(request: Request): AsyncGenerator<Uint8Array> {
-  if (request.bodyUsed) {
-    throw new Error(
-      "the request's body was read before it came to the agent: mount the agent before what parses bodies",
-    );
-  }
-  if (request.body === null) return;
-  const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader();
-  try {
-    for (;;) {
-      const { done, value } = await readChunk(reader);
-      if (done) return;
-      yield value;
-    }
-  } finally {
-    reader.cancel().catch(() => undefined); // does nothing when the body has ended
-  }
-}
-
-async function readChunk(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-): Promise<ReadableStreamReadResult<Uint8Array>> {
-  try {
-    return await reader.read();
-  } catch (cause) {
-    throw new ConnectError("the request body ended early", Code.Canceled, undefined, undefined, cause);
-  }
 }
 
 /** @param onBroken gets what the body threw after the head was sent */
@@ -225,6 +233,7 @@ function streamOf(
     {
       async pull(controller) {
         try {
+          if (ready === undefined) await call.turnBeforePiece();
           const { done, value } = ready ?? (await iterator.next());
           ready = undefined;
           if (done !== true) {

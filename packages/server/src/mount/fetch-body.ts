@@ -1,0 +1,90 @@
+import type { HttpBody } from "@a2a-connect/bindings";
+import { nextSlice, shortBodyBytes } from "@a2a-connect/bindings/server";
+import { a2aError } from "@a2a-connect/core";
+import { bodyTooLarge, type Holding, readAtMost, SharedBudget } from "@a2a-connect/core/internal";
+import { Code, ConnectError } from "@connectrpc/connect";
+
+/**
+ * The memory of all request bodies of a mount until messages are made of them; CAPACITY when it is used up. One address has 7/8 of it
+ * at most. Short bodies are not counted.
+ */
+export function createBodyBudget(maxBytes: number): SharedBudget {
+  const refuse = (): Error =>
+    a2aError("CAPACITY", `all requests hold more than ${maxBytes} bytes of bodies; send it again later`, {
+      maxBytes: String(maxBytes),
+    });
+  return new SharedBudget({ max: maxBytes, maxShare: 7 / 8, uncounted: shortBodyBytes, refuse });
+}
+
+/** The body of a request of the web standard. */
+export class FetchBody implements HttpBody {
+  readonly #request: Request;
+  readonly #held: Holding;
+  readonly #turn: () => Promise<void>;
+
+  /**
+   * @param held what it has of the budget
+   * @param turn gives a short body that has come whole its turn: thousands may end at the same moment
+   */
+  constructor(request: Request, held: Holding, turn: () => Promise<void>) {
+    this.#request = request;
+    this.#held = held;
+    this.#turn = turn;
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
+    return readBody(this.#request);
+  }
+
+  /** @throws ConnectError CAPACITY when there is no room for it */
+  async bytes(maxBytes: number): Promise<Uint8Array> {
+    const bytes = await readAtMost(this.#count(), maxBytes);
+    if (bytes === undefined) throw bodyTooLarge(maxBytes);
+    if (bytes.length <= shortBodyBytes) await this.#turn();
+    return bytes;
+  }
+
+  turnBeforeMessage(_length: number, callerNetwork: string | undefined): Promise<void> {
+    return nextSlice(callerNetwork);
+  }
+
+  release(): undefined {
+    this.#held.end();
+  }
+
+  async *#count(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of readBody(this.#request)) {
+      this.#held.add(chunk.length);
+      yield chunk;
+    }
+  }
+}
+
+async function* readBody(request: Request): AsyncGenerator<Uint8Array> {
+  if (request.bodyUsed) {
+    throw new Error(
+      "the request's body was read before it came to the agent: mount the agent before what parses bodies",
+    );
+  }
+  if (request.body === null) return;
+  const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await readChunk(reader);
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    reader.cancel().catch(() => undefined); // does nothing when the body has ended
+  }
+}
+
+async function readChunk(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+): Promise<ReadableStreamReadResult<Uint8Array>> {
+  try {
+    return await reader.read();
+  } catch (cause) {
+    throw new ConnectError("the request body ended early", Code.Canceled, undefined, undefined, cause);
+  }
+}
