@@ -8,6 +8,12 @@ import { nextSlice } from "./next-slice.ts";
 const turnBytes = 128 * 1024;
 
 /**
+ * Size of an event from which each reader writes it in a slice: hundreds of readers may get one in the same turn of the event loop,
+ * and a JSON text may take twelve times its memory.
+ */
+export const slowEventBytes: number = 16 * 1024;
+
+/**
  * Runs steps that yield the number of bytes they made; other calls run in between.
  *
  * @param caller whose work it is (`nextSlice`)

@@ -1,10 +1,11 @@
-import { bodyTooLarge } from "@a2a-connect/core/internal";
+import { bodyTooLarge, isLarge, KeptTexts } from "@a2a-connect/core/internal";
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { type Compression, compressedFlag, encodeEnvelope } from "@connectrpc/connect/protocol";
 import { collectBytes, malformedRequest, type Sender, type UnpackLimits, unpackBody } from "../body.ts";
 import { inCompressionTurn } from "../compression-turns.ts";
 import type { HttpBody } from "../http.ts";
-import { gzip, streamedCoding } from "../large-answer.ts";
+import { gzip, slowEventBytes, streamedCoding } from "../large-answer.ts";
+import { nextSlice } from "../next-slice.ts";
 import type { Codec } from "./protocol.ts";
 
 /**
@@ -12,23 +13,38 @@ import type { Codec } from "./protocol.ts";
  */
 export const prefixBytes = 5;
 
-const events: Readonly<Record<Codec["name"], WeakMap<Message, Uint8Array>>> = {
-  proto: new WeakMap(),
-  json: new WeakMap(),
+const events: Readonly<Record<Codec["name"], KeptTexts<Uint8Array>>> = {
+  proto: new KeptTexts(),
+  json: new KeptTexts(),
 };
 
 /**
- * An event in its envelope, encoded once for as long as the event is reachable. gRPC, gRPC-Web and Connect send the
+ * An event in its envelope, which is kept for a while (`KeptTexts`). gRPC, gRPC-Web and Connect send the
  * same bytes to all their readers. Use it for messages that no longer change. A large event is encoded anew each time,
- * in pieces.
+ * in pieces; one that is not small in a slice of its reader.
  */
 export function envelopOnce(
   codec: Codec,
   desc: DescMessage,
   event: Message,
   caller: string | undefined,
-): Uint8Array | Promise<readonly Uint8Array[]> {
+): Uint8Array | Promise<Uint8Array | readonly Uint8Array[]> {
   const known = events[codec.name].get(event);
+  if (known !== undefined) {
+    return known;
+  }
+  return isLarge(event, slowEventBytes)
+    ? nextSlice(caller).then<Uint8Array | readonly Uint8Array[]>(() => envelop(codec, desc, event, caller))
+    : envelop(codec, desc, event, caller);
+}
+
+function envelop(
+  codec: Codec,
+  desc: DescMessage,
+  event: Message,
+  caller: string | undefined,
+): Uint8Array | Promise<readonly Uint8Array[]> {
+  const known = events[codec.name].get(event); // by another reader meanwhile
   if (known !== undefined) {
     return known;
   }

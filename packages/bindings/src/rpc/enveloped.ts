@@ -143,10 +143,17 @@ class EnvelopedCall implements StreamFormat {
     const { callerNetwork } = this.#request;
     const envelope = envelopOnce(this.#codec, desc.output, message, callerNetwork);
     if (envelope instanceof Promise) {
-      return envelope.then(async (pieces) => (await envelopPieces(pieces, compression)).values());
+      return envelope.then(async (made) =>
+        made instanceof Uint8Array ? this.#compress(made) : (await envelopPieces(made, compression)).values(),
+      );
     }
+    return this.#compress(envelope);
+  }
+
+  #compress(envelope: Uint8Array): Uint8Array | Promise<Uint8Array> {
+    const { responseCompression: compression } = this.#call;
     return compression !== null && this.#isWorthwhile(envelope)
-      ? compressOnce(envelope, compression, callerNetwork)
+      ? compressOnce(envelope, compression, this.#request.callerNetwork)
       : envelope;
   }
 

@@ -1,8 +1,15 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { text } from "@a2a-connect/core";
 import type { Timer } from "@a2a-connect/core/internal";
+import { StreamResponseSchema } from "@a2a-connect/proto";
+import { create, type Message } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { createFakeService, fakeEvents } from "../../test-support/fake-service.ts";
 import { memoryRequest } from "../../test-support/memory-http.ts";
 import { createJsonRpcHandler } from "../jsonrpc/handler.ts";
+import { jsonCodec, protoCodec } from "../rpc/codec.ts";
+import { envelopOnce } from "../rpc/envelope.ts";
+import { EventWriter } from "./event-writer.ts";
 
 const subscribe = () =>
   memoryRequest({
@@ -74,4 +81,45 @@ describe("respondStream", () => {
     );
     expect(text.match(/^id: .*$/gm)).toEqual(["id: 5", "id: 6"]);
   });
+});
+
+describe("an event that is not small", () => {
+  const eventOf = (length: number) =>
+    create(StreamResponseSchema, {
+      payload: {
+        case: "artifactUpdate",
+        value: { artifact: { artifactId: "a", parts: [text("x".repeat(length))] } },
+      },
+    });
+
+  /** How many of 50 readers were given their events in the first turn of the event loop. */
+  async function countInATurn(write: (event: Message) => unknown, length: number): Promise<number> {
+    let written = 0;
+    const all = Array.from({ length: 50 }, async () => {
+      await write(eventOf(length));
+      written += 1;
+    });
+    await nextTurn();
+    const first = written;
+    await Promise.all(all);
+    return first;
+  }
+
+  const writer = () => new EventWriter({ event: () => "{}", failure: String }, new Headers());
+  const wires: readonly (readonly [string, (event: Message) => unknown])[] = [
+    ["server-sent events", (event) => writer().message(event)],
+    ...[protoCodec, jsonCodec].map(
+      (codec) =>
+        [
+          `envelopes in ${codec.name}`,
+          (event: Message) => envelopOnce(codec, StreamResponseSchema, event, "reader"),
+        ] as const,
+    ),
+  ];
+  for (const [name, write] of wires) {
+    it(`is written in a slice of its reader; small ones at once: ${name}`, async () => {
+      expect(await countInATurn(write, 1_000)).toBe(50);
+      expect(await countInATurn(write, 20_000)).toBeLessThan(3);
+    });
+  }
 });

@@ -1,10 +1,12 @@
+import { isLarge, runtimeKey } from "@a2a-connect/core/internal";
 import type { Message } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import { eventIdHeader, type HttpResponse } from "../http.ts";
-import { encodeTexts } from "../large-answer.ts";
+import { encodeTexts, slowEventBytes } from "../large-answer.ts";
+import { nextSlice } from "../next-slice.ts";
 import { openStream } from "../open-stream.ts";
 import type { BindingSettings } from "../options.ts";
-import { createStreamBody, type StreamFormat } from "../stream-body.ts";
+import { createStreamBody, type Encoded, type StreamFormat } from "../stream-body.ts";
 
 /**
  * Answers with a stream of server-sent events (requirements I-5 to I-7, K-8).
@@ -28,7 +30,7 @@ export async function respondStream(
   const body = createStreamBody({
     first,
     messages,
-    format: new EventWriter(format, header),
+    format: new EventWriter(format, header, context.values.get(runtimeKey).callerNetwork),
     signal: context.signal,
     keepAlive: { chunk: keepAliveComment, everyMs: settings.keepAliveMs, timer: settings.timer },
   });
@@ -59,15 +61,24 @@ export const keepAliveComment: Uint8Array = encoder.encode(":\n\n");
 export class EventWriter implements StreamFormat {
   readonly #format: EventFormat;
   readonly #header: Headers;
+  readonly #caller: string | undefined;
   #begun = false;
   #nextId: number | undefined;
 
-  constructor(format: EventFormat, header: Headers) {
+  /** @param caller who reads them (`nextSlice`) */
+  constructor(format: EventFormat, header: Headers, caller?: string) {
     this.#format = format;
     this.#header = header;
+    this.#caller = caller;
   }
 
-  message(message: Message): Uint8Array | Iterator<Uint8Array> {
+  message(message: Message): Encoded | Promise<Encoded> {
+    return isLarge(message, slowEventBytes)
+      ? nextSlice(this.#caller).then(() => this.#write(message))
+      : this.#write(message);
+  }
+
+  #write(message: Message): Encoded {
     const text = this.#format.event(message);
     // Only now, because an implementation may know the first id after the head was sent.
     const id = this.#begun ? this.#nextId : findFirstId(this.#header);

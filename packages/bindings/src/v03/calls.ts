@@ -13,6 +13,7 @@ import {
   formatLazily,
   formatMessage,
   isLarge,
+  KeptTexts,
   type LazyJson,
   type LazyObject,
   parseMessage,
@@ -79,7 +80,7 @@ function bindOlderCall(
     return passed.has(message) ? { ...(json as LazyObject), final: false } : json; // an event is an object
   };
   /** All readers of an event get the same object, so its text is made once. */
-  const texts = new WeakMap<Message, string>();
+  const texts = new KeptTexts<string>();
   return {
     name,
     rpc,

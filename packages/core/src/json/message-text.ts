@@ -8,6 +8,7 @@ import {
 } from "@bufbuild/protobuf";
 import type { Value } from "@bufbuild/protobuf/wkt";
 import { formatBase64InPieces } from "../base64.ts";
+import { KeptTexts } from "../kept-texts.ts";
 import { isLarge } from "../message-weight.ts";
 import type { RpcMethod } from "../methods.ts";
 import { asksForArtifacts, type FieldWriter, fieldWriters, formatMessage } from "./format-json.ts";
@@ -77,10 +78,10 @@ function formatMessages(
   return new LazyList(list.length, (index) => formatLazily(desc, list[index] as Message)); // within its length
 }
 
-const texts = new WeakMap<Message, string>();
+const texts = new KeptTexts<string>();
 
 /**
- * The JSON text of a message, formatted once for as long as the message is reachable. Use it for messages that no
+ * The JSON text of a message, which is kept for a while (`KeptTexts`). Use it for messages that no
  * longer change: an event for many readers is encoded once. A large message comes in pieces, which are made while they
  * are read, and not kept.
  */
