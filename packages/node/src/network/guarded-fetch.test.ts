@@ -1,5 +1,7 @@
 import type { LookupAddress } from "node:dns";
 import { type AddressInfo, createServer, type LookupFunction } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { createServer as createTlsServer } from "node:tls";
 import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import { EnvHttpProxyAgent, getGlobalDispatcher, setGlobalDispatcher } from "undici";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
@@ -176,6 +178,33 @@ describe("a guarded fetch of a name (N-6)", () => {
       );
     }
   });
+});
+
+it("begins no second handshake that a server asks for (TLS 1.2)", async () => {
+  const certificate = createSelfSignedCertificate();
+  const server = createTlsServer({ ...certificate, maxVersion: "TLSv1.2" });
+  const caller = new AbortController();
+  let handshakes = 0;
+  server.on("secureConnection", (socket) => {
+    handshakes += 1;
+    socket
+      .on("error", () => {})
+      .on("secure", () => {
+        handshakes += 1;
+      });
+    socket.once("data", async () => {
+      socket.renegotiate({}, () => {});
+      for (let turn = 0; turn < 200; turn += 1) await nextTurn();
+      caller.abort();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  await using guarded = createGuardedFetch({ allow: ["localhost"], ca: certificate.cert });
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+  const request = { method: "POST", body: "x", signal: caller.signal };
+  await expect(guarded.fetch(`https://localhost:${port}/`, request)).rejects.toThrow();
+  expect(handshakes).toBe(1);
 });
 
 describe("a guarded fetch's redirects (N-6)", () => {

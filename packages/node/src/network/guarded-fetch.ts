@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { constants } from "node:crypto";
 import { lookup as systemLookup } from "node:dns";
 import type { LookupFunction, Socket } from "node:net";
 import type { ConnectionOptions } from "node:tls";
@@ -235,7 +236,11 @@ function connectorOptions(
 ): { readonly tcp: buildConnector.BuildOptions; readonly tls: buildConnector.BuildOptions } {
   return {
     tcp: { lookup: guardLookup(guard, target, lookup) },
-    tls: { ...tls, ...(ca === undefined ? {} : { ca: typeof ca === "string" ? ca : [...ca] }) },
+    tls: {
+      ...tls,
+      secureOptions: constants.SSL_OP_NO_RENEGOTIATION, // each may have another long chain of certificates, and HTTP needs none
+      ...(ca === undefined ? {} : { ca: typeof ca === "string" ? ca : [...ca] }),
+    },
   };
 }
 
