@@ -155,18 +155,18 @@ async function writeSlices(
 async function writeChunk(chunk: Uint8Array, sink: ResponseSink, patience: Patience): Promise<void> {
   for (let at = 0; at < chunk.length && !sink.gone; at += sliceBytes) {
     const slice = chunk.length > sliceBytes ? chunk.subarray(at, at + sliceBytes) : chunk;
-    if (!sink.writable.write(slice)) await drained(sink, patience);
+    if (!sink.writable.write(slice)) await drained(sink, patience, chunk.length - at - slice.length);
   }
 }
 
-/** Resolves when the sink can take more bytes, or never will. */
-function drained(sink: ResponseSink, patience: Patience): Promise<void> {
-  return sink.gone ? Promise.resolve() : happened("drain", sink, patience);
+/** Resolves when the sink can take more bytes, or never will. @param rest bytes that will be written then */
+function drained(sink: ResponseSink, patience: Patience, rest: number): Promise<void> {
+  return sink.gone ? Promise.resolve() : happened("drain", sink, patience, rest);
 }
 
 /** Resolves when everything was taken, or never will be. */
 function written(sink: ResponseSink, patience: Patience): Promise<void> {
-  return sink.gone || sink.taken ? Promise.resolve() : happened("finish", sink, patience);
+  return sink.gone || sink.taken ? Promise.resolve() : happened("finish", sink, patience, 0);
 }
 
 /**
@@ -175,7 +175,12 @@ function written(sink: ResponseSink, patience: Patience): Promise<void> {
  */
 const looksAtReader = 8;
 
-function happened(event: "drain" | "finish", sink: ResponseSink, patience: Patience): Promise<void> {
+function happened(
+  event: "drain" | "finish",
+  sink: ResponseSink,
+  patience: Patience,
+  rest: number,
+): Promise<void> {
   const { writable } = sink;
   const { promise, resolve } = Promise.withResolvers<void>();
   let looks = 0;
@@ -195,7 +200,7 @@ function happened(event: "drain" | "finish", sink: ResponseSink, patience: Patie
     settle();
   };
   writable.on(event, settle).on("close", settle);
-  const free = patience.connection.countWaiting(writable.writableLength, cut);
+  const free = patience.connection.countWaiting(writable.writableLength, rest, cut);
   return promise;
 }
 

@@ -204,10 +204,11 @@ export class CallerConnection {
   /**
    * Counts bytes that were written and wait for their reader.
    *
+   * @param rest bytes of the same answer that were made and will be written next
    * @param cut breaks the response off when there are too many
    * @returns call it when they do not wait any more
    */
-  countWaiting(bytes: number, cut: () => void): () => void {
-    return this.#port.buffers.count(this.caller, bytes, cut);
+  countWaiting(bytes: number, rest: number, cut: () => void): () => void {
+    return this.#port.buffers.count(this.caller, bytes, rest, cut);
   }
 }

@@ -56,6 +56,23 @@ it("when small answers that are not read take too much memory, the oldest of the
   expect(await resets(connection, 4)).toEqual([1, 3, 5, 7]); // the others have 960,000 bytes, in twice as much memory
 });
 
+it("what was made of an answer and is not written yet counts, too, unless it is the only one", async () => {
+  let served = 0;
+  await using listener = await listen(
+    async () => {
+      served += 1;
+      return { status: 200, body: "x".repeat(900_000) };
+    },
+    { maxUnreadBytes: 500_000, stalledReaderTimeoutMs: 3_600_000 },
+  );
+  using connection = await openWithoutWindow(listener.port);
+  await connection.write(requestFrame(1));
+  await expect.poll(() => served).toBe(1);
+  await new Promise(setImmediate);
+  await connection.write(requestFrame(3));
+  expect(await resets(connection, 1)).toEqual([1]);
+});
+
 /** An HTTP/2 client that lets streams send nothing but their fields. */
 async function openWithoutWindow(port: number): Promise<RawConnection> {
   const connection = await openRawConnection(port);

@@ -32,10 +32,11 @@ export class WriteBuffers {
 
   /**
    * @param length bytes that wait
+   * @param rest bytes of the same answer that were made and will be written next
    * @returns call it, once, when they were taken, or the answer was cut off
    */
-  count(caller: object, length: number, cut: () => void): () => void {
-    const bytes = length * memoryPerByte;
+  count(caller: object, length: number, rest: number, cut: () => void): () => void {
+    const bytes = length * memoryPerByte + rest;
     const buffers = this.#callers.get(caller) ?? new CallerBuffers();
     this.#callers.set(caller, buffers);
     const waiting = { bytes, cut };
@@ -57,7 +58,8 @@ export class WriteBuffers {
       for (const buffers of this.#callers.values()) {
         if (most === undefined || buffers.bytes > most.bytes) most = buffers;
       }
-      const [oldest] = most?.waiting ?? [];
+      const [oldest, ...others] = most?.waiting ?? [];
+      if (this.#callers.size === 1 && others.length === 0) return; // a single answer may be larger
       oldest?.cut(); // which takes it out
     }
   }
