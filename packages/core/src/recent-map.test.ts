@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { RecentMap } from "./recent-map.ts";
 
 describe("a map of bounded size", () => {
@@ -19,5 +19,17 @@ describe("a map of bounded size", () => {
     expect([map.get("a"), map.get("b")]).toEqual([undefined, 2]);
     map.clear();
     expect([map.size, map.get("b")]).toEqual([0, undefined]);
+  });
+
+  it("finds the oldest by one iterator, also when it was emptied meanwhile", () => {
+    const map = new RecentMap<number, number>(3);
+    const keys = vi.spyOn(map, "keys");
+    for (let key = 0; key < 100; key += 1) {
+      if (key === 50) map.clear();
+      if (key % 7 === 0) map.get(key - 2);
+      map.set(key, key);
+    }
+    expect(keys).not.toHaveBeenCalled();
+    expect([...map.values()]).toEqual([96, 98, 99]); // 96 was asked for before 98 came
   });
 });

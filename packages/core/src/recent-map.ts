@@ -1,6 +1,11 @@
 /** A map of bounded size: what has not been asked for longest goes first. */
 export class RecentMap<Key, Value> extends Map<Key, Value> {
   readonly #maxSize: number;
+  /**
+   * Goes over the keys, which are all behind it, once: a new iterator would first pass the places of all that were removed, tens of
+   * thousands in a large map.
+   */
+  readonly #oldest: Iterator<Key, unknown> = this.keys();
 
   /** @param maxSize at least 1 */
   constructor(maxSize: number) {
@@ -20,8 +25,7 @@ export class RecentMap<Key, Value> extends Map<Key, Value> {
     this.delete(key);
     super.set(key, value);
     if (this.size > this.#maxSize) {
-      const [oldest] = this.keys();
-      this.delete(oldest as Key); // there is one: the map is not empty
+      this.delete(this.#oldest.next().value as Key); // there is one: the map is not empty
     }
     return this;
   }
