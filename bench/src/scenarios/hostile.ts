@@ -28,7 +28,7 @@ interface HostileFigures {
 export const hostile: Scenario = {
   name: "hostile",
   summary:
-    "Requests as large as the limits allow, larger ones, large answers, and bodies that do not end: CPU of the server, its resident memory at the peak above what it was before, and the slowest of unrelated echoes meanwhile (JSON-RPC, one after the other). The worst of three (quick, and of the peer: of one), after two that do not count, because code that has not run before is several times slower.",
+    "Requests as large as the limits allow, larger ones, large answers, and bodies that do not end: CPU of the server, its resident memory at the peak above what it was before, and the slowest of unrelated echoes meanwhile (JSON-RPC, one after the other). The worst of three (quick, and of the peer: of one), after two that do not count, because code that has not run before is several times slower. The server may use both cores: V8 collects garbage in threads of its own, which would take the server's only core from its callers.",
   async run(context) {
     const figures: HostileFigures[] = [];
     for (const group of groups) {
@@ -66,7 +66,7 @@ async function measureGroup(
 }
 
 async function start(context: BenchContext, side: Side, group: AttackGroup): Promise<BenchServer> {
-  const server = await context.start(side);
+  const server = await context.start(side, { onAllCores: true });
   using clients = await openClients(jsonRpcWire, server.target);
   for (let warm = 0; warm < 500; warm++) {
     await clients.first.send("echo warm");

@@ -13,9 +13,10 @@ export function pinLoad(): void {
   }
 }
 
-/** The command that runs another one on the server's core. */
-export function onServerCore(command: readonly string[]): readonly string[] {
-  return cores === undefined ? command : ["taskset", "-c", cores.server, ...command];
+/** The command that runs another one on the server's core, or on both. */
+export function onServerCore(command: readonly string[], isOnBoth = false): readonly string[] {
+  if (cores === undefined) return command;
+  return ["taskset", "-c", isOnBoth ? `${cores.server},${cores.load}` : cores.server, ...command];
 }
 
 function canPin(): boolean {

@@ -28,6 +28,11 @@ export interface StartOptions {
   readonly settings?: ServerSettings;
   /** The server's script. Default: that of the side, in this folder. */
   readonly script?: string;
+  /**
+   * Whether its threads may run on the load's core, too. Otherwise V8's, which collect garbage beside the main thread, take the
+   * main thread's core from it: more than on any machine with two cores. Default: false.
+   */
+  readonly onAllCores?: boolean;
   /** Directory for CPU profiles of our server; none are taken without it. */
   readonly profileDirectory?: string | undefined;
 }
@@ -55,13 +60,8 @@ export async function startServer(side: Side, options: StartOptions = {}): Promi
   if (side === "ours" && profileDirectory !== undefined) {
     flags.push("--cpu-prof", `--cpu-prof-dir=${profileDirectory}`);
   }
-  const [command = "", ...args] = onServerCore([
-    process.execPath,
-    ...flags,
-    script,
-    directory.path,
-    JSON.stringify(settings),
-  ]);
+  const ownCommand = [process.execPath, ...flags, script, directory.path, JSON.stringify(settings)];
+  const [command = "", ...args] = onServerCore(ownCommand, options.onAllCores);
   const child = spawn(command, args, {
     env: { ...process.env, NODE_ENV: "production" },
     stdio: ["ignore", "ignore", "pipe", "ipc"],

@@ -89,7 +89,7 @@ export {
   parseJsonMedia,
   parseMediaType,
 } from "./media-type.ts";
-export { isLarge } from "./message-weight.ts";
+export { isLarge, type JsonSize, sizeOfJson, sizeOfValue } from "./message-weight.ts";
 export { RecentMap } from "./recent-map.ts";
 export { findMissingFields, isRequiredField } from "./required-fields.ts";
 export { createRouteTable, isReservedTenant, type RouteMatch } from "./route-table.ts";

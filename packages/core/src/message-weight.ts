@@ -1,4 +1,5 @@
 import type { Message } from "@bufbuild/protobuf";
+import type { Value } from "@bufbuild/protobuf/wkt";
 
 /** The weight of a value that is not text. */
 const valueBytes = 8;
@@ -47,8 +48,76 @@ function weighInside(value: object, limit: number): number {
     return weight;
   }
   for (const name in value) {
-    weight += weigh((value as Record<string, unknown>)[name], limit - weight); // any object's own members
+    const member = (value as Record<string, unknown>)[name]; // any object's own members
+    weight +=
+      name === "metadata" && typeof member === "object" && member !== null
+        ? weighMetadata(member)
+        : weigh(member, limit - weight);
     if (weight > limit) return weight;
   }
   return weight;
+}
+
+/** Metadata is weighed again as memory, and to visit 60,000 names takes 10 ms: what is found once is kept. */
+function weighMetadata(metadata: object): number {
+  const { values, texts } = sizeOfJson(metadata);
+  return values * valueBytes + texts;
+}
+
+/** How many values there are in metadata or in a data part, and the length of their texts and names. */
+export interface JsonSize {
+  readonly values: number;
+  readonly texts: number;
+}
+
+/** The sizes that were found. Messages do not change. */
+const knownSizes = new WeakMap<object, JsonSize>();
+
+/** The size of metadata. */
+export function sizeOfJson(json: object): JsonSize {
+  return sizeOf(json, same);
+}
+
+/** The size of what a data part holds. */
+export function sizeOfValue(value: Value): JsonSize {
+  return sizeOf(value, openValue);
+}
+
+/** @param open makes JSON of an element, whose own elements it need not open */
+function sizeOf(json: object, open: (element: unknown) => unknown): JsonSize {
+  let size = knownSizes.get(json);
+  if (size === undefined) {
+    size = { values: 0, texts: 0 };
+    addJson(json, open, size);
+    knownSizes.set(json, size);
+  }
+  return size;
+}
+
+function addJson(
+  element: unknown,
+  open: (element: unknown) => unknown,
+  size: { values: number; texts: number },
+): void {
+  size.values += 1;
+  const json = open(element);
+  if (typeof json === "string") {
+    size.texts += json.length;
+  } else if (Array.isArray(json)) {
+    for (const item of json) addJson(item, open, size);
+  } else if (typeof json === "object" && json !== null) {
+    for (const name in json) {
+      size.texts += name.length;
+      addJson((json as Readonly<Record<string, unknown>>)[name], open, size);
+    }
+  }
+}
+
+const same = (json: unknown): unknown => json;
+
+/** A Value as JSON whose elements are still Values. One without a kind, which cannot be encoded, counts as empty. */
+function openValue(value: unknown): unknown {
+  const { kind } = value as Value; // what a data part holds, and what is in it
+  if (kind.case === "structValue") return kind.value.fields;
+  return kind.case === "listValue" ? kind.value.values : kind.value;
 }

@@ -1,4 +1,4 @@
-import { isObject, type TaskStep } from "@a2a-connect/core/internal";
+import { isObject, type JsonSize, sizeOfJson, sizeOfValue, type TaskStep } from "@a2a-connect/core/internal";
 import type { Artifact, Message } from "@a2a-connect/proto";
 import type { Value } from "@bufbuild/protobuf/wkt";
 import type { CallDetails } from "./command.ts";
@@ -25,18 +25,6 @@ const valueWeight = 32;
 /** The same for a part, which may have 2 bytes: protobuf-es makes two objects of it, too. */
 const partWeight = 2 * objectBytes;
 
-/** How many values there are in metadata or in a data part, and the length of their texts and names. */
-interface JsonSize {
-  readonly values: number;
-  readonly texts: number;
-}
-
-/**
- * The sizes that were found. A message is weighed when it arrives and again when it is logged, and to visit the members of
- * one large object takes milliseconds. Messages do not change.
- */
-const knownSizes = new WeakMap<object, JsonSize>();
-
 /**
  * What a message takes in memory, about, in bytes: a megabyte of small values is a hundred of objects. The limit on the depth of
  * JSON bounds the recursion.
@@ -51,10 +39,10 @@ export function weighMessage(value: unknown): number {
     return bytes;
   }
   const members = value as Readonly<Record<string, unknown>>;
-  if (members["$typeName"] === "google.protobuf.Value") return weighJson(sizeOf(value, openValue));
+  if (members["$typeName"] === "google.protobuf.Value") return weighJson(sizeOfValue(value as Value));
   for (const name in members) {
     const member = members[name];
-    if (name === "metadata" && isObject(member)) bytes += weighJson(sizeOf(member, same));
+    if (name === "metadata" && isObject(member)) bytes += weighJson(sizeOfJson(member));
     else if (name !== "$typeName" && name !== "case") bytes += name.length + weighMessage(member);
   }
   return bytes;
@@ -71,7 +59,7 @@ export function weighDetails({
     (sum, text) => sum + objectBytes + text.length,
     0,
   );
-  return texts + weighMessage(caller) + (metadata === undefined ? 0 : weighJson(sizeOf(metadata, same)));
+  return texts + weighMessage(caller) + (metadata === undefined ? 0 : weighJson(sizeOfJson(metadata)));
 }
 
 function weighJson({ values, texts }: JsonSize): number {
@@ -127,7 +115,7 @@ export function countValues(all: readonly (Message | Artifact | undefined)[]): n
     values += countMetadata(each);
     for (const part of each.parts) {
       values += countMetadata(part);
-      if (part.content.case === "data") values += sizeOf(part.content.value, openValue).values;
+      if (part.content.case === "data") values += sizeOfValue(part.content.value).values;
     }
   }
   return values;
@@ -143,44 +131,5 @@ function weighMetadata(holder: { readonly metadata?: object | undefined }): numb
 }
 
 function countMetadata({ metadata }: { readonly metadata?: object | undefined }): number {
-  return metadata === undefined ? 0 : sizeOf(metadata, same).values;
-}
-
-/** @param open makes JSON of an element, whose own elements it need not open */
-function sizeOf(json: object, open: (element: unknown) => unknown): JsonSize {
-  let size = knownSizes.get(json);
-  if (size === undefined) {
-    size = { values: 0, texts: 0 };
-    addJson(json, open, size);
-    knownSizes.set(json, size);
-  }
-  return size;
-}
-
-function addJson(
-  element: unknown,
-  open: (element: unknown) => unknown,
-  size: { values: number; texts: number },
-): void {
-  size.values += 1;
-  const json = open(element);
-  if (typeof json === "string") {
-    size.texts += json.length;
-  } else if (Array.isArray(json)) {
-    for (const item of json) addJson(item, open, size);
-  } else if (typeof json === "object" && json !== null) {
-    for (const name in json) {
-      size.texts += name.length;
-      addJson((json as Readonly<Record<string, unknown>>)[name], open, size);
-    }
-  }
-}
-
-const same = (json: unknown): unknown => json;
-
-/** A Value as JSON whose elements are still Values. One without a kind, which cannot be encoded, counts as empty. */
-function openValue(value: unknown): unknown {
-  const { kind } = value as Value; // what a data part holds, and what is in it
-  if (kind.case === "structValue") return kind.value.fields;
-  return kind.case === "listValue" ? kind.value.values : kind.value;
+  return metadata === undefined ? 0 : sizeOfJson(metadata).values;
 }

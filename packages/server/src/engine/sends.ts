@@ -80,7 +80,7 @@ interface FirstMessage {
 }
 
 /**
- * Weight of a message that is weighed in a turn of its own. No body of 64 KiB makes one: thousands of those may arrive, and what
+ * Weight of a message that is weighed in a turn of its own, and memory of one whose task is made in another. No body of 64 KiB makes one: thousands of those may arrive, and what
  * waits to be weighed is not counted yet.
  */
 const slowBytes = 2 * 2 ** 20;
@@ -239,6 +239,7 @@ export class Sends {
     const first: FirstMessage = { owner, name, agent, message: { ...message, ...name }, input, memory };
     memory.add(weighMessage(message) + weighDetails(detailsOf(input)));
     try {
+      if (memory.amount > slowBytes) await nextSlice(share); // encoding it takes as long as weighing it
       return isDurable(selection)
         ? await this.#beginDurable(first, selection)
         : await this.#beginTurn(first, selection);
