@@ -28,7 +28,7 @@ interface HostileFigures {
 export const hostile: Scenario = {
   name: "hostile",
   summary:
-    "Requests as large as the limits allow, larger ones, large answers, and bodies that do not end: CPU of the server, its resident memory at the peak above what it was before, and the slowest of unrelated echoes meanwhile (JSON-RPC, one after the other). The worst of three (quick, and of the peer: of one), after two that do not count, because code that has not run before is several times slower. The server may use both cores: V8 collects garbage in threads of its own, which would take the server's only core from its callers.",
+    "Requests as large as the limits allow, larger ones, large answers, and bodies that do not end: CPU of the server, its resident memory at the peak above what it was before, and the slowest of unrelated echoes meanwhile (JSON-RPC, one after the other). The worst of three (quick, and of the peer: of one), after two that do not count, because code that has not run before is several times slower. Unlike in the other tables, the server may use the load's core, too: V8 collects garbage in threads of its own, which would take the server's only core from its callers.",
   async run(context) {
     const figures: HostileFigures[] = [];
     for (const group of groups) {
