@@ -1,5 +1,5 @@
 import { createServer, type Server } from "node:https";
-import type { AddressInfo } from "node:net";
+import net, { type AddressInfo, type TcpNetConnectOpts } from "node:net";
 import tls from "node:tls";
 import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import { vi } from "vitest";
@@ -28,18 +28,27 @@ export async function serveNetwork(answers: Readonly<Record<string, NetworkAnswe
     server.listen(0, "127.0.0.1", resolve);
   });
   const { port } = server.address() as AddressInfo; // it listens on TCP
-  const connect = tls.connect;
-  const spy = vi
-    .spyOn(tls, "connect")
-    .mockImplementation(((options: tls.ConnectionOptions, listener?: () => void) =>
-      connect(
-        { ...options, host: "127.0.0.1", port, rejectUnauthorized: false, ALPNProtocols: ["http/1.1"] },
-        listener,
-      )) as typeof tls.connect); // of its overloads, the one that HTTP clients use
+  const here = { host: "127.0.0.1", port };
+  const connectTcp = net.connect;
+  const connectTls = tls.connect;
+  // Of the overloads of both, the one that HTTP clients use. A guarded fetch begins TLS on a connection that it has made before.
+  const spies = [
+    vi
+      .spyOn(net, "connect")
+      .mockImplementation(((options: TcpNetConnectOpts) =>
+        connectTcp({ ...options, ...(Number(options.port) === 443 ? here : {}) })) as typeof net.connect),
+    vi
+      .spyOn(tls, "connect")
+      .mockImplementation(((options: tls.ConnectionOptions, listener?: () => void) =>
+        connectTls(
+          { ...options, ...here, rejectUnauthorized: false, ALPNProtocols: ["http/1.1"] },
+          listener,
+        )) as typeof tls.connect),
+  ];
   return {
     asked,
     async [Symbol.asyncDispose]() {
-      spy.mockRestore();
+      for (const spy of spies) spy.mockRestore();
       server.closeAllConnections();
       await new Promise((resolve) => {
         server.close(resolve);
