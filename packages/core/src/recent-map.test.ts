@@ -1,3 +1,6 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, it, vi } from "vitest";
 import { RecentMap } from "./recent-map.ts";
 
@@ -21,15 +24,27 @@ describe("a map of bounded size", () => {
     expect([map.size, map.get("b")]).toEqual([0, undefined]);
   });
 
-  it("finds the oldest by one iterator, also when it was emptied meanwhile", () => {
-    const map = new RecentMap<number, number>(3);
+  it("looks for the oldest once for many that come", () => {
+    const map = new RecentMap<number, number>(6_400);
     const keys = vi.spyOn(map, "keys");
-    for (let key = 0; key < 100; key += 1) {
-      if (key === 50) map.clear();
-      if (key % 7 === 0) map.get(key - 2);
-      map.set(key, key);
+    for (let key = 0; key < 12_800; key += 1) map.set(key, key);
+    expect(keys.mock.calls.length).toBe(256);
+    expect([map.size, map.has(6_399), map.has(6_400)]).toEqual([6_400, false, true]);
+  });
+
+  it("keeps nothing that was removed, also when it is never full", async () => {
+    setFlagsFromString("--expose-gc");
+    const collectGarbage = runInNewContext("gc") as () => void; // the flag made it
+    const map = new RecentMap<number, WeakKey>(1_000);
+    const values: WeakRef<WeakKey>[] = [];
+    for (let round = 0; round < 10_000; round += 1) {
+      const value = {};
+      values.push(new WeakRef(value));
+      map.set(round % 500, value);
     }
-    expect(keys).not.toHaveBeenCalled();
-    expect([...map.values()]).toEqual([96, 98, 99]); // 96 was asked for before 98 came
+    await nextTurn(); // until then what a WeakRef was made of stays
+    collectGarbage();
+    const left = values.filter((each) => each.deref() !== undefined).length;
+    expect([left, map.size]).toEqual([500, 500]);
   });
 });
