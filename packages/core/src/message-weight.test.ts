@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { isLarge, sizeOfJson } from "./message-weight.ts";
 
 describe("the size of metadata", () => {
-  it("is found by visiting it once, whatever asks for it", () => {
+  it("is found by one visit, for the weight of its message and for its memory", () => {
     let visits = 0;
     const metadata = new Proxy<JsonObject>(
       { one: [1, 2], two: "three" },

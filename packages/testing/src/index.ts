@@ -31,3 +31,4 @@ export { alice, type CommitInit, createCommit, createPushConfig } from "./task-c
 export { commitStorm, findLosses } from "./task-store/commit-storm.ts";
 export type { OpenedTaskStore, OpenTaskStore } from "./task-store/opened-store.ts";
 export { taskStoreContract } from "./task-store-contract.ts";
+export { createTurnCount, type TurnCount } from "./turn-count.ts";

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers";
 import type { HttpRequest } from "@a2a-connect/bindings";
+import { createTurnCount } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
 import { defineAgent } from "../agent/agent-definition.ts";
 import { createAgentServer } from "../agent-server.ts";
@@ -38,25 +39,6 @@ function messageOf(text: string, method = "SendMessage", init: RequestInit = {})
 
 const card = (headers: HeadersInit = {}): Request =>
   new Request(`${base}/.well-known/agent-card.json`, { headers });
-
-/** Counts what happens, and in the turn of the event loop that has most of it. */
-function countInTurns(): { most: number; all: number; add(): void } {
-  let now = 0;
-  return {
-    most: 0,
-    all: 0,
-    add() {
-      if (now === 0) {
-        setImmediate(() => {
-          now = 0;
-        });
-      }
-      now += 1;
-      this.all += 1;
-      this.most = Math.max(this.most, now);
-    },
-  };
-}
 
 async function nextTurns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
@@ -207,10 +189,10 @@ describe("toFetchHandler", () => {
   });
 
   it("lets few calls in a turn of the event loop begin, go on and make pieces of answers", async () => {
-    const [began, went, made] = [countInTurns(), countInTurns(), countInTurns()];
+    const [began, went, made] = [createTurnCount(), createTurnCount(), createTurnCount()];
     const pieces = async function* (): AsyncGenerator<Uint8Array> {
       for (let at = 0; at < 5; at += 1) {
-        made.add();
+        made.count();
         yield new Uint8Array(10);
       }
     };
@@ -220,20 +202,20 @@ describe("toFetchHandler", () => {
       start: async () => {},
       stopped: new AbortController().signal,
       async handle(request: HttpRequest) {
-        began.add();
+        began.count();
         await request.body.bytes?.(1_000);
         await request.turnToGoOn?.();
-        went.add();
+        went.count();
         return { status: 200, body: pieces() };
       },
     };
     const handle = toFetchHandler(server);
     const calls = Array.from({ length: 300 }, async () => (await handle(messageOf("x"), here)).bytes());
     expect((await Promise.all(calls)).map(({ length }) => length)).toEqual(calls.map(() => 50));
-    expect([began.all, went.all, made.all]).toEqual([300, 300, 1_500]);
+    expect([began.total, went.total, made.total]).toEqual([300, 300, 1_500]);
     // Twice as many as in one turn, because both may count from the middle of one.
-    expect(Math.max(began.most, went.most)).toBeLessThanOrEqual(16);
-    expect(made.most).toBeLessThanOrEqual(2 * (64 + 8)); // with the first of each answer
+    expect(Math.max(began.mostInATurn, went.mostInATurn)).toBeLessThanOrEqual(16);
+    expect(made.mostInATurn).toBeLessThanOrEqual(2 * (64 + 8)); // with the first of each answer
   });
 
   describe("refuses answers while unread ones take the memory that there is:", () => {

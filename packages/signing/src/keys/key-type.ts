@@ -94,7 +94,7 @@ function rsaMembers(key: JWK): JWK {
   return { kty: "RSA", n: n.text, e: e.text };
 }
 
-/** @param length in bytes. Default: any but 0 */
+/** @param length in bytes. Default: any length above 0 */
 function readMember(key: JWK, name: "x" | "y" | "n" | "e", length?: number) {
   const text: unknown = key[name]; // a JWK comes from JSON, which need not fit its type
   const bytes = typeof text === "string" ? decodeBase64url(text) : undefined;

@@ -4,7 +4,7 @@ import { Agent, type IncomingMessage, request } from "node:http";
 import type { Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { HttpHandler } from "@a2a-connect/bindings";
-import { createSelfSignedCertificate } from "@a2a-connect/testing";
+import { createSelfSignedCertificate, createTurnCount } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
 import { formatFrame, frameTypes, requestFrame } from "../../../test-support/http2-frames.ts";
 import { openRawConnection } from "../../../test-support/raw-connection.ts";
@@ -333,7 +333,7 @@ class FakeConnection extends EventEmitter {
 
 /** A handler that counts the pieces of bodies, and when it has counted so many. */
 function countPieces(wanted: number) {
-  const arrivals = createCount();
+  const arrivals = createTurnCount();
   const { promise, resolve } = Promise.withResolvers<void>();
   const handler: HttpHandler = async ({ body }) => {
     for await (const _ of body) {
@@ -347,7 +347,7 @@ function countPieces(wanted: number) {
 
 /** A listener, and connections that have begun requests with a body. */
 async function openFlood(head: Buffer) {
-  const arrivals = createCount();
+  const arrivals = createTurnCount();
   const { served, handler } = createServed();
   const piecesCame = Promise.withResolvers<void>();
   const listener = await listen(async ({ method, body }) => {
@@ -405,28 +405,8 @@ function createServed() {
   };
 }
 
-/** Counts what happens, and how much of it happens in one turn of the event loop. */
-function createCount() {
-  let inTurn = 0;
-  const counted = {
-    total: 0,
-    mostInATurn: 0,
-    count(): void {
-      if (inTurn === 0) {
-        setImmediate(() => {
-          inTurn = 0;
-        });
-      }
-      inTurn += 1;
-      counted.total += 1;
-      counted.mostInATurn = Math.max(counted.mostInATurn, inTurn);
-    },
-  };
-  return counted;
-}
-
 function countArrivals(channel: string) {
-  const arrivals = createCount();
+  const arrivals = createTurnCount();
   subscribe(channel, arrivals.count);
   return Object.assign(arrivals, {
     [Symbol.dispose]: () => void unsubscribe(channel, arrivals.count),
