@@ -31,7 +31,9 @@ describe.each(smallDisks)("$name", ({ name, isHere, needs, within, fill, free })
     meta: { skipReason: needs },
   }, async () => {
     const dataDir = temporaryDirectory();
-    const agent = await superviseAgent(dataDir, { within: within(dataDir), isLost: isUnavailable });
+    let mayBeLost = false;
+    const isLost = (error: unknown) => mayBeLost && isUnavailable(error);
+    const agent = await superviseAgent(dataDir, { within: within(dataDir), isLost });
     const contextId = crypto.randomUUID();
     const sayHere = (words: string, taskId?: string) =>
       say(words, {
@@ -61,6 +63,7 @@ describe.each(smallDisks)("$name", ({ name, isHere, needs, within, fill, free })
       return { command, atWork: Promise.race([seen.enough.promise, transcript]), transcript };
     });
     await Promise.all(running.map(({ atWork }) => atWork));
+    mayBeLost = true;
     await fill(agent, dataDir);
 
     // Nothing is taken, and everybody is told so; what is there can be read.
@@ -115,6 +118,7 @@ describe.each(smallDisks)("$name", ({ name, isHere, needs, within, fill, free })
       comparedEvents += now.events.length;
       expect(judgeTranscript(command, now, undisturbed.get(command) as Transcript)).toEqual([]); // it has every command
     }
+    mayBeLost = false;
     for (const { wire, body, key } of refused) {
       const client = await agent.client(wire);
       const answer = taskOf(await client.sendMessage(body, { headers: { [idempotencyKeyHeader]: key } }));

@@ -18,8 +18,11 @@ export interface SmallDisk {
 /** A namespace of mounts, which is gone with the process. Users who are not root need the kernel's consent. */
 const namespace = ["unshare", "--map-root-user", "--mount"];
 
-/** Large enough for the scenario, too small for SQLite to move its log into the file and begin it anew. */
-const diskBytes = 6 * 2 ** 20;
+/**
+ * Holds the longest log that SQLite writes, 2,048 pages of 4 KiB, before it moves the log into the file and begins it anew.
+ * A log that fills a smaller disk is never moved, so the store stays unavailable.
+ */
+const diskBytes = 16 * 2 ** 20;
 
 /** The ways that we know. */
 export const smallDisks: readonly SmallDisk[] = [
