@@ -1,10 +1,11 @@
 // Measures what the tests notice: changes one line of the source at a time, and runs the tests that are related to it.
 //
-//   node scripts/mutants.mjs --out FILE [--count 200] [--seed 1] [--only SOURCE] [--list]
+//   node scripts/mutants.mjs --out FILE [--count 200] [--seed 1] [--only SOURCE] [--seconds 900] [--list]
 //
 // It draws from the last commit, in a git worktree of its own in the temporary folder, so that the working tree stays as
 // it is. Every mutant becomes a line of JSON in FILE. A mutant that is there already is not run again, so an interrupted
-// run goes on where it stopped; after a change of the source, take another FILE. --list prints the mutants and runs none.
+// run goes on where it stopped; after a change of the source, take another FILE. --seconds is how long the tests of one
+// mutant run at most, the nearest first; all of them take up to 15 minutes. --list prints the mutants and runs none.
 // A mutant that survives is not tested, or means the same as the original: a person has to look.
 import { execFileSync, spawn } from "node:child_process";
 import {
@@ -30,6 +31,7 @@ const { values: options } = parseArgs({
     count: { type: "string", default: "200" },
     seed: { type: "string", default: "1" },
     only: { type: "string" },
+    seconds: { type: "string", default: "900" },
     list: { type: "boolean", default: false },
   },
 });
@@ -44,8 +46,7 @@ const excluded = [
 ];
 /** A mutant whose tests print nothing for so long hangs, and counts as caught. */
 const silenceMs = 90_000;
-/** The same for one that goes on printing. All related tests of a file of core take about four minutes. */
-const limitMs = 900_000;
+const limitMs = Number(options.seconds) * 1000;
 
 const swaps = {
   "<": "<=",
@@ -231,11 +232,15 @@ function runTests(tree, args) {
     let output = "";
     let hangs = false;
     endTests = () => process.kill(-child.pid, "SIGKILL");
+    let isOver = false;
     const end = () => {
       hangs = true;
       endTests();
     };
-    const limit = setTimeout(end, limitMs);
+    const limit = setTimeout(() => {
+      isOver = true;
+      endTests();
+    }, limitMs);
     let silence = setTimeout(end, silenceMs);
     const hear = (chunk) => {
       output += chunk;
@@ -250,7 +255,8 @@ function runTests(tree, args) {
       clearTimeout(silence);
       endTests = () => {};
       const failure = /^ ?FAIL +(.*)$/m.exec(output)?.[1] ?? output.trim().split("\n").at(-1);
-      done(hangs ? "it hangs" : code === 0 ? undefined : failure);
+      if (hangs) done("it hangs");
+      else done(code === 0 || isOver ? undefined : failure);
     });
   });
 }
