@@ -62,13 +62,7 @@ describe("in a turn of the event loop few answers of one caller's servers are re
     });
     const port = await listening(server);
     const ended = createTurnCount();
-    const verify = vi.spyOn(tls, "checkServerIdentity").mockImplementation(() => {
-      ended.count();
-      const until = performance.now() + 60;
-      while (performance.now() < until); // as OpenSSL is, over a long chain of certificates
-      return undefined;
-    });
-    onTestFinished(() => verify.mockRestore());
+    makeHandshakesLong({ onEnd: ended.count });
     await using guarded = createGuardedFetch({ allow: ["localhost"], ca: certificate.cert });
     const calls = Array.from({ length: connections }, () =>
       guarded.fetch(`https://localhost:${port}/`, { method: "POST", body: "x" }, "alice"),
@@ -76,4 +70,29 @@ describe("in a turn of the event loop few answers of one caller's servers are re
     for (const { status } of await Promise.all(calls)) expect(status).toBe(204);
     expect(ended).toMatchObject({ total: connections, mostInATurn: 1 });
   });
+
+  for (const scheme of ["http", "https"]) {
+    it(`a call over ${scheme} fails at once whose connection closes while its caller rests`, async () => {
+      makeHandshakesLong({ fails: true });
+      const costly = await listening(tls.createServer(certificate));
+      const closing = await listening(createServer((socket) => socket.destroy()));
+      await using guarded = createGuardedFetch({ allow: ["localhost"], ca: certificate.cert });
+      const rests = guarded.fetch(`https://localhost:${costly}/`, { method: "POST", body: "x" }, "alice");
+      await expect(rests).rejects.toMatchObject({ cause: { message: "not its name" } });
+      const fails = guarded.fetch(`${scheme}://localhost:${closing}/`, { method: "POST" }, "alice");
+      const code = expect.stringMatching(/^(UND_ERR_SOCKET|ECONNRESET)$/); // whether it is seen before TLS begins
+      await expect(fails).rejects.toMatchObject({ cause: { code } });
+    });
+  }
 });
+
+/** So that the client works for a while in each of them, as OpenSSL does over a long chain of certificates. */
+function makeHandshakesLong({ onEnd = () => {}, fails = false }): void {
+  const verify = vi.spyOn(tls, "checkServerIdentity").mockImplementation(() => {
+    onEnd();
+    const until = performance.now() + 60;
+    while (performance.now() < until);
+    return fails ? new Error("not its name") : undefined;
+  });
+  onTestFinished(() => verify.mockRestore());
+}

@@ -81,6 +81,7 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
         timeoutMs: connectTimeoutMs,
         late: () =>
           new errors.ConnectTimeoutError(`Connect Timeout Error (${origin.host}, ${connectTimeoutMs} ms)`),
+        closed: () => new errors.SocketError("other side closed"),
         answers,
         callerOf: () => callers.getStore() ?? origin.origin,
       });
@@ -186,6 +187,7 @@ interface ConnectSettings {
   readonly connectTls: buildConnector.connector;
   readonly timeoutMs: number;
   readonly late: () => Error;
+  readonly closed: () => Error;
   readonly answers: AnswerTurns;
   /** Who wants a connection now. */
   readonly callerOf: () => string;
@@ -193,7 +195,7 @@ interface ConnectSettings {
 
 /** Connects as undici does, but what comes over the connection is read in turns of the caller that it was made for. */
 function connectInTurn(settings: ConnectSettings): buildConnector.connector {
-  const { connectTcp, connectTls, timeoutMs, late, answers, callerOf } = settings;
+  const { connectTcp, connectTls, timeoutMs, late, closed, answers, callerOf } = settings;
   return (options, callback) => {
     const caller = callerOf();
     const latest = performance.now() + timeoutMs;
@@ -205,13 +207,12 @@ function connectInTurn(settings: ConnectSettings): buildConnector.connector {
         used.prependListener("readable", () => answers.countBytes(caller, used.readableLength));
         callback(null, used);
       };
-      if (!isSecure) return answers.join(caller, socket, () => use(socket));
       let hasEnded = false;
-      const end = (error: Error | null, secure?: Socket | null): void => {
+      const end = (error: Error | null, ready?: Socket | null): void => {
         if (hasEnded) return;
         hasEnded = true;
         clearTimeout(timer);
-        if (error === null && secure != null) use(secure);
+        if (error === null && ready != null) use(ready);
         else callback(error ?? late(), null);
       };
       const timer = setTimeout(() => {
@@ -220,6 +221,8 @@ function connectInTurn(settings: ConnectSettings): buildConnector.connector {
       }, latest - performance.now());
       answers.join(caller, socket, () => {
         if (hasEnded) return;
+        if (socket.destroyed) return end(closed()); // TLS would wait for it without end
+        if (!isSecure) return end(null, socket);
         connectTls({ ...options, port, httpSocket: socket }, (...[error, secure]) => {
           answers.countHandshake(caller);
           end(error, secure);

@@ -277,6 +277,22 @@ describe("a caller whose work has made a turn very long", () => {
     expect(later).toHaveLength(1);
   });
 
+  it("has a connection begin at once that closes while it waits, so that code which waits for it is told", async () => {
+    const { arrivals, join, later, work } = createPort();
+    const greedy = {};
+    const first = join(greedy);
+    work(500);
+    arrivals.attributeTurn(greedy);
+    const second = join(greedy);
+    first.emit("close");
+    expect(second.hasBegun).toBe(undefined);
+    second.emit("close");
+    expect(second.hasBegun).toBe(true);
+    later[0]?.task();
+    await nextTurn();
+    expect(join(greedy).hasBegun).toBe(true);
+  });
+
   it("rests for nothing that the event loop did before it came", () => {
     const { arrivals, join, later, work } = createPort();
     const caller = {};

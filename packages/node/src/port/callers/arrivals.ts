@@ -45,7 +45,7 @@ class CallerSockets {
   readonly #quiet = new Set<ReadSocket>();
   #isQuietNext = false;
   /** Begin those that are new, and bring requests already. */
-  readonly waiting: (() => void)[] = [];
+  readonly waiting = new Map<ReadSocket, () => void>();
   /** Go on with connections that have brought more than could be read. */
   readonly left: (() => void)[] = [];
   arrived = 0;
@@ -135,14 +135,22 @@ class CallerSockets {
       for (const { _handle } of this.#sockets.keys()) _handle?.readStop(); // Node reads on where it has written
     }
     this.#startReading(Math.min(this.#atATime, startsInATurn));
-    const next = this.left.length > 0 ? this.left : this.waiting;
-    next.shift()?.();
+    const [socket] = this.waiting.keys();
+    if (this.left.length > 0) this.left.shift()?.();
+    else if (socket !== undefined) this.begin(socket);
+  }
+
+  /** Begins one that waits. */
+  begin(socket: ReadSocket): void {
+    const begin = this.waiting.get(socket);
+    this.waiting.delete(socket);
+    begin?.();
   }
 
   get isWaiting(): boolean {
     if (this.isResting) return false;
     const { stopped, takesTurns, left, waiting } = this;
-    return stopped || takesTurns || this.#hasStopped || left.length > 0 || waiting.length > 0;
+    return stopped || takesTurns || this.#hasStopped || left.length > 0 || waiting.size > 0;
   }
 
   /** Its connections are read in the turn after the next. */
@@ -264,7 +272,7 @@ export class Arrivals {
   /**
    * From here on the connection is read in turns.
    *
-   * @param begin gives it to its parser, now or when requests may arrive again
+   * @param begin gives it to its parser, now or when requests may arrive again; at once when it closes before
    */
   join(caller: object | string, socket: Socket, begin: () => void): void {
     const sockets = this.#callers.get(caller) ?? new CallerSockets();
@@ -272,14 +280,17 @@ export class Arrivals {
     sockets.add(socket);
     if (this.#turn === undefined) this.#attributedMs = this.#busyMs(); // turns have not been watched
     this.#watchTurns();
-    socket.once("close", () => this.#forget(caller, sockets, socket));
-    const mayBegin = !sockets.stopped && !sockets.takesTurns && sockets.waiting.length === 0;
+    socket.once("close", () => {
+      this.#forget(caller, sockets, socket);
+      sockets.begin(socket);
+    });
+    const mayBegin = !sockets.stopped && !sockets.takesTurns && sockets.waiting.size === 0;
     if (mayBegin && this.#arrived < this.#maxInATurn) {
       begin();
       return;
     }
     socket.on("error", () => undefined); // without a parser it has no listener
-    sockets.waiting.push(begin);
+    sockets.waiting.set(socket, begin);
     this.#schedule();
   }
 

@@ -58,8 +58,8 @@ export class WriteBuffers {
       for (const buffers of this.#callers.values()) {
         if (most === undefined || buffers.bytes > most.bytes) most = buffers;
       }
-      const [oldest, ...others] = most?.waiting ?? [];
-      if (this.#callers.size === 1 && others.length === 0) return; // a single answer may be larger
+      if (most === undefined || (this.#callers.size === 1 && most.waiting.size === 1)) return; // a single answer may be larger
+      const [oldest] = most.waiting;
       oldest?.cut(); // which takes it out
     }
   }
