@@ -76,13 +76,13 @@ function deliveredAt({ requests }: Receiver, path = "/hook"): readonly number[] 
 const complete = (receiver: Receiver) => receiver.until((requests) => requests.at(-1)?.eventId === 11);
 
 describe("a webhook that misbehaves", () => {
-  for (const [name, reply, times] of [
-    ["answers 500", answer(500), 2],
-    ["answers 410", answer(410), 2],
-    ["cuts the connection", cut, 2],
-    ["hangs", hang, 2],
-    ["cuts its own answer after the status, which counts,", cutBody, 1],
-  ] satisfies [string, Reply, number][]) {
+  for (const [name, reply, comesAgain] of [
+    ["answers 500", answer(500), true],
+    ["answers 410", answer(410), true],
+    ["cuts the connection", cut, true],
+    ["hangs", hang, true],
+    ["cuts its own answer after the status, which counts,", cutBody, false],
+  ] satisfies [string, Reply, boolean][]) {
     it(`and ${name} gets every event, in order, and the task goes on meanwhile (N-4, N-5)`, async () => {
       await using receiver = await startReceiver();
       const server = await startServer();
@@ -91,7 +91,8 @@ describe("a webhook that misbehaves", () => {
       expect(payload.case).toBe("task");
       await complete(receiver);
       expect(deliveredAt(receiver)).toEqual(allEvents);
-      expect(receiver.requests.filter(({ eventId }) => eventId === 2)).toHaveLength(times);
+      const [, replied, next] = receiver.requests;
+      expect(next?.eventId === replied?.eventId).toBe(comesAgain);
       expect(JSON.stringify(server.log)).not.toMatch(/the-token|the-credentials|hook\//);
     });
   }
