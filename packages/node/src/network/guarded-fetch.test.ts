@@ -1,4 +1,5 @@
 import type { LookupAddress } from "node:dns";
+import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer, type LookupFunction } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { createServer as createTlsServer } from "node:tls";
@@ -81,6 +82,24 @@ describe("a guarded fetch (N-6)", () => {
       header: { "x-a": "1" },
     });
     await expect(guarded.fetch(new Request("http://10.0.0.1/"))).rejects.toMatchObject(refused);
+  });
+
+  it("uses a connection for calls of one caller only", async () => {
+    const callers: string[] = [];
+    const connections = new Set<unknown>();
+    const server = createHttpServer(({ socket, headers }, response) => {
+      connections.add(socket);
+      callers.push(`${headers.host} ${headers.authorization} ${connections.size}`);
+      response.end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo; // it listens on TCP
+    await using guarded = createGuardedFetch({ allow: ["127.0.0.1"] });
+    for (const caller of ["alice", undefined, "alice", "bob/%41 \ud800", undefined, "bob/%41 \ud800"]) {
+      await (await guarded.fetch(`http://127.0.0.1:${port}/`, {}, caller)).text();
+    }
+    expect(callers).toEqual([1, 2, 2, 3, 3, 3].map((count) => `127.0.0.1:${port} undefined ${count}`));
   });
 
   it("ends a call when its signal aborts", async () => {

@@ -35,7 +35,8 @@ export interface GuardedFetch extends AsyncDisposable {
    * not permit the address. It never follows a redirect, but returns it (or rejects, for `redirect: "error"`). It uses
    * no proxy. Form data must be undici's own.
    *
-   * It resolves two names at a time, as the system's resolver does, and one for each `caller`, however long that takes.
+   * It resolves two names at a time, as the system's resolver does, and one for each `caller`, however long that takes. Callers
+   * share no connections.
    */
   readonly fetch: (input: string | URL | Request, init?: RequestInit, caller?: string) => Promise<Response>;
   /** Why a URL would be refused for its text (see AddressGuard). Call it when a URL is registered. */
@@ -58,23 +59,27 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
   const callers = new AsyncLocalStorage<string | undefined>();
   const turns = new ReadTurns(maxLookups);
   // A name that is slow to resolve keeps a thread beyond its connection's time, but no place among those that wait.
-  const lookupInTurn: LookupFunction = (hostname, lookupOptions, callback) => {
-    const signal = AbortSignal.timeout(connectTimeoutMs);
-    const read = (): Promise<void> =>
-      new Promise((resolve) =>
-        lookup(hostname, lookupOptions, (...answer) => {
-          resolve();
-          callback(...answer);
-        }),
-      );
-    turns
-      .run({ share: callers.getStore(), signal: () => signal }, read)
-      .catch((error) => callback(error, ""));
-  };
+  const lookupFor =
+    (caller: string): LookupFunction =>
+    (hostname, lookupOptions, callback) => {
+      const signal = AbortSignal.timeout(connectTimeoutMs);
+      const read = (): Promise<void> =>
+        new Promise((resolve) =>
+          lookup(hostname, lookupOptions, (...answer) => {
+            resolve();
+            callback(...answer);
+          }),
+        );
+      turns.run({ share: caller, signal: () => signal }, read).catch((error) => callback(error, ""));
+    };
   const answers = new AnswerTurns();
   const connections = openLater(({ Agent, buildConnector, errors, fetch, Pool }) => {
     const connectTo = (origin: URL): buildConnector.connector => {
-      const { tcp, tls } = connectorOptions(guard, targetOf(origin), { ...options, lookup: lookupInTurn });
+      const caller = origin.username || origin.host;
+      const { tcp, tls } = connectorOptions(guard, targetOf(origin), {
+        ...options,
+        lookup: lookupFor(caller),
+      });
       return connectInTurn({
         connectTcp: buildConnector({ ...tcp, timeout: connectTimeoutMs }),
         connectTls: buildConnector({ ...tls, timeout: 0 }),
@@ -83,11 +88,12 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
           new errors.ConnectTimeoutError(`Connect Timeout Error (${origin.host}, ${connectTimeoutMs} ms)`),
         closed: () => new errors.SocketError("other side closed"),
         answers,
-        callerOf: () => callers.getStore() ?? origin.origin,
+        caller,
       });
     };
     // A pool for each origin, because a resolver does not know the port for which a name is resolved. Not an agent that
-    // reads the environment: a proxy would resolve the name itself.
+    // reads the environment: a proxy would resolve the name itself. A pool also for each caller, as the user name of the
+    // origin, which HTTP does not send: what others get over a connection would wait in the turns of the caller that made it.
     const agent = new Agent({
       factory: (origin, poolOptions) =>
         new Pool(origin, {
@@ -97,7 +103,16 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
           connect: connectTo(new URL(origin)),
         }),
     });
-    return { dispatcher: agent.compose(limitInterimAnswers), fetch, destroy: () => agent.destroy() };
+    const separateCallers: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (request, handler) => {
+      const origin = new URL(String(request.origin));
+      origin.username = encodeURIComponent((callers.getStore() ?? "").toWellFormed());
+      return dispatch({ ...request, origin }, handler);
+    };
+    return {
+      dispatcher: agent.compose(limitInterimAnswers, separateCallers),
+      fetch,
+      destroy: () => agent.destroy(),
+    };
   });
   const guardedFetch: GuardedFetch["fetch"] = async (input, init, caller) => {
     const text = input instanceof Request ? input.url : String(input);
@@ -189,15 +204,14 @@ interface ConnectSettings {
   readonly late: () => Error;
   readonly closed: () => Error;
   readonly answers: AnswerTurns;
-  /** Who wants a connection now. */
-  readonly callerOf: () => string;
+  /** Whose connections they are. */
+  readonly caller: string;
 }
 
 /** Connects as undici does, but what comes over the connection is read in turns of the caller that it was made for. */
 function connectInTurn(settings: ConnectSettings): buildConnector.connector {
-  const { connectTcp, connectTls, timeoutMs, late, closed, answers, callerOf } = settings;
+  const { connectTcp, connectTls, timeoutMs, late, closed, answers, caller } = settings;
   return (options, callback) => {
-    const caller = callerOf();
     const latest = performance.now() + timeoutMs;
     const isSecure = options.protocol === "https:";
     const port = options.port === "" ? (isSecure ? "443" : "80") : options.port;
