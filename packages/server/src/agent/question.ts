@@ -1,9 +1,8 @@
 import { json, partText, text } from "@a2a-connect/core";
-import { shownText } from "@a2a-connect/core/internal";
 import type { Message, Part } from "@a2a-connect/proto";
 import { type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
-import { Validator } from "@cfworker/json-schema";
+import { assertSchema, findMismatch, isTooLong, tooLong } from "./answer-schema.ts";
 import { type AuthHint, authMember, type Grant, withLink } from "./grant.ts";
 import type { QuestionOptions } from "./turn.ts";
 
@@ -44,11 +43,6 @@ export interface Answer {
   readonly data: JsonValue | undefined;
 }
 
-/** Longest text that is compared with choices, or parsed for a schema; and largest data that is validated, see `isTooLarge`. */
-const maxAnswerLength = 65_536;
-
-const tooLong = `The answer is too long: at most ${maxAnswerLength} characters are read.`;
-
 /** `Question.maxRepeats`, when it is not given. */
 export const defaultMaxRepeats = 5;
 
@@ -64,9 +58,7 @@ export function assertAnswerable({ choices, schema, maxRepeats = defaultMaxRepea
   if (!(maxRepeats >= 0)) {
     throw new RangeError(`maxRepeats must be 0 or more and is ${maxRepeats}`);
   }
-  if (schema !== undefined) {
-    new Validator(schema, "2020-12").validate(null); // throws on an unresolved reference or an invalid pattern
-  }
+  if (schema !== undefined) assertSchema(schema);
 }
 
 /** The parts of a question: its text and what else it has, the same as data for programs. */
@@ -104,8 +96,8 @@ export function readAnswer(
     return chooseAnswer(question.choices, typeof data === "string" ? data : words, message, data);
   }
   if (question.schema !== undefined) {
-    const isLong = data === undefined ? words.length > maxAnswerLength : isTooLarge(data);
-    return isLong ? tooLong : checkAnswer(question.schema, message, data ?? parseText(words), words);
+    if (data === undefined && isTooLong(words)) return tooLong;
+    return checkAnswer(question.schema, message, data ?? parseText(words), words);
   }
   return { message, grant, text: words, data };
 }
@@ -116,7 +108,7 @@ function chooseAnswer(
   message: Message,
   data: JsonValue | undefined,
 ): Answer | string {
-  if (given.length > maxAnswerLength) return tooLong;
+  if (isTooLong(given)) return tooLong;
   const wanted = normalize(given);
   const choice = choices.find((candidate) => normalize(candidate) === wanted);
   return choice === undefined
@@ -133,32 +125,11 @@ function checkAnswer(
   if (data === undefined) {
     return "Please answer with data: a data part, or JSON as text.";
   }
-  const { valid, errors } = new Validator(schema, "2020-12").validate(data); // up to the first error
-  if (valid) {
-    return { message, grant: undefined, text: words, data };
-  }
-  const problem = errors.at(-1); // the innermost error says what is wrong, the outer ones only where
-  const { instanceLocation = "#", error = "it is not valid" } = problem ?? {};
-  return `The answer does not fit at "${shownText(instanceLocation)}": ${shownText(error)}`; // both may have names of the answer
+  return findMismatch(schema, data) ?? { message, grant: undefined, text: words, data };
 }
 
 function normalize(answer: string): string {
   return answer.trim().toLowerCase();
-}
-
-/** Whether data has more values, and characters of texts and names, than are validated: a validator cannot be stopped. */
-function isTooLarge(data: JsonValue): boolean {
-  let left = maxAnswerLength;
-  const take = (value: JsonValue): boolean => {
-    left -= typeof value === "string" ? value.length : 1;
-    if (left < 0 || typeof value !== "object" || value === null) return left < 0;
-    if (Array.isArray(value)) return value.some(take);
-    return Object.entries(value).some(([name, member]) => {
-      left -= name.length;
-      return take(member);
-    });
-  };
-  return take(data);
 }
 
 function findData({ parts }: Message): JsonValue | undefined {
