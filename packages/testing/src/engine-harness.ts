@@ -5,7 +5,7 @@ import {
   readLifecycleReport,
   userMessage,
 } from "@a2a-connect/core";
-import { stateOf, versionHeader } from "@a2a-connect/core/internal";
+import { runtimeKey, stateOf, versionHeader } from "@a2a-connect/core/internal";
 import {
   A2AService,
   type Message,
@@ -46,6 +46,8 @@ export interface EngineHarness {
   readonly client: Client<typeof A2AService>;
   /** The owner of a named caller's tasks. */
   clientOf(principal: string): Client<typeof A2AService>;
+  /** An anonymous caller of this address: all of them own the same tasks, and each has its own turns and memory. */
+  clientFrom(network: string): Client<typeof A2AService>;
 }
 
 /** Options that differ from a server's defaults. The clock is fake unless you give one. */
@@ -66,15 +68,16 @@ export async function createEngineHarness(options: EngineHarnessOptions): Promis
     log: (record) => log.push(record),
   });
   await server.start();
-  const clientOf = (principal: string) =>
-    createClient(A2AService, createMemoryTransport(server.service, principal));
+  const connect = (principal?: string, network?: string) =>
+    createClient(A2AService, createMemoryTransport(server.service, principal, network));
   return {
     server,
     store,
     clock,
     log,
-    client: createClient(A2AService, createMemoryTransport(server.service, undefined)),
-    clientOf,
+    client: connect(),
+    clientOf: (principal) => connect(principal),
+    clientFrom: (network) => connect(undefined, network),
   };
 }
 
@@ -82,8 +85,13 @@ export async function createEngineHarness(options: EngineHarnessOptions): Promis
  * Calls the service without a wire: nothing is encoded, so that a test sees the same objects, and no time passes.
  *
  * @param principal the caller; undefined for the anonymous caller
+ * @param network the caller's address; undefined: not known
  */
-export function createMemoryTransport(service: ServiceImplSpec, principal: string | undefined): Transport {
+export function createMemoryTransport(
+  service: ServiceImplSpec,
+  principal: string | undefined,
+  network?: string,
+): Transport {
   function contextOf(
     method: Parameters<Transport["unary"]>[0] | Parameters<Transport["stream"]>[0],
     signal: AbortSignal | undefined,
@@ -92,6 +100,7 @@ export function createMemoryTransport(service: ServiceImplSpec, principal: strin
     const requestHeader = new Headers(header);
     requestHeader.set(versionHeader, requestHeader.get(versionHeader) ?? "1.0");
     const contextValues = createContextValues();
+    if (network !== undefined) contextValues.set(runtimeKey, { callerNetwork: network });
     if (principal !== undefined) contextValues.set(principalKey, { id: principal, anonymous: false });
     return createHandlerContext({
       service: A2AService,

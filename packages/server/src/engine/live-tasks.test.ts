@@ -1,6 +1,8 @@
+import { TaskState } from "@a2a-connect/proto";
+import { createMemoryTaskStore } from "@a2a-connect/server";
 import { createEngineHarness, say, wordsOf } from "@a2a-connect/testing";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { startScripted } from "../../test-support/agents.ts";
 import { createHeldStore } from "../../test-support/held-store.ts";
 import { sendTask, subscribe } from "../../test-support/tasks.ts";
@@ -68,4 +70,83 @@ it("gives a reader that comes just when an event is committed that event once: i
     seen.add(wordsOf(stream.events).join(", "));
   }
   expect(seen).toEqual(new Set(["task working, input-required", "task input-required"]));
+});
+
+describe("a task that several callers load at the same time", () => {
+  /** Three tasks that wait for an answer, and a store whose whole tasks can be held back, as they were when they were read. */
+  async function waitingTasks() {
+    const store = createMemoryTaskStore();
+    const held = new Map<string, PromiseWithResolvers<void>>();
+    const { client, clientFrom, clock } = await createEngineHarness({
+      agent: {
+        card: { name: "Agent" },
+        async *execute(turn) {
+          if (turn.task === undefined) yield turn.inputRequired("Which?");
+        },
+      },
+      store: {
+        ...store,
+        async find(...args) {
+          const stored = await store.find(...args);
+          await (args[2] === "full" ? held.get(args[1])?.promise : undefined);
+          return stored;
+        },
+      },
+    });
+    const ids = [];
+    for (let task = 0; task < 3; task += 1) ids.push((await sendTask(client)).id);
+    const hold = (id: string) => {
+      const until = Promise.withResolvers<void>();
+      held.set(id, until);
+      return () => {
+        held.delete(id);
+        until.resolve();
+      };
+    };
+    return { ids, hold, alice: clientFrom("alice's"), bob: clientFrom("bob's"), clock };
+  }
+
+  it("is there for each as soon as its own load, however long another's take", async () => {
+    const { ids, hold, alice, bob, clock } = await waitingTasks();
+    const [one = "", two = "", three = ""] = ids;
+    const letGo = [hold(one), hold(two)];
+    const streams = ids.map((id) => subscribe(alice, id)); // she may read two at a time
+    await clock.settle();
+    const answered = await sendTask(bob, say("that", { taskId: three }));
+    expect(answered.status?.state).toBe(TaskState.COMPLETED);
+    for (const each of letGo) each();
+    await clock.settle();
+    expect(streams.map(({ events, open }) => [wordsOf(events), open])).toEqual([
+      [["task input-required"], true],
+      [["task input-required"], true],
+      [[], false], // it has ended
+    ]);
+  });
+
+  it("is not shown as a slower load has read it", async () => {
+    const { ids, hold, alice, bob, clock } = await waitingTasks();
+    const [id = ""] = ids;
+    const letGo = hold(id);
+    const stream = subscribe(alice, id);
+    await clock.settle();
+    hold(id)(); // from now on it is read at once
+    await sendTask(bob, say("that", { taskId: id }));
+    letGo();
+    await clock.settle();
+    expect([wordsOf(stream.events), stream.open]).toEqual([[], false]);
+  });
+
+  it("is loaded for the others when the call goes away that began its load", async () => {
+    const { ids, hold, alice, clock } = await waitingTasks();
+    const [one = "", two = "", three = ""] = ids;
+    const letGo = [hold(one), hold(two)];
+    const [, , first] = ids.map((id) => subscribe(alice, id));
+    await clock.settle();
+    const second = subscribe(alice, three);
+    await clock.settle();
+    first?.hangUp();
+    for (const each of letGo) each();
+    await clock.settle();
+    expect([wordsOf(second.events), second.open]).toEqual([["task input-required"], true]);
+  });
 });

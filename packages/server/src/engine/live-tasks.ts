@@ -16,12 +16,29 @@ interface KeptTask {
   onDrop?: () => void;
 }
 
+/** A task that is being read from the store, for the calls of one caller or for the engine itself. */
+interface Load {
+  /** The call that began it; undefined: the engine. */
+  readonly caller: Reader | undefined;
+  /** Whether there is such a task. */
+  readonly found: Promise<boolean>;
+}
+
+/** The loads of one task. */
+interface Loads {
+  /** By caller: each reads in its own turns and memory, and has no other's task to wait for. */
+  readonly byCaller: Map<string | null | undefined, Load>;
+  /** How often the task has come into memory meanwhile: what a slower load has read may be old. */
+  arrivals: number;
+}
+
 /** The tasks that this process works on or reads. Each is here once, as long as it has a holder. */
 export class LiveTasks {
   readonly #context: EngineContext;
   readonly #budgets: CallerBudgets;
   readonly #kept = new Map<string, KeptTask>();
-  readonly #loading = new Map<string, Promise<LiveTask | undefined>>();
+  /** By owner and task. */
+  readonly #loads = new Map<string, Loads>();
   #unwatchRoom: (() => void) | undefined;
   #onLost: (live: LiveTask) => void = () => {};
 
@@ -45,9 +62,15 @@ export class LiveTasks {
         return kept.live;
       }
       // A task of another owner costs the same read as one that does not exist: their times tell nothing apart.
-      if (!(await this.#loadOnce(owner, taskId, caller))) {
-        return undefined;
-      } // another caller that waited for it may have released it, or lost it, in between
+      const load = this.#load(owner, taskId, caller);
+      try {
+        if (!(await load.found)) return undefined;
+        // another call that waited for it may have released it, or lost it, in between
+      } catch (error) {
+        const isGone = load.caller?.signal?.().aborted === true;
+        if (load.caller === caller || !isGone) throw error;
+        // the load ended with the call that had begun it
+      }
     }
   }
 
@@ -117,8 +140,11 @@ export class LiveTasks {
   }
 
   #hold(live: LiveTask, holders: number): void {
+    const { taskId } = live.name;
     const kept: KeptTask = { live, holders };
-    this.#kept.set(live.name.taskId, kept);
+    this.#kept.set(taskId, kept);
+    const loads = this.#loads.size === 0 ? undefined : this.#loads.get(loadKey(live.owner, taskId));
+    if (loads !== undefined) loads.arrivals += 1;
     // A task that could not be written is read anew when it is next needed.
     const drop = () => {
       this.#drop(kept);
@@ -140,39 +166,50 @@ export class LiveTasks {
     }
   }
 
-  /** @returns whether the owner has such a task */
-  async #loadOnce(owner: Owner, taskId: string, caller: Reader | undefined): Promise<boolean> {
-    const key = JSON.stringify([owner.tenant, owner.principal, taskId]);
-    const loading =
-      this.#loading.get(key) ?? this.#load(owner, taskId, caller).finally(() => this.#loading.delete(key));
-    this.#loading.set(key, loading);
-    const loaded = await loading;
-    if (loaded !== undefined && !this.#kept.has(taskId)) {
-      this.#hold(loaded, 0);
-    }
-    return loaded !== undefined;
+  /** The load of a task that goes on for this caller, or a new one. */
+  #load(owner: Owner, taskId: string, caller: Reader | undefined): Load {
+    const key = loadKey(owner, taskId);
+    const loads = this.#loads.get(key) ?? { byCaller: new Map(), arrivals: 0 };
+    this.#loads.set(key, loads);
+    const whose = caller === undefined ? undefined : (caller.share ?? null);
+    const known = loads.byCaller.get(whose);
+    if (known !== undefined) return known;
+    const read = () => this.#read(owner, taskId, caller, loads);
+    const reading = caller === undefined ? read() : this.#context.reads.tasks.run(caller, read);
+    const found = reading.finally(() => {
+      loads.byCaller.delete(whose);
+      if (loads.byCaller.size === 0) this.#loads.delete(key);
+    });
+    const load = { caller, found };
+    loads.byCaller.set(whose, load);
+    return load;
   }
 
-  #load(owner: Owner, taskId: string, caller: Reader | undefined): Promise<LiveTask | undefined> {
-    const load = () => this.#read(owner, taskId, caller);
-    return caller === undefined ? load() : this.#context.reads.tasks.run(caller, load);
-  }
-
-  async #read(owner: Owner, taskId: string, caller: Reader | undefined): Promise<LiveTask | undefined> {
+  /** Reads a task and holds it, unless another load was faster. @returns whether the owner has such a task */
+  async #read(owner: Owner, taskId: string, caller: Reader | undefined, loads: Loads): Promise<boolean> {
+    if (this.peek(owner, taskId) !== undefined) return true;
+    const { arrivals } = loads;
     const stored = await this.#context.store.find(owner, taskId, "full");
-    if (stored === undefined) {
-      return undefined;
-    }
+    if (stored === undefined) return false;
     const share = caller === undefined ? ownerShare(owner) : caller.share;
     const memory = this.#budgets.active.open(share, caller !== undefined);
     try {
       const read = await readTask(this.#context, stored, "full", (bytes) => memory.add(bytes));
-      return LiveTask.load(this.#context, { agent: this.#context.served.known, owner, memory }, read);
+      if (loads.arrivals > arrivals) {
+        memory.end();
+        return true;
+      }
+      this.#hold(LiveTask.load(this.#context, { agent: this.#context.served.known, owner, memory }, read), 0);
+      return true;
     } catch (error) {
       memory.end();
       throw error;
     }
   }
+}
+
+function loadKey({ tenant, principal }: Owner, taskId: string): string {
+  return JSON.stringify([tenant, principal, taskId]);
 }
 
 /** Who calls; its share is that of the slots and the memory, too. */
