@@ -13,6 +13,7 @@ import {
 } from "./address-guard.ts";
 import type { Target } from "./allow-list.ts";
 import { AnswerTurns } from "./answer-turns.ts";
+import { ConnectionPools } from "./connection-pools.ts";
 
 /** Options of a guarded fetch. */
 export interface GuardedFetchOptions extends AddressGuardOptions {
@@ -73,13 +74,10 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
       turns.run({ share: caller, signal: () => signal }, read).catch((error) => callback(error, ""));
     };
   const answers = new AnswerTurns();
-  const connections = openLater(({ Agent, buildConnector, errors, fetch, Pool }) => {
-    const connectTo = (origin: URL): buildConnector.connector => {
-      const caller = origin.username || origin.host;
-      const { tcp, tls } = connectorOptions(guard, targetOf(origin), {
-        ...options,
-        lookup: lookupFor(caller),
-      });
+  const connections = openLater(({ buildConnector, Dispatcher, errors, fetch, Pool }) => {
+    const connectTo = (caller: string, origin: URL): buildConnector.connector => {
+      const lookup = lookupFor(caller);
+      const { tcp, tls } = connectorOptions(guard, targetOf(origin), { ...options, lookup });
       return connectInTurn({
         connectTcp: buildConnector({ ...tcp, timeout: connectTimeoutMs }),
         connectTls: buildConnector({ ...tls, timeout: 0 }),
@@ -92,26 +90,23 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
       });
     };
     // A pool for each origin, because a resolver does not know the port for which a name is resolved. Not an agent that
-    // reads the environment: a proxy would resolve the name itself. A pool also for each caller, as the user name of the
-    // origin, which HTTP does not send: what others get over a connection would wait in the turns of the caller that made it.
-    const agent = new Agent({
-      factory: (origin, poolOptions) =>
+    // reads the environment: a proxy would resolve the name itself.
+    const pools = new ConnectionPools(
+      (caller, origin) =>
         new Pool(origin, {
-          ...poolOptions,
           headersTimeout: responseTimeoutMs,
           bodyTimeout: responseTimeoutMs,
-          connect: connectTo(new URL(origin)),
+          keepAliveTimeout: keepAliveMs,
+          keepAliveMaxTimeout: keepAliveMs, // also when the server names a longer time
+          connect: connectTo(caller, new URL(origin)),
         }),
-    });
-    const separateCallers: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (request, handler) => {
-      const origin = new URL(String(request.origin));
-      origin.username = encodeURIComponent((callers.getStore() ?? "").toWellFormed());
-      return dispatch({ ...request, origin }, handler);
-    };
+    );
+    const dispatch: Dispatcher.DispatcherComposeInterceptor = () => (request, handler) =>
+      pools.dispatch(callers.getStore() ?? String(request.origin), request, handler);
     return {
-      dispatcher: agent.compose(limitInterimAnswers, separateCallers),
+      dispatcher: new Dispatcher().compose(dispatch, limitInterimAnswers),
       fetch,
-      destroy: () => agent.destroy(),
+      destroy: () => pools.destroy(),
     };
   });
   const guardedFetch: GuardedFetch["fetch"] = async (input, init, caller) => {
@@ -174,6 +169,9 @@ export function openLater(open: (undici: Undici) => Connections): {
 
 /** Names that are resolved at a time: Node has no more threads for it. */
 const maxLookups = 2;
+
+/** How long a connection without requests is kept, in milliseconds. */
+const keepAliveMs = 4_000;
 
 /** Interim answers (1xx, such as Early Hints) before the answer to a request. undici would read them without end. */
 const maxInterimAnswers = 16;
