@@ -8,6 +8,9 @@ const workInATurnMs = 10;
 /** What is parsed in a millisecond where it is all fields of two bytes. */
 const bytesInAMs = 6 * 1024;
 
+/** What an answer takes besides, in milliseconds: the next notification is made and sent in the same turn. */
+const answerMs = 0.5;
+
 /** How much longer than a very long handshake its caller rests. */
 const restFactor = 9;
 
@@ -29,11 +32,12 @@ export class AnswerTurns {
    */
   join(caller: string, socket: Socket, begin: () => void): void {
     this.#arrivals.join(caller, socket, begin);
+    this.#arrivals.count(caller, answerMs);
   }
 
   /** Bytes of an answer have arrived, and are parsed now. */
   countBytes(caller: string, bytes: number): void {
-    this.#arrivals.count(caller, bytes / bytesInAMs);
+    this.#arrivals.count(caller, answerMs + bytes / bytesInAMs);
   }
 
   /** A handshake has ended. After a very long one its caller's others wait: only now it is known. */
