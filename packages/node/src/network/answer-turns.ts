@@ -20,9 +20,10 @@ const restFactor = 9;
  * second in one piece, because OpenSSL verifies all of it.
  */
 export class AnswerTurns {
-  readonly #arrivals = new Arrivals(workInATurnMs, undefined, (task, tookMs) =>
-    setTimeout(task, restFactor * tookMs).unref(),
-  );
+  readonly #arrivals = new Arrivals(workInATurnMs, {
+    later: (task, tookMs) => setTimeout(task, restFactor * tookMs).unref(),
+    yieldsToPorts: true,
+  });
   #lastHandshake: number | undefined;
 
   /**

@@ -4,6 +4,7 @@ import {
   createCommit,
   createFakeClock,
   createPushConfig,
+  createTurnCount,
 } from "@a2a-connect/testing";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createFakeWebhooks } from "../../test-support/fake-webhooks.ts";
@@ -72,6 +73,19 @@ describe("the sender", () => {
       new Set(["POST manual"]),
     );
     expect(clock.alarms).toBe(0);
+  });
+
+  it("begins few requests in a turn of the event loop", async () => {
+    const begun = createTurnCount();
+    const { start } = setUp({
+      async fetch() {
+        begun.count();
+        return new Response(null, { status: 204 });
+      },
+    });
+    for (let task = 0; task < 60; task += 1) await start(`task-${task}`, a);
+    await expect.poll(() => begun.total).toBe(60);
+    expect(begun.mostInATurn).toBeLessThanOrEqual(16); // eight at the end of a turn, and eight of the next
   });
 
   it("tells a webhook of a 0.3 caller the task once for all events that it has had by then", async () => {

@@ -2,6 +2,7 @@ import { isOlderConfig } from "@a2a-connect/bindings/server";
 import { parseForeignUrl, pause, ReadTurns } from "@a2a-connect/core/internal";
 import type { DueTask, EngineContext } from "../engine/engine-context.ts";
 import { type LoadedTask, readTask } from "../engine/read-task.ts";
+import { Wakes } from "../engine/wakes.ts";
 import type { Delivery, DeliveryMove, DueDeliveries } from "../store/task-store.ts";
 import { type Attempt, chooseDeliveries, type DeliveryChoice, isLarge } from "./choose-deliveries.ts";
 import { ConfigCallers } from "./config-callers.ts";
@@ -29,6 +30,12 @@ const maxNotedDeliveries = 16;
 
 /** How soon to read the next page of due deliveries when more requests may run. After a full page with none to start, no page is read sooner. */
 const nextPageMs = 50;
+
+/** All deliveries that become due in so many turns of the event loop need one look. */
+const turnsBetweenLooks = 8;
+
+/** Requests that begin in one turn of the event loop. Each takes half a millisecond: many would keep new callers waiting. */
+const beginsInATurn = 8;
 
 /** How long failed requests keep their places, at most. */
 const failurePeriodMs = 1_000;
@@ -63,6 +70,7 @@ export class PushSender {
   #cancelPeriod: () => void = () => {};
   /** Large notifications that are made, one of each caller at a time. */
   readonly #making = new ReadTurns(2);
+  readonly #begins: Wakes;
   /** Number of the last delivery that was considered. */
   #last = 0;
   /** Where a round over several pages began; undefined between rounds. */
@@ -91,6 +99,7 @@ export class PushSender {
     this.#context = context;
     this.#options = completePushOptions(options);
     this.#quota = new ConfigQuota(context.store, this.#options.maxConfigsPerTask);
+    this.#begins = new Wakes(context.clock, beginsInATurn);
   }
 
   /** Whether answers hide the secrets of configs from all callers, also from their owner (requirement N-9). */
@@ -186,7 +195,7 @@ export class PushSender {
     const { clock, log } = this.#context;
     try {
       while (this.#wanted && !this.#closed) {
-        await clock.nextTurn(); // all deliveries that become due in one turn of the event loop need one look
+        for (let turn = 0; turn < turnsBetweenLooks; turn += 1) await clock.nextTurn();
         this.#wanted = false;
         await this.#look();
       }
@@ -330,6 +339,7 @@ export class PushSender {
     if (parseForeignUrl(url) === undefined) {
       return { kind: "failed", problem: "was not called, because its URL is none or has too long a host" };
     }
+    await this.#begins.turn(run.share);
     let notification: Notification | undefined;
     try {
       notification = await (isLarge(run) || isOlderConfig(config) ? this.#makeInTurn(run) : this.#make(run));

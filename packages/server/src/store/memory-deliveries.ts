@@ -66,34 +66,37 @@ export function createMemoryDeliveries(): MemoryDeliveries {
     },
 
     due({ now, latest, after, afterRetry = { dueAt: 0, number: 0 }, limit }) {
-      const due: Delivery[] = [];
+      const fresh: { readonly next: Due[]; readonly first: Due[] } = { next: [], first: [] };
+      const putOff: Due[] = [];
       for (const { task, id } of tasks.values()) {
-        const delivery = toDelivery(task, task.deliveries.get(id));
-        if (delivery !== undefined) due.push(delivery);
+        const delivery = task.deliveries.get(id);
+        if (delivery === undefined || !isDue(delivery)) continue;
+        if (delivery.dueAt > 0) {
+          putOff.push({ task, delivery });
+          continue;
+        }
+        const part = delivery.number > after ? fresh.next : fresh.first;
+        if (part.length < limit) part.push({ task, delivery });
       }
-      const fresh = due.filter(({ dueAt }) => dueAt === 0);
-      const inTurn = [
-        ...fresh.filter(({ number }) => number > after),
-        ...fresh.filter(({ number }) => number <= after),
-      ];
-      const putOff = due.filter(({ dueAt }) => dueAt > 0).sort(byTime);
+      putOff.sort((one, other) => byTime(one.delivery, other.delivery));
       const retries = putOff.filter(
-        (each) => (each.dueAt <= now || each.dueAt > latest) && byTime(each, afterRetry) > 0,
+        ({ delivery }) =>
+          (delivery.dueAt <= now || delivery.dueAt > latest) && byTime(delivery, afterRetry) > 0,
       );
       return {
-        fresh: inTurn.slice(0, limit).map(copyConfig),
-        retries: retries.slice(0, limit).map(copyConfig),
-        nextAt: putOff.find(({ dueAt }) => dueAt > now && dueAt <= latest)?.dueAt,
+        fresh: [...fresh.next, ...fresh.first].slice(0, limit).map(toDelivery),
+        retries: retries.slice(0, limit).map(toDelivery),
+        nextAt: putOff.find(({ delivery: { dueAt } }) => dueAt > now && dueAt <= latest)?.delivery.dueAt,
       };
     },
 
     dueOf(task, limit) {
       return [...task.deliveries.values()]
+        .filter(isDue)
         .filter(({ dueAt }) => dueAt === 0)
-        .flatMap((delivery) => toDelivery(task, delivery) ?? [])
         .sort((one, other) => one.number - other.number)
         .slice(0, limit)
-        .map(copyConfig);
+        .map((delivery) => toDelivery({ task, delivery }));
     },
 
     move({ number, next, attempts, retryAt = 0 }) {
@@ -106,18 +109,22 @@ export function createMemoryDeliveries(): MemoryDeliveries {
   };
 }
 
-/** Undefined when there is no event to deliver. */
-function toDelivery(
-  { owner, taskId, events }: MemoryTask,
-  delivery: MemoryDelivery | undefined,
-): Delivery | undefined {
-  if (delivery?.dueAt === undefined) return undefined;
-  const bytes = events[delivery.next - 1]?.payload.length ?? 0;
-  return { ...delivery, dueAt: delivery.dueAt, owner, taskId, bytes };
+/** A delivery that has an event to deliver. */
+interface Due {
+  readonly task: MemoryTask;
+  readonly delivery: DueDelivery;
 }
 
-function copyConfig(delivery: Delivery): Delivery {
-  return { ...delivery, config: clone(TaskPushNotificationConfigSchema, delivery.config) };
+type DueDelivery = MemoryDelivery & { readonly dueAt: number };
+
+function isDue(delivery: MemoryDelivery): delivery is DueDelivery {
+  return delivery.dueAt !== undefined;
+}
+
+function toDelivery({ task: { owner, taskId, events }, delivery }: Due): Delivery {
+  const bytes = events[delivery.next - 1]?.payload.length ?? 0;
+  const config = clone(TaskPushNotificationConfigSchema, delivery.config);
+  return { ...delivery, config, owner, taskId, bytes };
 }
 
 function byTime(one: Pick<Delivery, "dueAt" | "number">, other: typeof one): number {

@@ -163,7 +163,7 @@ describe("bytes of which a parser makes no request", () => {
   /** A port that reads a megabyte of each connection that is not stopped, and tells of how many. */
   function createPort() {
     let busyMs = 0;
-    const arrivals = new Arrivals(256, () => busyMs);
+    const arrivals = new Arrivals(256, { busyMs: () => busyMs });
     const readAll = async (each: readonly FakeConnection[], ms: number): Promise<number> => {
       const read = each.filter(({ _handle }) => _handle.isRead);
       for (const { _handle } of read) {
@@ -233,11 +233,10 @@ describe("a caller whose work has made a turn very long", () => {
   function createPort() {
     let busyMs = 0;
     const later: { readonly task: () => void; readonly delayMs: number }[] = [];
-    const arrivals = new Arrivals(
-      10,
-      () => busyMs,
-      (task, delayMs) => void later.push({ task, delayMs }),
-    );
+    const arrivals = new Arrivals(10, {
+      busyMs: () => busyMs,
+      later: (task, delayMs) => void later.push({ task, delayMs }),
+    });
     const join = (caller: object): FakeConnection & { hasBegun?: boolean } => {
       const connection: FakeConnection & { hasBegun?: boolean } = new FakeConnection();
       arrivals.join(caller, connection as unknown as Socket, () => {
@@ -318,7 +317,7 @@ describe("a caller whose work has made a turn very long", () => {
 
 it("short turns that each bring a connection leave most turns to new connections, however little each connection costs", async () => {
   let busyMs = 0;
-  const arrivals = new Arrivals(256, () => busyMs);
+  const arrivals = new Arrivals(256, { busyMs: () => busyMs });
   let accepting = 0;
   for (let turn = 0; turn < 300; turn += 1) {
     arrivals.countConnection();
@@ -327,6 +326,29 @@ it("short turns that each bring a connection leave most turns to new connections
     await nextTurn();
   }
   expect(accepting).toBeGreaterThan(200);
+});
+
+it("connections that no port has accepted are not read in turns for new connections", async () => {
+  let busyMs = 0;
+  const port = new Arrivals(256, { busyMs: () => busyMs });
+  const others = new Arrivals(256, { busyMs: () => busyMs, yieldsToPorts: true });
+  const answers = new FakeConnection();
+  others.join("alice", answers as unknown as Socket, () => undefined);
+  const read = { accepting: 0, other: 0 };
+  const turns = { accepting: 0, other: 0 };
+  let wasAccepting = false;
+  for (let turn = 0; turn < 300; turn += 1) {
+    port.countConnection();
+    busyMs += port.isAccepting ? 0.1 : 4;
+    const kind = port.isAccepting && wasAccepting ? "accepting" : "other"; // each has its own end of the turn
+    wasAccepting = port.isAccepting;
+    turns[kind] += 1;
+    if (answers._handle.isRead) read[kind] += 1;
+    await nextTurn();
+  }
+  expect(turns.accepting).toBeGreaterThan(200);
+  expect(read.accepting).toBe(0);
+  expect(read.other).toBeGreaterThan(0);
 });
 
 /** A connection as `Arrivals` sees it. */

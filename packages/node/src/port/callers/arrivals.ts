@@ -185,6 +185,9 @@ function startReading({ _handle }: ReadSocket): void {
   if (_handle?.reading !== false) _handle?.readStart(); // false: it was paused
 }
 
+/** Where turns are for new connections alone now. */
+const acceptingNow = new Set<AcceptingTurns>();
+
 /** Turns for new connections alone. Node accepts one in a turn, however many there are, and others wait behind them. */
 class AcceptingTurns {
   #hasAccepted = false;
@@ -228,8 +231,20 @@ class AcceptingTurns {
       this.#mayTakeMs = Math.min(2 * this.#mayTakeMs, acceptingMs.most);
       this.#tookMs = undefined;
     }
+    if (this.isNow) acceptingNow.add(this);
+    else acceptingNow.delete(this);
     return this.isNow;
   }
+}
+
+/** How connections are read in turns. */
+export interface ArrivalsOptions {
+  /** Time that the event loop has worked, since any moment, in milliseconds. */
+  readonly busyMs?: () => number;
+  /** Ends the rest of a caller after a very long turn. Default: as long as the turn took. */
+  readonly later?: (task: () => void, tookMs: number) => void;
+  /** Whether they stop in turns that a port has for new connections alone: for connections that no port has accepted. */
+  readonly yieldsToPorts?: boolean;
 }
 
 /**
@@ -249,7 +264,8 @@ export class Arrivals {
   readonly #maxInATurn: number;
   readonly #callers = new Map<object | string, CallerSockets>();
   readonly #busyMs: () => number;
-  readonly #later: (task: () => void, delayMs: number) => void;
+  readonly #later: (task: () => void, tookMs: number) => void;
+  readonly #yieldsToPorts: boolean;
   #arrived = 0;
   /** Undefined: there is no connection. */
   #turn: NodeJS.Immediate | undefined;
@@ -258,15 +274,16 @@ export class Arrivals {
   #attributedMs = 0;
   readonly #accepting = new AcceptingTurns();
 
-  /** @param busyMs time that the event loop has worked, since any moment */
-  constructor(
-    maxInATurn: number,
-    busyMs: () => number = () => performance.eventLoopUtilization().active,
-    later: (task: () => void, delayMs: number) => void = (task, delayMs) => setTimeout(task, delayMs).unref(),
-  ) {
+  constructor(maxInATurn: number, options: ArrivalsOptions = {}) {
+    const {
+      busyMs = () => performance.eventLoopUtilization().active,
+      later = (task, tookMs) => setTimeout(task, tookMs).unref(),
+      yieldsToPorts = false,
+    } = options;
     this.#maxInATurn = maxInATurn;
     this.#busyMs = busyMs;
     this.#later = later;
+    this.#yieldsToPorts = yieldsToPorts;
   }
 
   /**
@@ -391,7 +408,7 @@ export class Arrivals {
     const tookMs = busyMs - this.#busyBefore;
     this.#busyBefore = busyMs;
     this.#attributedMs = busyMs;
-    if (this.#accepting.decide(tookMs)) {
+    if (this.#accepting.decide(tookMs) || (this.#yieldsToPorts && acceptingNow.size > 0)) {
       for (const each of this.#callers.values()) each.stop();
       this.#schedule();
       return;
