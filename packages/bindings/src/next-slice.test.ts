@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { setAccepting } from "@a2a-connect/core/internal";
 import { describe, expect, it } from "vitest";
 import { nextSlice } from "./next-slice.ts";
 
@@ -36,5 +38,18 @@ describe("slices of long work", () => {
     await Promise.all([...Array.from({ length: 20 }, () => work(greedy)), work(other)]);
     expect(done.lastIndexOf(other)).toBeLessThan(7);
     expect(done).toHaveLength(21 * 3);
+  });
+
+  it("are not done in turns for new connections alone", async () => {
+    const port = {};
+    setAccepting(port, true);
+    let isDone = false;
+    const slice = nextSlice(undefined).then(() => {
+      isDone = true;
+    });
+    for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+    expect(isDone).toBe(false);
+    setAccepting(port, false);
+    await slice;
   });
 });

@@ -1,4 +1,4 @@
-import { CallerQueue } from "@a2a-connect/core/internal";
+import { CallerQueue, isAccepting } from "@a2a-connect/core/internal";
 
 const waiting = new CallerQueue<() => void>();
 
@@ -7,7 +7,8 @@ const waiting = new CallerQueue<() => void>();
  * work that waits here one slice runs at a time, and then none for a few turns of the event loop. A small call takes about that
  * many turns, for its bytes, its commit and its answer: so it waits for one slice or two, however many callers have long work.
  *
- * Callers take turns, so that one that reads many large answers delays its own only.
+ * Callers take turns, so that one that reads many large answers delays its own only. No slice begins in a turn for new connections
+ * alone (`isAccepting`).
  *
  * @param caller whose work it is, an object or a name; undefined: all such work takes turns with that of callers, as if it were one caller's
  */
@@ -25,6 +26,10 @@ function resumeLater(turns: number): void {
 }
 
 function resumeFirst(): void {
+  if (isAccepting()) {
+    resumeLater(1);
+    return;
+  }
   waiting.shift()?.();
   if (!waiting.isEmpty) {
     resumeLater(turnsApart);

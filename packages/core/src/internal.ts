@@ -4,6 +4,7 @@
  * @internal
  */
 
+export { isAccepting, setAccepting } from "./async/accepting-turns.ts";
 export { ByteBuffer, type ChunkedBody, chunksOf, joinBytes, readAtMost } from "./async/bytes.ts";
 export { LinkedAbort } from "./async/linked-abort.ts";
 export { type Reader, ReadTurns } from "./async/read-turns.ts";

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { setAccepting } from "@a2a-connect/core/internal";
 import { expect, it } from "vitest";
 import { Wakes } from "./wakes.ts";
 
@@ -50,4 +51,33 @@ it("one that is not waiting is woken at once", async () => {
   const later = wakes.turn("one");
   await endTurn();
   await expect(later).resolves.toBeUndefined();
+});
+
+it("none is woken in a turn for new connections alone", async () => {
+  const { wakes, endTurn } = createWakes(2);
+  const port = {};
+  const woken: number[] = [];
+  const sleepers = (...numbers: number[]) => numbers.map((number) => () => void woken.push(number));
+  wakes.wake(sleepers(1, 2, 3));
+  setAccepting(port, true);
+  for (let turn = 0; turn < 3; turn += 1) {
+    await endTurn();
+    wakes.wake(sleepers(4 + turn));
+  }
+  expect(woken).toEqual([1, 2]);
+  setAccepting(port, false);
+  wakes.wake(sleepers(7));
+  expect(woken).toEqual([1, 2]);
+  for (let turn = 0; turn < 3; turn += 1) await endTurn();
+  expect(woken).toEqual([1, 2, 3, 4, 5, 6, 7]);
+});
+
+it("those that come in a turn for new connections alone are woken after it", async () => {
+  const { wakes, endTurn } = createWakes(2);
+  const port = {};
+  setAccepting(port, true);
+  const turn = wakes.turn("one");
+  setAccepting(port, false);
+  await endTurn();
+  await expect(turn).resolves.toBeUndefined();
 });

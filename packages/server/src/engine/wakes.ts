@@ -1,4 +1,4 @@
-import { CallerQueue } from "@a2a-connect/core/internal";
+import { CallerQueue, isAccepting } from "@a2a-connect/core/internal";
 import type { Clock } from "./clock.ts";
 
 /** What an engine wakes, each kind in turns of its own. */
@@ -25,7 +25,7 @@ export function createWakes(clock: Pick<Clock, "nextTurn">): EngineWakes {
 
 /**
  * Wakes what has waited for the same event, a few in a turn of the event loop: thousands may have waited, and each goes on at once.
- * Callers take turns.
+ * Callers take turns. None is woken in a turn for new connections alone (`isAccepting`).
  */
 export class Wakes {
   readonly #clock: Pick<Clock, "nextTurn">;
@@ -33,6 +33,8 @@ export class Wakes {
   /** What waits for a later turn. */
   readonly #waiting = new CallerQueue<() => void>();
   #woken = 0;
+  /** Whether the next turn begins with those that wait. */
+  #goesOn = false;
 
   constructor(clock: Pick<Clock, "nextTurn">, maxInATurn: number) {
     this.#clock = clock;
@@ -42,9 +44,10 @@ export class Wakes {
   /** Calls them, in this turn or in later ones. @param share whose work it is; undefined: as if it were one caller's */
   wake(sleepers: Iterable<() => void>, share?: string): void {
     for (const sleeper of sleepers) {
-      if (this.#waiting.isEmpty && this.#woken < this.#maxInATurn) this.#wakeNow(sleeper);
+      if (this.#waiting.isEmpty && this.#woken < this.#maxInATurn && !isAccepting()) this.#wakeNow(sleeper);
       else this.#waiting.push(share, sleeper);
     }
+    if (!this.#waiting.isEmpty) this.#goOn();
   }
 
   /** Resolves in this turn or in a later one. */
@@ -53,17 +56,25 @@ export class Wakes {
   }
 
   #wakeNow(sleeper: () => void): void {
-    if (this.#woken === 0) void this.#clock.nextTurn().then(() => this.#beginTurn());
+    this.#goOn();
     this.#woken += 1;
     sleeper();
   }
 
+  #goOn(): void {
+    if (this.#goesOn) return;
+    this.#goesOn = true;
+    void this.#clock.nextTurn().then(() => this.#beginTurn());
+  }
+
   #beginTurn(): void {
+    this.#goesOn = false;
     this.#woken = 0;
-    while (this.#woken < this.#maxInATurn) {
+    while (this.#woken < this.#maxInATurn && !isAccepting()) {
       const next = this.#waiting.shift();
       if (next === undefined) return;
       this.#wakeNow(next);
     }
+    this.#goOn();
   }
 }

@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import { performance } from "node:perf_hooks";
 import { setImmediate, setTimeout } from "node:timers";
+import { isAccepting, setAccepting } from "@a2a-connect/core/internal";
 
 /** A parser of Node's reads in a socket's place. Only what Node calls `_handle` can tell it to stop. */
 interface ReadSocket extends Socket {
@@ -185,9 +186,6 @@ function startReading({ _handle }: ReadSocket): void {
   if (_handle?.reading !== false) _handle?.readStart(); // false: it was paused
 }
 
-/** Where turns are for new connections alone now. */
-const acceptingNow = new Set<AcceptingTurns>();
-
 /** Turns for new connections alone. Node accepts one in a turn, however many there are, and others wait behind them. */
 class AcceptingTurns {
   #hasAccepted = false;
@@ -231,8 +229,7 @@ class AcceptingTurns {
       this.#mayTakeMs = Math.min(2 * this.#mayTakeMs, acceptingMs.most);
       this.#tookMs = undefined;
     }
-    if (this.isNow) acceptingNow.add(this);
-    else acceptingNow.delete(this);
+    setAccepting(this, this.isNow);
     return this.isNow;
   }
 }
@@ -408,7 +405,7 @@ export class Arrivals {
     const tookMs = busyMs - this.#busyBefore;
     this.#busyBefore = busyMs;
     this.#attributedMs = busyMs;
-    if (this.#accepting.decide(tookMs) || (this.#yieldsToPorts && acceptingNow.size > 0)) {
+    if (this.#accepting.decide(tookMs) || (this.#yieldsToPorts && isAccepting())) {
       for (const each of this.#callers.values()) each.stop();
       this.#schedule();
       return;
