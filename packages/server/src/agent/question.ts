@@ -11,7 +11,10 @@ export interface Question extends QuestionOptions {
   readonly text: string;
   /** The answers that fit, case and surrounding space aside. */
   readonly choices?: readonly string[];
-  /** JSON Schema (2020-12) for the answer's data: its first data part, else its text parsed as JSON. */
+  /**
+   * JSON Schema (2020-12) for the answer's data: its first data part, else its text parsed as JSON. Write no `pattern` with nested
+   * repetitions, such as `^(\w+\s?)*$`: one answer of forty characters makes it run for hours.
+   */
   readonly schema?: JsonObject;
   /**
    * How often it is asked again because an answer did not fit, 0 or more. After that the task is CANCELED with reason
