@@ -1,4 +1,4 @@
-import { longestTimerMs } from "@a2a-connect/core/internal";
+import { isAccepting, longestTimerMs } from "@a2a-connect/core/internal";
 
 /** The engine's clock, which tests can replace. */
 export interface Clock {
@@ -13,7 +13,8 @@ export interface Clock {
   schedule(delayMs: number, callback: () => void, options?: { readonly background?: boolean }): () => void;
   /**
    * Resolves when all code that is ready to run has run: at the end of this turn of the event loop. Everything that a
-   * task accepts within one turn of the event loop becomes one commit.
+   * task accepts within one turn of the event loop becomes one commit. In turns that a port has for new connections alone, what
+   * waits here rests.
    */
   nextTurn(): Promise<void>;
 }
@@ -35,10 +36,12 @@ export const systemClock: Clock = {
   },
   nextTurn() {
     turn ??= new Promise((resolve) => {
-      setImmediate(() => {
+      const end = (): void => {
+        if (isAccepting()) return void setImmediate(end);
         turn = undefined;
         resolve();
-      });
+      };
+      setImmediate(end);
     });
     return turn;
   },
