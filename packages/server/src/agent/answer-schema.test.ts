@@ -28,6 +28,7 @@ describe("a check of an answer has a limited number of steps", () => {
       { patternProperties: { "\\s+$": true } },
       { [" ".repeat(60_000)]: 1 },
     ],
+    ["arrays in arrays", { items: { $ref: "#" } }, JSON.parse("[".repeat(32_000) + "]".repeat(32_000))],
     [
       "a large enum for many values",
       { items: { enum: [...Array(5_000).fill("a"), "b"] } },

@@ -45,15 +45,15 @@ export function assertSchema(schema: JsonObject): void {
  * the number of steps is limited, not the time.
  */
 export function findMismatch(schema: JsonObject, data: JsonValue): string | undefined {
-  if (isTooLarge(data)) return tooLong;
   try {
+    if (isTooLarge(data)) return tooLong;
     const { valid, errors } = createCheck(schema)(data); // up to the first error
     if (valid) return undefined;
     const problem = errors.at(-1); // the innermost error says what is wrong, the outer ones only where
     const { instanceLocation = "#", error = "it is not valid" } = problem ?? {};
     return `The answer does not fit at "${shownText(instanceLocation)}": ${shownText(error)}`; // both may have names of the answer
   } catch (error) {
-    // RangeError: the validator passes all errors so far as arguments, and there may be too many for a call.
+    // RangeError: the data is nested too deeply; or the validator passes all errors so far as arguments, and there are too many for a call.
     if (error instanceof TooManySteps || error instanceof RangeError) return tooManySteps;
     throw error;
   }

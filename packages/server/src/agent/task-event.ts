@@ -37,4 +37,6 @@ export interface ReplyEvent {
 export interface QuestionEvent {
   readonly kind: "question";
   readonly status: StatusEvent;
+  /** Whether its answers are checked against a schema. */
+  readonly isChecked: boolean;
 }

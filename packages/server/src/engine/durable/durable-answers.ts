@@ -1,3 +1,4 @@
+import { nextSlice } from "@a2a-connect/bindings/server";
 import type { DurableRun } from "./durable-run.ts";
 import { replayResult } from "./durable-wait.ts";
 import type { QueuedMessage } from "./journal.ts";
@@ -27,19 +28,26 @@ export class DurableAnswers {
     }
   }
 
-  /** The next answer; waits for it. @throws TurnAbort when the executor is told to stop: then no answer comes */
-  async next(run: DurableRun): Promise<QueuedMessage> {
-    const { journal, waits } = run;
+  /**
+   * The next answer; waits for it.
+   *
+   * @param isChecked whether the executor checks it against a schema, for which it may take a hundred times as long as for a small
+   *   call; thousands of executors may get their answers at the same moment
+   * @throws TurnAbort when the executor is told to stop: then no answer comes
+   */
+  async next(run: DurableRun, isChecked: boolean): Promise<QueuedMessage> {
+    const { journal, waits, share } = run;
     const op = journal.next("answer");
     const known = journal.find(op);
-    if (isResult(known)) {
-      await waits.keepBusy(() => replayResult(run, known));
-    } else {
+    if (!isResult(known)) {
       await waits.keepBusy(async () => journal.order.caughtUp());
       await this.#arrival(run);
-      const over = journal.conclude({ op, kind: "over" });
-      await waits.keepBusy(() => replayResult(run, over));
     }
+    const over = isResult(known) ? known : journal.conclude({ op, kind: "over" });
+    await waits.keepBusy(async () => {
+      if (isChecked) await nextSlice(share); // before its turn in the order: what follows it in the log has to come after it in each run
+      await replayResult(run, over);
+    });
     const answer = this.#answers[this.#taken++];
     if (answer === undefined) {
       throw run.diverge("a question was ended without its answer");

@@ -1,9 +1,9 @@
 import { json, text } from "@a2a-connect/core";
 import { type Task, TaskState } from "@a2a-connect/proto";
-import { readStream, say, taskOf, wordsOf } from "@a2a-connect/testing";
+import { createTurnCount, readStream, say, taskOf, wordsOf } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { beginDurable } from "../../../test-support/durable-servers.ts";
+import { beginDurable, createDurableServers } from "../../../test-support/durable-servers.ts";
 import { createHeldStore } from "../../../test-support/held-store.ts";
 import { detached, endOf, sendTask, stateOf } from "../../../test-support/tasks.ts";
 import type { Answer, Question } from "../../agent/question.ts";
@@ -294,6 +294,26 @@ describe("a message to a durable task at work", () => {
     expect(taskOf(await taken).status?.state).toBe(TaskState.COMPLETED);
     expect(wordsOf(stream.events)).toEqual(["task working", "artifact a"]);
   });
+});
+
+it("answers to many tasks that come at once are checked against their schemas in turns of their own", async () => {
+  const checks = createTurnCount();
+  let isAsked = false;
+  const schema = {
+    get type() {
+      if (isAsked) checks.count();
+      return "number";
+    },
+  };
+  const { open } = createDurableServers(async function* (task) {
+    yield* task.ask({ text: "How many?", schema });
+  });
+  const { client } = await open();
+  const ids: string[] = [];
+  for (let task = 0; task < 20; task++) ids.push((await sendTask(client)).id);
+  isAsked = true;
+  await Promise.all(ids.map((taskId) => sendTask(client, say("1", { taskId }))));
+  expect([checks.total, checks.mostInATurn]).toEqual([20, 1]);
 });
 
 describe("a question whose answers do not fit", () => {

@@ -432,7 +432,7 @@ export class DurableExecution implements Execution, DurableRun {
     if (event.kind !== "question") {
       return () => iterator.next();
     }
-    const answer = await this.#answers.next(this);
+    const answer = await this.#answers.next(this, event.isChecked);
     emissions.answered();
     return () => (iterator as AsyncIterator<DurableEvent, unknown, QueuedMessage>).next(answer); // `ask` gets it from the yield
   }

@@ -76,6 +76,7 @@ async function* askUntilAnswered(
     const { message, details }: QueuedMessage = yield {
       kind: "question",
       status: { kind: "status", state, parts, report: toWait(question) },
+      isChecked: question.schema !== undefined,
     };
     const answer = readAnswer(question, message, details?.grant);
     if (typeof answer !== "string") {
