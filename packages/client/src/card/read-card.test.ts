@@ -2,7 +2,7 @@ import { formatMessage } from "@a2a-connect/core/internal";
 import { AgentCardSchema } from "@a2a-connect/proto";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { agentCard, cardJson, cardJson02, cardJson03 } from "../../test-support/cards.ts";
 import { rejectedWith } from "../../test-support/outcomes.ts";
 import { CardInvalidError } from "../errors.ts";
@@ -40,8 +40,18 @@ describe("a card of 1.0", () => {
     const odd = text
       .replace("{", '{"__proto__":{"polluted":true},')
       .replace('"y":1', '"__proto__":{"polluted":1}');
-    expect(await readCard(odd)).toEqual({ card: agentCard(), warnings: [] });
+    for (const each of [odd, odd.replaceAll("__proto__", "\\u005F\\u005fproto__")]) {
+      expect(await readCard(each)).toEqual({ card: agentCard(), warnings: [] });
+    }
     expect({}).not.toHaveProperty("polluted");
+  });
+
+  it("may have hundreds of thousands of values: no function is called for each", async () => {
+    const parse = vi.spyOn(JSON, "parse");
+    onTestFinished(() => parse.mockRestore());
+    const text = JSON.stringify({ ...cardJson, "x-vendor": Array.from({ length: 500_000 }, () => 0) });
+    expect(await readCard(text)).toEqual({ card: agentCard(), warnings: [] });
+    expect(parse.mock.calls).toEqual([[text]]);
   });
 
   describe("that also has the members of 0.3", () => {
