@@ -85,6 +85,8 @@ export function operationSuite(target: ContractTarget): void {
       const rest = agent.listTasks({ contextId, pageSize: 2, pageToken: pages[0]?.nextPageToken ?? "" });
       expect(await collect(rest)).toHaveLength(3);
       expect(await collect(agent.listTasks({ contextId, status: TaskState.FAILED }))).toEqual([]);
+      const since = (ms: number) => collect(agent.listTasks({ contextId, since: new Date(Date.now() + ms) }));
+      expect([await since(-3_600_001), await since(3_600_001)].map(({ length }) => length)).toEqual([5, 0]);
       const [withArtifacts] = await collect(agent.listTasks({ contextId, includeArtifacts: true }));
       expect(withArtifacts?.artifacts.map(({ name }) => name)).toEqual(["story", "table", "picture"]);
     });

@@ -4,6 +4,7 @@ import {
   type Answer,
   CallbackError,
   InputRequiredError,
+  type Question,
   type RunOptions,
   RunTimeoutError,
 } from "@a2a-connect/client";
@@ -27,7 +28,9 @@ const asker = defineAgent({
   *execute(turn) {
     yield turn.working();
     yield turn.append("story", "Once ");
-    yield turn.text === "auth" ? turn.authRequired("Sign in, please.") : turn.inputRequired("Which?");
+    yield turn.text === "auth"
+      ? turn.authRequired("Sign in, please.", { scheme: "oauth", url: "https://id.example/" })
+      : turn.inputRequired("Which?");
   },
 });
 
@@ -112,6 +115,17 @@ describe.each(wires)("over %s", (wire) => {
       await agent.close();
       expect(String(await run)).toMatch(/client was closed/);
     });
+  });
+
+  it("a request for credentials tells which, and where to sign in", async () => {
+    await using agent = await connectAgent(harness.url, { pinBinding });
+    const asked: Question["auth"][] = [];
+    const onAuthRequired = ({ auth }: Question) => {
+      asked.push(auth);
+      return { cancel: true } as const;
+    };
+    await failureOf(agent.run("auth", { onAuthRequired }));
+    expect(asked).toEqual([{ scheme: "oauth", url: "https://id.example/" }]);
   });
 
   it.each(callbacks)(

@@ -90,6 +90,10 @@ describe("the schemas of the OpenAPI document", () => {
     expect(error(failure([{ "@type": "type.googleapis.com/other.Type", reason: 1 }]))).toStrictEqual([]);
     expect(error({})).not.toStrictEqual([]);
     expect(error({ error: { code: "404" } })).not.toStrictEqual([]);
+    for (const missing of ["code", "status", "message", "details"]) {
+      const { [missing]: _, ...rest } = failure([info]).error as Record<string, unknown>; // any member may be left out
+      expect(error({ error: rest }), missing).not.toStrictEqual([]);
+    }
     expect(error(failure([{ reason: "x" }]))).not.toStrictEqual([]);
     expect(error(failure([{ ...info, reason: 1 }]))).not.toStrictEqual([]);
     expect(error(failure([{ ...info, metadata: { n: 1 } }])), "E-5").not.toStrictEqual([]);

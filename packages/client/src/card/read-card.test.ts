@@ -87,6 +87,10 @@ describe("a card of 1.0", () => {
       });
     }
 
+    it("has the preferred interface of 0.3 also when the list of the others is none", async () => {
+      expect(await offers({ ...older, additionalInterfaces: {}, ...cardJson })).toEqual(both.slice(0, 2));
+    });
+
     it("is read by its interfaces of 1.0 when it is signed: the signature does not cover the others", async () => {
       const signatures = [{ protected: "eyJhbGciOiJFUzI1NiJ9", signature: "c2lnbmF0dXJl" }];
       const { card } = await readCard(JSON.stringify({ ...older, ...cardJson, signatures }));
@@ -443,6 +447,16 @@ describe("a card of the first agents (R3.2)", () => {
       warned: warnings.some((each) => /authentication/.test(each)),
     };
   };
+
+  it.each([
+    [["ApiKey"], "no caller can meet what it asks for"],
+    [["ApiKey", "Basic"], "left out of the security schemes"],
+  ])("warns of a scheme that 1.0 cannot express, of %j", async (schemes, consequence) => {
+    const { warnings } = await read({ ...cardJson02, authentication: { schemes } });
+    expect(warnings.find((warning) => warning.includes("how to present"))).toMatch(
+      new RegExp(`"?ApiKey"?: ${consequence}\\.$`),
+    );
+  });
 
   for (const [what, authentication, securitySchemes, securityRequirements, warned] of [
     [

@@ -463,6 +463,32 @@ describe('a turn with recovery "restart"', () => {
     expect({ most, running }).toEqual({ most: 1, running: 1 });
   });
 
+  it("that waited for its slot when the process died is begun, because no code of it has run", async () => {
+    const { open, clock } = createServers(
+      {
+        card: { name: "Agent" },
+        recovery: "fail",
+        async *execute(turn) {
+          if (turn.text === "ask") yield turn.inputRequired("Which?");
+          if (turn.text !== "block") return;
+          yield turn.working();
+          await new Promise(() => {});
+        },
+      },
+      { limits: { maxRunning: 1 } },
+    );
+    const first = await open();
+    const asked = await sendTask(first.client, say("ask"));
+    const blocks = await sendTask(first.client, detached("block"));
+    await first.client.sendMessage(detached("that", { taskId: asked.id }));
+    await clock.settle();
+    first.kill();
+    const { client } = await open();
+    await clock.settle();
+    expect(await stateOf(client, asked.id)).toBe(TaskState.COMPLETED);
+    expect(reasonOf(await client.getTask({ id: blocks.id }))).toBe("interrupted");
+  });
+
   it("fails with interrupted where the agent does not say otherwise", async () => {
     const { open, clock } = turns(createScriptedExecutor().execute, { recovery: "fail" });
     const first = await open();
