@@ -22,7 +22,6 @@ const restFactor = 9;
 export class AnswerTurns {
   readonly #arrivals = new Arrivals(workInATurnMs, {
     later: (task, tookMs) => setTimeout(task, restFactor * tookMs).unref(),
-    yieldsToPorts: true,
   });
   #lastHandshake: number | undefined;
 

@@ -6,6 +6,7 @@ import { isLoopbackHost } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { maxTurns } from "./callers/callers.ts";
 import { Handshakes } from "./callers/handshakes.ts";
+import { loopTurns } from "./callers/loop-turns.ts";
 import { createExchangeContext, type ExchangeContext } from "./exchange.ts";
 import { createHttp1Server } from "./http1-server.ts";
 import { createHttp2Server } from "./http2-server.ts";
@@ -66,7 +67,7 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
         hasWarned = true;
         return;
       }
-      context.callers.arrivals.countConnection();
+      loopTurns.countConnection();
       connections.all.add(socket);
       connections.undecided.add(socket);
       socket.once("close", () => {
@@ -81,7 +82,6 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
   } else {
     const handshakes = new Handshakes(maxTurns);
     take((socket) => {
-      handshakes.countConnection();
       awaitHello(socket, limits.firstByteTimeoutMs, () => {
         void handshakes.begin(context.callers.ofSocket(socket), socket, () => {
           connections.undecided.delete(socket);

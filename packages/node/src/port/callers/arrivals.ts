@@ -1,7 +1,6 @@
 import type { Socket } from "node:net";
-import { performance } from "node:perf_hooks";
-import { setImmediate, setTimeout } from "node:timers";
-import { isAccepting, setAccepting } from "@a2a-connect/core/internal";
+import { setTimeout } from "node:timers";
+import { type EndedTurn, type LoopTurns, longTurnMs, loopTurns } from "./loop-turns.ts";
 
 /** A parser of Node's reads in a socket's place. Only what Node calls `_handle` can tell it to stop. */
 interface ReadSocket extends Socket {
@@ -13,17 +12,8 @@ interface ReadSocket extends Socket {
   } | null;
 }
 
-/** A turn of the event loop that takes longer is too long. */
-const longTurnMs = 10;
-
 /** What one client does in a turn should never take longer. */
 const veryLongTurnMs = 50;
-
-/**
- * How long turns are for new connections alone, one after the other: at first, and at most. It doubles each time it was too short, so
- * that thousands of connections of one caller do not keep that of another waiting for seconds.
- */
-const acceptingMs = { first: 10, most: 80 };
 
 /** A caller that has brought fewer bytes did not make a turn long. */
 const fewBytes = 128 * 1024;
@@ -186,62 +176,12 @@ function startReading({ _handle }: ReadSocket): void {
   if (_handle?.reading !== false) _handle?.readStart(); // false: it was paused
 }
 
-/** Turns for new connections alone. Node accepts one in a turn, however many there are, and others wait behind them. */
-class AcceptingTurns {
-  #hasAccepted = false;
-  /** What the turns for all have taken since one of them brought no connection. */
-  #othersTookMs = 0;
-  /** What these turns have taken; undefined: this turn is for all. */
-  #tookMs: number | undefined;
-  #mayTakeMs = acceptingMs.first;
-
-  /** A connection was accepted. */
-  count(): void {
-    this.#hasAccepted = true;
-  }
-
-  get isNow(): boolean {
-    return this.#tookMs !== undefined;
-  }
-
-  /**
-   * Whether the next turn is one of them: after turns that each brought a connection and were long together, until one brings none
-   * or they have taken long enough.
-   *
-   * @param tookMs how long the last turn took
-   */
-  decide(tookMs: number): boolean {
-    const hasAccepted = this.#hasAccepted;
-    this.#hasAccepted = false;
-    if (this.#tookMs === undefined) {
-      const othersTookMs = this.#othersTookMs + tookMs;
-      const isLong = othersTookMs >= longTurnMs / 2;
-      if (isLong) this.#tookMs = 0;
-      this.#othersTookMs = isLong || !hasAccepted ? 0 : othersTookMs;
-    } else {
-      this.#tookMs += tookMs;
-    }
-    if (this.#tookMs === undefined) return false;
-    if (!hasAccepted) {
-      this.#mayTakeMs = acceptingMs.first;
-      this.#tookMs = undefined;
-    } else if (this.#tookMs >= this.#mayTakeMs) {
-      this.#mayTakeMs = Math.min(2 * this.#mayTakeMs, acceptingMs.most);
-      this.#tookMs = undefined;
-    }
-    setAccepting(this, this.isNow);
-    return this.isNow;
-  }
-}
-
 /** How connections are read in turns. */
 export interface ArrivalsOptions {
-  /** Time that the event loop has worked, since any moment, in milliseconds. */
-  readonly busyMs?: () => number;
+  /** Default: those of this process. */
+  readonly turns?: LoopTurns;
   /** Ends the rest of a caller after a very long turn. Default: as long as the turn took. */
   readonly later?: (task: () => void, tookMs: number) => void;
-  /** Whether they stop in turns that a port has for new connections alone: for connections that no port has accepted. */
-  readonly yieldsToPorts?: boolean;
 }
 
 /**
@@ -260,27 +200,19 @@ export interface ArrivalsOptions {
 export class Arrivals {
   readonly #maxInATurn: number;
   readonly #callers = new Map<object | string, CallerSockets>();
-  readonly #busyMs: () => number;
+  readonly #turns: LoopTurns;
   readonly #later: (task: () => void, tookMs: number) => void;
-  readonly #yieldsToPorts: boolean;
   #arrived = 0;
-  /** Undefined: there is no connection. */
-  #turn: NodeJS.Immediate | undefined;
-  #busyBefore = 0;
+  /** Whether the end of this turn is told. */
+  #isWatching = false;
   /** Until when it is known whose work the event loop did. */
   #attributedMs = 0;
-  readonly #accepting = new AcceptingTurns();
 
   constructor(maxInATurn: number, options: ArrivalsOptions = {}) {
-    const {
-      busyMs = () => performance.eventLoopUtilization().active,
-      later = (task, tookMs) => setTimeout(task, tookMs).unref(),
-      yieldsToPorts = false,
-    } = options;
+    const { turns = loopTurns, later = (task, tookMs) => setTimeout(task, tookMs).unref() } = options;
     this.#maxInATurn = maxInATurn;
-    this.#busyMs = busyMs;
+    this.#turns = turns;
     this.#later = later;
-    this.#yieldsToPorts = yieldsToPorts;
   }
 
   /**
@@ -292,7 +224,7 @@ export class Arrivals {
     const sockets = this.#callers.get(caller) ?? new CallerSockets();
     this.#callers.set(caller, sockets);
     sockets.add(socket);
-    if (this.#turn === undefined) this.#attributedMs = this.#busyMs(); // turns have not been watched
+    if (!this.#isWatching) this.#attributedMs = this.#turns.busyMs;
     this.#watchTurns();
     socket.once("close", () => {
       this.#forget(caller, sockets, socket);
@@ -306,17 +238,6 @@ export class Arrivals {
     socket.on("error", () => undefined); // without a parser it has no listener
     sockets.waiting.set(socket, begin);
     this.#schedule();
-  }
-
-  /** A connection was accepted. */
-  countConnection(): void {
-    this.#accepting.count();
-    this.#watchTurns();
-  }
-
-  /** Whether this turn is for new connections alone, so that it is short. */
-  get isAccepting(): boolean {
-    return this.#accepting.isNow;
   }
 
   /** From here on the connection is not read in turns any more. */
@@ -369,7 +290,7 @@ export class Arrivals {
    * long: otherwise the next could follow at once, and others would have a turn or two between them.
    */
   attributeTurn(caller: object | string): void {
-    const now = this.#busyMs();
+    const now = this.#turns.busyMs;
     const tookMs = now - this.#attributedMs;
     this.#attributedMs = now;
     const sockets = this.#callers.get(caller);
@@ -388,26 +309,18 @@ export class Arrivals {
     this.#watchTurns().ref();
   }
 
-  /**
-   * Each turn ends with `#endTurn`, as long as there are connections; that alone keeps no turn from waiting for something to do.
-   * The functions of `node:timers` stay Node's own where a program has replaced the global one, as tests do: theirs would run
-   * this a thousand times for each second that they skip.
-   */
+  /** The end of each turn is told as long as there are connections; that alone keeps no turn from waiting for something to do. */
   #watchTurns(): NodeJS.Immediate {
-    this.#turn ??= setImmediate(() => this.#endTurn()).unref();
-    return this.#turn;
+    this.#isWatching = true;
+    return this.#turns.watch(this.#endTurn);
   }
 
-  #endTurn(): void {
-    this.#turn = undefined;
+  readonly #endTurn = ({ busyMs, tookMs, isAccepting }: EndedTurn): void => {
+    this.#isWatching = false;
     if (this.#callers.size > 0) this.#watchTurns();
-    const busyMs = this.#busyMs();
-    const tookMs = busyMs - this.#busyBefore;
-    this.#busyBefore = busyMs;
     this.#attributedMs = busyMs;
-    if (this.#accepting.decide(tookMs) || (this.#yieldsToPorts && isAccepting())) {
+    if (isAccepting) {
       for (const each of this.#callers.values()) each.stop();
-      this.#schedule();
       return;
     }
     for (const each of this.#callers.values()) each.judge(tookMs);
@@ -421,5 +334,5 @@ export class Arrivals {
       else each.takeTurn();
       if (each.isWaiting) this.#schedule();
     }
-  }
+  };
 }

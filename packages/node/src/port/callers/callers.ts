@@ -8,6 +8,7 @@ import { Arrivals } from "./arrivals.ts";
 import { type Bodies, BodyBudget, type ConnectionBodies } from "./body-budget.ts";
 import { type Begin, BodyTurns } from "./body-turns.ts";
 import { EventLoopTurns } from "./event-loop-turns.ts";
+import { loopTurns } from "./loop-turns.ts";
 import { WriteBuffers } from "./write-buffers.ts";
 
 /** Bytes of bodies that are made into messages in one turn of the event loop; a longer one takes several. */
@@ -87,7 +88,7 @@ export class Callers {
   }
 
   #createTurns(maxInATurn = maxTurns): EventLoopTurns {
-    return new EventLoopTurns(maxInATurn, () => this.arrivals.isAccepting);
+    return new EventLoopTurns(maxInATurn, () => loopTurns.isAccepting);
   }
 
   #join(connection: EventEmitter, address: string): Caller {

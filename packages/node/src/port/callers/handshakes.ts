@@ -4,6 +4,7 @@ import type { TLSSocket } from "node:tls";
 import { Arrivals } from "./arrivals.ts";
 import type { CallerConnection } from "./callers.ts";
 import { EventLoopTurns } from "./event-loop-turns.ts";
+import { loopTurns } from "./loop-turns.ts";
 
 /** How long handshakes may work in one turn of the event loop, in milliseconds; half of it those of one address. */
 const workInATurnMs = 10;
@@ -39,12 +40,7 @@ export class Handshakes {
   /** @param maxInATurn flights that are worked on in one turn; fewer when they take long */
   constructor(maxInATurn: number) {
     this.#maxInATurn = maxInATurn;
-    this.#starts = new EventLoopTurns(maxInATurn, () => this.#work.isAccepting);
-  }
-
-  /** A connection was accepted. */
-  countConnection(): void {
-    this.#work.countConnection();
+    this.#starts = new EventLoopTurns(maxInATurn, () => loopTurns.isAccepting);
   }
 
   /** @param begin begins TLS; its first flight has arrived */
