@@ -150,7 +150,9 @@ function findMutants(tree, path) {
   );
 }
 
-function isValid({ mutated }) {
+/** Whether it is another program, and one that can be read. */
+function isValid({ before, after, mutated }) {
+  if (before === after) return false;
   try {
     stripTypeScriptTypes(mutated);
     return true;
