@@ -40,7 +40,8 @@ describe("a card of 1.0", () => {
     const odd = text
       .replace("{", '{"__proto__":{"polluted":true},')
       .replace('"y":1', '"__proto__":{"polluted":1}');
-    for (const each of [odd, odd.replaceAll("__proto__", "\\u005F\\u005fproto__")]) {
+    for (const spelling of ["__proto__", "\\u005F\\u005fproto__", "__\\u0070roto__"]) {
+      const each = odd.replaceAll("__proto__", spelling);
       expect(await readCard(each)).toEqual({ card: agentCard(), warnings: [] });
     }
     expect({}).not.toHaveProperty("polluted");
