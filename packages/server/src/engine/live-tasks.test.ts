@@ -77,6 +77,7 @@ describe("a task that several callers load at the same time", () => {
   async function waitingTasks() {
     const store = createMemoryTaskStore();
     const held = new Map<string, PromiseWithResolvers<void>>();
+    const finds: string[] = [];
     const { client, clientFrom, clock } = await createEngineHarness({
       agent: {
         card: { name: "Agent" },
@@ -87,6 +88,7 @@ describe("a task that several callers load at the same time", () => {
       store: {
         ...store,
         async find(...args) {
+          if (args[2] === "full") finds.push(args[1]);
           const stored = await store.find(...args);
           await (args[2] === "full" ? held.get(args[1])?.promise : undefined);
           return stored;
@@ -103,7 +105,7 @@ describe("a task that several callers load at the same time", () => {
         until.resolve();
       };
     };
-    return { ids, hold, alice: clientFrom("alice's"), bob: clientFrom("bob's"), clock };
+    return { ids, hold, finds, alice: clientFrom("alice's"), bob: clientFrom("bob's"), clock };
   }
 
   it("is there for each as soon as its own load, however long another's take", async () => {
@@ -134,6 +136,25 @@ describe("a task that several callers load at the same time", () => {
     letGo();
     await clock.settle();
     expect([wordsOf(stream.events), stream.open]).toEqual([[], false]);
+  });
+
+  it("is read once by a slower load, however often another caller loads and lets go of it meanwhile", async () => {
+    const { ids, hold, finds, alice, bob, clock } = await waitingTasks();
+    const [id = ""] = ids;
+    const letGo = hold(id);
+    const stream = subscribe(alice, id);
+    await clock.settle();
+    hold(id)(); // from now on it is read at once
+    for (let load = 0; load < 3; load += 1) {
+      const other = subscribe(bob, id);
+      await clock.settle();
+      other.hangUp();
+      await clock.settle();
+    }
+    letGo();
+    await clock.settle();
+    expect([wordsOf(stream.events), stream.open]).toEqual([["task input-required"], true]);
+    expect(finds.filter((each) => each === id)).toHaveLength(4);
   });
 
   it("is loaded for the others when the call goes away that began its load", async () => {

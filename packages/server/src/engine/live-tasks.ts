@@ -6,7 +6,7 @@ import type { CallerBudgets } from "./capacity/caller-budgets.ts";
 import { ownerShare } from "./capacity/shares.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { LiveTask } from "./live-task.ts";
-import { readTask, taskNotFound } from "./read-task.ts";
+import { type LoadedTask, readTask, taskNotFound } from "./read-task.ts";
 import type { SeenTask, TaskHandle } from "./task-handle.ts";
 
 interface KeptTask {
@@ -28,7 +28,7 @@ interface Load {
 interface Loads {
   /** By caller: each reads in its own turns and memory, and has no other's task to wait for. */
   readonly byCaller: Map<string | null | undefined, Load>;
-  /** How often the task has come into memory meanwhile: what a slower load has read may be old. */
+  /** How often the task has come into memory meanwhile: what a slower load has read may be old (`#isCurrent`). */
   arrivals: number;
 }
 
@@ -195,7 +195,7 @@ export class LiveTasks {
     const memory = this.#budgets.active.open(share, caller !== undefined);
     try {
       const read = await readTask(this.#context, stored, "full", (bytes) => memory.add(bytes));
-      if (loads.arrivals > arrivals) {
+      if (loads.arrivals > arrivals && !(await this.#isCurrent(read.stored, loads))) {
         memory.end();
         return true;
       }
@@ -205,6 +205,14 @@ export class LiveTasks {
       memory.end();
       throw error;
     }
+  }
+
+  /** Whether what was read of a task, which has been in memory meanwhile, may be held: the task has left memory as it was. */
+  async #isCurrent({ owner, taskId, tail, fence }: LoadedTask["stored"], loads: Loads): Promise<boolean> {
+    const { arrivals } = loads;
+    const now = await this.#context.store.weigh(owner, taskId);
+    const isAlone = loads.arrivals === arrivals && this.peek(owner, taskId) === undefined;
+    return isAlone && now?.tail.sequence === tail.sequence && now.fence === fence;
   }
 }
 

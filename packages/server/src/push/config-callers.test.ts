@@ -35,4 +35,13 @@ describe("the callers of configs", () => {
     callers.note(nameOf("x".repeat(100)), "network of x");
     expect(callers.find(nameOf("d"))).toBe("principal anonymous");
   });
+
+  it("are not forgotten for the configs of one other caller, however many it registers", () => {
+    const callers = new ConfigCallers(64 * "task-1 00".length);
+    callers.note(nameOf("00"), "network of bob");
+    for (let id = 10; id < 90; id += 1) callers.note(nameOf(`${id}`), "network of alice");
+    expect(callers.find(nameOf("00"))).toBe("network of bob");
+    expect(callers.find(nameOf("89"))).toBe("network of alice");
+    expect(callers.find(nameOf("10"))).toBe("principal anonymous");
+  });
 });

@@ -3,6 +3,9 @@ import type { PushConfigName } from "./config-quota.ts";
 /** Characters of the names that are remembered: those of some 50,000 configs. */
 const maxCharacters = 4 * 2 ** 20;
 
+/** The part of them from which a caller's own oldest names are forgotten for its new ones: it puts no others out. */
+const ownPart = 1 / 8;
+
 /**
  * The callers that registered configs, as `shareOf` names them. All callers without credentials are one owner, and the
  * store knows only owners: it keeps no network addresses. So the process remembers these callers, and their owner stands
@@ -11,6 +14,8 @@ const maxCharacters = 4 * 2 ** 20;
 export class ConfigCallers {
   /** In the order in which they came. */
   readonly #shares = new Map<string, string>();
+  /** The names of each caller, in the same order. */
+  readonly #names = new Map<string, { readonly keys: Set<string>; characters: number }>();
   readonly #maxCharacters: number;
   #characters = 0;
 
@@ -26,10 +31,15 @@ export class ConfigCallers {
     if (share === undefined || share === ownerShare(name)) {
       return;
     }
+    const own = this.#names.get(share) ?? { keys: new Set<string>(), characters: 0 };
+    this.#names.set(share, own);
+    own.keys.add(key);
+    own.characters += key.length;
     this.#shares.set(key, share);
     this.#characters += key.length;
-    for (const oldest of this.#shares.keys()) {
-      if (this.#characters <= this.#maxCharacters) break;
+    while (this.#characters > this.#maxCharacters) {
+      const isMuch = own.keys.size > 1 && own.characters > this.#maxCharacters * ownPart;
+      const [oldest = key] = isMuch ? own.keys : this.#shares.keys();
       this.#forget(oldest);
     }
   }
@@ -40,9 +50,14 @@ export class ConfigCallers {
   }
 
   #forget(key: string): void {
-    if (this.#shares.delete(key)) {
-      this.#characters -= key.length;
-    }
+    const share = this.#shares.get(key);
+    const own = share === undefined ? undefined : this.#names.get(share);
+    if (share === undefined || own === undefined) return;
+    this.#shares.delete(key);
+    own.keys.delete(key);
+    own.characters -= key.length;
+    if (own.keys.size === 0) this.#names.delete(share);
+    this.#characters -= key.length;
   }
 }
 
