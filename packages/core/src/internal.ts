@@ -34,6 +34,7 @@ export {
   protocolVersionKey,
   runtimeKey,
 } from "./context-keys.ts";
+export { countFirst } from "./count-first.ts";
 export {
   errorCatalogue,
   findReasonByJsonRpcCode,

@@ -1,3 +1,4 @@
+import { countFirst } from "@a2a-connect/core/internal";
 import type { TaskState } from "@a2a-connect/proto";
 import type { MemoryTask } from "./memory-task.ts";
 import type { ListCursor } from "./task-store.ts";
@@ -126,19 +127,6 @@ function cursorOf({ taskId, index }: OrderedTask): ListCursor {
 /** How many of the tasks are older than this place. */
 function countBefore(tasks: readonly OrderedTask[], place: ListCursor): number {
   return countFirst(tasks, (task) => compare(cursorOf(task), place) < 0);
-}
-
-/** How many elements hold, of a list in which those that hold come first. */
-function countFirst<Element>(list: readonly Element[], holds: (element: Element) => boolean): number {
-  let low = 0;
-  let high = list.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    const element = list[middle];
-    if (element !== undefined && holds(element)) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 /** Oldest first. */

@@ -1,3 +1,4 @@
+import { countFirst } from "@a2a-connect/core/internal";
 import type { TaskPushNotificationConfig } from "@a2a-connect/proto";
 import { type PlacedEntry, takeLogPage, taskPageLimit } from "./log-page.ts";
 import type {
@@ -148,22 +149,10 @@ function* entriesAfter(
 }
 
 function* notesAfter({ notes }: MemoryTask, { sequence }: LogTail): Iterable<PlacedEntry> {
-  for (let at = countUpTo(notes, sequence); at < notes.length; at += 1) {
+  for (let at = countFirst(notes, ({ entry }) => entry.sequence <= sequence); at < notes.length; at += 1) {
     const note = notes[at];
     if (note !== undefined) yield note;
   }
-}
-
-/** How many of the notes have at most this sequence. */
-function countUpTo(notes: readonly PlacedEntry[], sequence: number): number {
-  let low = 0;
-  let high = notes.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((notes[middle]?.entry.sequence ?? 0) <= sequence) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 function isEvent(entry: LogEntry): entry is LogEvent {

@@ -1,3 +1,5 @@
+import { countFirst } from "@a2a-connect/core/internal";
+
 /** One piece of work in a queue, between its neighbours. */
 export interface Waiting<T> {
   readonly work: T;
@@ -5,36 +7,77 @@ export interface Waiting<T> {
   readonly ticket: number;
 }
 
-/** Work in the order in which it came, separately for each caller. */
+/** A caller's place among those that wait. */
+export interface Turn<T> {
+  /** Its work that has waited longest. */
+  readonly first: Waiting<T>;
+  /** When the caller was last served; 0 when it never was. */
+  readonly servedAt: number;
+}
+
+/** The caller that was served longest ago comes first; of those that never were, the one whose work is older. */
+export function isBefore<T>(one: Turn<T>, other: Turn<T>): boolean {
+  return one.servedAt === other.servedAt
+    ? one.first.ticket < other.first.ticket
+    : one.servedAt < other.servedAt;
+}
+
+interface CallerWork<T> {
+  readonly queue: ArrivalQueue<T>;
+  turn: Turn<T> | undefined;
+}
+
+/** Work in the order in which it came, separately for each caller, and the callers in the order of their turns. */
 export class CallerQueues<T extends { readonly share: string | undefined }> {
-  readonly #queues = new Map<string | undefined, ArrivalQueue<T>>();
+  readonly #servedAt: (share: string | undefined) => number;
+  readonly #callers = new Map<string | undefined, CallerWork<T>>();
+  /** One of each caller, in order. A place among thousands is found in a few looks. */
+  readonly #turns: Turn<T>[] = [];
+
+  /** @param servedAt when a caller was last served; see `renewTurn` */
+  constructor(servedAt: (share: string | undefined) => number) {
+    this.#servedAt = servedAt;
+  }
 
   add(work: T, ticket: number): void {
-    let queue = this.#queues.get(work.share);
-    if (queue === undefined) {
-      queue = new ArrivalQueue();
-      this.#queues.set(work.share, queue);
+    const { share } = work;
+    const caller = this.#callers.get(share) ?? { queue: new ArrivalQueue(), turn: undefined };
+    caller.queue.add(work, ticket);
+    if (caller.turn === undefined) {
+      this.#callers.set(share, caller);
+      this.renewTurn(share);
     }
-    queue.add(work, ticket);
   }
 
   /** @returns whether it was in the queue */
   delete(work: T): boolean {
-    const queue = this.#queues.get(work.share);
-    const wasThere = queue?.delete(work) === true;
-    if (queue?.size === 0) {
-      this.#queues.delete(work.share);
-    }
+    const { share } = work;
+    const wasThere = this.#callers.get(share)?.queue.delete(work) === true;
+    if (wasThere) this.renewTurn(share);
     return wasThere;
   }
 
-  /** The longest-waiting work of each caller. */
-  *heads(): Iterable<Waiting<T>> {
-    for (const { first } of this.#queues.values()) {
-      if (first !== undefined) {
-        yield first;
-      }
+  /** The first turn of a caller that may be served now. */
+  findTurn(mayServe: (share: string | undefined) => boolean): Turn<T> | undefined {
+    return this.#turns.find(({ first }) => mayServe(first.work.share));
+  }
+
+  /** To be called after a caller was served. */
+  renewTurn(share: string | undefined): void {
+    const caller = this.#callers.get(share);
+    if (caller === undefined) return;
+    const { queue, turn } = caller;
+    if (turn !== undefined) this.#turns.splice(this.#countBefore(turn), 1);
+    if (queue.first === undefined) {
+      this.#callers.delete(share);
+      return;
     }
+    caller.turn = { first: queue.first, servedAt: this.#servedAt(share) };
+    this.#turns.splice(this.#countBefore(caller.turn), 0, caller.turn);
+  }
+
+  #countBefore(turn: Turn<T>): number {
+    return countFirst(this.#turns, (each) => isBefore(each, turn));
   }
 }
 

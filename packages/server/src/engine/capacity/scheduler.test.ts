@@ -236,47 +236,97 @@ describe("the scheduler", () => {
     expect(running).toEqual(["a0", "a3", "a4", "a5", "b1", "b2", "a6", "b3"]);
   });
 
+  it("looks at the next caller alone, however many wait", async () => {
+    const looksPerEnd = async (callers: number) => {
+      const { scheduler, running, work } = schedule({ maxRunning: 1 });
+      let looks = 0;
+      const all = Array.from({ length: callers }, (_, at) => {
+        return Object.defineProperty(work(`${at}`), "share", {
+          get() {
+            looks += 1;
+            return `caller ${at}`;
+          },
+        });
+      });
+      for (const each of all) scheduler.start(each);
+      looks = 0;
+      for (const each of all.slice(0, 20)) await each.finish();
+      expect(running).toEqual(["20"]);
+      return looks / 20;
+    };
+    expect(await looksPerEnd(2_000)).toBe(await looksPerEnd(50));
+  });
+
   it("serves as a simple model does (property)", async () => {
     const skill = fc.constantFrom("a", "b", undefined);
     const priority = fc.constantFrom<Priority>("low", "normal", "high");
+    const share = fc.constantFrom("x", "y", "z", undefined);
     const command = fc.oneof(
-      { weight: 3, arbitrary: fc.record({ kind: fc.constant("start" as const), skill, priority }) },
+      { weight: 3, arbitrary: fc.record({ kind: fc.constant("start" as const), skill, priority, share }) },
       { weight: 2, arbitrary: fc.record({ kind: fc.constant("finish" as const), at: fc.nat(5) }) },
       { weight: 1, arbitrary: fc.record({ kind: fc.constant("withdraw" as const), at: fc.nat(20) }) },
     );
     const setup = {
-      maxRunning: 3,
+      maxRunning: 5,
       maxQueued: 12,
-      skills: { a: { maxRunning: 1, maxQueued: 4 }, b: { maxRunning: 2 } },
+      skills: { a: { maxRunning: 1, maxQueued: 4 }, b: { maxRunning: 3 } },
+      limits: { maxShare: 0.6 },
     };
-    const most: Readonly<Record<string, number>> = { a: 1, b: 2 };
+    const most: Readonly<Record<string, number>> = { a: 1, b: 3 };
+    const timesFree = 0.6 / (1 - 0.6);
     await fc.assert(
       fc.asyncProperty(fc.array(command, { minLength: 40, maxLength: 80 }), async (commands) => {
         const { scheduler, running, work } = schedule(setup);
         const rank = { high: 0, normal: 1, low: 2 };
         const busy: Work[] = [];
         const idle: Work[] = [];
-        const mayRun = ({ skill: of }: Work) =>
-          busy.length < 3 && busy.filter((each) => each.skill === of).length < (most[of ?? ""] ?? 3);
-        const remove = (list: Work[], one: Work) => list.splice(list.indexOf(one), 1);
+        const served = new Map<string | undefined, number>();
+        const ofCaller = (list: Work[], caller?: string) => list.filter((each) => each.share === caller);
+        const mayRun = ({ skill: of, share: caller }: Work) =>
+          busy.length < 5 &&
+          busy.filter((each) => each.skill === of).length < (most[of ?? ""] ?? 5) &&
+          (caller === undefined || ofCaller(busy, caller).length < timesFree * (5 - busy.length));
+        const mayWait = ({ share: caller }: Work) =>
+          caller === undefined || ofCaller(idle, caller).length < timesFree * (12 - idle.length);
+        const servedAt = ({ share: caller }: Work) => served.get(caller) ?? 0;
+        const remove = (list: Work[], one: Work) => {
+          list.splice(list.indexOf(one), 1);
+          if (ofCaller([...busy, ...idle], one.share).length === 0) served.delete(one.share);
+        };
+        let runs = 0;
+        const run = (next: Work) => {
+          busy.push(next);
+          if (next.share !== undefined) served.set(next.share, ++runs);
+        };
         for (const [index, step] of commands.entries()) {
           if (step.kind === "start") {
-            const next = work(`${index}`, step.skill, step.priority);
+            const next = work(`${index}`, step.skill, step.priority, step.share);
             const full =
               idle.length >= 12 ||
               (step.skill === "a" && idle.filter((each) => each.skill === "a").length >= 4);
+            if (!mayRun(next) && !full && !mayWait(next)) {
+              expect(() => scheduler.start(next)).toThrow("your own share");
+              continue;
+            }
             const place = mayRun(next) ? "running" : full ? "refused" : "queued";
             expect(scheduler.start(next)).toBe(place);
-            if (place !== "refused") (place === "running" ? busy : idle).push(next);
+            if (place === "running") run(next);
+            else if (place === "queued") idle.push(next);
           } else if (step.kind === "finish") {
-            const [done] = busy.splice(step.at, 1);
-            await done?.finish();
-            const [next] = idle
-              .filter(mayRun)
-              .sort((one, other) => rank[one.priority] - rank[other.priority]);
-            if (done !== undefined && next !== undefined) {
-              remove(idle, next);
-              busy.push(next);
+            const done = busy[step.at];
+            if (done === undefined) continue;
+            await done.finish();
+            remove(busy, done);
+            for (;;) {
+              const [next] = idle
+                .filter(mayRun)
+                .sort(
+                  (one, other) =>
+                    rank[one.priority] - rank[other.priority] || servedAt(one) - servedAt(other),
+                );
+              if (next === undefined) break;
+              idle.splice(idle.indexOf(next), 1);
+              run(next);
             }
           } else {
             const gone = idle[step.at];

@@ -2,7 +2,7 @@ import { a2aError, type Priority } from "@a2a-connect/core";
 import type { ConnectError } from "@connectrpc/connect";
 import type { AgentDefinition, CapacityDefinition } from "../../agent/agent-definition.ts";
 import type { EngineContext } from "../engine-context.ts";
-import { CallerQueues, type Waiting } from "./caller-queues.ts";
+import { CallerQueues, isBefore, type Turn } from "./caller-queues.ts";
 import { Shares } from "./shares.ts";
 
 /** A piece of work that may have to wait for its place. It has that place until `run` resolves. */
@@ -148,11 +148,8 @@ export class Scheduler {
   #laneOf(skill: string | undefined): Lane {
     let lane = this.#lanes.get(skill);
     if (lane === undefined) {
-      const queues = {
-        high: new CallerQueues<Runnable>(),
-        normal: new CallerQueues<Runnable>(),
-        low: new CallerQueues<Runnable>(),
-      };
+      const createQueues = () => new CallerQueues<Runnable>((share) => this.#shares.servedAt(share));
+      const queues = { high: createQueues(), normal: createQueues(), low: createQueues() };
       lane = { slots: new Slots(this.#definitionOf(skill) ?? {}), queues };
       this.#lanes.set(skill, lane);
     }
@@ -170,7 +167,7 @@ export class Scheduler {
       each.running++;
     }
     this.#shares.count(work.share, "running", 1);
-    this.#shares.serve(work.share);
+    this.#serve(work.share);
     void work.run().then(() => {
       for (const each of both) {
         each.running--;
@@ -193,28 +190,30 @@ export class Scheduler {
     }
   }
 
-  /** Looks at the first of each caller and skill only, never at those behind. */
+  /** The caller gets a place: its other work waits behind that of other callers now. */
+  #serve(share: string | undefined): void {
+    this.#shares.serve(share);
+    for (const { queues } of this.#lanes.values()) {
+      for (const priority of priorities) queues[priority].renewTurn(share);
+    }
+  }
+
+  /** Of each skill it looks at the first caller, and passes over those at their limit only: thousands of callers may wait. */
   #findNext(): Runnable | undefined {
     const lanes = [...this.#lanes.values()].filter(({ slots }) => slots.waiting > 0 && slots.hasFree);
     for (const priority of priorities) {
-      let best: Waiting<Runnable> | undefined;
+      let best: Turn<Runnable> | undefined;
       for (const { queues } of lanes) {
-        for (const head of queues[priority].heads()) {
-          if (this.#mayRun(head.work.share) && (best === undefined || this.#isBefore(head, best))) {
-            best = head;
-          }
+        const turn = queues[priority].findTurn((share) => this.#mayRun(share));
+        if (turn !== undefined && (best === undefined || isBefore(turn, best))) {
+          best = turn;
         }
       }
       if (best !== undefined) {
-        return best.work;
+        return best.first.work;
       }
     }
     return undefined;
-  }
-
-  #isBefore(one: Waiting<Runnable>, other: Waiting<Runnable>): boolean {
-    const [served, otherServed] = [one, other].map(({ work }) => this.#shares.servedAt(work.share));
-    return served === otherServed ? one.ticket < other.ticket : (served ?? 0) < (otherServed ?? 0);
   }
 }
 
