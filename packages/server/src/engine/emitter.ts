@@ -1,3 +1,4 @@
+import { nextSlice } from "@a2a-connect/bindings/server";
 import { lifecycleExtension } from "@a2a-connect/core";
 import { effectiveMediaType, joinBytes, matchesMediaType, sha256Hex } from "@a2a-connect/core/internal";
 import { type Artifact, type Part, TaskState } from "@a2a-connect/proto";
@@ -8,6 +9,8 @@ import type { ArtifactEvent, StatusEvent } from "../agent/task-event.ts";
 import { AgentMistake, describeValue } from "./agent-mistake.ts";
 import { artifactEvent } from "./events.ts";
 import type { LiveTask } from "./live-task.ts";
+import { weighMessage } from "./memory-weight.ts";
+import { DecodingTurns } from "./read-task.ts";
 
 /** Makes events of a task from what its executor yields, by the rules that all executors share. */
 export class Emitter {
@@ -53,7 +56,8 @@ export class Emitter {
     }
     const seal = async (): Promise<void> => {
       const earlier = append ? await live.artifactParts(artifactId) : [];
-      emit(withMetadata(artifact, await sealArtifact([...earlier, ...parts], replaceable)));
+      const content = await readContent([...earlier, ...parts], live.memory.share);
+      emit(withMetadata(artifact, await sealOf(content, replaceable)));
     };
     return seal();
   }
@@ -162,11 +166,24 @@ function isJson(value: JsonValue): boolean {
 }
 
 /**
- * The metadata that seals an artifact: `size` in bytes and `sha256` in hex of its content. The content is the parts'
- * bytes one after the other: text and url as UTF-8, raw as it is, data as RFC 8785 JSON (docs/extensions/lifecycle.md).
+ * The content of an artifact: the parts' bytes one after the other: text and url as UTF-8, raw as it is, data as RFC 8785 JSON
+ * (docs/extensions/lifecycle.md). Callers may have sent what it contains, and data of many values takes long.
  */
-async function sealArtifact(parts: readonly Part[], replaceable: boolean): Promise<JsonObject> {
-  const content = joinBytes(parts.map(partBytes)) as Uint8Array<ArrayBuffer>; // we make no shared memory
+async function readContent(
+  parts: readonly Part[],
+  share: string | undefined,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const turns = new DecodingTurns({ nextTurn: () => nextSlice(share) });
+  const contents: Uint8Array[] = [];
+  for (const part of parts) {
+    await turns.count(weighMessage(part));
+    contents.push(partBytes(part));
+  }
+  return joinBytes(contents) as Uint8Array<ArrayBuffer>; // we make no shared memory
+}
+
+/** The metadata that seals an artifact: `size` in bytes and `sha256` in hex of its content. */
+async function sealOf(content: Uint8Array<ArrayBuffer>, replaceable: boolean): Promise<JsonObject> {
   const sha256 = await sha256Hex(content);
   return { [lifecycleExtension]: { size: content.length, sha256, ...(replaceable ? { replaceable } : {}) } };
 }

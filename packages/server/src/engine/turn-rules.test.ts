@@ -4,6 +4,7 @@ import { bytes, fileUrl, json, lifecycleExtension, readLifecycleReport, text } f
 import { type Task, TaskState } from "@a2a-connect/proto";
 import {
   createEngineHarness,
+  createTurnCount,
   type EngineHarnessOptions,
   reasonOf,
   say,
@@ -13,6 +14,7 @@ import {
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { agentOf, startAgent, startScripted } from "../../test-support/agents.ts";
+import { countedPart } from "../../test-support/counted-data.ts";
 import { createHeldStore } from "../../test-support/held-store.ts";
 import { detached, endOf, sendStream, sendTask } from "../../test-support/tasks.ts";
 import type { AgentDefinition, TurnAgent, TurnExecutor } from "../agent/agent-definition.ts";
@@ -307,6 +309,25 @@ describe("artifacts", () => {
     ]);
     expect(sealOf(task.artifacts[0])).toEqual({ size: content.length, sha256: sha256(content) });
     expect(await client.getTask({ id: task.id })).toEqual(task);
+  });
+
+  it("seals one with much data in several turns of the event loop", async () => {
+    const reads = createTurnCount();
+    let isCounting = false;
+    const { task } = await run(async function* (turn) {
+      for (let chunk = 0; chunk < 20; chunk++) {
+        yield turn.append(
+          "a",
+          countedPart(() => isCounting && reads.count()),
+        );
+      }
+      isCounting = true;
+      yield turn.append("a", "end", { last: true });
+      isCounting = false;
+    });
+    expect(task.artifacts[0]?.parts).toHaveLength(21);
+    expect(reads.total).toBeGreaterThanOrEqual(20);
+    expect(reads.mostInATurn).toBeLessThan(5);
   });
 
   for (const [what, late] of [

@@ -1,5 +1,6 @@
+import { nextSlice } from "@a2a-connect/bindings/server";
 import { json } from "@a2a-connect/core";
-import { toJsonValue } from "@a2a-connect/core/internal";
+import { isLarge, toJsonValue } from "@a2a-connect/core/internal";
 import {
   type Artifact,
   ArtifactSchema,
@@ -39,7 +40,10 @@ export function fromAgentExecutor(executor: SdkAgentExecutor): TurnExecutor {
     };
     turn.signal.addEventListener("abort", cancel, { once: true });
     // Asynchronous, so that what it throws at once is its failure, too.
-    const run = async (): Promise<void> => executor.execute(toRequestContext(turn) as never, given);
+    const run = async (): Promise<void> => {
+      const context = await toRequestContext(turn);
+      if (!turn.signal.aborted) await executor.execute(context as never, given);
+    };
     run().then(
       () => bus.end(),
       (error: unknown) => bus.end(error),
@@ -52,16 +56,37 @@ export function fromAgentExecutor(executor: SdkAgentExecutor): TurnExecutor {
   };
 }
 
-/** What their executors read, in the form of their `RequestContext`. */
-function toRequestContext(turn: Turn): object {
+/** A message or an artifact of which this is more is converted in a slice of its own, in bytes of its encoding; */
+const largeBytes = 16 * 1024;
+
+/** of others so many at a time. */
+const maxInASlice = 16;
+
+/** Resolves when the slice of the event loop begins in which this is converted; undefined: now. */
+type SliceFor = (next: Message | Artifact) => Promise<void> | undefined;
+
+function createSlices(caller: string): SliceFor {
+  let converted = 0;
+  return (next) => {
+    converted += 1;
+    if (converted <= maxInASlice && !isLarge(next, largeBytes)) return undefined;
+    converted = 0;
+    return nextSlice(caller);
+  };
+}
+
+/** What their executors read, in the form of their `RequestContext`. A task with much data takes long, and other calls run in between. */
+async function toRequestContext(turn: Turn): Promise<object> {
   const { message, task, taskId, contextId, tenant, caller, extensions, metadata } = turn;
+  const sliceFor = createSlices(caller.principal);
+  await sliceFor(message);
   const userMessage = toSdkMessage(message, { taskId, contextId });
   const activated = new Set<string>();
   return {
     taskId,
     contextId,
     userMessage,
-    task: task && toSdkTask(task),
+    task: task && (await toSdkTask(task, sliceFor)),
     referenceTasks: undefined,
     request: {
       tenant,
@@ -178,8 +203,19 @@ function toSdkMessage(
   };
 }
 
-function toSdkTask({ id, contextId, status, artifacts, history, metadata }: Task): SdkTask {
+async function toSdkTask(task: Task, sliceFor: SliceFor): Promise<SdkTask> {
+  const { id, contextId, status, metadata } = task;
   const { state, message, timestamp } = status ?? {};
+  const history: SdkMessage[] = [];
+  for (const each of task.history) {
+    await sliceFor(each);
+    history.push(toSdkMessage(each));
+  }
+  const artifacts: SdkArtifact[] = [];
+  for (const each of task.artifacts) {
+    await sliceFor(each);
+    artifacts.push(toSdkArtifact(each));
+  }
   return {
     id,
     contextId,
@@ -188,8 +224,8 @@ function toSdkTask({ id, contextId, status, artifacts, history, metadata }: Task
       message: message && toSdkMessage(message),
       timestamp: timestamp && timestampDate(timestamp).toISOString(),
     },
-    artifacts: artifacts.map(toSdkArtifact),
-    history: history.map((message) => toSdkMessage(message)),
+    artifacts,
+    history,
     metadata,
   };
 }
