@@ -29,7 +29,7 @@ export const whatToDo =
  * that file.
  */
 export interface FileGuard {
-  /** Call it when the database and its log are open: it creates the marker. */
+  /** Call it when the database and its log are open: it creates the marker, once the log is not empty. */
   opened(): void;
   /**
    * Call it before a transaction. @throws ConnectError `DataLoss` when the file or its log was removed or replaced,
@@ -57,19 +57,33 @@ export function guardFile(file: string, now: () => number): FileGuard {
   let places: readonly [path: string, StatsBase<bigint>][] = [];
   let lookAt = 0;
   let lost: ConnectError | undefined;
+  let isMarked = false;
+
+  /** Where a full disk takes neither the marker nor the first transaction, the marker comes later. */
+  function setMark(): void {
+    if ((find(log)?.size ?? 0n) === 0n) return;
+    try {
+      closeSync(openSync(mark, "a", 0o600));
+      isMarked = true;
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "ENOSPC")) throw error;
+    }
+  }
+
   return {
     opened() {
       places = [file, log].flatMap((path) => {
         const found = find(path);
         return found === undefined ? [] : [[path, found] as const];
       });
-      closeSync(openSync(mark, "a", 0o600));
+      setMark();
       lookAt = now() + lookEveryMs;
     },
 
     assertInPlace() {
       if (lost === undefined && now() >= lookAt) {
         lookAt = now() + lookEveryMs;
+        if (!isMarked) setMark();
         const missing = places.find(([path, before]) => !isSame(before, find(path)));
         if (missing !== undefined) {
           lost = dataLoss(

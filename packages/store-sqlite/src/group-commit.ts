@@ -54,9 +54,9 @@ const largeWriteBytes = 256 * 1024;
 /**
  * Collects the writes of one turn of the event loop and commits them at its end, in groups of bounded size.
  *
- * @param assertInPlace called before each transaction; the group fails with the error that it throws
+ * @param beforeWrite called before each transaction; the group fails with the error that it throws
  */
-export function createGroupCommit(database: DatabaseSync, assertInPlace: () => void): GroupCommit {
+export function createGroupCommit(database: DatabaseSync, beforeWrite: () => void): GroupCommit {
   const begin = database.prepare("begin immediate");
   const commit = database.prepare("commit");
   const checkpointAfter = (pages: number): void => database.exec(`pragma wal_autocheckpoint = ${pages}`);
@@ -91,7 +91,7 @@ export function createGroupCommit(database: DatabaseSync, assertInPlace: () => v
     while (group.length > 0) {
       const results: unknown[] = [];
       try {
-        assertInPlace();
+        beforeWrite();
         setCheckpoint(group);
         begin.run();
         for (const { write } of group) results.push(write());

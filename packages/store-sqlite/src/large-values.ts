@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { TaskCommit } from "@a2a-connect/server/store";
 import { prepareQuery } from "./schema.ts";
-import { dataLoss } from "./store-failure.ts";
+import { dataLoss, unlessFull } from "./store-failure.ts";
 
 /** A value whose bytes are in pieces and not in its row: the run of its pieces. */
 export interface Run {
@@ -135,9 +135,13 @@ export function valueLost(): Error {
   return dataLoss("parts of a large value are missing in the task store");
 }
 
-/** Removes pieces that no row names: of commits that were refused, or that the end of the process came before. */
+/**
+ * Removes pieces that no row names: of commits that were refused, or that the end of the process came before. On a full
+ * disk they stay until the store is opened again.
+ */
 export function removeLostPieces(database: DatabaseSync): void {
-  database.exec(`delete from pieces where number in (select number from pieces as piece where ${isLost})`);
+  const remove = `delete from pieces where number in (select number from pieces as piece where ${isLost})`;
+  unlessFull(() => database.exec(remove));
 }
 
 /** The values of a commit that are to be written before it, when it is larger than `maxCommitBytes`. */

@@ -2,6 +2,7 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { ConnectError } from "@connectrpc/connect";
+import { createDiskRoom } from "./disk-room.ts";
 import { type FileGuard, guardFile, whatToDo } from "./file-guard.ts";
 import { moveEntries } from "./move-entries.ts";
 import { checkSchema, migrate, prepareQuery } from "./schema.ts";
@@ -23,8 +24,11 @@ export interface DatabaseOptions {
 export interface OpenDatabase<Parts> {
   /** The prepared statements. */
   readonly parts: Parts;
-  /** See `FileGuard.assertInPlace`. */
-  assertInPlace(): void;
+  /**
+   * Call it before a transaction. @throws ConnectError `DataLoss` when the file or its log was removed or replaced, from
+   * then on
+   */
+  beforeWrite(): void;
   close(): void;
 }
 
@@ -73,11 +77,15 @@ export function openDatabase<Parts>(
     migrate(database, (opened) => moveEntries(opened, report));
     const parts = prepare(database);
     guard?.opened();
-    if (maxFileBytes !== undefined)
-      database.exec(`pragma max_page_count = ${Math.max(1, Math.floor(maxFileBytes / 4096))}`);
+    const opened = database;
+    const disk = { file: file === inMemory ? undefined : file, maxFileBytes, now };
+    const makeRoom = createDiskRoom(opened, disk, () => isMoved(opened));
     return {
       parts,
-      assertInPlace: guard?.assertInPlace ?? (() => undefined),
+      beforeWrite() {
+        guard?.assertInPlace();
+        makeRoom();
+      },
       close: closeDatabase.bind(undefined, database, guard),
     };
   } catch (error) {

@@ -1,5 +1,6 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import { TaskState } from "@a2a-connect/proto";
+import { unlessFull } from "./store-failure.ts";
 
 /**
  * "A2AC": marks a file as ours, so that the store does not take another program's database for one of its own (pragma
@@ -218,11 +219,16 @@ export function checkSchema(database: DatabaseSync): void {
 }
 
 /**
- * Brings a tested file to the newest schema; also takes the lock on the file.
+ * Brings a tested file to the newest schema. It writes in every case, so the log is not empty from then on.
  *
  * @param moveEntries see `movingVersion`
+ * @throws Error when the disk is full, unless the file has the newest schema already
  */
 export function migrate(database: DatabaseSync, moveEntries: (database: DatabaseSync) => void): void {
+  if (readVersion(database) === schemaSteps.length) {
+    unlessFull(() => runSteps(database, schemaSteps.length));
+    return;
+  }
   runSteps(database, movingVersion);
   if (readVersion(database) === movingVersion) moveEntries(database);
   runSteps(database, schemaSteps.length);

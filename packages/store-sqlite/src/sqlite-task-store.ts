@@ -37,7 +37,10 @@ export interface SqliteTaskStoreOptions {
    * group of commits.
    */
   readonly durability?: Durability | undefined;
-  /** Bytes to which the file may grow (default: the size of the disk); then writes fail with `Unavailable`. */
+  /**
+   * Bytes to which the file may grow. Default: all of the disk but 32 MiB, or but a quarter of a disk of less than 128
+   * MiB, which stay free in any case, so that expired tasks can be removed. Then writes fail with `Unavailable`.
+   */
   readonly maxFileBytes?: number | undefined;
   /**
    * Size of a file, in bytes, up to which the store tests the whole file for damage when it opens it, which takes 0.7 s
@@ -75,7 +78,7 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
   const opened = openDatabase({ file, durability, maxFileBytes, maxCheckedBytes, now }, prepareParts);
   const { reader, deliveries, keys, values, writer, expireRows, totals, listTasks, unfinished, due } =
     opened.parts;
-  const writes = createGroupCommit(opened.parts.database, opened.assertInPlace);
+  const writes = createGroupCommit(opened.parts.database, opened.beforeWrite);
   let open = true;
 
   /**

@@ -17,6 +17,9 @@ const damages: ReadonlySet<number> = new Set([
   26, // NOTADB
 ]);
 
+/** Primary result code for a disk that is full, or a file that has its largest size. */
+const full = 13;
+
 /** The result code of an error that SQLite raised, without its extension; undefined for every other error. */
 export function findResultCode(error: unknown): number | undefined {
   if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number")
@@ -64,6 +67,15 @@ export function toStoreError(cause: unknown): unknown {
 export function isDamage(error: unknown): boolean {
   const code = findResultCode(error);
   return code !== undefined && damages.has(code);
+}
+
+/** Writes something that a store can do without, so that it can be opened and read on a full disk. */
+export function unlessFull(write: () => void): void {
+  try {
+    write();
+  } catch (error) {
+    if (findResultCode(error) !== full) throw error;
+  }
 }
 
 /** The error for a stored value that is lost. To try again does not help. */

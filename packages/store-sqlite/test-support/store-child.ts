@@ -1,4 +1,5 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { SqliteTaskStoreOptions } from "../src/sqlite-task-store.ts";
 
@@ -15,13 +16,27 @@ export interface StoreChild {
 interface ChildOptions extends SqliteTaskStoreOptions {
   /** The shell's limit on the size of files, in its own blocks (512 or 1,024 bytes): writing beyond it fails. */
   readonly limitFileBlocks?: number;
+  /** Size of a disk that has only the directory of the file, which the process alone sees (`hasSmallDisks`). */
+  readonly diskBytes?: number;
+}
+
+/** A namespace of mounts, which is gone with the process. Users who are not root need the kernel's consent. */
+const namespace = ["unshare", "--map-root-user", "--mount"];
+
+/** Whether this machine lets a process have a small disk of its own. */
+export function hasSmallDisks(): boolean {
+  const [command = "", ...args] = [...namespace, "mount", "-t", "tmpfs", "none", "/mnt"];
+  return spawnSync(command, args, { stdio: "ignore" }).status === 0;
 }
 
 /**
  * Runs `script`, a module's text, in a process that has `store`, and from the testing package `commitStorm`,
  * `createCommit`, `createPushConfig` and `alice`.
  */
-export function startStore({ limitFileBlocks, ...options }: ChildOptions, script: string): StoreChild {
+export function startStore(
+  { limitFileBlocks, diskBytes, ...options }: ChildOptions,
+  script: string,
+): StoreChild {
   const source = `
     import { alice, commitStorm, createCommit, createPushConfig } from "@a2a-connect/testing";
     import { createSqliteTaskStore } from "./src/index.ts";
@@ -30,14 +45,15 @@ export function startStore({ limitFileBlocks, ...options }: ChildOptions, script
     await store.close();
   `;
   const limit = limitFileBlocks === undefined ? "" : `ulimit -f ${limitFileBlocks};`;
-  const child = spawn(
-    "sh",
-    ["-c", `${limit} exec "$0" --input-type=module --eval "$1"`, process.execPath, source],
-    {
-      cwd: fileURLToPath(new URL("..", import.meta.url)),
-      stdio: ["ignore", "pipe", "pipe"],
-    },
-  );
+  const mount = diskBytes === undefined ? "" : `mount -t tmpfs -o size=${diskBytes} none "$2" &&`;
+  const [command = "", ...args] = [
+    ...(diskBytes === undefined ? [] : namespace),
+    ...["sh", "-c", `${limit} ${mount} exec "$0" --input-type=module --eval "$1"`],
+  ];
+  const child = spawn(command, [...args, process.execPath, source, dirname(options.file)], {
+    cwd: fileURLToPath(new URL("..", import.meta.url)),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   const lines: string[] = [];
   let rest = "";
   let errors = "";

@@ -1,0 +1,72 @@
+import { statfsSync } from "node:fs";
+import type { DatabaseSync } from "node:sqlite";
+import { prepareQuery } from "./schema.ts";
+
+/**
+ * Bytes of a disk that the store leaves free. The longest write-ahead log needs a third of them: 8 MiB and a transaction.
+ * Moving it into the file needs no more: what the file lacks is in the log already. The rest is for what else writes to
+ * the disk.
+ */
+const keptBytes = 32 * 1024 * 1024;
+
+/** Of a small disk, the store leaves this part of it free. */
+const keptPart = 1 / 4;
+
+/** How often the store looks how much is free, in milliseconds; it is one system call. */
+const lookEveryMs = 1_000;
+
+const pageBytes = 4096;
+
+const maxPages = 0xfffffffe;
+
+/**
+ * Keeps the file from filling its disk. A file that has filled it could never be emptied: even a removal needs room in
+ * the write-ahead log, which SQLite cannot move into a file that may not grow.
+ *
+ * @param maxFileBytes to which the file may grow in any case
+ * @param moveLog moves the write-ahead log into the file, as far as that is possible
+ * @param now milliseconds that never go back
+ * @returns called before each transaction, it sets how far the file may grow
+ */
+export function createDiskRoom(
+  database: DatabaseSync,
+  { file, maxFileBytes = Number.POSITIVE_INFINITY, now }: DiskRoomOptions,
+  moveLog: () => void,
+): () => void {
+  const pages = prepareQuery<{ readonly page_count: number }>(database, "pragma page_count");
+  let isShort = false;
+  let lookAt = 0;
+
+  function look(): void {
+    const room = file === undefined ? Number.POSITIVE_INFINITY : findRoom(file);
+    isShort = room <= 0;
+    const bytes = (pages.get()?.page_count ?? 0) * pageBytes + Math.max(0, room);
+    const most = Math.floor(Math.min(bytes, maxFileBytes) / pageBytes);
+    database.exec(`pragma max_page_count = ${Math.min(maxPages, Math.max(1, most))}`); // never less than it has
+  }
+
+  return () => {
+    const isDue = now() >= lookAt;
+    if (isDue) lookAt = now() + lookEveryMs;
+    if (isDue || isShort) look(); // the store goes on as soon as there is room again
+    // Other programs may take what is left. Then removals still have the log's own bytes, which it uses again.
+    if (isDue && isShort) moveLog();
+  };
+}
+
+interface DiskRoomOptions {
+  /** Undefined: the database is in memory. */
+  readonly file: string | undefined;
+  readonly maxFileBytes: number | undefined;
+  readonly now: () => number;
+}
+
+/** By how many bytes a file may grow. */
+function findRoom(file: string): number {
+  try {
+    const { bsize, blocks, bavail } = statfsSync(file);
+    return bsize * bavail - Math.min(keptBytes, bsize * blocks * keptPart);
+  } catch {
+    return Number.POSITIVE_INFINITY; // a file system that does not tell
+  }
+}
