@@ -18,7 +18,7 @@ import type { TaskStore } from "./store/task-store.ts";
 
 /** Where an agent is among others, and what it shares with them. */
 export interface HostedPlace extends AgentPlace {
-  /** What the agent's callers have a part of: agents with the same limits share it. Default: it has its own. */
+  /** What the agent's callers have together: agents with the same limits share it. Default: it has its own. */
   readonly budgetsFor?: (limits: EngineLimits) => CallerBudgets;
 }
 

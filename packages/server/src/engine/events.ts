@@ -150,7 +150,7 @@ function numberResponse(response: StreamResponse, generation: bigint): StreamRes
   }
 }
 
-/** The bytes that events in memory may have together, of all tasks of a process. */
+/** The bytes that events in memory may have together, of all tasks of a process or of all agents that share it. */
 export class EventBudget {
   readonly #maxBytes: number;
   #bytes = 0;

@@ -15,7 +15,6 @@ import { ownerShare } from "./capacity/shares.ts";
 import { createJournalCodec } from "./durable/journal-codec.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { EventPages } from "./event-pages.ts";
-import { EventBudget } from "./events.ts";
 import { Executions } from "./executions.ts";
 import { assertEventExists, type Caller, HeldTasks, LiveTasks } from "./live-tasks.ts";
 import { weighDetails } from "./memory-weight.ts";
@@ -28,7 +27,7 @@ import { type SourceFor, TaskReads } from "./task-reads.ts";
 import { WakeTimers } from "./timers.ts";
 import { createWakes } from "./wakes.ts";
 
-/** The options of an engine are its context without what the engine adds itself, and what its callers have a part of. */
+/** The options of an engine are its context without what the engine adds itself, and what its callers have together. */
 export interface TaskEngineOptions
   extends Omit<
     EngineContext,
@@ -77,13 +76,13 @@ export class TaskEngine {
       served: new ServedAgent(options.agent),
       onWakeTime: (at) => this.#timers.note(at),
       journalCodec: createJournalCodec(options.agent.journalTypes),
-      tailBudget: new EventBudget(options.limits.maxTotalTailBytes),
+      tailBudget: budgets.tails,
       wakes,
       memoryTurns: new MemoryTurns(budgets.active, options.clock, () =>
         options.log({ level: "warn", message: heldExecutors }),
       ),
       abandoned: new AbandonedCode(budgets.active, () => budgets.tellRoom()),
-      eventPages: new EventPages(store, new EventBudget(options.limits.maxTotalTailBytes), clockFor),
+      eventPages: new EventPages(store, budgets.eventPages, clockFor),
       reads: { tasks: new ReadTurns(4, wakes.reads), lists: new ReadTurns(2, wakes.reads) },
     };
     this.#followers = budgets.followers;

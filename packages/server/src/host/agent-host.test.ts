@@ -1,6 +1,6 @@
 import type { HttpResponse } from "@a2a-connect/bindings";
 import { A2AService } from "@a2a-connect/proto";
-import { say } from "@a2a-connect/testing";
+import { say, taskOf } from "@a2a-connect/testing";
 import {
   Code,
   ConnectError,
@@ -8,7 +8,7 @@ import {
   createRouterTransport,
   type Interceptor,
 } from "@connectrpc/connect";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
 import type { LogRecord } from "../engine/engine-context.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
@@ -298,4 +298,59 @@ describe("agents of one host", () => {
       .toBe(true);
     await host.close();
   });
+
+  for (const [what, limits, reads] of [
+    ["the newest events of tasks", { maxTotalTailBytes: 40_000 }, { first: [], second: [100], third: [] }],
+    [
+      "old events that are being read",
+      { maxTailBytes: 1, maxTotalTailBytes: 20_000 },
+      { first: [100], second: [8], third: [100] },
+    ],
+  ] as const) {
+    it(`share the memory for ${what}, and those with other limits have their own`, async () => {
+      const gate = Promise.withResolvers<void>();
+      const writer: AgentDefinition = {
+        card: { name: "Writer" },
+        async *execute(turn) {
+          for (let event = 0; event < 20; event += 1) yield turn.working("x".repeat(1_000));
+          yield turn.working("written");
+          await gate.promise;
+        },
+      };
+      const names = ["first", "second", "third"] as const;
+      const stores = names.map(() => createMemoryTaskStore());
+      const other = { ...limits, maxTotalTailBytes: limits.maxTotalTailBytes + 1 };
+      const agents = names.map((name, at) => [
+        name,
+        {
+          agent: writer,
+          store: stores[at],
+          limits: name === "third" ? other : limits,
+          assumeVersion: "1.0",
+        },
+      ]);
+      const host = createAgentHost({ agents: Object.fromEntries(agents) });
+      await host.start();
+      const client = clientOf(host);
+      const readers = new AbortController();
+      const asked: Record<string, (number | undefined)[]> = {};
+      for (const [at, store] of stores.entries()) {
+        const tenant = names[at] ?? "";
+        const configuration = { returnImmediately: true };
+        const { id } = taskOf(await client.sendMessage({ ...say("write"), tenant, configuration }));
+        const words = async () =>
+          (await client.getTask({ id, tenant })).status?.message?.parts[0]?.content.value;
+        await expect.poll(words).toBe("written");
+        const pages = vi.spyOn(store, "events");
+        const options = { headers: { "last-event-id": "3" }, signal: readers.signal };
+        const reader = client.subscribeToTask({ id, tenant }, options);
+        await reader[Symbol.asyncIterator]().next(); // and reads no further
+        asked[tenant] = pages.mock.calls.map(([, , , limit]) => limit);
+      }
+      expect(asked).toEqual(reads);
+      readers.abort();
+      gate.resolve();
+      await host.close();
+    });
+  }
 });

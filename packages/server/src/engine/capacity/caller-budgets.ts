@@ -1,6 +1,7 @@
 import { a2aError } from "@a2a-connect/core";
 import { SharedBudget } from "@a2a-connect/core/internal";
 import type { EngineLimits } from "../engine-context.ts";
+import { EventBudget } from "../events.ts";
 
 /** When a caller may try again. */
 const retryAfterSeconds = "1";
@@ -8,17 +9,23 @@ const retryAfterSeconds = "1";
 /** What a task may take without being counted. Even where each place has such a task, all of them take little. */
 const smallBytes = 16 * 1024;
 
-type Limits = Pick<EngineLimits, "maxActiveBytes" | "maxFollowers" | "maxShare">;
+type Limits = Pick<EngineLimits, "maxActiveBytes" | "maxFollowers" | "maxShare" | "maxTotalTailBytes">;
 
-/** What callers have a part of, in one engine or in those of several agents of a process. */
+/** What all callers have together, in one engine or in those of several agents of a process. */
 export class CallerBudgets {
   readonly active: SharedBudget;
   readonly followers: SharedBudget;
+  /** The newest events of all tasks. */
+  readonly tails: EventBudget;
+  /** Older events that readers have read back from the store. */
+  readonly eventPages: EventBudget;
   readonly #waiting = new Set<() => void>();
 
   constructor(limits: Limits) {
     this.active = createActiveBytes(limits);
     this.followers = createFollowers(limits);
+    this.tails = new EventBudget(limits.maxTotalTailBytes);
+    this.eventPages = new EventBudget(limits.maxTotalTailBytes);
   }
 
   /** Calls `onRoom` whenever a task has left memory, of any engine. @returns ends that */
@@ -37,8 +44,8 @@ export class CallerBudgets {
 export function createBudgetsFor(): (limits: Limits) => CallerBudgets {
   const known = new Map<string, CallerBudgets>();
   return (limits) => {
-    const { maxActiveBytes, maxFollowers, maxShare } = limits;
-    const name = [maxActiveBytes, maxFollowers, maxShare].join(" ");
+    const { maxActiveBytes, maxFollowers, maxShare, maxTotalTailBytes } = limits;
+    const name = [maxActiveBytes, maxFollowers, maxShare, maxTotalTailBytes].join(" ");
     const budgets = known.get(name) ?? new CallerBudgets(limits);
     known.set(name, budgets);
     return budgets;
