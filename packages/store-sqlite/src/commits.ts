@@ -96,6 +96,8 @@ export function createCommits(
   }
 
   async function removeRun(task: number, run: number): Promise<void> {
-    while ((await writes.run({ bytes: pieceBytes, write: () => values.remove(task, run, 1) })) > 0);
+    while (
+      (await writes.run({ bytes: pieceBytes, removes: true, write: () => values.remove(task, run, 1) })) > 0
+    );
   }
 }

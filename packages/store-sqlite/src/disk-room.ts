@@ -17,6 +17,9 @@ const lookEveryMs = 1_000;
 
 const pageBytes = 4096;
 
+/** Pages that a removal may add: an index can need one more to close a gap, before the first page is free. */
+const pagesOfRemoval = 64;
+
 const maxPages = 0xfffffffe;
 
 /**
@@ -26,29 +29,33 @@ const maxPages = 0xfffffffe;
  * @param maxFileBytes to which the file may grow in any case
  * @param moveLog moves the write-ahead log into the file, as far as that is possible
  * @param now milliseconds that never go back
- * @returns called before each transaction, it sets how far the file may grow
+ * @returns called before each transaction, with whether that only removes, it sets how far the file may grow
  */
 export function createDiskRoom(
   database: DatabaseSync,
   { file, maxFileBytes = Number.POSITIVE_INFINITY, now }: DiskRoomOptions,
   moveLog: () => void,
-): () => void {
+): (removes: boolean) => void {
   const pages = prepareQuery<{ readonly page_count: number }>(database, "pragma page_count");
   let isShort = false;
+  let isForRemoval = false;
   let lookAt = 0;
 
   function look(): void {
     const room = file === undefined ? Number.POSITIVE_INFINITY : findRoom(file);
     isShort = room <= 0;
-    const bytes = (pages.get()?.page_count ?? 0) * pageBytes + Math.max(0, room);
-    const most = Math.floor(Math.min(bytes, maxFileBytes) / pageBytes);
-    database.exec(`pragma max_page_count = ${Math.min(maxPages, Math.max(1, most))}`); // never less than it has
+    const has = pages.get()?.page_count ?? 0;
+    const most = Math.floor(Math.min(has * pageBytes + Math.max(0, room), maxFileBytes) / pageBytes);
+    const allowed = isForRemoval ? Math.max(most, has) + pagesOfRemoval : Math.max(most, 1);
+    database.exec(`pragma max_page_count = ${Math.min(maxPages, allowed)}`); // never less than it has
   }
 
-  return () => {
+  return (removes) => {
     const isDue = now() >= lookAt;
     if (isDue) lookAt = now() + lookEveryMs;
-    if (isDue || isShort) look(); // the store goes on as soon as there is room again
+    const isOther = removes !== isForRemoval;
+    isForRemoval = removes;
+    if (isDue || isOther || isShort) look(); // the store goes on as soon as there is room again
     // Other programs may take what is left. Then removals still have the log's own bytes, which it uses again.
     if (isDue && isShort) moveLog();
   };

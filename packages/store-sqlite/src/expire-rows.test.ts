@@ -5,6 +5,7 @@ import type { TaskStore } from "@a2a-connect/server";
 import type { EntryKind } from "@a2a-connect/server/store";
 import { alice, createCommit, createPushConfig } from "@a2a-connect/testing";
 import { create } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startStore } from "../test-support/store-child.ts";
 import { temporaryFile } from "../test-support/temporary-file.ts";
@@ -73,6 +74,41 @@ describe("expire in a file", () => {
     expect(count).toBeGreaterThan(10);
     await expireAll(store, 50);
     for (let at = 0; at < count / 2; at += 1) await writeTask(store, `again-${at}`);
+  });
+
+  it.each([27, 77, 94])("may use a page more of a full file, where an index needs one (%i)", async (seed) => {
+    let state = seed;
+    const below = (end: number) => {
+      state = (state * 48_271) % 2_147_483_647;
+      return state % end;
+    };
+    const store = openStore(300_000);
+    for (let refused = 0, at = 0; refused < 60; at += 1) {
+      const owner = { tenant: "", principal: `${below(50)}`.padEnd(below(700), "x") };
+      const taskId = `${at}`.padEnd(below(400), "y");
+      const commit = createCommit({ taskId, state: TaskState.COMPLETED, at: below(90) });
+      await store.commit({ ...commit, owner }).catch(() => {
+        refused += 1;
+      });
+    }
+    expect(await expireAll(store, 500)).toBeGreaterThan(0);
+  });
+
+  it("goes on without the writes beside it that the full file cannot take", async () => {
+    const store = openStore(512 * 1024);
+    await writeTask(store, "expired");
+    const large = createCommit({
+      taskId: "large",
+      kinds: ["task", "artifact"],
+      text: "x".repeat(600 * 1024),
+    });
+    const [removed, refused] = await Promise.allSettled([
+      store.expire({ ...everything, limit: 200 }),
+      store.commit(large),
+    ]);
+    expect(removed).toEqual({ status: "fulfilled", value: false });
+    expect(refused).toMatchObject({ status: "rejected", reason: { code: Code.Unavailable } });
+    expect(await store.find(alice, "expired", "full")).toBeUndefined();
   });
 
   it("loses nothing but whole tasks when it is killed in the middle", { timeout: 60_000 }, async () => {

@@ -20,6 +20,11 @@ export interface Write<T> {
   /** About how many bytes it writes. Default 0: few. */
   readonly bytes?: number;
   /**
+   * Whether it only removes. When its group fails, it is tried again without the others: on a full disk the removals are
+   * what makes room. Default false.
+   */
+  readonly removes?: boolean;
+  /**
    * May run more than once, each time on an unchanged database, so it must change nothing else. When it throws, only its
    * own caller gets the error, and the other writes are committed.
    */
@@ -30,6 +35,7 @@ export interface Write<T> {
 
 interface PendingWrite {
   readonly bytes: number;
+  readonly removes: boolean;
   readonly write: () => unknown;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
@@ -54,9 +60,13 @@ const largeWriteBytes = 256 * 1024;
 /**
  * Collects the writes of one turn of the event loop and commits them at its end, in groups of bounded size.
  *
- * @param beforeWrite called before each transaction; the group fails with the error that it throws
+ * @param beforeWrite called before each transaction, with whether it only removes; the group fails with the error that it
+ *   throws
  */
-export function createGroupCommit(database: DatabaseSync, beforeWrite: () => void): GroupCommit {
+export function createGroupCommit(
+  database: DatabaseSync,
+  beforeWrite: (removes: boolean) => void,
+): GroupCommit {
   const begin = database.prepare("begin immediate");
   const commit = database.prepare("commit");
   const checkpointAfter = (pages: number): void => database.exec(`pragma wal_autocheckpoint = ${pages}`);
@@ -91,14 +101,14 @@ export function createGroupCommit(database: DatabaseSync, beforeWrite: () => voi
     while (group.length > 0) {
       const results: unknown[] = [];
       try {
-        beforeWrite();
+        beforeWrite(group.every(({ removes }) => removes));
         setCheckpoint(group);
         begin.run();
         for (const { write } of group) results.push(write());
         commit.run();
       } catch (error) {
         const isOneWrite = results.length < group.length && !isStoreFailure(error);
-        const failed = isOneWrite ? group.splice(results.length, 1) : group.splice(0);
+        const failed = isOneWrite ? group.splice(results.length, 1) : takeFailed(group);
         const reason = toStoreError(rollBack(error));
         for (const { reject } of failed) reject(reason);
         continue;
@@ -119,7 +129,7 @@ export function createGroupCommit(database: DatabaseSync, beforeWrite: () => voi
   }
 
   return {
-    run<T>({ bytes = 0, write, afterCommit }: Write<T>): Promise<T> {
+    run<T>({ bytes = 0, removes = false, write, afterCommit }: Write<T>): Promise<T> {
       if (!open) return Promise.reject(storeClosed());
       return new Promise<T>((resolve, reject) => {
         const settle = (result: T): void => {
@@ -127,7 +137,7 @@ export function createGroupCommit(database: DatabaseSync, beforeWrite: () => voi
           resolve(result);
         };
         // `settle` gets the result of `write`. The list of pending writes cannot express the type of each result.
-        waiting.push({ bytes, write, resolve: settle as (result: unknown) => void, reject });
+        waiting.push({ bytes, removes, write, resolve: settle as (result: unknown) => void, reject });
         schedule();
       });
     },
@@ -148,4 +158,12 @@ function groupSize(waiting: readonly PendingWrite[]): number {
     size += 1;
   }
   return size;
+}
+
+/** Takes the writes of a failed group, but leaves those that remove if others were with them. */
+function takeFailed(group: PendingWrite[]): PendingWrite[] {
+  const failed = group.filter(({ removes }) => !removes);
+  if (failed.length === 0) return group.splice(0);
+  group.splice(0, group.length, ...group.filter(({ removes }) => removes));
+  return failed;
 }

@@ -25,10 +25,12 @@ export interface OpenDatabase<Parts> {
   /** The prepared statements. */
   readonly parts: Parts;
   /**
-   * Call it before a transaction. @throws ConnectError `DataLoss` when the file or its log was removed or replaced, from
-   * then on
+   * Call it before a transaction.
+   *
+   * @param removes whether the transaction only removes
+   * @throws ConnectError `DataLoss` when the file or its log was removed or replaced, from then on
    */
-  beforeWrite(): void;
+  beforeWrite(removes: boolean): void;
   close(): void;
 }
 
@@ -82,9 +84,9 @@ export function openDatabase<Parts>(
     const makeRoom = createDiskRoom(opened, disk, () => isMoved(opened));
     return {
       parts,
-      beforeWrite() {
+      beforeWrite(removes) {
         guard?.assertInPlace();
-        makeRoom();
+        makeRoom(removes);
       },
       close: closeDatabase.bind(undefined, database, guard),
     };

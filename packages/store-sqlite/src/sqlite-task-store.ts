@@ -39,7 +39,8 @@ export interface SqliteTaskStoreOptions {
   readonly durability?: Durability | undefined;
   /**
    * Bytes to which the file may grow. Default: all of the disk but 32 MiB, or but a quarter of a disk of less than 128
-   * MiB, which stay free in any case, so that expired tasks can be removed. Then writes fail with `Unavailable`.
+   * MiB, which stay free in any case. Then writes fail with `Unavailable`, but those that only remove: they may add 256
+   * KiB.
    */
   readonly maxFileBytes?: number | undefined;
   /**
@@ -199,6 +200,7 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
     async expire(expiry) {
       const { more } = await writes.run({
         bytes: expiry.limit * bytesPerExpiredRow,
+        removes: true,
         write: () => expireRows(expiry),
         afterCommit: ({ tasks }) => {
           for (const from of tasks) totals.apply({ from, to: undefined });

@@ -44,7 +44,7 @@ describe("a full file", () => {
   });
 });
 
-describe("writes that are no commits", () => {
+describe("writes that are no commits and do not only remove", () => {
   it("fail as Unavailable in a full file, and leave everything as it was", async () => {
     const { store } = openStore(256 * 1024);
     const pushConfigs = [createPushConfig("task-1", "a")];
@@ -62,7 +62,6 @@ describe("writes that are no commits", () => {
       store.putReply(alice, key, reply, 5_000),
       store.moveDelivery({ number: delivery.number, next: 2, attempts: 0, retryAt: undefined }),
       store.putPushConfig(alice, createPushConfig("task-1", "b")),
-      store.expire({ finishedBefore: 9_000, now: 9_000, limit: 100 }),
       store.commit(big),
     ]);
     const codes = results.map((result) => result.status === "rejected" && result.reason.code);
