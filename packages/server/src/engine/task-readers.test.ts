@@ -1,3 +1,6 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { StreamResponseSchema } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import fc from "fast-check";
@@ -44,6 +47,22 @@ describe("LiveTail", () => {
       tail.push(new CommittedEvent(generation, create(StreamResponseSchema), 1));
     }
     expect(tail.after(3, 2)?.map(({ generation }) => generation)).toEqual([4, 5]);
+  });
+
+  it("has in memory no more than it counts", async () => {
+    setFlagsFromString("--expose-gc");
+    const collectGarbage = runInNewContext("gc") as () => void; // the flag made it
+    const tail = new LiveTail(1, roomy());
+    const events: WeakRef<CommittedEvent>[] = [];
+    for (let generation = 1; generation <= 30; generation += 1) {
+      const event = new CommittedEvent(generation, create(StreamResponseSchema), 100_000);
+      tail.push(event);
+      events.push(new WeakRef(event));
+    }
+    await nextTurn(); // until then what a WeakRef was made of stays
+    collectGarbage();
+    expect(events.filter((event) => event.deref() !== undefined)).toHaveLength(1);
+    expect(tail.after(29, 10)).toHaveLength(1);
   });
 
   it("is not there before the first event", () => {

@@ -159,9 +159,7 @@ export class TaskReaders {
 export class LiveTail {
   readonly #maxBytes: number;
   readonly #budget: EventBudget;
-  #events: CommittedEvent[] = [];
-  /** Events before this index have been dropped. They are removed in bulk, so that each costs constant time. */
-  #start = 0;
+  readonly #events: CommittedEvent[] = [];
   #bytes = 0;
 
   constructor(maxBytes: number, budget: EventBudget) {
@@ -172,34 +170,25 @@ export class LiveTail {
   push(event: CommittedEvent): void {
     this.#events.push(event);
     this.#count(event.weight);
-    while (
-      (this.#bytes > this.#maxBytes || this.#budget.isExceeded) &&
-      this.#start < this.#events.length - 1
-    ) {
-      this.#count(-(this.#events[this.#start]?.weight ?? 0));
-      this.#start++;
-    }
-    if (this.#start > 64 && this.#start * 2 > this.#events.length) {
-      this.#events = this.#events.slice(this.#start);
-      this.#start = 0;
+    while ((this.#bytes > this.#maxBytes || this.#budget.isExceeded) && this.#events.length > 1) {
+      this.#count(-(this.#events.shift()?.weight ?? 0));
     }
   }
 
   /** At most `limit` events after `generation`; undefined when some of them are no longer here. */
   after(generation: number, limit: number): readonly CommittedEvent[] | undefined {
-    const first = this.#events[this.#start];
+    const first = this.#events[0];
     if (first === undefined || generation + 1 < first.generation) {
       return undefined;
     }
-    const from = this.#start + (generation + 1 - first.generation);
+    const from = generation + 1 - first.generation;
     return this.#events.slice(from, from + limit);
   }
 
   /** Drops everything. */
   clear(): void {
     this.#count(-this.#bytes);
-    this.#events = [];
-    this.#start = 0;
+    this.#events.length = 0;
   }
 
   #count(bytes: number): void {
