@@ -100,7 +100,7 @@ describe("expire in a file", () => {
     const large = createCommit({
       taskId: "large",
       kinds: ["task", "artifact"],
-      text: "x".repeat(600 * 1024),
+      text: "x".repeat(400 * 1024),
     });
     const [removed, refused] = await Promise.allSettled([
       store.expire({ ...everything, limit: 200 }),
