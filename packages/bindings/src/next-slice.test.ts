@@ -40,6 +40,36 @@ describe("slices of long work", () => {
     expect(done).toHaveLength(21 * 3);
   });
 
+  it("that take long wait for those of other callers until these have had as much time", async () => {
+    const done: string[] = [];
+    const work = async (caller: string, slices: number, ms: number) => {
+      for (let slice = 0; slice < slices; slice += 1) {
+        await nextSlice(caller);
+        const until = performance.now() + ms;
+        while (performance.now() < until);
+        done.push(caller);
+      }
+    };
+    await Promise.all([work("costly", 2, 150), work("costly", 2, 150), work("cheap", 10, 0)]);
+    expect(done.filter((caller) => caller === "cheap")).toHaveLength(10);
+    expect(done.lastIndexOf("cheap")).toBe(10); // behind one costly slice
+  });
+
+  it("of a caller that has done none for a while are no more than its turn", async () => {
+    const done: string[] = [];
+    const work = async (caller: string, slices: number) => {
+      for (let slice = 0; slice < slices; slice += 1) {
+        await nextSlice(caller);
+        done.push(caller);
+        if (caller === "first" && slice === 9) void work("second", 10);
+      }
+    };
+    await work("first", 30);
+    const both = done.slice(10, 30);
+    expect(both.filter((caller) => caller === "second").length).toBeGreaterThanOrEqual(8);
+    expect(both.filter((caller) => caller === "first").length).toBeGreaterThanOrEqual(8);
+  });
+
   it("are not done in turns for new connections alone", async () => {
     const port = {};
     setAccepting(port, true);

@@ -1,39 +1,108 @@
-import { CallerQueue, isAccepting } from "@a2a-connect/core/internal";
+import { isAccepting } from "@a2a-connect/core/internal";
 
-const waiting = new CallerQueue<() => void>();
+/** The long work of one caller. */
+interface CallerWork {
+  readonly caller: object | string | undefined;
+  readonly waiting: (() => void)[];
+  /** What its slices have taken, in milliseconds; a caller that comes anew begins with what the others have had by then. */
+  usedMs: number;
+  /** Until when none of its slices begins. */
+  restsUntil: number;
+}
+
+const callers = new Map<object | string | undefined, CallerWork>();
+
+/** What the caller that was served last had had before. */
+let servedMs = 0;
+
+/** Whether a slice runs, or the next one will begin by itself. */
+let goesOn = false;
+
+/** The caller that was served last, and when. */
+let latest: { readonly caller: CallerWork["caller"]; readonly at: number } | undefined;
+
+/** When one caller was last served soon after another. */
+let contendedAt = Number.NEGATIVE_INFINITY;
+
+/** A slice takes a few milliseconds. After one that took longer than this its caller rests so many times as long, */
+const longSliceMs = 50;
+const restFactor = 4;
+
+/** where another caller had a slice in this time. The small steps of its call, which wait for turns and no slices, go on meanwhile. */
+const othersMs = 10_000;
 
 /**
  * Resolves when the next slice of long work may begin: after all other work that waits for the event loop. Of all the long
  * work that waits here one slice runs at a time, and then none for a few turns of the event loop. A small call takes about that
  * many turns, for its bytes, its commit and its answer: so it waits for one slice or two, however many callers have long work.
  *
- * Callers take turns, so that one that reads many large answers delays its own only. No slice begins in a turn for new connections
- * alone (`isAccepting`).
+ * The caller whose slices have taken least comes next, so that one that reads many large answers, or has work that cannot be cut,
+ * delays its own only. No slice begins in a turn for new connections alone (`isAccepting`).
  *
  * @param caller whose work it is, an object or a name; undefined: all such work takes turns with that of callers, as if it were one caller's
  */
 export function nextSlice(caller: object | string | undefined): Promise<void> {
   return new Promise((resolve) => {
-    if (waiting.isEmpty) {
-      resumeLater(turnsApart);
-    }
-    waiting.push(caller, resolve);
+    const work = callers.get(caller) ?? { caller, waiting: [], usedMs: servedMs, restsUntil: 0 };
+    callers.set(caller, work);
+    if (work.waiting.length === 0) work.usedMs = Math.max(work.usedMs, servedMs);
+    work.waiting.push(resolve);
+    if (!goesOn) resumeAfter(turnsApart);
   });
 }
 
-function resumeLater(turns: number): void {
-  later(turns === 1 ? resumeFirst : () => resumeLater(turns - 1));
+function resumeAfter(turns: number): void {
+  goesOn = true;
+  later(turns <= 1 ? resume : () => resumeAfter(turns - 1));
 }
 
-function resumeFirst(): void {
+function resume(): void {
   if (isAccepting()) {
-    resumeLater(1);
+    resumeAfter(1);
     return;
   }
-  waiting.shift()?.();
-  if (!waiting.isEmpty) {
-    resumeLater(turnsApart);
+  const now = performance.now();
+  const { next, restsUntil } = choose(now);
+  const begin = next?.waiting.shift();
+  if (next === undefined || begin === undefined) {
+    goesOn = false;
+    if (restsUntil !== undefined) setTimeout(() => goesOn || resumeAfter(1), restsUntil - now);
+    return;
   }
+  servedMs = Math.max(servedMs, next.usedMs);
+  if (latest !== undefined && latest.caller !== next.caller && now - latest.at < othersMs) contendedAt = now;
+  latest = { caller: next.caller, at: now };
+  begin();
+  later(() => {
+    const tookMs = performance.now() - now;
+    next.usedMs += Math.max(tookMs, 1);
+    const mustRest = tookMs > longSliceMs && now - contendedAt < othersMs;
+    if (mustRest) next.restsUntil = now + (1 + restFactor) * tookMs;
+    resumeAfter(turnsApart - 1);
+  });
+}
+
+/** The work that goes on next; or, when all that waits rests, until when. Forgets those that have nothing to do. */
+function choose(now: number): {
+  readonly next?: CallerWork | undefined;
+  readonly restsUntil?: number | undefined;
+} {
+  let next: CallerWork | undefined;
+  let restsUntil: number | undefined;
+  let mostMs = servedMs;
+  for (const [caller, work] of callers) {
+    mostMs = Math.max(mostMs, work.usedMs);
+    const rests = work.restsUntil > now;
+    if (work.waiting.length === 0) {
+      if (!rests && work.usedMs <= servedMs) callers.delete(caller);
+    } else if (rests) {
+      restsUntil = Math.min(restsUntil ?? work.restsUntil, work.restsUntil);
+    } else if (next === undefined || work.usedMs < next.usedMs) {
+      next = work;
+    }
+  }
+  if (next === undefined && restsUntil === undefined) servedMs = mostMs; // nothing waits: who comes next is equal to all
+  return { next, restsUntil };
 }
 
 const platform = globalThis as { readonly setImmediate?: (task: () => void) => unknown }; // where it exists
