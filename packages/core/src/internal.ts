@@ -4,14 +4,15 @@
  * @internal
  */
 
-export { isAccepting, setAccepting } from "./async/accepting-turns.ts";
 export { ByteBuffer, type ChunkedBody, chunksOf, joinBytes, readAtMost } from "./async/bytes.ts";
 export { LinkedAbort } from "./async/linked-abort.ts";
 export { type Reader, ReadTurns } from "./async/read-turns.ts";
 export { SharedRequest } from "./async/shared-request.ts";
 export {
+  isAccepting,
   longestTimerMs,
   pause,
+  setAccepting,
   settleAll,
   startTimer,
   type Timer,
@@ -24,7 +25,7 @@ export { encodeDeterministically, encodeInSteps, encodeMessage } from "./binary/
 export { DecodeError, type DecodeOptions } from "./binary/input.ts";
 export { bindHttpRequest, type HttpRequestParts, httpRequestParts, isQueryField } from "./bind-request.ts";
 export type { CallCredentials, CredentialCall, CredentialSource } from "./call-credentials.ts";
-export { CallerQueue } from "./caller-queue.ts";
+export { CallerQueue, countFirst } from "./caller-queue.ts";
 export {
   type CallRuntime,
   type ClientCertificate,
@@ -34,7 +35,6 @@ export {
   protocolVersionKey,
   runtimeKey,
 } from "./context-keys.ts";
-export { countFirst } from "./count-first.ts";
 export {
   errorCatalogue,
   findReasonByJsonRpcCode,
