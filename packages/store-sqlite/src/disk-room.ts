@@ -56,8 +56,9 @@ export function createDiskRoom(
     const isOther = removes !== isForRemoval;
     isForRemoval = removes;
     if (isDue || isOther || isShort) look(); // the store goes on as soon as there is room again
-    // Other programs may take what is left. Then removals still have the log's own bytes, which it uses again.
-    if (isDue && isShort) moveLog();
+    // Other programs may take what is left. Then removals still have the log's own bytes, which it uses again. Other writes
+    // do not get them: some would be taken now and then, and the next one of the same call refused.
+    if (isShort && removes) moveLog();
   };
 }
 
