@@ -114,4 +114,34 @@ describe("a disk that is full", () => {
       ...["stored", "stored", true],
     ]);
   });
+
+  it("takes no write now and then: only a removal gets the space of the log", {
+    skip,
+    meta: { skipReason: "no right to mount a small disk" },
+  }, async () => {
+    const file = temporaryFile();
+    const { ended } = startStore(
+      { file, diskBytes: 32 * mebibyte },
+      `${tools}
+      for (let task = 0; task < 20; task += 1) await finish(store, "moved " + task, 3_000);
+      await store.close(); // which moves the log into the file
+      let time = 0;
+      const opened = createSqliteTaskStore({ file: ${JSON.stringify(file)}, now: () => time });
+      while (await opened.expire({ finishedBefore: 100, now: 100, limit: 500 }));
+      for (let task = 0; task < 5; task += 1) await finish(opened, "task " + task, 3_000);
+      fill(${JSON.stringify(`${file}.filler`)});
+      const found = [];
+      for (let second = 0; second < 3; second += 1) {
+        found.push(await finish(opened, "late " + second, 10));
+        time += 1_000;
+      }
+      while (await opened.expire({ finishedBefore: 100, now: 100, limit: 500 }));
+      found.push(await finish(opened, "after", 10));
+      await opened.close();
+      console.log(JSON.stringify(found));
+      `,
+    );
+    const [found = ""] = await ended;
+    expect(JSON.parse(found)).toEqual([...Array(3).fill(Code.Unavailable), "stored"]);
+  });
 });

@@ -1,12 +1,10 @@
 import { setImmediate } from "node:timers";
+import { longTurnMs } from "./loop-turns.ts";
 
 /** A connection, and who has it. */
 interface Connection {
   readonly caller: object | string;
 }
-
-/** How long requests may begin in one turn; then the others wait for the next. */
-const longTurnMs = 10;
 
 /**
  * Lets requests begin a few in a turn of the event loop: those of a port, and those of one HTTP/2 connection; also handshakes of TLS,
@@ -49,6 +47,7 @@ export class EventLoopTurns {
     return new Promise((resolve) => this.#wait(connection, resolve));
   }
 
+  /** Requests begin until the turn is long; then the others wait for the next. */
   #hasRoom(): boolean {
     if (this.#begun === 0) return true;
     return this.#begun < this.#maxInATurn && this.#now() - this.#beganAt < longTurnMs;
