@@ -71,7 +71,7 @@ export async function serveExchange(
   incoming: Incoming,
   sink: ResponseSink,
 ): Promise<void> {
-  const { url, source, declaredLength, bodyTimeoutMs, connection, cut } = incoming;
+  const { source, declaredLength, bodyTimeoutMs, connection, cut } = incoming;
   const call = new CallSignal();
   const patience = { stalledTimeoutMs: context.stalledReaderTimeoutMs, connection };
   const body = new RequestBody(source, { declaredLength, timeoutMs: bodyTimeoutMs, connection, cut });
@@ -84,6 +84,9 @@ export async function serveExchange(
     call.abort(gone);
     body.refuse(gone);
   });
+  const told = context.readForwardedFor?.(incoming.socket, incoming.fields);
+  const place = told === undefined ? undefined : connection.takePassedOn(told);
+  const url = told !== undefined && place === undefined ? 429 : incoming.url;
   if (typeof url === "number") {
     await sendResponse(plainError(url), "GET", sink, patience);
   } else {
@@ -99,6 +102,7 @@ export async function serveExchange(
       unread.end();
     }
   }
+  place?.end();
   body.discard();
 }
 

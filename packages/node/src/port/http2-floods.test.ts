@@ -1,8 +1,9 @@
 import { once } from "node:events";
+import { text } from "node:stream/consumers";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { HttpHandler, HttpRequest } from "@a2a-connect/bindings";
 import { expect, it } from "vitest";
-import { readBytes } from "../../test-support/handlers.ts";
+import { createGate, readBytes } from "../../test-support/handlers.ts";
 import { callHttp2, openHttp2 } from "../../test-support/http2-call.ts";
 import {
   formatFrame,
@@ -267,4 +268,32 @@ it("begins the requests of callers in turn that come over one connection of a tr
   );
   expect(begun).toHaveLength(91);
   expect(begun.indexOf("203.0.113.2")).toBeLessThan(40);
+});
+
+it("refuses a caller behind a trusted proxy calls with 429 while it keeps most of those that the proxy may have, and no other caller", async () => {
+  const gate = createGate();
+  const handler: HttpHandler = async () => {
+    await gate.opened;
+    return { status: 200 };
+  };
+  const maxConnections = 64;
+  await using listener = await listen(handler, { trustedProxies: ["loopback"], maxConnections });
+  using session = openHttp2(listener.url);
+  await once(session, "remoteSettings");
+  const call = async (address: string): Promise<{ readonly status: number; readonly body: string }> => {
+    const stream = session.request({ ":path": "/", "x-forwarded-for": address });
+    const [head] = await once(stream, "response");
+    return { status: head[":status"], body: await text(stream) };
+  };
+  const greedy = Array.from({ length: maxConnections }, () => call("203.0.113.1"));
+  const refused = await Promise.race(greedy);
+  expect(refused.status).toBe(429);
+  expect(JSON.parse(refused.body)).toMatchObject({ error: { status: "RESOURCE_EXHAUSTED" } });
+  const other = call("203.0.113.2");
+  gate.open();
+  expect((await other).status).toBe(200);
+  const answers = await Promise.all(greedy);
+  // A proxy may have 56 connections, and one of its callers 49 of these.
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(49);
+  expect((await call("203.0.113.1")).status).toBe(200);
 });

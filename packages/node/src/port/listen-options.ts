@@ -59,8 +59,9 @@ export interface ListenOptions {
    */
   readonly maxPendingConnections?: number;
   /**
-   * Open connections, 7/8 of them of one address. The server closes a further one at once, and tells `onWarning` once. Default
-   * 8,192; on Linux as many as leave the process 128 of the files that it may open, if that is less.
+   * Open connections, 7/8 of them of one address. The server closes a further one at once, and tells `onWarning` once. Of the calls
+   * that trusted proxies pass on, one caller may have as many open as 7/8 of the connections of one address; more are answered with
+   * 429. Default 8,192; on Linux as many as leave the process 128 of the files that it may open, if that is less.
    */
   readonly maxConnections?: number;
   /** Open streams on one HTTP/2 connection. Default 4,096: a subscription needs one as long as it lives. */

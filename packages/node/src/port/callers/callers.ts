@@ -55,6 +55,8 @@ export class Callers {
   };
   /** Places of connections. */
   readonly places: SharedBudget;
+  /** Calls that proxies have passed on: one caller behind a proxy must not keep all the connections that the proxy may have. */
+  readonly passedOn: SharedBudget;
   readonly unread: SharedBudget;
   readonly buffers: WriteBuffers;
   readonly #bodies: BodyBudget;
@@ -62,7 +64,9 @@ export class Callers {
   readonly #callers = new Map<string, Caller>();
 
   constructor(limits: ListenLimits) {
-    this.places = new SharedBudget({ max: limits.maxConnections, maxShare: 7 / 8, refuse: () => tooMany });
+    const { maxConnections } = limits;
+    this.places = new SharedBudget({ max: maxConnections, maxShare, refuse: () => tooMany });
+    this.passedOn = new SharedBudget({ max: maxConnections * maxShare, maxShare, refuse: () => tooMany });
     this.unread = createUnreadAnswers(limits.maxUnreadBytes);
     this.buffers = new WriteBuffers(limits.maxUnreadBytes);
     this.#bodies = new BodyBudget(limits);
@@ -109,6 +113,9 @@ export class Callers {
   }
 }
 
+/** The part of the connections that one address may have, and of the calls through a proxy that one of its callers may have. */
+const maxShare = 7 / 8;
+
 const tooMany = new Error("too many connections");
 
 /** A connection, and its part of what the callers of the port share. */
@@ -140,6 +147,22 @@ export class CallerConnection {
     }
     socket.once("close", () => place.end());
     return true;
+  }
+
+  /**
+   * Takes a place for a call that a trusted proxy has passed on, until it ends.
+   *
+   * @param network where the proxy says that it comes from
+   * @returns undefined: that caller has as many as it may have
+   */
+  takePassedOn(network: string): Holding | undefined {
+    const place = this.#port.passedOn.open(network);
+    try {
+      place.add(1);
+    } catch {
+      return undefined;
+    }
+    return place;
   }
 
   /** From here on the connection is read in turns. @param begin gives it to its parser, now or when requests may arrive again */
