@@ -20,6 +20,11 @@ export const addServe: AddCommand = (program, setAction) => {
       "--cleartext",
       "accept credentials from other machines without TLS, because a proxy in front does TLS",
     )
+    .option(
+      "--trusted-proxy <address>",
+      'a proxy in front of the server, repeatable: an address, a network, or "loopback" for this machine; its X-Forwarded-For tells callers apart',
+      collect,
+    )
     .option("--db <file>", "file of the task store (default: .a2a/<name of the agent>.sqlite)")
     .addOption(
       new Option("--store <kind>", "where tasks are kept: in a file, or in memory until the server stops")

@@ -76,7 +76,7 @@ export function explainStart(error: unknown, port: number | undefined): unknown 
   if (error.message.startsWith("cannot open the task store")) {
     return internal(error.message, "choose another file with --db, or none with --store memory");
   }
-  return error.message.startsWith("the server would listen on")
+  return /^(?:the server would listen on|a trusted proxy is) /.test(error.message)
     ? usageError(error.message, undefined, error)
     : error;
 }

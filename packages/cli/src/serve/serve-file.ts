@@ -27,6 +27,8 @@ export interface ServeFlags extends SigningFlags {
   readonly auth?: string;
   /** A proxy in front of it has the TLS. */
   readonly cleartext?: boolean;
+  /** Whose `X-Forwarded-*` and `Forwarded` count. */
+  readonly trustedProxy?: readonly string[];
   readonly db?: string;
   readonly store?: "sqlite" | "memory";
   readonly publicUrl?: string;
@@ -78,15 +80,17 @@ export async function serveFile(context: CommandContext, file: string, flags: Se
 
 /** Flags before the configuration file before the defaults. */
 function placeOf(
-  { port, host, open, cleartext, publicUrl }: ServeFlags,
+  { port, host, open, cleartext, publicUrl, trustedProxy: trustedProxies }: ServeFlags,
   config: ServerConfig | undefined,
-): Pick<ServeOptions, "cleartext" | "host" | "open" | "publicUrl"> & { readonly port: number } {
+): Pick<ServeOptions, "cleartext" | "host" | "open" | "publicUrl" | "trustedProxies"> & {
+  readonly port: number;
+} {
   // Another port than that of a URL on this machine makes the URL wrong.
   const moved = port !== undefined && config?.port !== undefined && port !== config.port;
   const url = publicUrl ?? (moved ? undefined : config?.url);
   return {
     port: port ?? config?.port ?? 4000,
-    ...defined({ host, open, cleartext, publicUrl: url && readPublicUrl(url) }),
+    ...defined({ host, open, cleartext, trustedProxies, publicUrl: url && readPublicUrl(url) }),
   };
 }
 

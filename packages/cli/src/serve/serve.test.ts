@@ -129,6 +129,19 @@ describe("a2a serve", () => {
     }
   });
 
+  it("believes what a trusted proxy says of the URL that callers reach", async () => {
+    await write("agent.ts", agentModule('"hello"'));
+    const headers = { "x-forwarded-proto": "https", "x-forwarded-host": "agents.example.org" };
+    for (const flags of [[], ["--trusted-proxy", "192.0.2.1", "--trusted-proxy", "loopback"]]) {
+      const server = serve("agent.ts", "--store", "memory", ...flags);
+      const [, url = ""] = await server.waitFor(cardUrl);
+      const card = await (await fetch(`${url}/.well-known/agent-card.json`, { headers })).text();
+      expect(card.includes("https://agents.example.org/")).toBe(flags.length > 0);
+      server.interrupt();
+      await server.result;
+    }
+  });
+
   it("serves several agents of one module, each below its name", async () => {
     await write(
       "several.ts",
@@ -264,6 +277,7 @@ describe("a2a serve refuses", () => {
     [["--port", "65536"], "It must be a whole number from 0 to 65535."],
     [["--store", "tape"], "Allowed choices are sqlite, memory."],
     [["--store", "memory", "--db", "x"], "cannot be used with option"],
+    [["--store", "memory", "--trusted-proxy", "proxy.example"], "a trusted proxy is an address, a network"],
     [["--watch", "-o", "json"], "--watch and -o json contradict each other"],
   ] as const) {
     it(flags.join(" "), async () => {
