@@ -21,6 +21,7 @@ import { defaultEngineLimits, type LogRecord, type StateChange } from "./engine/
 import { defaultRetentionMs, Retention } from "./engine/retention.ts";
 import { TaskEngine } from "./engine/task-engine.ts";
 import { accessGate, authGate } from "./gates/auth-gate.ts";
+import { type CallerNames, createCallerNames } from "./gates/caller-names.ts";
 import {
   capabilityGate,
   extensionGate,
@@ -119,7 +120,9 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   const randomId = options.randomId ?? (() => createRisingId(clock.now()));
   const limits = { ...defaultEngineLimits, ...options.limits };
   const skills = createSkillSwitches(agent, () => cards.change());
-  const push = options.push && new PushSender({ store, clock, log, limits }, options.push);
+  const callerNames = createCallerNames(options.auth?.gates);
+  const nameOwner = callerNames.ofOwner;
+  const push = options.push && new PushSender({ store, clock, log, limits, nameOwner }, options.push);
   const audit = options.audit && new AuditTrail(guardAudit(options.audit, log), clock);
   const onState = audit && ((change: StateChange) => audit.noteState(change));
   const engine = new TaskEngine({
@@ -130,6 +133,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     randomId,
     limits,
     budgets: place?.budgetsFor?.(limits) ?? new CallerBudgets(limits),
+    nameOwner,
     log,
     onDeliveryDue: (task) => push?.wake(task),
     onState,
@@ -166,7 +170,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     access?.hasIssuers === true ? resourceUrl(reached) + resourceMetadataPath : undefined;
   const expiryClock = access?.endsStreams === true ? clock : undefined;
   const rates = options.rateLimits && new RateLimiter(options.rateLimits, clock.ticks);
-  const gates = createGates(options, { access, metadataUrl, rates, cards, protocolVersions });
+  const gates = createGates(options, { access, callerNames, metadataUrl, rates, cards, protocolVersions });
   const service = implementService(
     { agent, engine, store, cards, push, longPollMs, maxPageBytes, expiryClock, rates, audit },
     gates.calls,
@@ -283,16 +287,17 @@ function createGates(
   { assumeVersion, maxParts = 1_000, isTenant = () => true, place }: AgentServerOptions,
   parts: {
     readonly access: Access | undefined;
-    readonly metadataUrl: Parameters<typeof authGate>[1];
+    readonly callerNames: CallerNames;
+    readonly metadataUrl: Parameters<typeof authGate>[2];
     readonly rates: RateLimiter | undefined;
     readonly cards: Cards;
     readonly protocolVersions: readonly string[];
   },
 ): { readonly calls: readonly Gate[]; readonly notes: readonly Gate[] } {
-  const { access, metadataUrl, rates, cards, protocolVersions } = parts;
+  const { access, callerNames, metadataUrl, rates, cards, protocolVersions } = parts;
   const identity = [
     ...(rates === undefined ? [] : [rates.addressGate]),
-    ...(access === undefined ? [] : [authGate(access, metadataUrl)]),
+    ...(access === undefined ? [] : [authGate(access, callerNames, metadataUrl)]),
     ...(rates === undefined ? [] : [rates.principalGate]),
   ];
   const protocol = [

@@ -2,7 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 
 /** For which call something is read. */
 export interface Reader {
-  /** The caller (`shareOf`); undefined: not known. */
+  /** The name of the caller; undefined: not known. */
   readonly share: string | undefined;
   /** Gives the call's signal, which aborts when the caller has gone; undefined: the call always waits. */
   readonly signal?: (() => AbortSignal) | undefined;

@@ -23,7 +23,8 @@ export interface EngineLimits {
   readonly maxQueued: number;
   /**
    * The part of the slots, to run and to wait, that one caller can have, and of the requests to webhooks: above 0, to 1
-   * for all of them. A caller is a principal, or without credentials an IPv4 address or an IPv6 network of 64 bits. Default 7/8.
+   * for all of them. A caller is a principal of the agent's gates (`auth`), or without credentials an IPv4 address or
+   * an IPv6 network of 64 bits. Default 7/8.
    */
   readonly maxShare: number;
   /**
@@ -123,7 +124,7 @@ export interface StateChange {
 export interface DueTask {
   readonly owner: Owner;
   readonly taskId: string;
-  /** The caller whose task it is, as `shareOf` names it; undefined: not known. */
+  /** The caller whose task it is, by its name; undefined: not known. */
   readonly share: string | undefined;
 }
 
@@ -140,6 +141,8 @@ export interface EngineContext {
   /** Makes ids that cannot be guessed. */
   readonly randomId: () => string;
   readonly limits: EngineLimits;
+  /** The name of the caller whose tasks these are, for work without its call. */
+  readonly nameOwner: (owner: Owner) => string;
   readonly log: (record: LogRecord) => void;
   /** Told of every change of state. Undefined: nothing asks. */
   readonly onState?: ((change: StateChange) => void) | undefined;

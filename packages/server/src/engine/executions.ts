@@ -15,7 +15,6 @@ import {
 import type { CallInput } from "../agent/task-tools.ts";
 import type { TaskRef } from "../store/task-store.ts";
 import { Scheduler, type StartResult } from "./capacity/scheduler.ts";
-import { ownerShare } from "./capacity/shares.ts";
 import type { CallDetails, StopCause } from "./command.ts";
 import { DurableExecution } from "./durable/durable-execution.ts";
 import { type Journal, type QueuedMessage, readJournal } from "./durable/journal.ts";
@@ -453,7 +452,7 @@ export class Executions {
   #resumeDurable(
     live: LiveTask,
     selection: DurableSelection,
-    share: string | undefined = ownerShare(live.owner),
+    share: string | undefined = this.#context.nameOwner(live.owner),
   ): DurableExecution {
     const execution = this.createDurable(live, selection, firstMessage(live), undefined, share);
     this.track(live, execution);
@@ -484,7 +483,7 @@ export class Executions {
   }
 
   /** A turn on a task that exists. Without a caller it takes a slot of the task's owner. */
-  #startTurn(live: LiveTask, { share = ownerShare(live.owner), ...start }: TurnStart): void {
+  #startTurn(live: LiveTask, { share = this.#context.nameOwner(live.owner), ...start }: TurnStart): void {
     const execution = this.createTurn(live, { ...start, share });
     this.#abortIfLate(live, execution);
     if (this.#scheduler.start(execution, "always") === "queued") {

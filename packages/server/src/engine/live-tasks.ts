@@ -3,7 +3,6 @@ import { lastEventIdHeader, type Reader, type SharedBudget } from "@a2a-connect/
 import { isSameOwner } from "../store/decide-commit.ts";
 import type { Owner } from "../store/task-store.ts";
 import type { CallerBudgets } from "./capacity/caller-budgets.ts";
-import { ownerShare } from "./capacity/shares.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { LiveTask } from "./live-task.ts";
 import { type LoadedTask, readTask, taskNotFound } from "./read-task.ts";
@@ -93,7 +92,8 @@ export class LiveTasks {
 
   /** Whether a task that was left behind has room in memory beside the others of its caller, and those that are being loaded. */
   hasRoom(owner: Owner, bytes: number, loadingBytes: number): boolean {
-    return this.#budgets.active.hasRoom(ownerShare(owner), bytes, loadingBytes);
+    const share = this.#context.nameOwner(owner);
+    return this.#budgets.active.hasRoom(share, bytes, loadingBytes);
   }
 
   /** Adds a task that was just created, held once: by its call, until that releases its handle. */
@@ -191,7 +191,7 @@ export class LiveTasks {
     const { arrivals } = loads;
     const stored = await this.#context.store.find(owner, taskId, "full");
     if (stored === undefined) return false;
-    const share = caller === undefined ? ownerShare(owner) : caller.share;
+    const share = caller === undefined ? this.#context.nameOwner(owner) : caller.share;
     const memory = this.#budgets.active.open(share, caller !== undefined);
     try {
       const read = await readTask(this.#context, stored, "full", (bytes) => memory.add(bytes));

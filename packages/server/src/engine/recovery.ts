@@ -3,7 +3,6 @@ import { TaskSchema, TaskState } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Owner, TaskRef, TaskWeight } from "../store/task-store.ts";
-import { ownerShare } from "./capacity/shares.ts";
 import { endings } from "./endings.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { statusEvent } from "./events.ts";
@@ -65,7 +64,10 @@ interface Waiting {
  *   reason `unloadable`, without being read.
  */
 export class Recovery {
-  readonly #context: Pick<EngineContext, "store" | "clock" | "limits" | "log" | "randomId" | "onDeliveryDue">;
+  readonly #context: Pick<
+    EngineContext,
+    "store" | "clock" | "limits" | "nameOwner" | "log" | "randomId" | "onDeliveryDue"
+  >;
   readonly #tasks: LiveTasks;
   readonly #onFull: () => void;
   /** The bytes of tasks that were loaded here and are still in memory, or are being loaded. */
@@ -169,7 +171,7 @@ export class Recovery {
       await this.#fail(weight);
       return undefined;
     }
-    const share = ownerShare(owner);
+    const share = this.#context.nameOwner(owner);
     const bytes = Math.min(weight.bytes + loadedTaskBytes, this.#context.limits.maxRecoveryBytes);
     const alone = failed > 0;
     if (!(await this.#room({ share, owner, bytes, alone, onPutOff }))) {
@@ -253,7 +255,8 @@ export class Recovery {
    * GetTask and ListTasks show the task as FAILED, without its history and artifacts.
    */
   async #fail({ owner, taskId, index, tail, fence }: TaskWeight): Promise<void> {
-    const { store, clock, randomId, log, onDeliveryDue } = this.#context;
+    const { store, clock, randomId, nameOwner, log, onDeliveryDue } = this.#context;
+    const share = nameOwner(owner);
     const { contextId } = index;
     const at = Math.max(clock.now(), index.statusTimestamp);
     const event = statusEvent({ taskId, contextId }, endings.unloadable, at, randomId);
@@ -275,7 +278,7 @@ export class Recovery {
       keys: [],
     });
     // Also when the store rejects: it may have written the commit, and only its answer is lost.
-    const result = await committed.finally(() => onDeliveryDue({ owner, taskId, share: ownerShare(owner) }));
+    const result = await committed.finally(() => onDeliveryDue({ owner, taskId, share }));
     if ("refused" in result) {
       return; // another process continues it
     }

@@ -11,7 +11,6 @@ import type { TaskQuery, TaskRef, TaskView } from "../store/task-store.ts";
 import { AbandonedCode } from "./capacity/abandoned-code.ts";
 import type { CallerBudgets } from "./capacity/caller-budgets.ts";
 import { MemoryTurns } from "./capacity/memory-turns.ts";
-import { ownerShare } from "./capacity/shares.ts";
 import { createJournalCodec } from "./durable/journal-codec.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { EventPages } from "./event-pages.ts";
@@ -274,7 +273,7 @@ export class TaskEngine {
    */
   async grant({ owner, taskId }: TaskRef, given: Grant): Promise<void> {
     const grant = copyGrant(given);
-    const share = ownerShare(owner);
+    const share = this.#context.nameOwner(owner);
     const { live, release } = await this.#held.acquire({ owner, share }, taskId);
     try {
       await live.claim();

@@ -16,7 +16,7 @@ import { createHeldStore } from "../../test-support/held-store.ts";
 import { detached, endOf, lifecycle, sendTask, stateOf, subscribe } from "../../test-support/tasks.ts";
 import type { TurnExecutor } from "../agent/agent-definition.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
-import type { DueTimer, TaskRef, TaskStore } from "../store/task-store.ts";
+import type { DueTimer, Owner, TaskRef, TaskStore } from "../store/task-store.ts";
 import { WakeTimers } from "./timers.ts";
 
 /** What a message says whose task has so many milliseconds. */
@@ -325,7 +325,8 @@ describe("timers", () => {
           .sort((one, other) => one.wakeAt - other.wakeAt)
           .slice(0, limit);
       const store = { ...createMemoryTaskStore(), due };
-      const timers = new WakeTimers({ store, clock, log: () => {} }, (task) => {
+      const nameOwner = ({ principal }: Owner) => principal;
+      const timers = new WakeTimers({ store, clock, nameOwner, log: () => {} }, (task) => {
         woken.push(task.taskId);
         return wake(task, woken);
       });

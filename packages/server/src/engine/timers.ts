@@ -4,7 +4,6 @@ import { Role, type Task, TaskState, type TaskStatus } from "@a2a-connect/proto"
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
 import type { DueTimer, TaskRef } from "../store/task-store.ts";
-import { ownerShare } from "./capacity/shares.ts";
 import type { EngineContext } from "./engine-context.ts";
 
 const defaultQuestionTimeoutMs = 600_000;
@@ -148,7 +147,7 @@ interface Begun {
  * one alarm, for the earliest of them. Callers take turns: thousands of tasks of one may be due at the same moment.
  */
 export class WakeTimers {
-  readonly #context: Pick<EngineContext, "store" | "clock" | "log">;
+  readonly #context: Pick<EngineContext, "store" | "clock" | "nameOwner" | "log">;
   readonly #wake: (task: TaskRef) => Promise<void>;
   readonly #turns = new ReadTurns(maxAtATime);
   /** The tasks that are woken, or wait for their turn, by id. */
@@ -164,7 +163,7 @@ export class WakeTimers {
   #closed = false;
 
   constructor(
-    context: Pick<EngineContext, "store" | "clock" | "log">,
+    context: Pick<EngineContext, "store" | "clock" | "nameOwner" | "log">,
     wake: (task: TaskRef) => Promise<void>,
   ) {
     this.#context = context;
@@ -258,7 +257,7 @@ export class WakeTimers {
     const woken: Begun = { wakeAt, nextAt: undefined };
     this.#begun.set(taskId, woken);
     void this.#turns
-      .run({ share: ownerShare(owner) }, () => this.#wake(timer))
+      .run({ share: this.#context.nameOwner(owner) }, () => this.#wake(timer))
       .finally(() => {
         this.#begun.delete(taskId);
         if (woken.nextAt !== undefined) this.note(woken.nextAt);

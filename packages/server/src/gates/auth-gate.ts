@@ -3,6 +3,7 @@ import type { Access } from "@a2a-connect/auth/internal";
 import { a2aError, methodByName, principalKey, tenantKey } from "@a2a-connect/core";
 import { type ForwardedUrlSource, runtimeKey } from "@a2a-connect/core/internal";
 import { type ContextKey, createContextKey, type HandlerContext } from "@connectrpc/connect";
+import { type CallerNames, callerNamesKey } from "./caller-names.ts";
 import type { Gate, GatedCall } from "./protocol-gates.ts";
 
 /** The caller whose credentials were checked; undefined where none are asked for. */
@@ -25,7 +26,17 @@ export const skillGuardKey: ContextKey<SkillGuard | undefined> = createContextKe
  *
  * @param metadataUrl returns where clients find the authorization servers, for a caller by that forwarded URL
  */
-export function authGate({ authenticator }: Access, metadataUrl: MetadataUrl): Gate {
+export function authGate(
+  { authenticator }: Access,
+  callerNames: CallerNames,
+  metadataUrl: MetadataUrl,
+): Gate {
+  const admit = ({ values }: HandlerContext, caller: Caller): void => {
+    const { principal, tenant, scopes, claims } = caller;
+    values.set(verifiedCallerKey, caller);
+    values.set(principalKey, { id: principal, anonymous: false, tenant, scopes, claims });
+    values.set(callerNamesKey, callerNames);
+  };
   return ({ context }) => {
     if (context.values.get(verifiedCallerKey) !== undefined) {
       return undefined; // an operation of an older version calls another one
@@ -33,12 +44,6 @@ export function authGate({ authenticator }: Access, metadataUrl: MetadataUrl): G
     const caller = authenticator.authenticate(new CallCredentials(context, metadataUrl));
     return caller instanceof Promise ? caller.then((found) => admit(context, found)) : admit(context, caller);
   };
-}
-
-function admit({ values }: HandlerContext, caller: Caller): void {
-  const { principal, tenant, scopes, claims } = caller;
-  values.set(verifiedCallerKey, caller);
-  values.set(principalKey, { id: principal, anonymous: false, tenant, scopes, claims });
 }
 
 /**

@@ -1,8 +1,9 @@
-import { a2aError, methodByName, principalKey } from "@a2a-connect/core";
+import { a2aError, methodByName } from "@a2a-connect/core";
 import { RecentMap, runtimeKey } from "@a2a-connect/core/internal";
 import { RetryInfoSchema } from "@a2a-connect/proto/google/rpc/error_details";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import type { ConnectError, HandlerContext } from "@connectrpc/connect";
+import { callerNameOf } from "./caller-names.ts";
 import type { Gate } from "./protocol-gates.ts";
 
 /** How often one caller may call: a bucket of calls, refilled at a steady rate. */
@@ -63,7 +64,7 @@ export class RateLimiter {
   /** Counts calls by their principal: after the gate that finds it. */
   get principalGate(): Gate {
     return ({ method, context }) => {
-      const name = callerName(context);
+      const name = callerNameOf(context);
       if (name !== undefined && isOwnCall(method.name, context)) this.#principals.take(name);
     };
   }
@@ -84,7 +85,7 @@ export class RateLimiter {
 
   /** Counts a stream of the caller's until the returned function is called. @throws ConnectError ResourceExhausted */
   openStream(context: HandlerContext): () => void {
-    const name = callerName(context) ?? "";
+    const name = callerNameOf(context) ?? "";
     const open = this.#streams.get(name) ?? 0;
     if (open >= this.#maxStreams) {
       throw tooOften(`the caller has ${open} streams open, and may not have more`, 1_000);
@@ -103,14 +104,8 @@ function isOwnCall(operation: string, { method }: HandlerContext): boolean {
   return method.name === operation || methodByName(method.name) === undefined;
 }
 
-function callerName({ values }: HandlerContext): string | undefined {
-  const { id, anonymous } = values.get(principalKey);
-  const { callerNetwork } = values.get(runtimeKey);
-  return anonymous ? callerNetwork && `network ${callerNetwork}` : `principal ${id}`;
-}
-
 function pollName(context: HandlerContext, taskId: string): string {
-  return JSON.stringify([callerName(context), taskId]);
+  return JSON.stringify([callerNameOf(context), taskId]);
 }
 
 /** A bucket for each caller. */

@@ -1,3 +1,4 @@
+import { apiKey, hashApiKey } from "@a2a-connect/auth";
 import type { HttpResponse } from "@a2a-connect/bindings";
 import { A2AService } from "@a2a-connect/proto";
 import { say, taskOf } from "@a2a-connect/testing";
@@ -296,6 +297,51 @@ describe("agents of one host", () => {
         ),
       )
       .toBe(true);
+    await host.close();
+  });
+
+  it("know callers by name within the gates that named them, and agents of the same gates have the same callers", async () => {
+    const gate = Promise.withResolvers<void>();
+    const holder: AgentDefinition = {
+      card: { name: "Holder" },
+      async *execute(turn) {
+        yield turn.working();
+        await gate.promise;
+      },
+    };
+    const gateFor = async (key: string) =>
+      apiKey({ header: "x-key", keys: { client: { hash: await hashApiKey(key) } } });
+    const gates = { key: await gateFor("a key of the first two agents") };
+    const options = {
+      agent: holder,
+      limits: { maxActiveBytes: 1_000_000, maxShare: 1 / 2 },
+      assumeVersion: "1.0",
+    };
+    const host = createAgentHost({
+      agents: {
+        first: { ...options, auth: { gates } },
+        second: { ...options, auth: { gates, scopes: false } },
+        third: { ...options, auth: { gates: { key: await gateFor("a key of the third agent") } } },
+      },
+    });
+    await host.start();
+    const client = clientOf(host);
+    const send = (tenant: string, key: string) => {
+      const message = say("x".repeat(100_000));
+      const headers = { "x-key": key };
+      return client.sendMessage(
+        { ...message, tenant, configuration: { returnImmediately: true } },
+        { headers },
+      );
+    };
+    const fill = async () => {
+      for (;;) await send("first", "a key of the first two agents");
+    };
+    const isFull = { code: Code.ResourceExhausted };
+    await expect(fill()).rejects.toMatchObject(isFull);
+    await expect(send("second", "a key of the first two agents")).rejects.toMatchObject(isFull);
+    await send("third", "a key of the third agent");
+    gate.resolve();
     await host.close();
   });
 

@@ -7,12 +7,12 @@ import {
 } from "@a2a-connect/core/internal";
 import type { A2AService, StreamResponse, Task } from "@a2a-connect/proto";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import { shareOf } from "../engine/capacity/shares.ts";
 import type { CallDetails } from "../engine/command.ts";
 import { type CommittedEvent, taskEvent } from "../engine/events.ts";
 import type { Caller } from "../engine/live-tasks.ts";
 import type { CountBytes } from "../engine/read-task.ts";
 import type { SeenTask } from "../engine/task-handle.ts";
+import { callerNameOf } from "../gates/caller-names.ts";
 import type { Owner } from "../store/task-store.ts";
 
 /** The implementation of one RPC: translates and delegates. Gates have let the call pass. */
@@ -20,9 +20,7 @@ export type Operation<Name extends MethodLocalName> = ServiceImpl<typeof A2AServ
 
 /** Who calls, for operations that read or keep tasks. Its signal is made when it is needed. */
 export function callerOf(context: HandlerContext): Caller {
-  const { values } = context;
-  const share = shareOf(values.get(principalKey), values.get(runtimeKey).callerNetwork);
-  return { owner: ownerOf(context), share, signal: () => context.signal };
+  return { owner: ownerOf(context), share: callerNameOf(context), signal: () => context.signal };
 }
 
 /** The owner of the tasks that a call may reach. */

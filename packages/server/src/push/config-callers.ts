@@ -1,3 +1,4 @@
+import type { EngineContext } from "../engine/engine-context.ts";
 import type { PushConfigName } from "./config-quota.ts";
 
 /** Characters of the names that are remembered: those of some 50,000 configs. */
@@ -7,11 +8,12 @@ const maxCharacters = 4 * 2 ** 20;
 const ownPart = 1 / 8;
 
 /**
- * The callers that registered configs, as `shareOf` names them. All callers without credentials are one owner, and the
+ * The callers that registered configs, by their names. All callers without credentials are one owner, and the
  * store knows only owners: it keeps no network addresses. So the process remembers these callers, and their owner stands
  * for them after a restart, and when newer configs have taken the room.
  */
 export class ConfigCallers {
+  readonly #nameOwner: EngineContext["nameOwner"];
   /** In the order in which they came. */
   readonly #shares = new Map<string, string>();
   /** The names of each caller, in the same order. */
@@ -20,7 +22,8 @@ export class ConfigCallers {
   #characters = 0;
 
   /** @param limit characters of names, at most; default 4 Mi */
-  constructor(limit: number = maxCharacters) {
+  constructor(nameOwner: EngineContext["nameOwner"], limit: number = maxCharacters) {
+    this.#nameOwner = nameOwner;
     this.#maxCharacters = limit;
   }
 
@@ -28,7 +31,7 @@ export class ConfigCallers {
   note(name: PushConfigName, share: string | undefined): void {
     const key = keyOf(name);
     this.#forget(key);
-    if (share === undefined || share === ownerShare(name)) {
+    if (share === undefined || share === this.#nameOwner(name.owner)) {
       return;
     }
     const own = this.#names.get(share) ?? { keys: new Set<string>(), characters: 0 };
@@ -46,7 +49,7 @@ export class ConfigCallers {
 
   /** The caller that registered the config, or its owner. */
   find(name: PushConfigName): string {
-    return this.#shares.get(keyOf(name)) ?? ownerShare(name);
+    return this.#shares.get(keyOf(name)) ?? this.#nameOwner(name.owner);
   }
 
   #forget(key: string): void {
@@ -59,10 +62,6 @@ export class ConfigCallers {
     if (own.keys.size === 0) this.#names.delete(share);
     this.#characters -= key.length;
   }
-}
-
-function ownerShare({ owner: { principal } }: PushConfigName): string {
-  return `principal ${principal}`;
 }
 
 /** No two owners have a task of the same id. */

@@ -29,7 +29,14 @@ function setUp(
   const log: LogRecord[] = [];
   const create = () =>
     new PushSender(
-      { store, clock, limits: { maxShare: 7 / 8 }, log: (record) => log.push(record), random: () => 1 },
+      {
+        store,
+        clock,
+        limits: { maxShare: 7 / 8 },
+        nameOwner: ({ principal }) => `principal ${principal}`,
+        log: (record) => log.push(record),
+        random: () => 1,
+      },
       { fetch: webhooks.fetch, ...options },
     );
   const sender = create();

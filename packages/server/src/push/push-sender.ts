@@ -13,7 +13,7 @@ import { type PostOutcome, postNotification } from "./post-notification.ts";
 import { completePushOptions, type PushOptions, retryDelayMs } from "./push-options.ts";
 
 /** What a sender uses. */
-export interface PushContext extends Pick<EngineContext, "store" | "clock" | "log"> {
+export interface PushContext extends Pick<EngineContext, "store" | "clock" | "log" | "nameOwner"> {
   readonly limits: Pick<EngineContext["limits"], "maxShare">;
   /** From 0 up to 1: spreads repeated attempts. Default `Math.random`. */
   readonly random?: () => number;
@@ -60,7 +60,7 @@ export class PushSender {
   readonly #context: PushContext;
   readonly #options: ReturnType<typeof completePushOptions>;
   readonly #quota: ConfigQuota;
-  readonly #callers = new ConfigCallers();
+  readonly #callers: ConfigCallers;
   readonly #runs = new Map<number, Run>();
   /**
    * The requests that have failed in this period, which the first of them began. They keep their places until it ends:
@@ -98,6 +98,7 @@ export class PushSender {
   constructor(context: PushContext, options: PushOptions) {
     this.#context = context;
     this.#options = completePushOptions(options);
+    this.#callers = new ConfigCallers(context.nameOwner);
     this.#quota = new ConfigQuota(context.store, this.#options.maxConfigsPerTask);
     this.#begins = new Wakes(context.clock, beginsInATurn);
   }
@@ -146,7 +147,7 @@ export class PushSender {
     }
   }
 
-  /** Call it before the commit that registers a config. @param share the caller, as `shareOf` names it */
+  /** Call it before the commit that registers a config. @param share the name of the caller */
   noteCaller(name: PushConfigName, share: string | undefined): void {
     this.#callers.note(name, share);
   }
@@ -154,7 +155,7 @@ export class PushSender {
   /**
    * A config was stored or removed: a running request of the config before stops at once (requirement A-56).
    *
-   * @param share the caller that stored it, as `shareOf` names it
+   * @param share the name of the caller that stored it
    */
   configChanged(name: PushConfigName, share?: string): void {
     this.noteCaller(name, share);

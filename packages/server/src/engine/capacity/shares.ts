@@ -1,6 +1,3 @@
-import { anonymousPrincipal, type Principal } from "@a2a-connect/core";
-import type { Owner } from "../../store/task-store.ts";
-
 /** The slots of one caller. */
 interface Share {
   running: number;
@@ -69,25 +66,4 @@ export class Shares {
   servedAt(share: string | undefined): number {
     return share === undefined ? 0 : (this.#shares.get(share)?.servedAt ?? 0);
   }
-}
-
-/**
- * Names a caller: its principal, or without credentials its network. Undefined when neither is known.
- *
- * @param network an IPv4 address, or an IPv6 network
- */
-export function shareOf({ id, anonymous }: Principal, network: string | undefined): string | undefined {
-  if (!anonymous) {
-    return `principal ${id}`;
-  }
-  return network === undefined ? undefined : `network ${network}`;
-}
-
-/**
- * The caller by its credentials, for work without its call. Callers without credentials are one caller then: without a bound
- * their tasks would take every place after a restart.
- */
-export function ownerShare({ principal }: Owner): string {
-  const anonymous = principal === anonymousPrincipal.id;
-  return shareOf({ id: principal, anonymous }, undefined) ?? "callers without credentials";
 }
