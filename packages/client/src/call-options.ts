@@ -31,7 +31,7 @@ export interface CallOptions {
 export interface SendOptions extends CallOptions {
   /** Id of the skill that shall do the work (lifecycle extension). The client tests its input modes. */
   readonly skill?: string;
-  /** Which of the tasks that wait at the agent starts first (lifecycle extension). Default the agent's, `normal`. */
+  /** Which of this caller's tasks that wait at the agent starts first (lifecycle extension). Default the agent's, `normal`. */
   readonly priority?: Priority;
   /** When the agent cancels the task if it has not ended (lifecycle extension). Default none. */
   readonly deadline?: Date;

@@ -8,13 +8,13 @@ export const lifecycleExtension = "urn:a2a-connect:ext:lifecycle:v1";
 export interface LifecycleRequest {
   /** Id of the skill that shall do the task. */
   readonly skill?: string;
-  /** Which waiting task starts first. Default `normal`. */
+  /** Which of the caller's waiting tasks starts first. Default `normal`. */
   readonly priority?: Priority;
   /** When the task is canceled if it has not ended: RFC 3339, any zone. */
   readonly deadline?: string;
 }
 
-/** Which waiting task starts first: `high` before `normal` before `low`, and by age among equals. */
+/** Which of one caller's waiting tasks starts first: `high` before `normal` before `low`, and by age among equals. */
 export type Priority = "low" | "normal" | "high";
 
 /** Tokens and money that a task has cost so far. */

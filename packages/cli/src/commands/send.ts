@@ -13,7 +13,7 @@ export const addSend: AddCommand = (program, setAction) => {
     .argument("[text...]", "text of the message's first part")
     .option(...skillOption)
     .addOption(
-      new Option("--priority <level>", "which of the agent's waiting tasks starts first").choices([
+      new Option("--priority <level>", "which of your tasks that wait at the agent starts first").choices([
         "low",
         "normal",
         "high",

@@ -28,7 +28,7 @@ export interface TurnPlan {
   readonly code: TurnAgentCode;
   /** Media types that the skill may produce. */
   readonly outputModes: readonly string[];
-  /** Which waiting turn starts first. Default `normal`. */
+  /** Which of its caller's waiting turns starts first. Default `normal`. */
   readonly priority: Priority | undefined;
   /** See `Runnable`. */
   readonly share: string | undefined;

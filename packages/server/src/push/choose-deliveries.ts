@@ -123,12 +123,12 @@ class Limit {
   }
 
   mayTake(share: string): boolean {
-    return this.#shares.mayTake(share, "running", { all: this.#all, taken: this.#taken });
+    return this.#shares.mayTake(share, { all: this.#all, taken: this.#taken });
   }
 
   take(share: string, amount: number): void {
     this.#taken += amount;
-    this.#shares.count(share, "running", amount);
+    this.#shares.count(share, amount);
   }
 }
 

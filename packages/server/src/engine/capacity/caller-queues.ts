@@ -1,4 +1,6 @@
+import type { Priority } from "@a2a-connect/core";
 import { countFirst } from "@a2a-connect/core/internal";
+import { type CallerOrder, comparePlaces, type Place } from "./caller-order.ts";
 
 /** One piece of work in a queue, between its neighbours. */
 export interface Waiting<T> {
@@ -9,75 +11,109 @@ export interface Waiting<T> {
 
 /** A caller's place among those that wait. */
 export interface Turn<T> {
-  /** Its work that has waited longest. */
+  readonly place: Place;
+  /** Of its work with the highest priority, what has waited longest. */
   readonly first: Waiting<T>;
-  /** When the caller was last served; 0 when it never was. */
-  readonly servedAt: number;
 }
 
-/** The caller that was served longest ago comes first; of those that never were, the one whose work is older. */
-export function isBefore<T>(one: Turn<T>, other: Turn<T>): boolean {
-  return one.servedAt === other.servedAt
-    ? one.first.ticket < other.first.ticket
-    : one.servedAt < other.servedAt;
+interface Queued {
+  readonly share: string | undefined;
+  readonly priority: Priority;
 }
 
+/** In the order in which one caller's work is served. */
+const priorities: readonly Priority[] = ["high", "normal", "low"];
+
+/** Priorities make no difference between callers, which take turns. Of one caller's work, the highest priority comes first, then the oldest. */
+export function isBefore<T extends Queued>(one: Turn<T>, other: Turn<T>): boolean {
+  const rank = ({ first }: Turn<T>) => priorities.indexOf(first.work.priority);
+  const difference = comparePlaces(one.place, other.place) || rank(one) - rank(other);
+  return difference < 0 || (difference === 0 && one.first.ticket < other.first.ticket);
+}
+
+/** What waits of one caller. */
 interface CallerWork<T> {
-  readonly queue: ArrivalQueue<T>;
-  turn: Turn<T> | undefined;
+  place: Place;
+  readonly queues: Readonly<Record<Priority, ArrivalQueue<T>>>;
 }
 
-/** Work in the order in which it came, separately for each caller, and the callers in the order of their turns. */
-export class CallerQueues<T extends { readonly share: string | undefined }> {
-  readonly #servedAt: (share: string | undefined) => number;
-  readonly #callers = new Map<string | undefined, CallerWork<T>>();
-  /** One of each caller, in order. A place among thousands is found in a few looks. */
-  readonly #turns: Turn<T>[] = [];
+function firstOf<T>({ queues }: CallerWork<T>): Waiting<T> | undefined {
+  for (const priority of priorities) {
+    const { first } = queues[priority];
+    if (first !== undefined) return first;
+  }
+  return undefined;
+}
 
-  /** @param servedAt when a caller was last served; see `renewTurn` */
-  constructor(servedAt: (share: string | undefined) => number) {
-    this.#servedAt = servedAt;
+/** Work in the order in which it is served, separately for each caller, and the callers in the order of their turns. */
+export class CallerQueues<T extends Queued> {
+  readonly #order: CallerOrder;
+  readonly #callers = new Map<string | undefined, CallerWork<T>>();
+  /** The same in order. A place among thousands is found in a few looks. */
+  readonly #turns: CallerWork<T>[] = [];
+
+  /** @param order see `renewTurn` */
+  constructor(order: CallerOrder) {
+    this.#order = order;
   }
 
+  /** @param work of a caller that is in the order */
   add(work: T, ticket: number): void {
-    const { share } = work;
-    const caller = this.#callers.get(share) ?? { queue: new ArrivalQueue(), turn: undefined };
-    caller.queue.add(work, ticket);
-    if (caller.turn === undefined) {
+    const { share, priority } = work;
+    let caller = this.#callers.get(share);
+    if (caller === undefined) {
+      const queues = {
+        high: new ArrivalQueue<T>(),
+        normal: new ArrivalQueue<T>(),
+        low: new ArrivalQueue<T>(),
+      };
+      caller = { place: this.#order.placeOf(share), queues };
       this.#callers.set(share, caller);
-      this.renewTurn(share);
+      this.#insert(caller);
     }
+    caller.queues[priority].add(work, ticket);
   }
 
   /** @returns whether it was in the queue */
   delete(work: T): boolean {
-    const { share } = work;
-    const wasThere = this.#callers.get(share)?.queue.delete(work) === true;
-    if (wasThere) this.renewTurn(share);
-    return wasThere;
+    const { share, priority } = work;
+    const caller = this.#callers.get(share);
+    if (caller?.queues[priority].delete(work) !== true) return false;
+    if (firstOf(caller) === undefined) {
+      this.#remove(caller);
+      this.#callers.delete(share);
+    }
+    return true;
   }
 
   /** The first turn of a caller that may be served now. */
   findTurn(mayServe: (share: string | undefined) => boolean): Turn<T> | undefined {
-    return this.#turns.find(({ first }) => mayServe(first.work.share));
+    for (const caller of this.#turns) {
+      const first = firstOf(caller);
+      if (first !== undefined && mayServe(first.work.share)) return { place: caller.place, first };
+    }
+    return undefined;
   }
 
-  /** To be called after a caller was served. */
+  /** To be called after the caller was served. */
   renewTurn(share: string | undefined): void {
     const caller = this.#callers.get(share);
     if (caller === undefined) return;
-    const { queue, turn } = caller;
-    if (turn !== undefined) this.#turns.splice(this.#countBefore(turn), 1);
-    if (queue.first === undefined) {
-      this.#callers.delete(share);
-      return;
-    }
-    caller.turn = { first: queue.first, servedAt: this.#servedAt(share) };
-    this.#turns.splice(this.#countBefore(caller.turn), 0, caller.turn);
+    this.#remove(caller);
+    caller.place = this.#order.placeOf(share);
+    this.#insert(caller);
   }
 
-  #countBefore(turn: Turn<T>): number {
-    return countFirst(this.#turns, (each) => isBefore(each, turn));
+  #insert(caller: CallerWork<T>): void {
+    this.#turns.splice(this.#countBefore(caller), 0, caller);
+  }
+
+  #remove(caller: CallerWork<T>): void {
+    this.#turns.splice(this.#countBefore(caller), 1);
+  }
+
+  #countBefore({ place }: CallerWork<T>): number {
+    return countFirst(this.#turns, (each) => comparePlaces(each.place, place) < 0);
   }
 }
 

@@ -236,6 +236,61 @@ describe("the scheduler", () => {
     expect(running).toEqual(["a0", "a3", "a4", "a5", "b1", "b2", "a6", "b3"]);
   });
 
+  it("gives callers their turns, also where one asks for a high priority and the others for none", async () => {
+    const { scheduler, running, work } = schedule({ maxRunning: 1 });
+    const all = [
+      ...Array.from({ length: 6 }, (_, at) => work(`a${at}`, undefined, "high", "a")),
+      work("b low", undefined, "low", "b"),
+      work("b high", undefined, "high", "b"),
+      work("c low", undefined, "low", "c"),
+      work("nameless"),
+    ];
+    for (const each of all) scheduler.start(each);
+    const order: string[] = [];
+    for (let at = 0; at < all.length; at += 1) {
+      order.push(...running);
+      await all.find(({ name }) => name === running[0])?.finish();
+    }
+    expect(order).toEqual(["a0", "b high", "c low", "nameless", "a1", "b low", "a2", "a3", "a4", "a5"]);
+  });
+
+  it("lets callers that come back pass by none that waits", async () => {
+    const { scheduler, running, work } = schedule({ maxRunning: 1 });
+    const byName = new Map<string, Work>();
+    const send = (share: string, at: number) => {
+      const name = `${share}${at}`;
+      byName.set(name, work(name, undefined, "normal", share));
+      scheduler.start(byName.get(name) ?? work(name));
+    };
+    for (const at of [0, 1, 2]) send("batch", at);
+    for (const share of ["c", "d"]) send(share, 0);
+    const order: string[] = [];
+    for (let at = 0; at < 7; at += 1) {
+      const [name = ""] = running;
+      order.push(name);
+      await byName.get(name)?.finish();
+      const [, share = "", number] = /^([cd])(\d)$/.exec(name) ?? [];
+      if (share !== "") send(share, Number(number) + 1);
+    }
+    expect(order).toEqual(["batch0", "c0", "d0", "batch1", "c1", "d1", "batch2"]);
+  });
+
+  it("keeps places of a skill for others, as it keeps those of the agent", () => {
+    const { running, start } = schedule({ skills: { a: { maxRunning: 80, maxQueued: 80 } } });
+    for (const share of ["one", "two"]) {
+      const fill = () => {
+        for (let at = 0; at < 200; at += 1) start(share, "a", "high", share);
+      };
+      expect(fill).toThrow("your own share of the places is used up");
+    }
+    expect([start("three", "a", "low", "three"), start("three", "a", "low", "three")]).toEqual([
+      "running",
+      "queued",
+    ]);
+    const places = ["one", "two", "three"].map((share) => running.filter((name) => name === share).length);
+    expect(places).toEqual([70, 9, 1]);
+  });
+
   it("looks at the next caller alone, however many wait", async () => {
     const looksPerEnd = async (callers: number) => {
       const { scheduler, running, work } = schedule({ maxRunning: 1 });
@@ -280,23 +335,30 @@ describe("the scheduler", () => {
         const rank = { high: 0, normal: 1, low: 2 };
         const busy: Work[] = [];
         const idle: Work[] = [];
-        const served = new Map<string | undefined, number>();
+        const places = new Map<string | undefined, { servedAt: number; came: number }>();
         const ofCaller = (list: Work[], caller?: string) => list.filter((each) => each.share === caller);
+        const mayTake = (taken: Work[], all: number, caller: string | undefined) =>
+          taken.length < all &&
+          (caller === undefined || ofCaller(taken, caller).length < timesFree * (all - taken.length));
+        const ofSkill = (list: Work[], of: string | undefined) => list.filter((each) => each.skill === of);
         const mayRun = ({ skill: of, share: caller }: Work) =>
-          busy.length < 5 &&
-          busy.filter((each) => each.skill === of).length < (most[of ?? ""] ?? 5) &&
-          (caller === undefined || ofCaller(busy, caller).length < timesFree * (5 - busy.length));
-        const mayWait = ({ share: caller }: Work) =>
-          caller === undefined || ofCaller(idle, caller).length < timesFree * (12 - idle.length);
-        const servedAt = ({ share: caller }: Work) => served.get(caller) ?? 0;
+          mayTake(busy, 5, caller) && mayTake(ofSkill(busy, of), most[of ?? ""] ?? 1_000, caller);
+        const mayWait = ({ skill: of, share: caller }: Work) =>
+          mayTake(idle, 12, caller) && (of !== "a" || mayTake(ofSkill(idle, of), 4, caller));
+        let runs = 0;
+        let came = 0;
+        const placeOf = ({ share: caller }: Work) => places.get(caller) ?? { servedAt: 0, came: 0 };
+        const add = (list: Work[], one: Work) => {
+          list.push(one);
+          if (!places.has(one.share)) places.set(one.share, { servedAt: runs - 0.5, came: ++came });
+        };
         const remove = (list: Work[], one: Work) => {
           list.splice(list.indexOf(one), 1);
-          if (ofCaller([...busy, ...idle], one.share).length === 0) served.delete(one.share);
+          if (ofCaller([...busy, ...idle], one.share).length === 0) places.delete(one.share);
         };
-        let runs = 0;
         const run = (next: Work) => {
-          busy.push(next);
-          if (next.share !== undefined) served.set(next.share, ++runs);
+          add(busy, next);
+          places.set(next.share, { servedAt: ++runs, came: 0 });
         };
         for (const [index, step] of commands.entries()) {
           if (step.kind === "start") {
@@ -311,7 +373,7 @@ describe("the scheduler", () => {
             const place = mayRun(next) ? "running" : full ? "refused" : "queued";
             expect(scheduler.start(next)).toBe(place);
             if (place === "running") run(next);
-            else if (place === "queued") idle.push(next);
+            else if (place === "queued") add(idle, next);
           } else if (step.kind === "finish") {
             const done = busy[step.at];
             if (done === undefined) continue;
@@ -322,7 +384,9 @@ describe("the scheduler", () => {
                 .filter(mayRun)
                 .sort(
                   (one, other) =>
-                    rank[one.priority] - rank[other.priority] || servedAt(one) - servedAt(other),
+                    placeOf(one).servedAt - placeOf(other).servedAt ||
+                    placeOf(one).came - placeOf(other).came ||
+                    rank[one.priority] - rank[other.priority],
                 );
               if (next === undefined) break;
               idle.splice(idle.indexOf(next), 1);

@@ -2,6 +2,7 @@ import { a2aError, type Priority } from "@a2a-connect/core";
 import type { ConnectError } from "@connectrpc/connect";
 import type { AgentDefinition, CapacityDefinition } from "../../agent/agent-definition.ts";
 import type { EngineContext } from "../engine-context.ts";
+import { CallerOrder } from "./caller-order.ts";
 import { CallerQueues, isBefore, type Turn } from "./caller-queues.ts";
 import { Shares } from "./shares.ts";
 
@@ -22,32 +23,29 @@ export type StartResult = "running" | "queued" | "refused";
 /** One skill's work. */
 interface Lane {
   readonly slots: Slots;
-  readonly queues: Readonly<Record<Priority, CallerQueues<Runnable>>>;
+  readonly queue: CallerQueues<Runnable>;
 }
 
-/** In the order in which they are served. */
-const priorities: readonly Priority[] = ["high", "normal", "low"];
-
 /**
- * Lets a bounded number of executions run at a time, of the agent and of each skill; the others wait by priority, then in
- * turns of their callers, then by age (docs/limits.md). A skill or a caller at its limit holds up no other.
+ * Lets a bounded number of executions run at a time, of the agent and of each skill. Callers whose work waits take turns;
+ * one caller's work is in the order of its priorities, then of its age (docs/limits.md). A skill or a caller at its limit
+ * holds up no other.
  */
 export class Scheduler {
   #agent: AgentDefinition;
-  readonly #limits: Pick<EngineContext["limits"], "maxQueued">;
+  readonly #limits: Pick<EngineContext["limits"], "maxQueued" | "maxShare">;
   readonly #clock: Pick<EngineContext["clock"], "now">;
   readonly #all: Slots;
   /** One for each skill that has been asked for; as many as the card has, or has had, at most. */
   readonly #lanes = new Map<string | undefined, Lane>();
-  readonly #shares: Shares;
+  readonly #order = new CallerOrder();
   #tickets = 0;
 
   constructor({ agent, limits, clock }: Pick<EngineContext, "agent" | "limits" | "clock">) {
     this.#agent = agent;
     this.#limits = limits;
     this.#clock = clock;
-    this.#all = new Slots(agent, limits.maxRunning);
-    this.#shares = new Shares(limits.maxShare);
+    this.#all = new Slots(agent, limits.maxShare, limits);
   }
 
   /** The skills may have other capacities from now on. Work of one that is gone keeps the limits that it had. */
@@ -69,12 +67,16 @@ export class Scheduler {
    * @throws ConnectError CAPACITY when the queue of this process is full, or the caller's part of it
    */
   start(work: Runnable, admission: "bounded" | "always" = "bounded"): StartResult {
-    const { slots, queues } = this.#laneOf(work.skill);
+    const { slots, queue } = this.#laneOf(work.skill);
     const result = this.#decide(slots, work.share, admission);
+    if (result === "refused") {
+      return result;
+    }
+    this.#order.enter(work.share);
     if (result === "running") {
       this.#run(work, slots);
-    } else if (result === "queued") {
-      queues[work.priority].add(work, ++this.#tickets);
+    } else {
+      queue.add(work, ++this.#tickets);
       this.#countWaiting(work, slots, 1);
     }
     return result;
@@ -87,12 +89,11 @@ export class Scheduler {
 
   /** Takes waiting work out of the queue; false when it runs or is done. */
   withdraw(work: Runnable): boolean {
-    const { slots, queues } = this.#laneOf(work.skill);
-    if (!queues[work.priority].delete(work)) {
-      return false;
+    const isWaiting = this.#takeOut(work);
+    if (isWaiting) {
+      this.#order.leave(work.share);
     }
-    this.#countWaiting(work, slots, -1);
-    return true;
+    return isWaiting;
   }
 
   /** When work of this skill that was refused is worth another try, in seconds (docs/extensions/lifecycle.md). */
@@ -103,7 +104,7 @@ export class Scheduler {
   }
 
   #decide(slots: Slots, share: string | undefined, admission: "bounded" | "always"): StartResult {
-    if (slots.hasFree && this.#mayRun(share)) {
+    if (slots.mayRun(share) && this.#all.mayRun(share)) {
       return "running";
     }
     if (admission === "always") {
@@ -113,12 +114,10 @@ export class Scheduler {
       return "refused";
     }
     const { maxQueued } = this.#limits;
-    const { waiting } = this.#all;
-    const places = { all: Math.min(maxQueued, this.#all.maxQueued), taken: waiting };
-    if (waiting >= maxQueued) {
+    if (this.#all.waiting >= maxQueued) {
       throw this.#capacityError(`${maxQueued} tasks are waiting already`);
     }
-    if (!this.#shares.mayTake(share, "waiting", places)) {
+    if (!slots.mayWait(share) || !this.#all.mayWait(share)) {
       throw this.#capacityError(
         "your own share of the places is used up, and the others are kept for other callers",
       );
@@ -134,23 +133,26 @@ export class Scheduler {
     });
   }
 
-  /** Whether the agent has a place for the caller. */
-  #mayRun(share: string | undefined): boolean {
-    return this.#shares.mayTake(share, "running", { all: this.#all.maxRunning, taken: this.#all.running });
+  /** @returns whether it was waiting */
+  #takeOut(work: Runnable): boolean {
+    const { slots, queue } = this.#laneOf(work.skill);
+    const isWaiting = queue.delete(work);
+    if (isWaiting) {
+      this.#countWaiting(work, slots, -1);
+    }
+    return isWaiting;
   }
 
   #countWaiting({ share }: Runnable, slots: Slots, change: 1 | -1): void {
-    slots.waiting += change;
-    this.#all.waiting += change;
-    this.#shares.count(share, "waiting", change);
+    slots.countWaiting(share, change);
+    this.#all.countWaiting(share, change);
   }
 
   #laneOf(skill: string | undefined): Lane {
     let lane = this.#lanes.get(skill);
     if (lane === undefined) {
-      const createQueues = () => new CallerQueues<Runnable>((share) => this.#shares.servedAt(share));
-      const queues = { high: createQueues(), normal: createQueues(), low: createQueues() };
-      lane = { slots: new Slots(this.#definitionOf(skill) ?? {}), queues };
+      const slots = new Slots(this.#definitionOf(skill) ?? {}, this.#limits.maxShare);
+      lane = { slots, queue: new CallerQueues(this.#order) };
       this.#lanes.set(skill, lane);
     }
     return lane;
@@ -164,16 +166,15 @@ export class Scheduler {
     const beganAt = this.#clock.now();
     const both = [slots, this.#all];
     for (const each of both) {
-      each.running++;
+      each.countRunning(work.share, 1);
     }
-    this.#shares.count(work.share, "running", 1);
     this.#serve(work.share);
     void work.run().then(() => {
       for (const each of both) {
-        each.running--;
+        each.countRunning(work.share, -1);
         each.runTime.note(this.#clock.now() - beganAt);
       }
-      this.#shares.count(work.share, "running", -1);
+      this.#order.leave(work.share);
       this.#runWaiting();
     });
   }
@@ -185,56 +186,57 @@ export class Scheduler {
       if (next === undefined) {
         return;
       }
-      this.withdraw(next);
+      this.#takeOut(next);
       this.#run(next, this.#laneOf(next.skill).slots);
     }
   }
 
   /** The caller gets a place: its other work waits behind that of other callers now. */
   #serve(share: string | undefined): void {
-    this.#shares.serve(share);
-    for (const { queues } of this.#lanes.values()) {
-      for (const priority of priorities) queues[priority].renewTurn(share);
-    }
+    this.#order.serve(share);
+    for (const { queue } of this.#lanes.values()) queue.renewTurn(share);
   }
 
   /** Of each skill it looks at the first caller, and passes over those at their limit only: thousands of callers may wait. */
   #findNext(): Runnable | undefined {
-    const lanes = [...this.#lanes.values()].filter(({ slots }) => slots.waiting > 0 && slots.hasFree);
-    for (const priority of priorities) {
-      let best: Turn<Runnable> | undefined;
-      for (const { queues } of lanes) {
-        const turn = queues[priority].findTurn((share) => this.#mayRun(share));
-        if (turn !== undefined && (best === undefined || isBefore(turn, best))) {
-          best = turn;
-        }
-      }
-      if (best !== undefined) {
-        return best.first.work;
+    let best: Turn<Runnable> | undefined;
+    for (const { slots, queue } of this.#lanes.values()) {
+      if (slots.waiting === 0 || !slots.hasFree) continue;
+      const turn = queue.findTurn((share) => slots.mayRun(share) && this.#all.mayRun(share));
+      if (turn !== undefined && (best === undefined || isBefore(turn, best))) {
+        best = turn;
       }
     }
-    return undefined;
+    return best?.first.work;
   }
 }
 
-/** The running and the waiting work under one limit: of one skill, or all of an agent's. */
+/** The running and the waiting work under one limit, and each caller's part of it: of one skill, or all of an agent's. */
 class Slots {
-  readonly #most: number;
+  readonly #most: CapacityDefinition;
+  readonly #runningOf: Shares;
+  readonly #waitingOf: Shares;
   #maxRunning = 0;
   #maxQueued = 0;
   readonly runTime: RunTime = new RunTime();
-  running = 0;
-  waiting = 0;
+  #running = 0;
+  #waiting = 0;
 
-  /** @param most the limit on running work that no definition exceeds */
-  constructor(capacity: CapacityDefinition, most: number = Number.POSITIVE_INFINITY) {
+  /**
+   * @param maxShare the part of the places that one caller may have
+   * @param most what no definition exceeds
+   */
+  constructor(capacity: CapacityDefinition, maxShare: number, most: CapacityDefinition = {}) {
     this.#most = most;
+    this.#runningOf = new Shares(maxShare);
+    this.#waitingOf = new Shares(maxShare);
     this.limit(capacity);
   }
 
   /** Sets other limits. Running and waiting work stays. */
   limit({ maxRunning, maxQueued }: CapacityDefinition): void {
-    this.#maxRunning = Math.min(maxRunning ?? this.#most, this.#most);
+    const most = this.#most.maxRunning ?? Number.POSITIVE_INFINITY;
+    this.#maxRunning = Math.min(maxRunning ?? most, most);
     this.#maxQueued = maxQueued ?? Number.POSITIVE_INFINITY;
   }
 
@@ -242,16 +244,38 @@ class Slots {
     return this.#maxRunning;
   }
 
-  get maxQueued(): number {
-    return this.#maxQueued;
+  get waiting(): number {
+    return this.#waiting;
   }
 
   get hasFree(): boolean {
-    return this.running < this.maxRunning;
+    return this.#running < this.#maxRunning;
   }
 
+  /** Whether as much waits as the definition allows. */
   get isFull(): boolean {
-    return this.waiting >= this.#maxQueued;
+    return this.#waiting >= this.#maxQueued;
+  }
+
+  /** Whether there is a place for this caller. */
+  mayRun(share: string | undefined): boolean {
+    return this.#runningOf.mayTake(share, { all: this.#maxRunning, taken: this.#running });
+  }
+
+  /** Whether there is room in the queue for this caller. */
+  mayWait(share: string | undefined): boolean {
+    const all = Math.min(this.#maxQueued, this.#most.maxQueued ?? Number.POSITIVE_INFINITY);
+    return this.#waitingOf.mayTake(share, { all, taken: this.#waiting });
+  }
+
+  countRunning(share: string | undefined, change: 1 | -1): void {
+    this.#running += change;
+    this.#runningOf.count(share, change);
+  }
+
+  countWaiting(share: string | undefined, change: 1 | -1): void {
+    this.#waiting += change;
+    this.#waitingOf.count(share, change);
   }
 }
 

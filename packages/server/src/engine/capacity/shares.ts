@@ -1,11 +1,3 @@
-/** The slots of one caller. */
-interface Share {
-  running: number;
-  waiting: number;
-  /** When it last got a running slot: the number of that event. */
-  servedAt: number;
-}
-
 /** Slots that all callers share. */
 export interface Places {
   /** How many there are. */
@@ -23,9 +15,8 @@ export interface Places {
  */
 export class Shares {
   readonly #timesFree: number;
-  /** The callers that have a slot. */
-  readonly #shares = new Map<string, Share>();
-  #served = 0;
+  /** Of the callers that have a slot. */
+  readonly #taken = new Map<string, number>();
 
   /** @param maxShare above 0, to 1: a caller may have all slots */
   constructor(maxShare: number) {
@@ -33,37 +24,20 @@ export class Shares {
   }
 
   /** Whether the caller may take one more of these slots. */
-  mayTake(share: string | undefined, kind: "running" | "waiting", { all, taken }: Places): boolean {
+  mayTake(share: string | undefined, { all, taken }: Places): boolean {
     if (share === undefined || taken >= all) {
       return taken < all;
     }
-    return (this.#shares.get(share)?.[kind] ?? 0) < this.#timesFree * (all - taken);
+    return (this.#taken.get(share) ?? 0) < this.#timesFree * (all - taken);
   }
 
   /** The caller has so many slots more, or fewer. */
-  count(share: string | undefined, kind: "running" | "waiting", change: number): void {
+  count(share: string | undefined, change: number): void {
     if (share === undefined) {
       return;
     }
-    const counted = this.#shares.get(share) ?? { running: 0, waiting: 0, servedAt: 0 };
-    counted[kind] += change;
-    if (counted.running + counted.waiting === 0) {
-      this.#shares.delete(share);
-    } else {
-      this.#shares.set(share, counted);
-    }
-  }
-
-  /** The caller got a running slot: other callers come before it now. */
-  serve(share: string | undefined): void {
-    const served = share === undefined ? undefined : this.#shares.get(share);
-    if (served !== undefined) {
-      served.servedAt = ++this.#served;
-    }
-  }
-
-  /** When the caller was last served; the lowest was served longest ago. 0 for callers that never were. */
-  servedAt(share: string | undefined): number {
-    return share === undefined ? 0 : (this.#shares.get(share)?.servedAt ?? 0);
+    const taken = (this.#taken.get(share) ?? 0) + change;
+    if (taken === 0) this.#taken.delete(share);
+    else this.#taken.set(share, taken);
   }
 }
