@@ -1,6 +1,7 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { text } from "@a2a-connect/core";
 import { MessageSchema, Role, TaskSchema, TaskState } from "@a2a-connect/proto";
-import { reasonOf, say } from "@a2a-connect/testing";
+import { createTurnCount, reasonOf, say } from "@a2a-connect/testing";
 import { create, createRegistry, isMessage } from "@bufbuild/protobuf";
 import { DurationSchema, file_google_protobuf_type, TypeSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
@@ -8,6 +9,7 @@ import {
   beginTask,
   createDurableServers,
   type DurableServers,
+  type Process,
 } from "../../../test-support/durable-servers.ts";
 import { detached, sendTask } from "../../../test-support/tasks.ts";
 import type { DurableTask, StepOptions } from "../../agent/durable-task.ts";
@@ -149,6 +151,97 @@ describe("a step's result", () => {
     await servers.clock.settle();
     expect(seen).toEqual(["paid"]);
   });
+});
+
+describe("large results of many tasks at the same moment", () => {
+  const many = 2_000;
+  for (const [what, makeValue] of [
+    ["lists", (each: object) => [...Array(many).keys(), each]],
+    ["objects", (each: object) => ({ ...Array.from({ length: many }, (_, index) => ({ index })), each })],
+    ["maps", (each: object) => new Map<unknown, unknown>([...Array(many).entries(), ["each", each]])],
+    ["sets", (each: object) => new Set<unknown>([...Array(many).keys(), each])],
+    ["long texts", (each: object) => ["x".repeat(100_000), each]],
+    ["bytes", (each: object) => [new Uint8Array(100_000), each]],
+  ] as const) {
+    it(`are stored in turns of their own: ${what}`, async () => {
+      const encodings = createTurnCount();
+      const { open } = createDurableServers(async function* (task) {
+        const each = {
+          get name() {
+            encodings.count();
+            return "read";
+          },
+        };
+        await task.step("make", () => makeValue(each) as unknown);
+        yield task.working("done");
+      });
+      const { client } = await open();
+      await Promise.all(Array.from({ length: 20 }, () => sendTask(client)));
+      expect([encodings.total, encodings.mostInATurn]).toEqual([20, 1]);
+    });
+  }
+
+  it("keep further steps of their caller waiting, so that few of them are in memory", async () => {
+    let inMemory = 0;
+    let most = 0;
+    const large = () => {
+      inMemory += 1;
+      most = Math.max(most, inMemory);
+      return [
+        ...Array(many).keys(),
+        {
+          get name() {
+            inMemory -= 1;
+            return "read";
+          },
+        },
+      ];
+    };
+    const { open } = createDurableServers(async function* (task) {
+      await task.step("make", large);
+      await task.step("make", large);
+      yield task.working("done");
+    });
+    const { client } = await open();
+    const ended: Promise<unknown>[] = [];
+    for (let begun = 0; begun < 60; begun += 1) {
+      ended.push(sendTask(client));
+      await nextTurn();
+    }
+    await Promise.all(ended);
+    expect(inMemory).toBe(0);
+    expect(most).toBeLessThan(12);
+  });
+
+  for (const [what, stop] of [
+    [
+      "its task is canceled",
+      ({ client }, ids) => Promise.all(ids.map((id) => client.cancelTask({ id }).catch(() => {}))),
+    ],
+    ["the server closes", ({ server, clock }) => Promise.all([server.close(), clock.advance(1)])],
+  ] as const satisfies [string, (process: Process, ids: string[]) => Promise<unknown>][]) {
+    it(`keep a step waiting, which does not begin when ${what} meanwhile`, async () => {
+      let begun = 0;
+      let late = 0;
+      const servers = createDurableServers(async function* (task) {
+        await task.step("make", ({ signal }) => {
+          begun += 1;
+          if (signal.aborted) late += 1;
+          return [...Array(many).keys()];
+        });
+        yield task.working("done");
+      });
+      const process = await servers.open();
+      const ids: string[] = [];
+      for (let sent = 0; sent < 30; sent += 1) ids.push((await sendTask(process.client, detached())).id);
+      const before = begun;
+      await stop(process, ids);
+      for (let turn = 0; turn < 400; turn += 1) await nextTurn();
+      expect(before).toBeLessThan(ids.length);
+      expect(begun).toBeLessThan(ids.length);
+      expect(late).toBe(0);
+    });
+  }
 });
 
 describe("a step that fails", () => {

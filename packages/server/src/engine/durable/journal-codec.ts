@@ -112,6 +112,40 @@ export function createJournalCodec(registry: Registry = createRegistry()): Journ
   };
 }
 
+/** Up to so many values, texts and bytes are encoded in about a millisecond. */
+const quickValues = 500;
+const quickBytes = 32 * 1024;
+
+/** Whether a value may take longer to encode. It visits no more of the value than it needs. */
+export function isLong(value: unknown): boolean {
+  const found = new Set([value]); // as each is encoded once, also one that refers to itself
+  let references = 0;
+  let bytes = 0;
+  for (const each of found) {
+    if (typeof each === "string") bytes += each.length;
+    else if (each instanceof ArrayBuffer || ArrayBuffer.isView(each)) bytes += each.byteLength;
+    else if (typeof each === "object" && each !== null) {
+      const parts = partsOf(each);
+      references += parts.length;
+      if (references > quickValues) return true;
+      for (const part of parts) found.add(part);
+    }
+    if (bytes > quickBytes) return true;
+  }
+  return false;
+}
+
+function partsOf(value: object): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  if (value instanceof Set) return [...value];
+  if (value instanceof Map) return [...value].flat();
+  try {
+    return Object.values(value);
+  } catch {
+    return []; // `encode` tells what is wrong with it
+  }
+}
+
 /** An error from the journal: of a class of the language if it was one, else an Error of the same name. */
 export function reviveError({ name, message, code }: ErrorParts, cause?: unknown): Error {
   const make = languageErrors.find((candidate) => candidate.name === name) ?? Error;

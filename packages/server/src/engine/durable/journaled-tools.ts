@@ -3,8 +3,9 @@ import type { TurnAbort } from "../execution.ts";
 import type { DurableInbox } from "./durable-inbox.ts";
 import { type DurableRun, never } from "./durable-run.ts";
 import { isCut, replayResult, waitUntilOver } from "./durable-wait.ts";
-import { errorParts, isResult, type OperationResult } from "./journal-codec.ts";
+import { errorParts, isLong, isResult, type OperationResult } from "./journal-codec.ts";
 import { JournalError } from "./journal-error.ts";
+import { roomForStep, sliceForResult } from "./long-results.ts";
 import { attemptStep, backoffMs } from "./step.ts";
 
 /** The tools whose results the journal keeps. */
@@ -85,6 +86,11 @@ async function step<Result>(
   await waits.keepBusy(async () => journal.order.caughtUp());
   let { attempts, retryAt } = known?.kind === "retry" ? known : { attempts: 0, retryAt: undefined };
   for (;;) {
+    const room = roomForStep(run.share);
+    if (room !== undefined) {
+      await waits.keepBusy(() => room);
+      if (run.signal.aborted && run.stopped === undefined) return never(); // as when an attempt is cut off
+    }
     if (isCut(run, known, isCleanup)) {
       const cut = journal.conclude({ op, kind: "aborted" });
       return waits.keepBusy(() => replayResult<Result>(run, cut));
@@ -121,7 +127,9 @@ async function attempt<Result>(
   const tookMs = (): number => clock.now() - began;
   try {
     const value = await attemptStep(work, options.attempt, options, signal, clock);
-    outcome = storeResult(run, { op, kind: "value", value }, tookMs());
+    const valueTookMs = tookMs();
+    if (isLong(value)) await sliceForResult(run.share);
+    outcome = storeResult(run, { op, kind: "value", value }, valueTookMs);
   } catch (thrown) {
     if (run.signal.aborted && run.stopped === undefined) {
       return never(); // a shutdown or a lost task cut it off: the next holder of the task begins it anew
