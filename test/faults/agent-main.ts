@@ -32,7 +32,7 @@ const served = await serve(createFaultAgent(openEffects(dataDir)), {
   protocolVersions: ["1.0", "1.1"],
   push: { allow: ["127.0.0.1"] },
   // How many commits there are does not depend on how quickly they follow one another.
-  limits: { chunkIntervalMs: 0 },
+  limits: { chunkIntervalMs: 0, maxShare: 1 }, // the one caller may fill the disk
 });
 
 function report(words: Report): void {

@@ -1,5 +1,6 @@
 import { statfsSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
+import type { StoreRoom } from "@a2a-connect/server/store";
 import { prepareQuery } from "./schema.ts";
 
 /**
@@ -22,6 +23,14 @@ const pagesOfRemoval = 64;
 
 const maxPages = 0xfffffffe;
 
+/** The room of a database. */
+export interface DiskRoom {
+  /** Call it before each transaction, with whether that only removes: it sets how far the file may grow. */
+  prepare(removes: boolean): void;
+  /** What tasks have in the file, and by how much they may grow: in what is free in the file, and on the disk. */
+  find(): StoreRoom;
+}
+
 /**
  * Keeps the file from filling its disk. A file that has filled it could never be emptied: even a removal needs room in
  * the write-ahead log, which SQLite cannot move into a file that may not grow.
@@ -29,20 +38,20 @@ const maxPages = 0xfffffffe;
  * @param maxFileBytes to which the file may grow in any case
  * @param moveLog moves the write-ahead log into the file, as far as that is possible
  * @param now milliseconds that never go back
- * @returns called before each transaction, with whether that only removes, it sets how far the file may grow
  */
 export function createDiskRoom(
   database: DatabaseSync,
   { file, maxFileBytes = Number.POSITIVE_INFINITY, now }: DiskRoomOptions,
   moveLog: () => void,
-): (removes: boolean) => void {
+): DiskRoom {
   const pages = prepareQuery<{ readonly page_count: number }>(database, "pragma page_count");
+  const freePages = prepareQuery<{ readonly freelist_count: number }>(database, "pragma freelist_count");
   let isShort = false;
   let isForRemoval = false;
   let lookAt = 0;
 
   function look(): void {
-    const room = file === undefined ? Number.POSITIVE_INFINITY : findRoom(file);
+    const room = findRoom(file);
     isShort = room <= 0;
     const has = pages.get()?.page_count ?? 0;
     const most = Math.floor(Math.min(has * pageBytes + Math.max(0, room), maxFileBytes) / pageBytes);
@@ -50,7 +59,7 @@ export function createDiskRoom(
     database.exec(`pragma max_page_count = ${Math.min(maxPages, allowed)}`); // never less than it has
   }
 
-  return (removes) => {
+  function prepare(removes: boolean): void {
     const isDue = now() >= lookAt;
     if (isDue) lookAt = now() + lookEveryMs;
     const isOther = removes !== isForRemoval;
@@ -59,7 +68,16 @@ export function createDiskRoom(
     // Other programs may take what is left. Then removals still have the log's own bytes, which it uses again. Other writes
     // do not get them: some would be taken now and then, and the next one of the same call refused.
     if (isShort && removes) moveLog();
-  };
+  }
+
+  function find(): StoreRoom {
+    const has = (pages.get()?.page_count ?? 0) * pageBytes;
+    const unused = (freePages.get()?.freelist_count ?? 0) * pageBytes;
+    const growth = Math.max(0, Math.min(findRoom(file), maxFileBytes - has));
+    return { used: has - unused, free: unused + growth };
+  }
+
+  return { prepare, find };
 }
 
 interface DiskRoomOptions {
@@ -69,8 +87,9 @@ interface DiskRoomOptions {
   readonly now: () => number;
 }
 
-/** By how many bytes a file may grow. */
-function findRoom(file: string): number {
+/** By how many bytes a file may grow; one in memory: without end. */
+function findRoom(file: string | undefined): number {
+  if (file === undefined) return Number.POSITIVE_INFINITY;
   try {
     const { bsize, blocks, bavail } = statfsSync(file);
     return bsize * bavail - Math.min(keptBytes, bsize * blocks * keptPart);

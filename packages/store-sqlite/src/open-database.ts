@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { ConnectError } from "@connectrpc/connect";
-import { createDiskRoom } from "./disk-room.ts";
+import { createDiskRoom, type DiskRoom } from "./disk-room.ts";
 import { type FileGuard, guardFile, whatToDo } from "./file-guard.ts";
 import { moveEntries } from "./move-entries.ts";
 import { checkSchema, migrate, prepareQuery } from "./schema.ts";
@@ -31,6 +31,7 @@ export interface OpenDatabase<Parts> {
    * @throws ConnectError `DataLoss` when the file or its log was removed or replaced, from then on
    */
   beforeWrite(removes: boolean): void;
+  readonly room: DiskRoom;
   close(): void;
 }
 
@@ -81,13 +82,14 @@ export function openDatabase<Parts>(
     guard?.opened();
     const opened = database;
     const disk = { file: file === inMemory ? undefined : file, maxFileBytes, now };
-    const makeRoom = createDiskRoom(opened, disk, () => isMoved(opened));
+    const room = createDiskRoom(opened, disk, () => isMoved(opened));
     return {
       parts,
       beforeWrite(removes) {
         guard?.assertInPlace();
-        makeRoom(removes);
+        room.prepare(removes);
       },
+      room,
       close: closeDatabase.bind(undefined, database, guard),
     };
   } catch (error) {

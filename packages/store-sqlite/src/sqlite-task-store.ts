@@ -242,6 +242,8 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
       return writes.run({ write: () => writer.deletePushConfig(owner, taskId, id) });
     },
 
+    room: () => read(opened.room.find),
+
     async close() {
       if (!open) return;
       open = false;

@@ -6,6 +6,7 @@ import type { SkillSwitches } from "../agent/skill-switches.ts";
 import type { Owner, TaskStore } from "../store/task-store.ts";
 import type { AbandonedCode } from "./capacity/abandoned-code.ts";
 import type { MemoryTurns } from "./capacity/memory-turns.ts";
+import type { StoredBytes } from "./capacity/stored-bytes.ts";
 import type { Clock } from "./clock.ts";
 import type { JournalCodec } from "./durable/journal-codec.ts";
 import type { EventPages } from "./event-pages.ts";
@@ -22,9 +23,9 @@ export interface EngineLimits {
    */
   readonly maxQueued: number;
   /**
-   * The part of the slots, to run and to wait, that one caller can have, and of the requests to webhooks: above 0, to 1
-   * for all of them. A caller is a principal of the agent's gates (`auth`), or without credentials an IPv4 address or
-   * an IPv6 network of 64 bits. Default 7/8.
+   * The part of the slots, to run and to wait, that one caller can have, of the requests to webhooks, and of the room of
+   * the store: above 0, to 1 for all of them. A caller is a principal of the agent's gates (`auth`), or without
+   * credentials an IPv4 address or an IPv6 network of 64 bits. Default 7/8.
    */
   readonly maxShare: number;
   /**
@@ -154,6 +155,8 @@ export interface EngineContext {
   readonly journalCodec: JournalCodec;
   /** Limits the memory for the newest events of all tasks. */
   readonly tailBudget: EventBudget;
+  /** Counts what callers have stored. */
+  readonly stored: StoredBytes;
   /** Wakes what has waited for the same event, a few in a turn of the event loop. */
   readonly wakes: EngineWakes;
   /** Lets executors go on while the tasks of their caller take too much memory. */

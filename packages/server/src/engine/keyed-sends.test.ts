@@ -9,6 +9,7 @@ import { describe, expect, it, vi } from "vitest";
 import { startScripted } from "../../test-support/agents.ts";
 import { detached, sendTask } from "../../test-support/tasks.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
+import { StoredBytes } from "./capacity/stored-bytes.ts";
 import { KeyedSends } from "./keyed-sends.ts";
 import type { Sent } from "./task-handle.ts";
 import { createWakes } from "./wakes.ts";
@@ -114,7 +115,13 @@ describe("many requests with the same idempotency key", () => {
   /** The most of them that went on in one turn of the event loop after the first was decided. */
   async function goOn(decide: (first: PromiseWithResolvers<Sent>) => void) {
     const clock = createFakeClock();
-    const sends = new KeyedSends({ store: createMemoryTaskStore(), clock, wakes: createWakes(clock) });
+    const stored = new StoredBytes(1);
+    const sends = new KeyedSends({
+      store: createMemoryTaskStore(),
+      clock,
+      stored,
+      wakes: createWakes(clock),
+    });
     const first = Promise.withResolvers<Sent>();
     let begun = 0;
     const take = (): Promise<Sent> => {

@@ -5,6 +5,7 @@ import type { Message } from "@a2a-connect/proto";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { KeyedResult, KeyedTask, Owner, RequestKey } from "../store/task-store.ts";
 import type { EngineContext } from "./engine-context.ts";
+import { weighMessage } from "./memory-weight.ts";
 import type { Sent } from "./task-handle.ts";
 
 /** How long a direct Message is kept for repeats of its request. */
@@ -31,17 +32,19 @@ interface WaitingRepeat {
   readonly go: (isFirst: boolean) => void;
 }
 
+type KeyedContext = Pick<EngineContext, "clock" | "store" | "stored" | "wakes">;
+
 /**
  * Takes each request once, however often it comes (docs/idempotency.md). The store has the result of a request: a
  * task's key was written by the same commit that took the message. Memory has only the requests whose result is still
  * open.
  */
 export class KeyedSends {
-  readonly #context: Pick<EngineContext, "store" | "clock" | "wakes">;
+  readonly #context: KeyedContext;
   /** The keys whose first request is not decided, and the repeats that wait for it, oldest first. */
   readonly #undecided = new Map<string, WaitingRepeat[]>();
 
-  constructor(context: Pick<EngineContext, "store" | "clock" | "wakes">) {
+  constructor(context: KeyedContext) {
     this.#context = context;
   }
 
@@ -123,11 +126,12 @@ export class KeyedSends {
   }
 
   /** A direct Message is durable before it is answered, too. @throws ConnectError Aborted when the key was taken meanwhile */
-  async #keepReply({ owner, key }: KeyedRequest, message: Message): Promise<void> {
-    const { store, clock } = this.#context;
+  async #keepReply({ owner, key, share }: KeyedRequest, message: Message): Promise<void> {
+    const { store, clock, stored } = this.#context;
     if (!(await store.putReply(owner, key, message, clock.now() + replyLifetimeMs))) {
       throw new ConnectError("the same request was answered elsewhere meanwhile", Code.Aborted);
     }
+    stored.count(share, weighMessage(message), this.#context);
   }
 
   async #find({ owner, key }: KeyedRequest): Promise<KeyedResult | undefined> {

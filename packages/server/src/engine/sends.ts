@@ -229,6 +229,7 @@ export class Sends {
 
   async #begin(input: SendInput): Promise<Sent> {
     const { owner, message, share } = input;
+    this.#context.stored.assertRoom(share, this.#context);
     const { randomId, served } = this.#context;
     const agent = served.current;
     const selection = selectSkill(agent, message);
@@ -322,6 +323,7 @@ export class Sends {
   /** @param waiting what the message takes until its task has been read */
   async #continue(input: SendInput, waiting: Holding): Promise<Sent> {
     const { message } = input;
+    this.#context.stored.assertRoom(input.share, this.#context);
     const held = await this.#held.acquire(input, message.taskId);
     const { live, release } = held;
     try {

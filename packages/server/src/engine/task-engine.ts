@@ -32,6 +32,7 @@ export interface TaskEngineOptions
     EngineContext,
     | "onWakeTime"
     | "tailBudget"
+    | "stored"
     | "wakes"
     | "memoryTurns"
     | "abandoned"
@@ -76,6 +77,7 @@ export class TaskEngine {
       onWakeTime: (at) => this.#timers.note(at),
       journalCodec: createJournalCodec(options.agent.journalTypes),
       tailBudget: budgets.tails,
+      stored: budgets.stored,
       wakes,
       memoryTurns: new MemoryTurns(budgets.active, options.clock, () =>
         options.log({ level: "warn", message: heldExecutors }),

@@ -32,6 +32,7 @@ export type {
   Snapshot,
   StoredKey,
   StoredTask,
+  StoreRoom,
   TaskCommit,
   TaskIndex,
   TaskKey,

@@ -5,6 +5,8 @@ import type { Owner, RequestKey, StoredKey, TaskKey } from "./task-store.ts";
 
 /** The idempotency keys of a memory store. */
 export interface MemoryKeys {
+  /** What the kept Messages take, about. */
+  readonly bytes: number;
   find(owner: Owner, key: string): StoredKey | undefined;
   /** A copy of the direct Message that is kept for a key. */
   findReply(owner: Owner, key: string): Message | undefined;
@@ -19,9 +21,12 @@ export interface MemoryKeys {
 }
 
 interface KeptReply {
-  readonly message: Message;
+  readonly payload: Uint8Array;
   readonly expiresAt: number;
 }
+
+/** What a kept Message takes besides its bytes: its key and the objects. */
+const replyBytes = 1_024;
 
 /** The keys of an empty store. */
 export function createMemoryKeys(): MemoryKeys {
@@ -29,8 +34,13 @@ export function createMemoryKeys(): MemoryKeys {
   const stored = new Map<string, StoredKey>();
   /** Kept Messages and when they go, by owner and key. */
   const replies = new Map<string, KeptReply>();
+  let bytes = 0;
 
   return {
+    get bytes() {
+      return bytes;
+    },
+
     find(owner, key) {
       const found = stored.get(formatName(owner, key));
       return found && copyOf(found);
@@ -38,7 +48,7 @@ export function createMemoryKeys(): MemoryKeys {
 
     findReply(owner, key) {
       const reply = replies.get(formatName(owner, key));
-      return reply && copyMessage(reply.message);
+      return reply && decodeMessage(MessageSchema, reply.payload);
     },
 
     putTask(task, { key, fingerprint, generation }) {
@@ -51,7 +61,9 @@ export function createMemoryKeys(): MemoryKeys {
       const name = formatName(owner, key);
       if (stored.has(name)) return false;
       stored.set(name, copyOf({ key, fingerprint, result: { kind: "message" } }));
-      replies.set(name, { message: copyMessage(message), expiresAt });
+      const payload = encodeMessage(MessageSchema, message);
+      replies.set(name, { payload, expiresAt });
+      bytes += replyBytes + payload.length;
       return true;
     },
 
@@ -60,12 +72,16 @@ export function createMemoryKeys(): MemoryKeys {
     },
 
     expire(now, limit) {
-      const expired = [...replies].filter(([, { expiresAt }]) => expiresAt < now).slice(0, limit);
-      for (const [name] of expired) {
+      let expired = 0;
+      for (const [name, { expiresAt, payload }] of replies) {
+        if (expired === limit) break;
+        if (expiresAt >= now) continue;
         stored.delete(name);
         replies.delete(name);
+        bytes -= replyBytes + payload.length;
+        expired += 1;
       }
-      return expired.length;
+      return expired;
     },
   };
 }
@@ -78,9 +94,4 @@ function formatName({ tenant, principal }: Owner, key: string): string {
 /** Bytes are mutable: neither who stores a key nor who reads it holds what is stored. */
 function copyOf({ key, fingerprint, result }: StoredKey): StoredKey {
   return { key, fingerprint: fingerprint.slice(), result };
-}
-
-/** Messages are, too. */
-function copyMessage(message: Message): Message {
-  return decodeMessage(MessageSchema, encodeMessage(MessageSchema, message));
 }

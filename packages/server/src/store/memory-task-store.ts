@@ -20,19 +20,38 @@ import {
 import type { DueTimer, Owner, TaskCommit, TaskIndex, TaskPage, TaskQuery, TaskStore } from "./task-store.ts";
 import { TaskPageBuilder } from "./task-view.ts";
 
+/** How much memory the tasks may take. */
+export interface MemoryTaskStoreOptions {
+  /**
+   * Bytes that the tasks may take, about: those of their messages and artifacts, and 512 for each event. Beyond it the store takes
+   * no new tasks and no messages of callers until older tasks expire: `Unavailable`. Default a quarter of the heap that Node
+   * may use, 1 GiB on most machines.
+   */
+  readonly maxBytes?: number | undefined;
+}
+
 /**
  * A TaskStore that keeps tasks in memory only: for tests, and for agents whose tasks may be lost. A commit costs only
  * its own entries, for any length of the log, and a list its page, for any number of tasks.
  */
-export function createMemoryTaskStore(): TaskStore {
+export function createMemoryTaskStore({
+  maxBytes = defaultMaxBytes(),
+}: MemoryTaskStoreOptions = {}): TaskStore {
   const tasks = new Map<string, MemoryTask>();
   const lists = createMemoryLists();
   const deliveries = createMemoryDeliveries();
   const keys = createMemoryKeys();
   let open = true;
+  let used = 0;
 
   function assertOpen(): void {
     if (!open) throw new ConnectError("the task store is closed", Code.Unavailable);
+  }
+
+  function assertRoom(): void {
+    if (used + keys.bytes < maxBytes) return;
+    const words = "the task store in memory is full; it takes messages again when older tasks have expired";
+    throw new ConnectError(words, Code.Unavailable);
   }
 
   function findTask(owner: Owner, taskId: string): MemoryTask | undefined {
@@ -51,6 +70,7 @@ export function createMemoryTaskStore(): TaskStore {
   /** Returns how many rows another store would remove. */
   function forgetTask(task: MemoryTask): number {
     tasks.delete(task.taskId);
+    used -= task.bytes;
     lists.remove(task);
     const rows = 1 + task.keys.length + task.deliveries.size;
     deliveries.clear(task);
@@ -66,11 +86,15 @@ export function createMemoryTaskStore(): TaskStore {
       const isTaken = (key: string) => keys.find(owner, key) !== undefined;
       const result = decideCommit(commit, found && toTarget(found), isTaken);
       if ("refused" in result) return result;
+      // What is at work already may end.
+      if (found === undefined || commit.entries.some(({ kind }) => kind === "input")) assertRoom();
       const task = found ?? createTask(commit);
       const begin = task.tail.generation + 1;
       const moves = !isSamePlace(task.index, commit.index);
       if (moves) lists.remove(task);
+      used -= task.bytes;
       appendTo(task, commit, result.tail);
+      used += task.bytes;
       if (moves) lists.add(task);
       if (result.deliveryDue) deliveries.wake(task);
       for (const config of commit.pushConfigs) deliveries.put(task, config, begin);
@@ -118,6 +142,7 @@ export function createMemoryTaskStore(): TaskStore {
 
     async putReply(owner, key, message, expiresAt) {
       assertOpen();
+      assertRoom();
       return keys.putReply(owner, key, message, expiresAt);
     },
 
@@ -211,10 +236,23 @@ export function createMemoryTaskStore(): TaskStore {
       return task !== undefined;
     },
 
+    room: () => ({ used: used + keys.bytes, free: Math.max(0, maxBytes - used - keys.bytes) }),
+
     async close() {
       open = false;
     },
   };
+}
+
+/** What Node has, and other runtimes may not. */
+interface NodeProcess {
+  getBuiltinModule?(name: "node:v8"): { getHeapStatistics(): { readonly heap_size_limit: number } };
+}
+
+function defaultMaxBytes(): number {
+  const { process } = globalThis as { readonly process?: NodeProcess };
+  const limit = process?.getBuiltinModule?.("node:v8")?.getHeapStatistics().heap_size_limit;
+  return (limit ?? 2 ** 32) / 4;
 }
 
 function toTarget({ owner, tail, fence, deliveries }: MemoryTask): CommitTarget {

@@ -48,7 +48,12 @@ export interface MemoryTask {
   readonly deliveries: Map<string, MemoryDelivery>;
   /** Idempotency keys of its messages. */
   readonly keys: string[];
+  /** What it takes in memory, about. */
+  bytes: number;
 }
+
+/** What a task takes besides its entries, and an entry besides its payload: the objects, as measured. */
+const [taskBytes, entryBytes] = [1_024, 512];
 
 /** A task without a log. */
 export function createMemoryTask({ owner, taskId, index }: TaskCommit): MemoryTask {
@@ -66,6 +71,7 @@ export function createMemoryTask({ owner, taskId, index }: TaskCommit): MemoryTa
     notes: [],
     deliveries: new Map(),
     keys: [],
+    bytes: taskBytes,
   };
 }
 
@@ -80,10 +86,12 @@ export function appendTo(task: MemoryTask, { entries, index, snapshot }: TaskCom
     } else {
       task.notes.push({ entry, reached });
     }
+    task.bytes += entryBytes + entry.payload.length;
   }
   task.index = index;
   task.tail = tail;
   if (snapshot !== undefined) {
+    task.bytes += snapshotBytes(snapshot) - snapshotBytes(task.snapshot);
     task.snapshot = snapshot;
     task.snapshotGeneration = tail.generation;
   }
@@ -114,9 +122,13 @@ export function toTaskWeight({
   snapshot,
   entries,
 }: MemoryTask): TaskWeight {
-  let bytes = (snapshot?.head.length ?? 0) + (snapshot?.artifacts?.length ?? 0);
+  let bytes = snapshotBytes(snapshot);
   for (const { payload } of entries.slice(snapshot?.sequence ?? 0)) bytes += payload.length;
   return { owner, taskId, index, tail, fence, loads, bytes };
+}
+
+function snapshotBytes(snapshot: Snapshot | undefined): number {
+  return (snapshot?.head.length ?? 0) + (snapshot?.artifacts?.length ?? 0);
 }
 
 /** One page of the log, with the limits of `TaskStore.entries`. */

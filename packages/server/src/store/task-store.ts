@@ -288,6 +288,13 @@ export interface TaskPage {
   readonly more: boolean;
 }
 
+/** How much a store has, and how much more it can take, in bytes, about. */
+export interface StoreRoom {
+  readonly used: number;
+  /** What is left of its limit, or of its disk; infinite when nothing bounds it. */
+  readonly free: number;
+}
+
 /**
  * Stores tasks durably. Every implementation passes `taskStoreContract` of `@a2a-connect/testing`.
  *
@@ -401,6 +408,12 @@ export interface TaskStore {
 
   /** Removes a config for good; a missing one is no error. Returns false when the owner has no such task. */
   deletePushConfig(owner: Owner, taskId: string, id: string): Promise<boolean>;
+
+  /**
+   * How much room there is: the engine lets one caller take only its part of it (`limits.maxShare`). A store without this
+   * member is one that nothing bounds. Must be cheap: the engine asks once a second.
+   */
+  room?(): StoreRoom;
 
   /** Waits for running commits and closes files and connections. Further calls reject. */
   close(): Promise<void>;

@@ -140,6 +140,29 @@ export function expirySuite(it: StoreTest): void {
       expect(await idsOf(store, alice)).toEqual([]);
     });
 
+    it("leaves the room that the tasks took to others", async (store) => {
+      if (store.room === undefined) return; // nothing bounds it
+      const large = (taskId: string) => {
+        const state = TaskState.COMPLETED;
+        return committed(store, {
+          taskId,
+          kinds: ["task", "artifact"],
+          text: "x".repeat(300_000),
+          state,
+          at: 2_000,
+        });
+      };
+      await large("task-1");
+      const before = store.room();
+      await large("task-2");
+      const full = store.room();
+      expect(full.used - before.used).toBeGreaterThanOrEqual(300_000);
+      await expireAll(store, {});
+      const after = store.room();
+      expect(full.used - after.used).toBeGreaterThanOrEqual(600_000);
+      expect(after.free).toBeGreaterThan(full.free === Number.POSITIVE_INFINITY ? 0 : full.free);
+    });
+
     it("runs beside commits", async (store) => {
       for (let at = 0; at < 10; at += 1) await finishTask(store, `old-${at}`, `key-${at}`);
       const results = await Promise.all(

@@ -2,6 +2,7 @@ import { a2aError } from "@a2a-connect/core";
 import { SharedBudget } from "@a2a-connect/core/internal";
 import type { EngineLimits } from "../engine-context.ts";
 import { EventBudget } from "../events.ts";
+import { StoredBytes } from "./stored-bytes.ts";
 
 /** When a caller may try again. */
 const retryAfterSeconds = "1";
@@ -19,6 +20,7 @@ export class CallerBudgets {
   readonly tails: EventBudget;
   /** Older events that readers have read back from the store. */
   readonly eventPages: EventBudget;
+  readonly stored: StoredBytes;
   readonly #waiting = new Set<() => void>();
 
   constructor(limits: Limits) {
@@ -26,6 +28,7 @@ export class CallerBudgets {
     this.followers = createFollowers(limits);
     this.tails = new EventBudget(limits.maxTotalTailBytes);
     this.eventPages = new EventBudget(limits.maxTotalTailBytes);
+    this.stored = new StoredBytes(limits.maxShare);
   }
 
   /** Calls `onRoom` whenever a task has left memory, of any engine. @returns ends that */

@@ -1,0 +1,82 @@
+import { createEngineHarness, say, taskOf } from "@a2a-connect/testing";
+import { Code } from "@connectrpc/connect";
+import { describe, expect, it } from "vitest";
+import { defineAgent } from "../../agent/agent-definition.ts";
+import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
+
+const kibibyte = 1_024;
+const large = "x".repeat(16 * kibibyte);
+
+/** Answers with a task that asks again and again, or with a direct Message. */
+const agent = defineAgent({
+  card: { name: "Asker" },
+  *execute(turn) {
+    if (turn.text.startsWith("reply")) yield turn.reply(turn.text);
+    else if (turn.text.endsWith("end")) yield turn.working();
+    else yield turn.inputRequired("More?");
+  },
+});
+
+async function start(maxShare = 7 / 8) {
+  const store = createMemoryTaskStore({ maxBytes: 1_024 * kibibyte });
+  const harness = await createEngineHarness({ agent, store, limits: { maxShare } });
+  const alice = harness.clientFrom("192.0.2.1");
+  /** Sends messages until one is refused. Returns how many were taken. */
+  const fill = async (send: (at: number) => Promise<unknown>, code: Code): Promise<number> => {
+    for (let at = 0; ; at += 1) {
+      const error = await send(at).then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
+      if (error === undefined) continue;
+      expect(error).toMatchObject({ code });
+      return at;
+    }
+  };
+  return { ...harness, store, alice, bob: harness.clientFrom("192.0.2.2"), fill };
+}
+
+describe("a caller that has stored most of what there is room for", () => {
+  it("gets CAPACITY, and others are served, until its tasks have expired", async () => {
+    const { alice, bob, clock, store, fill } = await start();
+    const send = () => alice.sendMessage(say(`${large} end`));
+    const taken = await fill(send, Code.ResourceExhausted);
+    const bytes = store.room?.() ?? expect.fail("the store has room");
+    expect(bytes.used / (bytes.used + bytes.free)).toBeCloseTo(7 / 8, 1);
+    expect(taskOf(await bob.sendMessage(say(large))).history).toHaveLength(1);
+    await expect(alice.sendMessage(say("small"))).rejects.toMatchObject({ code: Code.ResourceExhausted });
+
+    await store.expire({ finishedBefore: clock.now() + 1, now: clock.now(), limit: 10_000 });
+    await clock.advance(1_000);
+    expect(await fill(send, Code.ResourceExhausted)).toBeGreaterThan(taken / 2);
+  });
+
+  it("gets no further messages into its tasks", async () => {
+    const { alice, fill } = await start();
+    const { id } = taskOf(await alice.sendMessage(say("begin")));
+    const answers = await fill(
+      (at) => alice.sendMessage(say(large, { taskId: id, messageId: `m${at}` })),
+      Code.ResourceExhausted,
+    );
+    expect(answers).toBeGreaterThan(30);
+    await expect(alice.sendMessage(say("small"))).rejects.toMatchObject({ code: Code.ResourceExhausted });
+  });
+
+  it("gets no further direct Messages that are kept for repeats", async () => {
+    const { alice, fill } = await start();
+    const replies = await fill(
+      (at) =>
+        alice.sendMessage(say(`reply ${large}`), {
+          headers: { "idempotency-key": `0123456789abcdef-${at}` },
+        }),
+      Code.ResourceExhausted,
+    );
+    expect(replies).toBeGreaterThan(30);
+  });
+
+  it("may store all of it where maxShare is 1", async () => {
+    const { alice, store, fill } = await start(1);
+    await fill(() => alice.sendMessage(say(large)), Code.Unavailable);
+    expect(store.room?.().free).toBe(0);
+  });
+});
