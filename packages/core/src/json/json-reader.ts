@@ -67,12 +67,13 @@ export class JsonReader {
   }
 
   /**
-   * Reads on until about this index of the text. It never divides a string or a number.
+   * Reads on, about so many characters. It never divides a string or a number.
    *
    * @returns whether the reader is done: at the end, or at a fault
    */
-  read(until: number): boolean {
+  read(characters: number): boolean {
     const text = this.#text;
+    const until = Math.min(this.#at + characters, text.length);
     for (;;) {
       const at = skipWhitespace(text, this.#at, until);
       this.#at = at;

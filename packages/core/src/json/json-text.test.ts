@@ -139,6 +139,16 @@ describe("readJsonText", () => {
     }
   });
 
+  it("takes no turns for the rest of a string or number that is longer than a slice", async () => {
+    for (const text of [`["${"x".repeat(1_000_000)}"]`, `[${"1".repeat(1_000_000)}, 2]`]) {
+      let turns = 0;
+      await readJsonText(bytesOf(text), limits, async () => {
+        turns += 1;
+      });
+      expect(turns).toBe(3);
+    }
+  });
+
   it("reads a short text at once", () => {
     expect(readJsonText(bytesOf("{}"), limits, () => expect.unreachable())).toEqual({ ok: true, value: {} });
   });

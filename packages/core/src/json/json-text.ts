@@ -58,10 +58,9 @@ const sliceLength = 32 * 1024;
 
 async function readInSlices(text: string, limits: JsonLimits, turn: () => Promise<void>): Promise<JsonText> {
   const reader = new JsonReader(text, limits);
-  for (let until = sliceLength, done = false; !done; until += sliceLength) {
+  do {
     await turn(); // before the first slice, too: to decode the text took up to ten milliseconds
-    done = reader.read(Math.min(until, text.length));
-  }
+  } while (!reader.read(sliceLength));
   await turn(); // the caller checks and builds the result next
   const { fault } = reader;
   if (fault === undefined) {
