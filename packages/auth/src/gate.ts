@@ -28,6 +28,8 @@ export interface Credentials {
   readonly certificate: ClientCertificate | undefined;
   /** Names the sender among others, such as the network of its address, where there is not enough for all at once. */
   readonly share?: string | undefined;
+  /** Aborts when the call is over, also because its caller has gone: then no gate need check anything for it. */
+  readonly signal?: AbortSignal | undefined;
   /** Where clients find which authorization servers the server trusts (RFC 9728), for challenges. */
   readonly metadataUrl?: string | undefined;
 }

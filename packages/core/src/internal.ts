@@ -6,7 +6,7 @@
 
 export { ByteBuffer, type ChunkedBody, chunksOf, joinBytes, readAtMost } from "./async/bytes.ts";
 export { LinkedAbort } from "./async/linked-abort.ts";
-export { type Reader, ReadTurns } from "./async/read-turns.ts";
+export { type Reader, ReadTurns, type TurnOptions } from "./async/read-turns.ts";
 export { SharedRequest } from "./async/shared-request.ts";
 export {
   isAccepting,

@@ -4,13 +4,12 @@ import {
   parseBase64,
   parseHex,
   RecentMap,
-  SharedBudget,
   sha256Hex,
 } from "@a2a-connect/core/internal";
-import { Code, ConnectError } from "@connectrpc/connect";
 import type { AuthGate, Caller, Credentials, Verdict } from "../gate.ts";
 import { defaultScopes } from "../policy.ts";
 import { readAuthorization } from "./bearer-token.ts";
+import { CheckTurns } from "./check-turns.ts";
 
 /** One user: what is kept of the password, and what for. */
 export interface BasicUser {
@@ -31,7 +30,7 @@ export interface BasicOptions {
 
 /** What makes each guess at a password slow. */
 const iterations = 600_000;
-/** Guesses that are tested at a time, half of them for one sender; each takes a core for a third of a second. */
+/** Guesses that are tested at a time, one for each sender; each takes a core for a third of a second. */
 const maxTests = 4;
 const rememberedMs = 300_000;
 const maxLength = 1024;
@@ -54,23 +53,23 @@ export function basic({ users, realm = "agents" }: BasicOptions): AuthGate {
     hash: `pbkdf2-sha256:${iterations}:${"00".repeat(16)}:${"00".repeat(32)}`,
   });
   const remembered = new RecentMap<string, { readonly caller: Caller; readonly until: number }>(1_000);
-  const tests = new SharedBudget({
-    max: maxTests,
-    maxShare: 0.5,
-    refuse: () =>
-      new ConnectError("too many passwords are being checked; try again in a second", Code.Unavailable),
-  });
+  const tests = new CheckTurns({ max: maxTests, maxOfOne: 1, wrongComeLast: true, what: "passwords" });
 
-  async function check(field: string, share: string | undefined): Promise<Verdict> {
-    const digest = await sha256Hex(field);
+  function recall(digest: string): Caller | undefined {
     const known = remembered.get(digest);
-    if (known !== undefined && known.until > Date.now()) return known.caller;
+    return known !== undefined && known.until > Date.now() ? known.caller : undefined;
+  }
+
+  async function check(field: string, credentials: Credentials): Promise<Verdict> {
     const [name, password] = parsePair(field) ?? [];
     if (name === undefined || password === undefined)
       return { refused: "the Basic credentials are malformed" };
-    const test = tests.open(share);
-    test.add(1);
-    try {
+    const digest = await sha256Hex(`${name}:${password}`);
+    const known = recall(digest);
+    if (known !== undefined) return known;
+    return tests.check(credentials, async () => {
+      const meanwhile = recall(digest); // the caller's first calls may come together
+      if (meanwhile !== undefined) return meanwhile;
       const user = kept.get(name) ?? stranger;
       const derived = await derive(password, user.salt, user.rounds);
       if (!constantTimeEqual(derived, user.derived) || user === stranger) {
@@ -78,9 +77,7 @@ export function basic({ users, realm = "agents" }: BasicOptions): AuthGate {
       }
       remembered.set(digest, { caller: user.caller, until: Date.now() + rememberedMs });
       return user.caller;
-    } finally {
-      test.end();
-    }
+    });
   }
 
   return {
@@ -92,7 +89,7 @@ export function basic({ users, realm = "agents" }: BasicOptions): AuthGate {
       if (typeof field !== "string") return field;
       return field.length > maxLength
         ? { refused: "the Basic credentials are too long" }
-        : check(field, credentials.share);
+        : check(field, credentials);
     },
   };
 }

@@ -1,4 +1,4 @@
-import { RecentMap, SharedBudget } from "@a2a-connect/core/internal";
+import { RecentMap } from "@a2a-connect/core/internal";
 import type { OAuthFlowsSchema } from "@a2a-connect/proto";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -7,6 +7,7 @@ import * as oauth from "oauth4webapi";
 import type { AuthGate, Caller, Verdict } from "../gate.ts";
 import { type BearerJwtOptions, createJwtVerifier, toCaller } from "./bearer-jwt.ts";
 import { readBearerToken } from "./bearer-token.ts";
+import { CheckTurns } from "./check-turns.ts";
 import { Discovery } from "./discovery.ts";
 import { isTaskToken } from "./task-token.ts";
 
@@ -64,11 +65,11 @@ class Introspection {
     maxAnswers,
   );
   readonly #questions = new Map<string, Promise<Verdict>>();
-  readonly #room = new SharedBudget({
+  readonly #turns = new CheckTurns({
     max: maxQuestions,
-    maxShare: 0.5,
-    refuse: () =>
-      new ConnectError("too many tokens are being checked; try again in a second", Code.Unavailable),
+    maxOfOne: maxQuestions / 2,
+    wrongComeLast: false, // a client gets as many right tokens as it likes, and the token of another has expired
+    what: "tokens",
   });
 
   constructor(
@@ -96,17 +97,15 @@ class Introspection {
     if (known !== undefined && known.until > this.#now()) return known.verdict;
     const running = this.#questions.get(token);
     if (running !== undefined) return running;
-    const room = this.#room.open(credentials.share);
-    room.add(1);
-    const question = this.#ask(token).finally(() => {
-      room.end();
-      this.#questions.delete(token);
-    });
+    const { share } = credentials; // without the signal: other calls may wait for the same answer
+    const question = this.#turns
+      .check({ share }, () => this.#ask(token))
+      .finally(() => this.#questions.delete(token));
     this.#questions.set(token, question);
     return question;
   }
 
-  async #ask(token: string): Promise<Verdict> {
+  async #ask(token: string): Promise<NonNullable<Verdict>> {
     let answer: oauth.IntrospectionResponse;
     try {
       const server = await this.#discovery.find();

@@ -84,7 +84,10 @@ export class TaskEngine {
       ),
       abandoned: new AbandonedCode(budgets.active, () => budgets.tellRoom()),
       eventPages: new EventPages(store, budgets.eventPages, clockFor),
-      reads: { tasks: new ReadTurns(4, wakes.reads), lists: new ReadTurns(2, wakes.reads) },
+      reads: {
+        tasks: new ReadTurns(4, { pace: wakes.reads }),
+        lists: new ReadTurns(2, { pace: wakes.reads }),
+      },
     };
     this.#followers = budgets.followers;
     this.#active = budgets.active;

@@ -91,13 +91,15 @@ type MetadataUrl = (reached: ForwardedUrlSource) => string | undefined;
 class CallCredentials implements Credentials {
   readonly header: Headers;
   readonly url: string;
+  readonly #context: HandlerContext;
   readonly #values: HandlerContext["values"];
   readonly #metadataUrl: MetadataUrl;
 
-  constructor({ requestHeader, url, values }: HandlerContext, metadataUrl: MetadataUrl) {
-    this.header = requestHeader;
-    this.url = url;
-    this.#values = values;
+  constructor(context: HandlerContext, metadataUrl: MetadataUrl) {
+    this.header = context.requestHeader;
+    this.url = context.url;
+    this.#context = context;
+    this.#values = context.values;
     this.#metadataUrl = metadataUrl;
   }
 
@@ -111,6 +113,10 @@ class CallCredentials implements Credentials {
 
   get share(): string | undefined {
     return this.#values.get(runtimeKey).callerNetwork;
+  }
+
+  get signal(): AbortSignal {
+    return this.#context.signal;
   }
 
   get metadataUrl(): string | undefined {

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { ReadTurns } from "@a2a-connect/core/internal";
+import { ReadTurns, type TurnOptions } from "@a2a-connect/core/internal";
 import { createEngineHarness, say, taskOf } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it, vi } from "vitest";
@@ -7,8 +7,8 @@ import { defineAgent } from "../../agent/agent-definition.ts";
 import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
 
 /** Reads that end when a test says so. */
-function setUp(max: number) {
-  const turns = new ReadTurns(max);
+function setUp(max: number, options?: TurnOptions) {
+  const turns = new ReadTurns(max, options);
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
   const read = (name: string, share?: string, signal?: AbortSignal) =>
@@ -62,6 +62,57 @@ describe("the turns of reads", () => {
     const turns = new ReadTurns(2);
     await expect(turns.run({ share: "a" }, () => Promise.reject(new Error("no")))).rejects.toThrow("no");
     expect(await turns.run({ share: "a" }, async () => "yes")).toBe("yes");
+  });
+
+  it("give a caller as many places as they are told", async () => {
+    const { read, begun, end } = setUp(4, { maxOfOne: 1 });
+    for (const name of ["a1", "a2", "b1", "b2", "c1"]) void read(name, name[0]);
+    expect(begun).toEqual(["a1", "b1", "c1"]);
+    await end("b1");
+    expect(begun.slice(3)).toEqual(["b2"]);
+  });
+
+  describe("with a room for those that wait", () => {
+    const room = {
+      max: 16,
+      comesLast: (share?: string) => share === "y" || share === "z",
+      refuse: () => new Error("no room"),
+    };
+
+    it("serve callers that come last after the others", async () => {
+      const { read, begun, end } = setUp(2, { room });
+      for (const name of ["z1", "z2", "y1", "y2", "a1", "a2", "b1"]) void read(name, name[0]);
+      for (const name of ["z1", "a1", "b1", "a2", "y1", "z2"]) await end(name);
+      expect(begun).toEqual(["z1", "y1", "a1", "b1", "a2", "z2", "y2"]);
+    });
+
+    it("let an eighth of them wait for one caller", async () => {
+      const { read, end } = setUp(2, { room });
+      const reads = ["a1", "a2", "a3"].map((name) => read(name, "a"));
+      await expect(read("a4", "a")).rejects.toThrow("no room");
+      for (const name of ["a1", "a2", "a3"]) await end(name);
+      expect(await Promise.all(reads)).toEqual(["a1", "a2", "a3"]);
+      const more = ["a5", "a6", "a7"].map((name) => read(name, "a"));
+      for (const name of ["a5", "a6", "a7"]) await end(name);
+      expect(await Promise.all(more)).toEqual(["a5", "a6", "a7"]);
+    });
+
+    it("refuse the newest call of the caller that has most of them when it is full, first of those that come last", async () => {
+      const { read, begun, end } = setUp(2, { room });
+      const refused: string[] = [];
+      const send = (name: string) => {
+        read(name, name.slice(0, -1)).catch(() => refused.push(name));
+      };
+      for (const name of ["p1", "q1", "z1", "y1", "y2"]) send(name);
+      for (const caller of ["a", "b", "c", "d", "e", "f"]) for (const at of [1, 2]) send(`${caller}${at}`);
+      send("g1"); // sixteen wait
+      for (const name of ["z2", "h1", "i1", "j1"]) send(name);
+      for (const name of ["k1", "b3"]) send(name);
+      await end("none");
+      expect(refused).toEqual(["z2", "y2", "z1", "y1", "a2", "b3"]);
+      await end("p1");
+      expect(begun).toEqual(["p1", "q1", "a1"]);
+    });
   });
 });
 
