@@ -23,7 +23,25 @@ describe("slices of long work", () => {
     isOver = true;
     expect(done.map(({ name }) => name)).toEqual(["a0", "b0", "c0", "a1", "b1", "c1", "a2", "b2", "c2"]);
     const apart = done.slice(1).map((slice, index) => slice.turn - (done[index]?.turn ?? 0));
-    expect(apart).toEqual(apart.map(() => 4));
+    expect(Math.max(...apart)).toBe(4);
+    expect(apart.filter((turns) => turns === 4).length).toBeGreaterThan(4); // a turn may be long on a busy machine
+  });
+
+  it("follow one another sooner where the turns of the event loop are long", async () => {
+    let turn = 0;
+    let isOver = false;
+    const beBusy = () => {
+      turn += 1;
+      const until = performance.now() + 10;
+      while (performance.now() < until);
+      if (!isOver) setImmediate(beBusy);
+    };
+    beBusy();
+    await nextSlice("caller");
+    const first = turn;
+    for (let slice = 0; slice < 10; slice += 1) await nextSlice("caller");
+    isOver = true;
+    expect(turn - first).toBeLessThan(20); // it would be 40
   });
 
   it("are done in turns of the callers, however much work one of them has", async () => {
