@@ -62,3 +62,37 @@ it.each(["SendMessage", "SendStreamingMessage"])(
     );
   },
 );
+
+it("a gate that waits learns that the caller has gone", async () => {
+  const [asked, gone] = [createGate(), createGate()];
+  await using served = await serve(
+    { card: { name: "Agent" }, execute: () => [] },
+    {
+      store: createMemoryTaskStore(),
+      auth: {
+        gates: {
+          token: {
+            scheme: { scheme: { case: "httpAuthSecurityScheme", value: { scheme: "Bearer" } } },
+            challenge: { scheme: "Bearer" },
+            hasScopes: false,
+            async verify({ signal }) {
+              signal?.addEventListener("abort", gone.open);
+              asked.open();
+              await gone.opened;
+              return { refused: "too late" };
+            },
+          },
+        },
+      },
+    },
+  );
+  const caller = new AbortController();
+  const call = fetch(`http://127.0.0.1:${served.port}/rest/tasks/1`, {
+    headers: { "a2a-version": "1.0" },
+    signal: caller.signal,
+  });
+  await asked.opened;
+  caller.abort();
+  await expect(call).rejects.toThrow("aborted");
+  await gone.opened;
+});
