@@ -84,9 +84,10 @@ export async function serveExchange(
     call.abort(gone);
     body.refuse(gone);
   });
-  const told = context.readForwardedFor?.(incoming.socket, incoming.fields);
-  const place = told === undefined ? undefined : connection.takePassedOn(told);
-  const url = told !== undefined && place === undefined ? 429 : incoming.url;
+  const { readForwardedFor } = context;
+  const place =
+    readForwardedFor && connection.takePassedOn(readForwardedFor(incoming.socket, incoming.fields));
+  const url = place === null ? 429 : incoming.url;
   if (typeof url === "number") {
     await sendResponse(plainError(url), "GET", sink, patience);
   } else {

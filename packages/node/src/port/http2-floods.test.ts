@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type { OutgoingHttpHeaders } from "node:http";
 import { text } from "node:stream/consumers";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { HttpHandler, HttpRequest } from "@a2a-connect/bindings";
@@ -270,30 +271,43 @@ it("begins the requests of callers in turn that come over one connection of a tr
   expect(begun.indexOf("203.0.113.2")).toBeLessThan(40);
 });
 
-it("refuses a caller behind a trusted proxy calls with 429 while it keeps most of those that the proxy may have, and no other caller", async () => {
-  const gate = createGate();
-  const handler: HttpHandler = async () => {
-    await gate.opened;
-    return { status: 200 };
-  };
-  const maxConnections = 64;
-  await using listener = await listen(handler, { trustedProxies: ["loopback"], maxConnections });
-  using session = openHttp2(listener.url);
-  await once(session, "remoteSettings");
-  const call = async (address: string): Promise<{ readonly status: number; readonly body: string }> => {
-    const stream = session.request({ ":path": "/", "x-forwarded-for": address });
-    const [head] = await once(stream, "response");
-    return { status: head[":status"], body: await text(stream) };
-  };
-  const greedy = Array.from({ length: maxConnections }, () => call("203.0.113.1"));
-  const refused = await Promise.race(greedy);
-  expect(refused.status).toBe(429);
-  expect(JSON.parse(refused.body)).toMatchObject({ error: { status: "RESOURCE_EXHAUSTED" } });
-  const other = call("203.0.113.2");
-  gate.open();
-  expect((await other).status).toBe(200);
-  const answers = await Promise.all(greedy);
-  // A proxy may have 56 connections, and one of its callers 49 of these.
-  expect(answers.filter(({ status }) => status === 200)).toHaveLength(49);
-  expect((await call("203.0.113.1")).status).toBe(200);
-});
+it.each([
+  ["keeps", { "x-forwarded-for": "203.0.113.1" }],
+  ["contradicts the proxy, and keeps", { "x-forwarded-for": "203.0.113.1", forwarded: "for=203.0.113.9" }],
+])(
+  "refuses calls with 429 of a caller behind a trusted proxy that %s most of those that the proxy may have, and of no other caller",
+  async (_, greedy) => {
+    const gate = createGate();
+    const handler: HttpHandler = async () => {
+      await gate.opened;
+      return { status: 200 };
+    };
+    const maxConnections = 64; // a proxy may have 56 of them, and one of its callers 49 of these
+    await using listener = await listen(handler, { trustedProxies: ["loopback"], maxConnections });
+    using session = openHttp2(listener.url);
+    await once(session, "remoteSettings");
+    const call = async (fields: OutgoingHttpHeaders): Promise<unknown> => {
+      const stream = session.request({ ":path": "/", ...fields });
+      const [head] = await once(stream, "response");
+      const body = await text(stream);
+      return head[":status"] === 429 ? JSON.parse(body) : head[":status"];
+    };
+    const refusal = expect.objectContaining({
+      error: expect.objectContaining({ status: "RESOURCE_EXHAUSTED" }),
+    });
+    const answers: unknown[] = [];
+    const refused = Promise.withResolvers<void>();
+    const calls = Array.from({ length: maxConnections }, async () => {
+      answers.push(await call(greedy));
+      if (answers.length === maxConnections - 49) refused.resolve();
+    });
+    await refused.promise;
+    expect(answers).toEqual(Array(maxConnections - 49).fill(refusal));
+    const other = call({ "x-forwarded-for": "203.0.113.2" });
+    gate.open();
+    expect(await other).toBe(200);
+    await Promise.all(calls);
+    expect(answers.slice(-49)).toEqual(Array(49).fill(200));
+    expect(await call(greedy)).toBe(200);
+  },
+);

@@ -150,17 +150,18 @@ export class CallerConnection {
   }
 
   /**
-   * Takes a place for a call that a trusted proxy has passed on, until it ends.
+   * Takes a place for a call that a trusted proxy may have passed on, until it ends.
    *
-   * @param network where the proxy says that it comes from
-   * @returns undefined: that caller has as many as it may have
+   * @param told where the proxy says that it comes from. Without a word of it the call is the proxy's own: else a caller
+   *   could contradict the proxy, and would not be counted
+   * @returns null: that caller has as many as it may have
    */
-  takePassedOn(network: string): Holding | undefined {
-    const place = this.#port.passedOn.open(network);
+  takePassedOn(told: string | undefined): Holding | null {
+    const place = this.#port.passedOn.open(told ?? this.caller.address);
     try {
       place.add(1);
     } catch {
-      return undefined;
+      return null;
     }
     return place;
   }
