@@ -116,7 +116,7 @@ export {
   versionHeader,
 } from "./service-parameters.ts";
 export { constantTimeEqual, formatHex, parseHex, sha256, sha256Hex } from "./sha256.ts";
-export { type Holding, SharedBudget, type SharedBudgetOptions } from "./shared-budget.ts";
+export { type Holding, SharedBudget, type SharedBudgetOptions, shareByLimits } from "./shared-budget.ts";
 export { applyStep, copyTask, findArtifact, shareTask, type TaskStep } from "./task-reducer.ts";
 export { findTaskPhase, stateOf, statusOfEvent } from "./task-state.ts";
 export {

@@ -121,6 +121,22 @@ export class SharedBudget {
   }
 }
 
+/**
+ * Gives what has the same limits the same budgets, for as long as one of them is in use: several servers with budgets of their own
+ * could have as much as one may, each.
+ */
+export function shareByLimits<Limits extends object, Budgets extends object>(
+  create: (limits: Limits) => Budgets,
+): (limits: Limits) => Budgets {
+  const known = new Map<string, WeakRef<Budgets>>();
+  return (limits) => {
+    const name = Object.values(limits).join(" ");
+    const budgets = known.get(name)?.deref() ?? create(limits);
+    known.set(name, new WeakRef(budgets));
+    return budgets;
+  };
+}
+
 /** What one thing has. A class, because an object with a getter and functions of its own takes six times as long to make. */
 class CountedHolding implements Holding {
   readonly share: string | undefined;

@@ -165,6 +165,25 @@ describe("toNodeHandler", () => {
     expect((await send(url, "x".repeat(2_000))).status).toBe(413);
   });
 
+  it("shares the memory of bodies with mounts of the same limits", async () => {
+    const limits = { maxTotalBodyBytes: 100_000 };
+    const [first, second] = [await mount(limits), await mount(limits)];
+    const other = await mount({ maxTotalBodyBytes: 100_001 });
+    const headers = {
+      "content-type": "application/json",
+      "content-length": "60001",
+      "a2a-version": "1.0",
+    };
+    const held = startRequest({ host: "127.0.0.1", port: first.port, path: "/rpc", method: "POST", headers });
+    held.on("error", () => {}).write(" ".repeat(60_000));
+    const reasonOf = async ({ url }: typeof first): Promise<unknown> =>
+      (await (await send(url, "x".repeat(70_000))).json()).error?.data[0].reason;
+    await expect.poll(() => reasonOf(second)).toBe("CAPACITY");
+    expect(await reasonOf(other)).toBe(undefined);
+    held.destroy();
+    await expect.poll(() => reasonOf(second)).toBe(undefined);
+  });
+
   it("ends a call when its caller goes away", async () => {
     const { promise: gone, resolve } = Promise.withResolvers<void>();
     const { url } = await mount(

@@ -5,4 +5,4 @@ export { comesFromThisMachine, createMount, type Mount, targetBelow } from "./mo
 export { textResponse } from "./plain-routes.ts";
 export { parsePublicUrl } from "./reach/base-urls.ts";
 export { folderOf } from "./router.ts";
-export { createUnreadAnswers } from "./unread-answers.ts";
+export { findUnreadAnswers } from "./unread-answers.ts";

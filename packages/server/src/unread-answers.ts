@@ -1,5 +1,5 @@
 import { a2aError } from "@a2a-connect/core";
-import { SharedBudget } from "@a2a-connect/core/internal";
+import { SharedBudget, shareByLimits } from "@a2a-connect/core/internal";
 import { RetryInfoSchema } from "@a2a-connect/proto/google/rpc/error_details";
 import type { ConnectError } from "@connectrpc/connect";
 
@@ -10,19 +10,13 @@ const smallBytes = 64 * 1024;
 const retryAfterSeconds = 1;
 
 /**
- * The memory of all answers of a port until their readers have taken them; CAPACITY when it is used up. One address has 7/8 of it
- * at most.
- *
- * @param maxBytes of all of them together; a single answer may be larger, so that a caller can get it at all
+ * The memory of all answers, of ports and mounts with the same limit, until their readers have taken them; CAPACITY when it is used
+ * up. One address has 7/8 of it at most. A single answer may be larger, so that a caller can get it at all.
  */
-export function createUnreadAnswers(maxBytes: number): SharedBudget {
-  return new SharedBudget({
-    max: maxBytes,
-    maxShare: 7 / 8,
-    uncounted: smallBytes,
-    refuse: () => tooMuch(maxBytes),
-  });
-}
+export const findUnreadAnswers: (limits: { readonly maxUnreadBytes: number }) => SharedBudget = shareByLimits(
+  ({ maxUnreadBytes: max }) =>
+    new SharedBudget({ max, maxShare: 7 / 8, uncounted: smallBytes, refuse: () => tooMuch(max) }),
+);
 
 function tooMuch(maxBytes: number): ConnectError {
   const error = a2aError(

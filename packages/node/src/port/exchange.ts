@@ -2,7 +2,8 @@ import type { HttpHandler, HttpRequest, HttpResponse } from "@a2a-connect/bindin
 import { Code, ConnectError } from "@connectrpc/connect";
 import { createForwardedForReader } from "../network/caller-network.ts";
 import { createForwardedUrlReader } from "../network/forwarded-url.ts";
-import { Callers } from "./callers/callers.ts";
+import { type Callers, findCallers } from "./callers/callers.ts";
+import { Places } from "./callers/places.ts";
 import type { ListenLimits, ListenOptions } from "./listen-options.ts";
 import { CallSignal, type Incoming, NodeRequest, type RequestContext } from "./node-request.ts";
 import { plainError } from "./plain-error.ts";
@@ -19,8 +20,10 @@ export interface ExchangeContext extends RequestContext {
   readonly requestTimeoutMs: number;
   /** The limit of an HTTP/2 request's header fields (Node enforces that of HTTP/1.1). */
   readonly maxHeaderBytes: number;
-  /** Who sends them, and what callers share. */
+  /** Who sends them, and what callers share, of other ports, too. */
   readonly callers: Callers;
+  /** How many connections and calls there may be. */
+  readonly places: Places;
   readonly onError: ((error: unknown, request: HttpRequest) => void) | undefined;
   /** The calls without a complete response. */
   inFlight: Set<Pick<CallSignal, "abort">>;
@@ -49,7 +52,8 @@ export function createExchangeContext(
     stalledReaderTimeoutMs: limits.stalledReaderTimeoutMs,
     requestTimeoutMs: limits.requestTimeoutMs,
     maxHeaderBytes: limits.maxHeaderBytes,
-    callers: new Callers(limits),
+    callers: findCallers(limits),
+    places: new Places(limits),
     ...(trustedProxies.length === 0
       ? { readForwardedUrl: undefined, readForwardedFor: undefined }
       : {
@@ -84,9 +88,9 @@ export async function serveExchange(
     call.abort(gone);
     body.refuse(gone);
   });
-  const { readForwardedFor } = context;
-  const place =
-    readForwardedFor && connection.takePassedOn(readForwardedFor(incoming.socket, incoming.fields));
+  const { readForwardedFor, places } = context;
+  const told = readForwardedFor?.(incoming.socket, incoming.fields);
+  const place = readForwardedFor && places.takePassedOn(told ?? connection.caller.address);
   const url = place === null ? 429 : incoming.url;
   if (typeof url === "number") {
     await sendResponse(plainError(url), "GET", sink, patience);

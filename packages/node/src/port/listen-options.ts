@@ -73,7 +73,8 @@ export interface ListenOptions {
    */
   readonly maxStreams?: number;
   /**
-   * Stored bytes of all answers of the port that callers have not read. The server refuses a further answer with
+   * Stored bytes of all answers that callers have not read, of all ports and mounts of the process with the same limits for memory
+   * (this one and the next two). The server refuses a further answer with
    * CAPACITY until callers have read some, or they were cut. Answers up to 64 KiB are not counted. Default 256 MiB.
    *
    * The same limit holds for what waits in the buffers of connections and streams, small answers included. Beyond it the server
@@ -86,8 +87,8 @@ export interface ListenOptions {
    */
   readonly maxBodyBytesPerConnection?: number;
   /**
-   * The same for all connections. Beyond it the largest body of the address that holds most is refused. Default 256
-   * MiB.
+   * The same for all connections, of all ports and mounts of the process with the same limits for memory. Beyond it the largest
+   * body of the address that holds most is refused. Default 256 MiB.
    */
   readonly maxTotalBodyBytes?: number;
   /** Gets what the handler or a response body threw, for the operator's log. Must not throw. Default: not logged. */

@@ -61,7 +61,8 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
   let hasWarned = false;
   const take = (begin: (socket: Socket) => void): void => {
     server.on("connection", (socket: Socket) => {
-      if (!context.callers.ofSocket(socket).takePlace(socket)) {
+      const { network } = context.callers.ofSocket(socket);
+      if (!context.places.takeConnection(network, socket)) {
         socket.destroy();
         if (!hasWarned) onWarning?.(tooManyConnections);
         hasWarned = true;

@@ -3,9 +3,9 @@ import { type IncomingMessage, request } from "node:http";
 import { expect, it } from "vitest";
 import { listen } from "./listen.ts";
 
-it("answers that one address does not read leave an eighth of their memory to others", async () => {
-  const { promise: read, resolve: readAll } = Promise.withResolvers<void>();
-  await using listener = await listen(
+/** Counts as many bytes as the path says, and holds 800,000 of them until they are read. */
+async function listenTo(read: Promise<void>, maxUnreadBytes: number) {
+  const listener = await listen(
     async (call) => {
       const { pathname } = new URL(call.url);
       try {
@@ -16,18 +16,37 @@ it("answers that one address does not read leave an eighth of their memory to ot
       if (pathname === "/800000") await read;
       return { status: 200 };
     },
-    { maxUnreadBytes: 1_000_000 },
+    { maxUnreadBytes },
   );
-  const statusOf = async (bytes: number, localAddress: string): Promise<number | undefined> => {
+  const statusOf = async (bytes: number, localAddress = "127.0.0.1"): Promise<number | undefined> => {
     const call = request({ host: "127.0.0.1", port: listener.port, path: `/${bytes}`, localAddress }).end();
     const [response] = (await once(call, "response")) as [IncomingMessage]; // what http emits
     response.resume();
     return response.statusCode;
   };
-  const first = statusOf(800_000, "127.0.0.1");
-  await expect.poll(() => statusOf(100_000, "127.0.0.1")).toBe(429);
-  expect(await statusOf(100_000, "127.0.0.2")).toBe(200);
+  return { statusOf, [Symbol.asyncDispose]: () => listener.close() };
+}
+
+it("answers that one address does not read leave an eighth of their memory to others", async () => {
+  const { promise: read, resolve: readAll } = Promise.withResolvers<void>();
+  await using port = await listenTo(read, 1_000_000);
+  const first = port.statusOf(800_000);
+  await expect.poll(() => port.statusOf(100_000)).toBe(429);
+  expect(await port.statusOf(100_000, "127.0.0.2")).toBe(200);
   readAll();
   expect(await first).toBe(200);
-  expect(await statusOf(100_000, "127.0.0.1")).toBe(200);
+  expect(await port.statusOf(100_000)).toBe(200);
+});
+
+it("ports of the same limits share the memory of unread answers", async () => {
+  const { promise: read, resolve: readAll } = Promise.withResolvers<void>();
+  await using first = await listenTo(read, 1_000_000);
+  await using second = await listenTo(read, 1_000_000);
+  await using other = await listenTo(read, 1_000_001);
+  const unread = first.statusOf(800_000);
+  await expect.poll(() => second.statusOf(100_000)).toBe(429);
+  expect(await other.statusOf(100_000)).toBe(200);
+  readAll();
+  await unread;
+  expect(await second.statusOf(100_000)).toBe(200);
 });

@@ -1,20 +1,26 @@
 import type { HttpBody } from "@a2a-connect/bindings";
 import { nextSlice, shortBodyBytes } from "@a2a-connect/bindings/server";
 import { a2aError } from "@a2a-connect/core";
-import { bodyTooLarge, type Holding, readAtMost, SharedBudget } from "@a2a-connect/core/internal";
+import {
+  bodyTooLarge,
+  type Holding,
+  readAtMost,
+  SharedBudget,
+  shareByLimits,
+} from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 
 /**
- * The memory of all request bodies of a mount until messages are made of them; CAPACITY when it is used up. One address has 7/8 of it
- * at most. Short bodies are not counted.
+ * The memory of all request bodies, of mounts with the same limit, until messages are made of them; CAPACITY when it is used up. One
+ * address has 7/8 of it at most. Short bodies are not counted.
  */
-export function createBodyBudget(maxBytes: number): SharedBudget {
-  const refuse = (): Error =>
-    a2aError("CAPACITY", `all requests hold more than ${maxBytes} bytes of bodies; send it again later`, {
-      maxBytes: String(maxBytes),
-    });
-  return new SharedBudget({ max: maxBytes, maxShare: 7 / 8, uncounted: shortBodyBytes, refuse });
-}
+export const findBodyBudget: (limits: { readonly maxTotalBodyBytes: number }) => SharedBudget = shareByLimits(
+  ({ maxTotalBodyBytes: max }) => {
+    const words = `all requests hold more than ${max} bytes of bodies; send it again later`;
+    const refuse = (): Error => a2aError("CAPACITY", words, { maxBytes: String(max) });
+    return new SharedBudget({ max, maxShare: 7 / 8, uncounted: shortBodyBytes, refuse });
+  },
+);
 
 /** The body of a request of the web standard. */
 export class FetchBody implements HttpBody {

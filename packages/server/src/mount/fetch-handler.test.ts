@@ -188,7 +188,44 @@ describe("toFetchHandler", () => {
     expect(await send("x".repeat(60_000), "127.0.0.1")).toHaveLength(60_000);
   });
 
-  it("lets few calls in a turn of the event loop begin, go on and make pieces of answers", async () => {
+  it("shares the memory of bodies with mounts of the same limit", async () => {
+    const [first, second] = [mount({ maxTotalBodyBytes: 100_000 }), mount({ maxTotalBodyBytes: 100_000 })];
+    const other = mount({ maxTotalBodyBytes: 100_001 });
+    let unfinished: ReadableStreamDefaultController<Uint8Array> | undefined;
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        unfinished = controller;
+        controller.enqueue(new TextEncoder().encode(" ".repeat(50_000)));
+      },
+    });
+    const held = first.handle(messageOf("", "SendMessage", { body, duplex: "half" } as RequestInit), here);
+    await nextTurns(10); // it is read
+    const send = async ({ handle }: typeof first): Promise<unknown> => {
+      const { error, result } = await (await handle(messageOf("x".repeat(60_000)), here)).json();
+      return error?.data[0].reason ?? result.message.parts[0].text.length;
+    };
+    expect([await send(second), await send(other)]).toEqual(["CAPACITY", 60_000]);
+    unfinished?.close();
+    await held;
+    expect(await send(second)).toBe(60_000);
+  });
+
+  it("shares the memory of unread answers with mounts of the same limit, until its server has stopped", async () => {
+    const [first, second] = [mount({ maxUnreadBytes: 500_000 }), mount({ maxUnreadBytes: 500_000 })];
+    const other = mount({ maxUnreadBytes: 500_001 });
+    const ask = ({ handle }: typeof first): Promise<Response> => handle(messageOf("x".repeat(300_000)), here);
+    const reasonOf = async (response: Response): Promise<unknown> =>
+      (await response.json()).error?.data[0].reason;
+    await ask(first); // and not read
+    expect([await reasonOf(await ask(second)), await reasonOf(await ask(other))]).toEqual([
+      "CAPACITY",
+      undefined,
+    ]);
+    await first.server.stop(0);
+    await expect.poll(async () => reasonOf(await ask(second)), { timeout: 10_000 }).toBe(undefined);
+  });
+
+  it("lets few calls in a turn of the event loop, of all mounts, begin, go on and make pieces of answers", async () => {
     const [began, went, made] = [createTurnCount(), createTurnCount(), createTurnCount()];
     const pieces = async function* (): AsyncGenerator<Uint8Array> {
       for (let at = 0; at < 5; at += 1) {
@@ -209,8 +246,10 @@ describe("toFetchHandler", () => {
         return { status: 200, body: pieces() };
       },
     };
-    const handle = toFetchHandler(server);
-    const calls = Array.from({ length: 300 }, async () => (await handle(messageOf("x"), here)).bytes());
+    const mounts = [toFetchHandler(server), toFetchHandler(server)] as const;
+    const calls = Array.from({ length: 300 }, async (_, at) =>
+      (await mounts[at % 2 === 0 ? 0 : 1](messageOf("x"), here)).bytes(),
+    );
     expect((await Promise.all(calls)).map(({ length }) => length)).toEqual(calls.map(() => 50));
     expect([began.total, went.total, made.total]).toEqual([300, 300, 1_500]);
     // Twice as many as in one turn, because both may count from the middle of one.

@@ -4,8 +4,8 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { systemClock } from "../engine/clock.ts";
 import { Wakes } from "../engine/wakes.ts";
 import { plainError } from "../plain-routes.ts";
-import { createUnreadAnswers } from "../unread-answers.ts";
-import { createBodyBudget, FetchBody } from "./fetch-body.ts";
+import { findUnreadAnswers } from "../unread-answers.ts";
+import { FetchBody, findBodyBudget } from "./fetch-body.ts";
 import {
   comesFromThisMachine,
   createMount,
@@ -19,9 +19,15 @@ export type { Mountable, MountOptions } from "./mount.ts";
 
 /** Options of an agent in a server of web standards. */
 export interface FetchHandlerOptions extends MountOptions {
-  /** Bytes of all answers that callers have not read, as `maxUnreadBytes` of `listen`. Default 256 MiB. */
+  /**
+   * Bytes of all answers that callers have not read, as `maxUnreadBytes` of `listen`. Mounts with the same limit share it. Default
+   * 256 MiB.
+   */
   readonly maxUnreadBytes?: number;
-  /** Bytes of all request bodies until messages are made of them, as `maxTotalBodyBytes` of `listen`. Default 256 MiB. */
+  /**
+   * Bytes of all request bodies until messages are made of them, as `maxTotalBodyBytes` of `listen`. Mounts with the same limit
+   * share it. Default 256 MiB.
+   */
   readonly maxTotalBodyBytes?: number;
 }
 
@@ -53,14 +59,8 @@ export function toFetchHandler(server: Mountable, options: FetchHandlerOptions =
   const { maxUnreadBytes = 256 * 2 ** 20, maxTotalBodyBytes = 256 * 2 ** 20 } = options;
   const shared: Shared = {
     mount: createMount(server, options),
-    unread: createUnreadAnswers(maxUnreadBytes),
-    bodies: createBodyBudget(maxTotalBodyBytes),
-    turns: {
-      beforeRequest: new Wakes(systemClock, 8),
-      afterShortBody: new Wakes(systemClock, 8),
-      toGoOn: new Wakes(systemClock, 8),
-      beforePiece: new Wakes(systemClock, 64),
-    },
+    unread: findUnreadAnswers({ maxUnreadBytes }),
+    bodies: findBodyBudget({ maxTotalBodyBytes }),
   };
   return async (request, { remoteAddress } = {}) => {
     const address = typeof remoteAddress === "string" ? remoteAddress : undefined; // a runtime may pass something else here
@@ -69,7 +69,7 @@ export function toFetchHandler(server: Mountable, options: FetchHandlerOptions =
       if (!call.isAborted) server.log({ level: "error", message, error });
     };
     try {
-      await shared.turns.beforeRequest.turn(call.callerNetwork);
+      await turns.beforeRequest.turn(call.callerNetwork);
       return await toResponse(await shared.mount.handle(call), call, (error) =>
         report("a response broke off", error),
       );
@@ -86,9 +86,15 @@ interface Shared {
   readonly mount: Mount;
   readonly unread: SharedBudget;
   readonly bodies: SharedBudget;
-  /** What is done a few at a time in a turn of the event loop, as on our own port. Callers take turns. */
-  readonly turns: Record<"beforeRequest" | "afterShortBody" | "toGoOn" | "beforePiece", Wakes>;
 }
+
+/** What all mounts do a few at a time in a turn of the event loop, as our own ports do. Callers take turns. */
+const turns = {
+  beforeRequest: new Wakes(systemClock, 8),
+  afterShortBody: new Wakes(systemClock, 8),
+  toGoOn: new Wakes(systemClock, 8),
+  beforePiece: new Wakes(systemClock, 64),
+};
 
 /** A request in the form for handlers, until its answer is complete. */
 class FetchCall implements HttpRequest {
@@ -108,7 +114,7 @@ class FetchCall implements HttpRequest {
   readonly #runtime: AbortSignal;
 
   constructor(shared: Shared, request: Request, remoteAddress: string | undefined) {
-    const { mount, unread, bodies, turns } = shared;
+    const { mount, unread, bodies } = shared;
     const { path = "" } = mount;
     const { origin, hostname, pathname, search } = new URL(request.url);
     this.url = origin + targetBelow(path, pathname + search);
@@ -143,16 +149,18 @@ class FetchCall implements HttpRequest {
   }
 
   turnToGoOn(): Promise<void> {
-    return this.#shared.turns.toGoOn.turn(this.callerNetwork);
+    return turns.toGoOn.turn(this.callerNetwork);
   }
 
   /** Resolves when the next piece of a streamed answer may be made. */
   turnBeforePiece(): Promise<void> {
-    return this.#shared.turns.beforePiece.turn(this.callerNetwork);
+    return turns.beforePiece.turn(this.callerNetwork);
   }
 
+  /** Nothing more is made of its answer, and nothing waits for its reader. */
   abort(reason: Error): void {
     this.#controller.abort(reason);
+    this.end();
   }
 
   /** The answer is complete, or never will be. */
@@ -163,7 +171,11 @@ class FetchCall implements HttpRequest {
     this.#runtime.removeEventListener("abort", this.#leave);
   }
 
-  readonly #leave = (): void => this.abort(new ConnectError("the caller went away", Code.Canceled));
+  readonly #leave = (): void => this.#controller.abort(callerLeft());
+}
+
+function callerLeft(): ConnectError {
+  return new ConnectError("the caller went away", Code.Canceled);
 }
 
 /** The host of the URL and that of the header field, which a runtime may have made the URL from. */
@@ -249,8 +261,7 @@ function streamOf(
         call.end();
       },
       cancel() {
-        call.abort(new ConnectError("the caller went away", Code.Canceled));
-        call.end();
+        call.abort(callerLeft());
       },
     },
     { highWaterMark: 0 },

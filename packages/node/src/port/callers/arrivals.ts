@@ -185,7 +185,7 @@ export interface ArrivalsOptions {
 }
 
 /**
- * Reads the connections of a port so that few requests arrive in one turn of the event loop. Node makes objects of all
+ * Reads connections so that few requests arrive in one turn of the event loop. Node makes objects of all
  * requests that wait in all connections, before anything else has its turn: thousands of connections may have sent
  * thousands of requests each, or bodies in frames or chunks of one byte.
  *

@@ -27,11 +27,11 @@ export class Bodies {
 type Limits = Pick<ListenLimits, "maxBodyBytesPerConnection" | "maxTotalBodyBytes">;
 
 /**
- * The memory of the request bodies of one port. Each body counts from its first byte until a message was made of it.
+ * The memory of the request bodies of ports and mounts. Each body counts from its first byte until a message was made of it.
  *
- * Beyond a limit the budget refuses the largest body, not the newest: of a full connection its largest; of a full port
- * the largest of the caller that holds most. So a caller's unfinished bodies cost other callers nothing, and a large
- * body costs small ones nothing. A body without others is never refused.
+ * Beyond a limit the budget refuses the largest body, not the newest: of a full connection its largest; of all connections
+ * together the largest of the caller that holds most. So a caller's unfinished bodies cost other callers nothing, and a
+ * large body costs small ones nothing. A body without others is never refused.
  */
 export class BodyBudget {
   /** The bytes of all bodies. */
@@ -58,7 +58,7 @@ export class BodyBudget {
     return new ConnectionBodies(this, caller);
   }
 
-  /** Refuses bodies until the others are within the port's limit. */
+  /** Refuses bodies until the others are within the limit for all. */
   makeRoom(): void {
     const { maxTotalBodyBytes } = this.limits;
     while (this.held > maxTotalBodyBytes) {

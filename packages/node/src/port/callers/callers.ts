@@ -1,7 +1,7 @@
 import type { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
-import { type Holding, SharedBudget } from "@a2a-connect/core/internal";
-import { createUnreadAnswers } from "@a2a-connect/server/internal";
+import { type Holding, type SharedBudget, shareByLimits } from "@a2a-connect/core/internal";
+import { findUnreadAnswers } from "@a2a-connect/server/internal";
 import { toNetwork } from "../../network/caller-network.ts";
 import type { ListenLimits } from "../listen-options.ts";
 import { Arrivals } from "./arrivals.ts";
@@ -35,9 +35,11 @@ export interface Caller {
   connections: number;
 }
 
+type Limits = Pick<ListenLimits, "maxUnreadBytes" | "maxBodyBytesPerConnection" | "maxTotalBodyBytes">;
+
 /**
- * The callers of one port, and what they share: the turns of the event loop, and the memory of bodies and answers. Each of these has
- * a file here, and none lets one caller take what others need. All other code asks its `CallerConnection`.
+ * The callers of all ports and mounts with the same limits, and what they share: the turns of the event loop, and the memory of bodies
+ * and answers. Each of these has a file here, and none lets one caller take what others need. All other code asks its `CallerConnection`.
  */
 export class Callers {
   readonly arrivals: Arrivals = new Arrivals(maxArrivalsInATurn);
@@ -53,22 +55,16 @@ export class Callers {
     small: new BodyTurns(smallBodyBytes),
     large: new BodyTurns(0),
   };
-  /** Places of connections. */
-  readonly places: SharedBudget;
-  /** Calls that proxies have passed on: one caller behind a proxy must not keep all the connections that the proxy may have. */
-  readonly passedOn: SharedBudget;
   readonly unread: SharedBudget;
   readonly buffers: WriteBuffers;
   readonly #bodies: BodyBudget;
   readonly #connections = new WeakMap<EventEmitter, CallerConnection>();
   readonly #callers = new Map<string, Caller>();
 
-  constructor(limits: ListenLimits) {
-    const { maxConnections } = limits;
-    this.places = new SharedBudget({ max: maxConnections, maxShare, refuse: () => tooMany });
-    this.passedOn = new SharedBudget({ max: maxConnections * maxShare, maxShare, refuse: () => tooMany });
-    this.unread = createUnreadAnswers(limits.maxUnreadBytes);
-    this.buffers = new WriteBuffers(limits.maxUnreadBytes);
+  constructor(limits: Limits) {
+    const { maxUnreadBytes } = limits;
+    this.unread = findUnreadAnswers({ maxUnreadBytes });
+    this.buffers = new WriteBuffers(maxUnreadBytes);
     this.#bodies = new BodyBudget(limits);
   }
 
@@ -113,21 +109,27 @@ export class Callers {
   }
 }
 
-/** The part of the connections that one address may have, and of the calls through a proxy that one of its callers may have. */
-const maxShare = 7 / 8;
+const find = shareByLimits((limits: Limits) => new Callers(limits));
 
-const tooMany = new Error("too many connections");
+/** The callers of a port or a mount. */
+export function findCallers({
+  maxUnreadBytes,
+  maxBodyBytesPerConnection,
+  maxTotalBodyBytes,
+}: Limits): Callers {
+  return find({ maxUnreadBytes, maxBodyBytesPerConnection, maxTotalBodyBytes });
+}
 
-/** A connection, and its part of what the callers of the port share. */
+/** A connection, and its part of what callers share. */
 export class CallerConnection {
   /** Several connections may have the same. */
   readonly caller: Caller;
   /** The memory of its requests' bodies. */
   readonly bodies: ConnectionBodies;
-  readonly #port: Callers;
+  readonly #callers: Callers;
 
-  constructor(port: Callers, caller: Caller, bodies: ConnectionBodies) {
-    this.#port = port;
+  constructor(callers: Callers, caller: Caller, bodies: ConnectionBodies) {
+    this.#callers = callers;
     this.caller = caller;
     this.bodies = bodies;
   }
@@ -137,63 +139,34 @@ export class CallerConnection {
     return this.caller.address === "" ? undefined : this.caller.address;
   }
 
-  /** Takes a place for the connection until its socket is closed. @returns false: the port, or the caller's part of it, is full */
-  takePlace(socket: Socket): boolean {
-    const place = this.#port.places.open(this.network);
-    try {
-      place.add(1);
-    } catch {
-      return false;
-    }
-    socket.once("close", () => place.end());
-    return true;
-  }
-
-  /**
-   * Takes a place for a call that a trusted proxy may have passed on, until it ends.
-   *
-   * @param told where the proxy says that it comes from. Without a word of it the call is the proxy's own: else a caller
-   *   could contradict the proxy, and would not be counted
-   * @returns null: that caller has as many as it may have
-   */
-  takePassedOn(told: string | undefined): Holding | null {
-    const place = this.#port.passedOn.open(told ?? this.caller.address);
-    try {
-      place.add(1);
-    } catch {
-      return null;
-    }
-    return place;
-  }
-
   /** From here on the connection is read in turns. @param begin gives it to its parser, now or when requests may arrive again */
   join(socket: Socket, begin: () => void): void {
-    this.#port.arrivals.join(this.caller, socket, begin);
+    this.#callers.arrivals.join(this.caller, socket, begin);
   }
 
   /** A request has arrived. */
   countRequest(): void {
-    this.#port.arrivals.count(this.caller, 1);
+    this.#callers.arrivals.count(this.caller, 1);
   }
 
   /** A frame or a chunk of a body, or a packet with a part of one, has arrived. */
   countPiece(): void {
-    this.#port.arrivals.count(this.caller, pieceCost);
+    this.#callers.arrivals.count(this.caller, pieceCost);
   }
 
   /** Whether what the connection has brought must wait. @param readOn called when it is read again */
   waitIfStopped(readOn: () => void): boolean {
-    return this.#port.arrivals.waitIfStopped(this.caller, readOn);
+    return this.#callers.arrivals.waitIfStopped(this.caller, readOn);
   }
 
   /** What a request waits for before it is begun; undefined: nothing. */
   turnBeforeRequest(): Promise<void> | undefined {
-    return this.#port.beforeRequest.turn(this);
+    return this.#callers.beforeRequest.turn(this);
   }
 
   /** What a request whose short body has come waits for before it goes on: thousands may end at once. Undefined: nothing. */
   turnAfterShortBody(): Promise<void> | undefined {
-    return this.#port.afterShortBody.turn(this);
+    return this.#callers.afterShortBody.turn(this);
   }
 
   /**
@@ -202,28 +175,28 @@ export class CallerConnection {
    * @param network where the body comes from: a proxy's connections have those of many callers
    */
   askTurnBeforeMessage(network: string | undefined, length: number, begin: Begin): void {
-    const { small, large } = this.#port.beforeMessage;
+    const { small, large } = this.#callers.beforeMessage;
     (length <= small.maxBytes ? small : large).ask(network ?? this.caller.address, length, begin);
   }
 
   /** What an answer waits for before it is made, and a call after a gate that had to wait; undefined: nothing. */
   turnToGoOn(): Promise<void> | undefined {
-    return this.#port.toGoOn.turn(this);
+    return this.#callers.toGoOn.turn(this);
   }
 
   /** What the next piece of a streamed answer waits for before it is made; undefined: nothing. */
   turnBeforePiece(): Promise<void> | undefined {
-    return this.#port.beforePiece.turn(this);
+    return this.#callers.beforePiece.turn(this);
   }
 
   /** What a request whose caller has gone waits for before it is ended: thousands go with one connection. Undefined: nothing. */
   turnBeforeEnd(): Promise<void> | undefined {
-    return this.#port.beforeEnd.turn(this);
+    return this.#callers.beforeEnd.turn(this);
   }
 
   /** The memory of an answer until its reader has taken it. */
   openUnread(): Holding {
-    return this.#port.unread.open(this.caller.address);
+    return this.#callers.unread.open(this.caller.address);
   }
 
   /**
@@ -234,6 +207,6 @@ export class CallerConnection {
    * @returns call it when they do not wait any more
    */
   countWaiting(bytes: number, rest: number, cut: () => void): () => void {
-    return this.#port.buffers.count(this.caller, bytes, rest, cut);
+    return this.#callers.buffers.count(this.caller, bytes, rest, cut);
   }
 }

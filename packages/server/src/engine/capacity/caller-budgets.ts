@@ -1,5 +1,5 @@
 import { a2aError } from "@a2a-connect/core";
-import { SharedBudget } from "@a2a-connect/core/internal";
+import { SharedBudget, shareByLimits } from "@a2a-connect/core/internal";
 import type { EngineLimits } from "../engine-context.ts";
 import { EventBudget } from "../events.ts";
 import { StoredBytes } from "./stored-bytes.ts";
@@ -43,16 +43,11 @@ export class CallerBudgets {
   }
 }
 
-/** Gives agents of one process that have the same limits the same budgets: each with its own could have as much as one may. */
+/** Gives agents of one host that have the same limits the same budgets: each with its own could have as much as one may. */
 export function createBudgetsFor(): (limits: Limits) => CallerBudgets {
-  const known = new Map<string, CallerBudgets>();
-  return (limits) => {
-    const { maxActiveBytes, maxFollowers, maxShare, maxTotalTailBytes } = limits;
-    const name = [maxActiveBytes, maxFollowers, maxShare, maxTotalTailBytes].join(" ");
-    const budgets = known.get(name) ?? new CallerBudgets(limits);
-    known.set(name, budgets);
-    return budgets;
-  };
+  const find = shareByLimits((limits: Limits) => new CallerBudgets(limits));
+  return ({ maxActiveBytes, maxFollowers, maxShare, maxTotalTailBytes }) =>
+    find({ maxActiveBytes, maxFollowers, maxShare, maxTotalTailBytes });
 }
 
 /**
