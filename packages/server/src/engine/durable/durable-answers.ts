@@ -44,10 +44,8 @@ export class DurableAnswers {
       await this.#arrival(run);
     }
     const over = isResult(known) ? known : journal.conclude({ op, kind: "over" });
-    await waits.keepBusy(async () => {
-      if (isChecked) await nextSlice(share); // before its turn in the order: what follows it in the log has to come after it in each run
-      await replayResult(run, over);
-    });
+    const slice = isChecked ? () => nextSlice(share) : undefined;
+    await waits.keepBusy(() => replayResult(run, over, undefined, slice));
     const answer = this.#answers[this.#taken++];
     if (answer === undefined) {
       throw run.diverge("a question was ended without its answer");

@@ -9,13 +9,15 @@ import type { Wait } from "./waits.ts";
  * Gives a result to the executor, in the order of the log.
  *
  * @param thrown the original error, if this run has seen it
+ * @param nextTurn the turn in which the executor gets it: by default the next one
  */
 export async function replayResult<Result>(
   run: DurableRun,
   result: OperationResult & { readonly sequence: number },
   thrown?: unknown,
+  nextTurn?: () => Promise<void>,
 ): Promise<Result> {
-  await run.journal.order.result(result.sequence);
+  await run.journal.order.result(result.sequence, nextTurn);
   switch (result.kind) {
     case "value":
       return result.value as Result; // what the operation gave

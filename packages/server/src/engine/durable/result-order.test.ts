@@ -52,6 +52,19 @@ describe("the order of results", () => {
     expect(stuck).toEqual([]);
   });
 
+  it("gives a result in the turn that it was asked for, and none before it", async () => {
+    const { clock, order } = resume();
+    const given: number[] = [];
+    const turn = Promise.withResolvers<void>();
+    void order.result(5).then(() => given.push(5));
+    void order.result(3, () => turn.promise).then(() => given.push(3));
+    await clock.settle();
+    expect(given).toEqual([]);
+    turn.resolve();
+    await clock.settle();
+    expect(given).toEqual([3, 5]);
+  });
+
   it("waits for a result of this run as long as it takes", async () => {
     const { clock, order, stuck } = resume();
     await Promise.all([order.result(3), order.result(5), order.caughtUp()]);

@@ -28,6 +28,8 @@ const patienceMs = 60_000;
 interface Waiting {
   readonly sequence: number;
   readonly emissions: number;
+  /** Resolves in the turn in which it goes on, if it is the next then. */
+  readonly nextTurn: () => Promise<void>;
   readonly goOn: () => void;
 }
 
@@ -40,6 +42,7 @@ interface Waiting {
  */
 export class ResultOrder {
   readonly #clock: Pick<Clock, "schedule" | "nextTurn">;
+  readonly #nextTurn: Waiting["nextTurn"];
   readonly #before: DoneBefore;
   readonly #onStuck: (detail: string) => void;
   /** Results in the log that the executor has not got. */
@@ -60,6 +63,7 @@ export class ResultOrder {
     onStuck: (detail: string) => void,
   ) {
     this.#clock = clock;
+    this.#nextTurn = () => clock.nextTurn();
     this.#before = before;
     this.#onStuck = onStuck;
     this.#open = new SequenceQueue(before.results);
@@ -86,9 +90,13 @@ export class ResultOrder {
     this.#open.add({ op, sequence, emissions: 0 });
   }
 
-  /** Resolves when a result in the log is the next to be given. */
-  result(sequence: number): Promise<void> {
-    return this.#queue(sequence, this.#emissionsBefore.get(sequence) ?? 0);
+  /**
+   * Resolves when a result in the log is the next to be given.
+   *
+   * @param nextTurn the turn in which it is given: by default the next one
+   */
+  result(sequence: number, nextTurn: () => Promise<void> = this.#nextTurn): Promise<void> {
+    return this.#queue(sequence, this.#emissionsBefore.get(sequence) ?? 0, nextTurn);
   }
 
   /** Resolves when an event, new or in the log from before, is the next in the order. */
@@ -109,9 +117,9 @@ export class ResultOrder {
     this.#resetPatience();
   }
 
-  #queue(sequence: number, emissions: number): Promise<void> {
+  #queue(sequence: number, emissions: number, nextTurn = this.#nextTurn): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#line.add({ sequence, emissions, goOn: resolve });
+    this.#line.add({ sequence, emissions, nextTurn, goOn: resolve });
     this.#look();
     return promise;
   }
@@ -119,17 +127,20 @@ export class ResultOrder {
   /** Looks in the next turn of the event loop, when all parts of the executor have asked. */
   #look(): void {
     this.#resetPatience();
-    if (this.#looking || this.#line.first === undefined) {
+    const { first: asked } = this.#line;
+    if (this.#looking || asked === undefined) {
       return;
     }
     this.#looking = true;
-    void this.#clock.nextTurn().then(() => {
+    void asked.nextTurn().then(() => {
       this.#looking = false;
       const { first } = this.#line;
       if (first === undefined) {
         return;
       }
-      if (this.#isDue(first)) {
+      if (first.nextTurn !== asked.nextTurn) {
+        this.#look();
+      } else if (this.#isDue(first)) {
         this.#give(first);
         this.#look();
       } else if (!this.isCaughtUp) {
