@@ -38,6 +38,9 @@ const maxTogetherMs = 10;
 /** When the last slice ended, or nothing waited for one. */
 let idleSince = 0;
 
+/** When other work has had its part since the last slice: then the next one waits for no more than one turn. */
+let enoughAt = Number.POSITIVE_INFINITY;
+
 /**
  * Resolves when the next slice of long work may begin: after all other work that waits for the event loop. Of all the long
  * work that waits here one slice runs at a time, and then none for a few turns of the event loop. A small call takes about that
@@ -57,7 +60,7 @@ export function nextSlice(caller: object | string | undefined): Promise<void> {
     work.waiting.push(resolve);
     if (goesOn) return;
     idleSince = performance.now();
-    resumeAfter(turnsApart);
+    resumeAfter(turnsApart, enoughAt);
   });
 }
 
@@ -96,8 +99,9 @@ function resume(mayTakeMs: number): void {
     const mustRest = tookMs > longSliceMs && now - contendedAt < othersMs;
     if (mustRest) next.restsUntil = now + (1 + restFactor) * tookMs;
     const leftMs = mayTakeMs - Math.max(tookMs, 1);
+    enoughAt = idleSince + Math.max(tookMs, 1) / partOfOthers;
     if (leftMs > 0) resume(leftMs);
-    else resumeAfter(turnsApart, idleSince + Math.max(tookMs, 1) / partOfOthers);
+    else resumeAfter(turnsApart, enoughAt);
   });
 }
 
