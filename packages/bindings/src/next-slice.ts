@@ -1,4 +1,4 @@
-import { isAccepting } from "@a2a-connect/core/internal";
+import { afterMicrotasks, isAccepting } from "@a2a-connect/core/internal";
 
 /** The long work of one caller. */
 interface CallerWork {
@@ -31,12 +31,8 @@ const restFactor = 4;
 /** where another caller had a slice in this time. The small steps of its call, which wait for turns and no slices, go on meanwhile. */
 const othersMs = 10_000;
 
-/** Where turns are long: slices have this part of what other work has had since the last one, and at most so long in one turn. */
-const partOfOthers = 1 / 3;
-const maxTogetherMs = 10;
-
-/** When the last slice ended, or nothing waited for one. */
-let idleSince = 0;
+/** Where turns are long: the next slice begins when other work has had so many times as long as the last one. */
+const othersFactor = 3;
 
 /** When other work has had its part since the last slice: then the next one waits for no more than one turn. */
 let enoughAt = Number.POSITIVE_INFINITY;
@@ -45,7 +41,8 @@ let enoughAt = Number.POSITIVE_INFINITY;
  * Resolves when the next slice of long work may begin: after all other work that waits for the event loop. Of all the long
  * work that waits here one slice runs at a time, and then none for a few turns of the event loop. A small call takes about that
  * many turns, for its bytes, its commit and its answer: so it waits for one slice or two, however many callers have long work.
- * Where turns are long, because hundreds of executors are at work, the next slices begin sooner: a third as long as other work takes.
+ * Where turns are long, because hundreds of executors are at work, the next one begins sooner: when other work has had three times
+ * as long as the slice.
  *
  * The caller whose slices have taken least comes next, so that one that reads many large answers, or has work that cannot be cut,
  * delays its own only. No slice begins in a turn for new connections alone (`isAccepting`).
@@ -58,9 +55,7 @@ export function nextSlice(caller: object | string | undefined): Promise<void> {
     callers.set(caller, work);
     if (work.waiting.length === 0) work.usedMs = Math.max(work.usedMs, servedMs);
     work.waiting.push(resolve);
-    if (goesOn) return;
-    idleSince = performance.now();
-    resumeAfter(turnsApart, enoughAt);
+    if (!goesOn) resumeAfter(turnsApart, enoughAt);
   });
 }
 
@@ -68,14 +63,12 @@ export function nextSlice(caller: object | string | undefined): Promise<void> {
 function resumeAfter(turns: number, orAt: number = Number.POSITIVE_INFINITY): void {
   goesOn = true;
   later(() => {
-    const now = performance.now();
-    if (turns <= 1 || now >= orAt) resume(Math.min((now - idleSince) * partOfOthers, maxTogetherMs));
+    if (turns <= 1 || performance.now() >= orAt) resume();
     else resumeAfter(turns - 1, orAt);
   });
 }
 
-/** @param mayTakeMs how long slices may take one after the other; one that takes longer is alone */
-function resume(mayTakeMs: number): void {
+function resume(): void {
   if (isAccepting()) {
     resumeAfter(1);
     return;
@@ -92,16 +85,14 @@ function resume(mayTakeMs: number): void {
   if (latest !== undefined && latest.caller !== next.caller && now - latest.at < othersMs) contendedAt = now;
   latest = { caller: next.caller, at: now };
   begin();
-  afterSlice(() => {
-    idleSince = performance.now();
-    const tookMs = idleSince - now;
+  afterMicrotasks(() => {
+    const end = performance.now();
+    const tookMs = end - now;
     next.usedMs += Math.max(tookMs, 1);
     const mustRest = tookMs > longSliceMs && now - contendedAt < othersMs;
     if (mustRest) next.restsUntil = now + (1 + restFactor) * tookMs;
-    const leftMs = mayTakeMs - Math.max(tookMs, 1);
-    enoughAt = idleSince + Math.max(tookMs, 1) / partOfOthers;
-    if (leftMs > 0) resume(leftMs);
-    else resumeAfter(turnsApart, enoughAt);
+    enoughAt = end + othersFactor * Math.max(tookMs, 1);
+    resumeAfter(turnsApart, enoughAt);
   });
 }
 
@@ -128,22 +119,10 @@ function choose(now: number): {
   return { next, restsUntil };
 }
 
-/** What Node has, and other platforms may not. */
-interface Platform {
-  readonly setImmediate?: (task: () => void) => unknown;
-  readonly process?: { readonly nextTick?: (task: () => void) => void };
-}
-
-const platform = globalThis as Platform;
+const platform = globalThis as { readonly setImmediate?: (task: () => void) => unknown }; // where it exists
 
 /** Node has a queue for this. Other platforms have only a timer of at least a millisecond. */
 const later = platform.setImmediate ?? ((task: () => void) => setTimeout(task, 0));
-
-const nextTick = platform.process?.nextTick;
-
-/** Runs a task when a slice that has just begun is over. In Node, that is before other work of the event loop. */
-const afterSlice =
-  nextTick === undefined ? later : (task: () => void) => queueMicrotask(() => nextTick(task));
 
 /** Turns of the event loop from one slice to the next. */
 const turnsApart = platform.setImmediate === undefined ? 1 : 4;

@@ -15,7 +15,7 @@ interface Waiting {
 
 /** Turns of the event loop, by caller. */
 interface Pace {
-  turn(share: string | undefined): Promise<void>;
+  turn(share: string | undefined): Promise<void> | undefined;
 }
 
 /** Bounds the calls that wait, and says which callers come last. */

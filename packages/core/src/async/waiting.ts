@@ -90,6 +90,19 @@ export async function settleAll(ends: readonly (Promise<unknown> | undefined)[])
   }
 }
 
+const { process } = globalThis as {
+  readonly process?: { readonly nextTick?: (task: () => void) => void };
+};
+
+/**
+ * Runs a task when code that has just been resumed has done what it does at once: after all microtasks, but in the same turn of the event
+ * loop. Runtimes without Node's `nextTick` run it with the microtasks.
+ */
+export function afterMicrotasks(task: () => void): void {
+  const nextTick = process?.nextTick;
+  queueMicrotask(nextTick === undefined ? task : () => nextTick(task));
+}
+
 const watches = new Set<object>();
 
 /**

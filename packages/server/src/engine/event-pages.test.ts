@@ -99,7 +99,7 @@ describe("a page of old events", () => {
   it("leaves other calls their turns while large events are decoded, and counts what they take", async () => {
     const { pages, turns } = await pagesOf(20, { textBytes: 40 * 1024 });
     const context = {
-      wakes: createWakes({ async nextTurn() {} }),
+      wakes: createWakes({ ticks: () => 0, async nextTurn() {} }),
       limits: { maxTailBytes: 1 },
       tailBudget: new EventBudget(1),
       eventPages: pages,

@@ -396,10 +396,10 @@ export class LiveTask {
     return this.#lost === undefined ? this.#log.flushed() : Promise.reject(this.#lost);
   }
 
-  /** What an executor waits for before it may yield more; undefined when there is room. @param share its caller, for turns */
+  /** What an executor waits for before it may yield more, or begin another step; undefined: nothing. @param share its caller, for turns */
   room(share: string | undefined): Promise<void> | undefined {
     const isOver = !this.#isStopping && this.#context.memoryTurns.areDue(this.memory);
-    return this.#log.isFull || isOver ? this.#waitForRoom(share) : undefined;
+    return this.#log.isFull || isOver ? this.#waitForRoom(share) : this.#context.wakes.executors.turn(share);
   }
 
   async #waitForRoom(share: string | undefined): Promise<void> {
@@ -407,7 +407,8 @@ export class LiveTask {
     await this.flushed();
     if (!this.#isStopping && memoryTurns.areDue(this.memory)) await memoryTurns.begin(this.memory);
     else memoryTurns.end(this.memory);
-    await wakes.executors.turn(share); // the commits of hundreds of tasks may end in the same turn of the event loop
+    const turn = wakes.executors.turn(share); // the commits of hundreds of tasks may end in the same turn of the event loop
+    if (turn !== undefined) await turn;
   }
 
   /** The executor was told to stop, or the task leaves memory: it waits for memory no longer. */

@@ -9,12 +9,16 @@ function createWakes(maxInATurn: number) {
     new Promise<void>((resolve) => {
       end = resolve;
     });
-  const wakes = new Wakes({ nextTurn: turnOfTheTest }, maxInATurn);
+  let now = 0;
+  const wakes = new Wakes({ nextTurn: turnOfTheTest, ticks: () => now }, maxInATurn);
+  const pass = (ms: number): void => {
+    now += ms;
+  };
   const endTurn = async (): Promise<void> => {
     end();
     await nextTurn();
   };
-  return { wakes, endTurn };
+  return { wakes, endTurn, pass };
 }
 
 it("few are woken in a turn of the event loop, of all events together, in order", async () => {
@@ -47,7 +51,7 @@ it("a caller does not wait until all of another one are woken", async () => {
 
 it("one that is not waiting is woken at once", async () => {
   const { wakes, endTurn } = createWakes(1);
-  await wakes.turn("one");
+  expect(wakes.turn("one")).toBeUndefined();
   const later = wakes.turn("one");
   await endTurn();
   await expect(later).resolves.toBeUndefined();
@@ -80,4 +84,22 @@ it("those that come in a turn for new connections alone are woken after it", asy
   setAccepting(port, false);
   await endTurn();
   await expect(turn).resolves.toBeUndefined();
+});
+
+it("a turn that has become long wakes no more, and callers take turns", async () => {
+  const { wakes, endTurn, pass } = createWakes(256);
+  const gone: string[] = [];
+  const work = async (share: string): Promise<void> => {
+    const turn = wakes.turn(share);
+    if (turn !== undefined) await turn;
+    gone.push(share);
+    pass(4);
+  };
+  for (let count = 0; count < 9; count += 1) void work("many");
+  void work("few");
+  expect(gone).toEqual(Array(3).fill("many")); // after 12 ms
+  await endTurn();
+  expect(gone.slice(3)).toEqual(["many", "few", "many"]);
+  await endTurn();
+  expect(gone).toHaveLength(9);
 });

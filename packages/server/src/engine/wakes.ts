@@ -1,4 +1,4 @@
-import { CallerQueue, isAccepting } from "@a2a-connect/core/internal";
+import { afterMicrotasks, CallerQueue, isAccepting } from "@a2a-connect/core/internal";
 import type { Clock } from "./clock.ts";
 
 /** What an engine wakes, each kind in turns of its own. */
@@ -9,34 +9,39 @@ export interface EngineWakes {
   readonly repeats: Wakes;
   /** Reads of tasks and lists that waited for others. Each decodes up to 128 KiB before it has a turn of its own. */
   readonly reads: Wakes;
-  /** Executors, when what they yielded is durable. Each yields up to `maxUncommitted` events at once. */
+  /** Executors, at each event that they yield and each step: hundreds may go on at the same moment. */
   readonly executors: Wakes;
 }
 
 /** Those of one engine. */
-export function createWakes(clock: Pick<Clock, "nextTurn">): EngineWakes {
+export function createWakes(clock: Pick<Clock, "nextTurn" | "ticks">): EngineWakes {
   return {
     readers: new Wakes(clock, 256),
     repeats: new Wakes(clock, 64),
     reads: new Wakes(clock, 8),
-    executors: new Wakes(clock, 8),
+    executors: new Wakes(clock, 512),
   };
 }
+
+/** A turn of the event loop in which those that were woken have taken so many milliseconds wakes no more. */
+const longTurnMs = 10;
 
 /**
  * Wakes what has waited for the same event, a few in a turn of the event loop: thousands may have waited, and each goes on at once.
  * Callers take turns. None is woken in a turn for new connections alone (`isAccepting`).
  */
 export class Wakes {
-  readonly #clock: Pick<Clock, "nextTurn">;
+  readonly #clock: Pick<Clock, "nextTurn" | "ticks">;
   readonly #maxInATurn: number;
   /** What waits for a later turn. */
   readonly #waiting = new CallerQueue<() => void>();
   #woken = 0;
+  /** When the first of this turn was woken. */
+  #beganAt = 0;
   /** Whether the next turn begins with those that wait. */
   #goesOn = false;
 
-  constructor(clock: Pick<Clock, "nextTurn">, maxInATurn: number) {
+  constructor(clock: Pick<Clock, "nextTurn" | "ticks">, maxInATurn: number) {
     this.#clock = clock;
     this.#maxInATurn = maxInATurn;
   }
@@ -44,21 +49,36 @@ export class Wakes {
   /** Calls them, in this turn or in later ones. @param share whose work it is; undefined: as if it were one caller's */
   wake(sleepers: Iterable<() => void>, share?: string): void {
     for (const sleeper of sleepers) {
-      if (this.#waiting.isEmpty && this.#woken < this.#maxInATurn && !isAccepting()) this.#wakeNow(sleeper);
+      if (this.#mayGoOn()) sleeper();
       else this.#waiting.push(share, sleeper);
     }
     if (!this.#waiting.isEmpty) this.#goOn();
   }
 
-  /** Resolves in this turn or in a later one. */
-  turn(share: string | undefined): Promise<void> {
-    return new Promise((resolve) => this.wake([resolve], share));
+  /** What the caller's work waits for before it goes on; undefined: nothing. */
+  turn(share: string | undefined): Promise<void> | undefined {
+    if (this.#mayGoOn()) return undefined;
+    this.#goOn();
+    return new Promise((resolve) => this.#waiting.push(share, resolve));
   }
 
-  #wakeNow(sleeper: () => void): void {
-    this.#goOn();
+  /** Whether one more may go on in this turn; then it counts. */
+  #mayGoOn(): boolean {
+    const may = this.#waiting.isEmpty && this.#hasRoom();
+    if (may) this.#count();
+    return may;
+  }
+
+  #hasRoom(): boolean {
+    if (isAccepting()) return false;
+    if (this.#woken === 0) return true;
+    return this.#woken < this.#maxInATurn && this.#clock.ticks() - this.#beganAt < longTurnMs;
+  }
+
+  #count(): void {
+    if (this.#woken === 0) this.#beganAt = this.#clock.ticks();
     this.#woken += 1;
-    sleeper();
+    this.#goOn();
   }
 
   #goOn(): void {
@@ -70,11 +90,18 @@ export class Wakes {
   #beginTurn(): void {
     this.#goesOn = false;
     this.#woken = 0;
-    while (this.#woken < this.#maxInATurn && !isAccepting()) {
-      const next = this.#waiting.shift();
-      if (next === undefined) return;
-      this.#wakeNow(next);
+    this.#wakeNext();
+  }
+
+  #wakeNext(): void {
+    if (this.#waiting.isEmpty) return;
+    const next = this.#hasRoom() ? this.#waiting.shift() : undefined;
+    if (next === undefined) {
+      this.#goOn();
+      return;
     }
-    this.#goOn();
+    this.#count();
+    next();
+    afterMicrotasks(() => this.#wakeNext());
   }
 }

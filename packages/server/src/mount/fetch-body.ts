@@ -26,13 +26,13 @@ export const findBodyBudget: (limits: { readonly maxTotalBodyBytes: number }) =>
 export class FetchBody implements HttpBody {
   readonly #request: Request;
   readonly #held: Holding;
-  readonly #turn: () => Promise<void>;
+  readonly #turn: () => Promise<void> | undefined;
 
   /**
    * @param held what it has of the budget
    * @param turn gives a short body that has come whole its turn: thousands may end at the same moment
    */
-  constructor(request: Request, held: Holding, turn: () => Promise<void>) {
+  constructor(request: Request, held: Holding, turn: () => Promise<void> | undefined) {
     this.#request = request;
     this.#held = held;
     this.#turn = turn;

@@ -148,12 +148,12 @@ class FetchCall implements HttpRequest {
     this.#unread.add(bytes);
   }
 
-  turnToGoOn(): Promise<void> {
+  turnToGoOn(): Promise<void> | undefined {
     return turns.toGoOn.turn(this.callerNetwork);
   }
 
-  /** Resolves when the next piece of a streamed answer may be made. */
-  turnBeforePiece(): Promise<void> {
+  /** What the next piece of a streamed answer waits for before it is made; undefined: nothing. */
+  turnBeforePiece(): Promise<void> | undefined {
     return turns.beforePiece.turn(this.callerNetwork);
   }
 

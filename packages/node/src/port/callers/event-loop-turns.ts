@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers";
+import { afterMicrotasks } from "@a2a-connect/core/internal";
 import { longTurnMs } from "./loop-turns.ts";
 
 /** A connection, and who has it. */
@@ -76,8 +77,7 @@ export class EventLoopTurns {
     if (begin === undefined) return;
     this.#count();
     begin();
-    // `nextTick` in a microtask comes after all microtasks: the next one begins when this one has done what it does at once.
-    queueMicrotask(() => process.nextTick(() => this.#beginNext()));
+    afterMicrotasks(() => this.#beginNext());
   }
 
   #wait(connection: Connection, begin: () => void): void {

@@ -145,6 +145,8 @@ async function attempt<Result>(
   }
   run.heard();
   await live.flushed();
+  const room = live.room(run.share); // hundreds of steps may end at the same moment
+  if (room !== undefined) await room;
   return outcome;
 }
 
