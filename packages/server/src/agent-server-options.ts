@@ -14,12 +14,15 @@ import type { RateLimits } from "./gates/rate-limits.ts";
 import type { InspectorOptions } from "./inspector-routes.ts";
 import type { AuditRecord } from "./operations/audit.ts";
 import type { PushOptions } from "./push/push-options.ts";
+import type { PushLimits, PushPlaces } from "./push/push-places.ts";
 import type { TaskStore } from "./store/task-store.ts";
 
 /** Where an agent is among others, and what it shares with them. */
 export interface HostedPlace extends AgentPlace {
   /** What the agent's callers have together: agents with the same limits share it. Default: it has its own. */
   readonly budgetsFor?: (limits: EngineLimits) => CallerBudgets;
+  /** The places of its requests to webhooks: agents with the same limits share them. Default: it has its own. */
+  readonly pushPlacesFor?: (limits: PushLimits) => PushPlaces;
 }
 
 /** All options of a server. Only the agent is required. */

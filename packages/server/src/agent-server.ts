@@ -122,7 +122,9 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   const skills = createSkillSwitches(agent, () => cards.change());
   const callerNames = createCallerNames(options.auth?.gates);
   const nameOwner = callerNames.ofOwner;
-  const push = options.push && new PushSender({ store, clock, log, limits, nameOwner }, options.push);
+  const push =
+    options.push &&
+    new PushSender({ store, clock, log, limits, nameOwner, placesFor: place?.pushPlacesFor }, options.push);
   const audit = options.audit && new AuditTrail(guardAudit(options.audit, log), clock);
   const onState = audit && ((change: StateChange) => audit.noteState(change));
   const engine = new TaskEngine({

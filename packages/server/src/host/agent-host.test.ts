@@ -1,7 +1,7 @@
 import { apiKey, hashApiKey } from "@a2a-connect/auth";
 import type { HttpResponse } from "@a2a-connect/bindings";
 import { A2AService } from "@a2a-connect/proto";
-import { say, taskOf } from "@a2a-connect/testing";
+import { createFakeClock, say, taskOf } from "@a2a-connect/testing";
 import {
   Code,
   ConnectError,
@@ -297,6 +297,94 @@ describe("agents of one host", () => {
         ),
       )
       .toBe(true);
+    await host.close();
+  });
+
+  it("share the places of requests to webhooks, in turns, and those with other limits have their own", async () => {
+    const gate = Promise.withResolvers<void>();
+    const holder: AgentDefinition = {
+      card: { name: "Holder" },
+      async *execute(turn) {
+        yield turn.working();
+        await gate.promise;
+      },
+    };
+    const called: string[] = [];
+    const answer: Record<string, () => void> = {};
+    const fetch = (url: string, { signal }: RequestInit): Promise<Response> => {
+      called.push(url);
+      const { promise, resolve, reject } = Promise.withResolvers<Response>();
+      answer[url] = () => resolve(new Response());
+      signal?.addEventListener("abort", reject);
+      return promise;
+    };
+    const options = { agent: holder, limits: { maxShare: 1 }, assumeVersion: "1.0" };
+    const host = createAgentHost({
+      agents: {
+        first: { ...options, push: { fetch, maxConcurrent: 2 } },
+        second: { ...options, push: { fetch, maxConcurrent: 2 } },
+        third: { ...options, push: { fetch, maxConcurrent: 3 } },
+      },
+    });
+    await host.start();
+    const client = clientOf(host);
+    const register = (tenant: string, url: string) =>
+      client.sendMessage({
+        ...say("hold"),
+        tenant,
+        configuration: { returnImmediately: true, taskPushNotificationConfig: { url } },
+      });
+    const [a, b, c, d] = [
+      "https://a.example/",
+      "https://b.example/",
+      "https://c.example/",
+      "https://d.example/",
+    ];
+    for (const url of [a, b]) await register("first", url);
+    await expect.poll(() => called).toEqual([a, b]);
+    await register("second", c);
+    await register("third", d);
+    await expect.poll(() => called).toEqual([a, b, d]);
+    answer[a]?.();
+    await expect.poll(() => called).toEqual([a, b, d, a]); // its next event
+    answer[a]?.();
+    await expect.poll(() => called).toEqual([a, b, d, a, c]);
+    gate.resolve();
+    await host.close();
+  });
+
+  it("have no more failing webhooks in a second than one of them may have", async () => {
+    const clock = createFakeClock();
+    const called: string[] = [];
+    const fetch = async (url: string): Promise<Response> => {
+      called.push(url);
+      return new Response(null, { status: 401 });
+    };
+    const options = {
+      agent: {
+        card: { name: "Writer" },
+        execute: (turn) => [turn.artifact({ text: "x" })],
+      } satisfies AgentDefinition,
+      limits: { maxShare: 1, chunkIntervalMs: 0 },
+      assumeVersion: "1.0",
+      push: { fetch, maxConcurrent: 4 },
+    };
+    const host = createAgentHost({ agents: { first: options, second: options }, clock });
+    await host.start();
+    const client = clientOf(host);
+    for (let at = 0; at < 10; at += 1) {
+      for (const tenant of ["first", "second"]) {
+        const configuration = { taskPushNotificationConfig: { url: `https://${at}.${tenant}.example/` } };
+        await client.sendMessage({ ...say("write"), tenant, configuration });
+      }
+    }
+    await clock.settle();
+    expect(called).toHaveLength(4);
+    for (let second = 1; second <= 5; second += 1) {
+      await clock.advance(1_000);
+      expect(called.length).toBeLessThanOrEqual(4 * (second + 1));
+    }
+    expect(new Set(called.map((url) => new URL(url).host.split(".")[1])).size).toBe(2);
     await host.close();
   });
 

@@ -17,6 +17,7 @@ import type { OperatorLog } from "../console-log.ts";
 import { createBudgetsFor } from "../engine/capacity/caller-budgets.ts";
 import { systemClock } from "../engine/clock.ts";
 import { plainError } from "../plain-routes.ts";
+import { createPushPlacesFor } from "../push/push-places.ts";
 import { createBaseUrls } from "../reach/base-urls.ts";
 import { createRouter, pathOf } from "../router.ts";
 import type { AgentHostOptions, HostedAgentOptions } from "./agent-host-options.ts";
@@ -156,6 +157,7 @@ function createServers(options: AgentHostOptions, mounts: Mounts, log: OperatorL
   const targets = new Map<string, DispatchTarget>();
   const stores = new Set<unknown>();
   const budgetsFor = createBudgetsFor();
+  const pushPlacesFor = createPushPlacesFor(clock ?? systemClock);
   for (const [name, own] of Object.entries(agents)) {
     assertAgentName(name);
     if (own.store !== undefined && stores.has(own.store)) {
@@ -174,7 +176,13 @@ function createServers(options: AgentHostOptions, mounts: Mounts, log: OperatorL
       ...(forwardedHosts === undefined ? {} : { forwardedHosts }),
       wires,
       mounts,
-      place: { budgetsFor, path: `${folder}${name}`, tenant: name, isDefault: name === defaultName },
+      place: {
+        budgetsFor,
+        pushPlacesFor,
+        path: `${folder}${name}`,
+        tenant: name,
+        isDefault: name === defaultName,
+      },
     });
     servers.set(name, server);
     targets.set(name, { service: server.service, interceptors });

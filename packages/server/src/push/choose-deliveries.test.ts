@@ -26,19 +26,19 @@ const shareOf = ({ owner }: Delivery) => owner.principal;
 
 interface Circumstances {
   readonly running?: readonly Delivery[];
-  readonly failed?: readonly Delivery[];
+  readonly others?: readonly Delivery[];
   readonly maxConcurrent?: number;
   readonly maxConcurrentBytes?: number;
 }
 
 function decide(due: Partial<DueDeliveries>, circumstances: Circumstances): DeliveryChoice {
-  const { running = [], failed = [], maxConcurrent = 4, maxConcurrentBytes = 2 ** 20 } = circumstances;
+  const { running = [], others = [], maxConcurrent = 4, maxConcurrentBytes = 2 ** 20 } = circumstances;
   const toAttempt = (delivery: Delivery) => ({ delivery, share: shareOf(delivery), bytes: delivery.bytes });
   return chooseDeliveries(
     { fresh: [], retries: [], nextAt: undefined, ...due },
     {
       running: running.map(toAttempt),
-      failed: failed.map(toAttempt),
+      others: others.map(toAttempt),
       maxConcurrent,
       maxConcurrentBytes,
       maxShare: 7 / 8,
@@ -127,10 +127,10 @@ describe("the choice among due deliveries", () => {
 
   it("leaves what has failed a moment ago its place, and its next attempt another", () => {
     const retries = failing.slice(0, 1);
-    expect(choose({ fresh, retries }, { failed: retries, maxConcurrent: 8 }).start).toEqual([
+    expect(choose({ fresh, retries }, { others: retries, maxConcurrent: 8 }).start).toEqual([
       6, 1, 2, 3, 4, 5,
     ]);
-    expect(choose({ fresh }, { failed: deliveriesOf(11, 12) }).start).toEqual([1, 2]);
+    expect(choose({ fresh }, { others: deliveriesOf(11, 12) }).start).toEqual([1, 2]);
   });
 
   it("gives one origin a place even when there is only one", () => {

@@ -15,8 +15,10 @@ export interface Attempt {
 export interface SenderState {
   /** The requests that ran when the store was asked. */
   readonly running: readonly Attempt[];
-  /** Those that have failed a moment ago: each keeps its place, and its delivery may have another. */
-  readonly failed: readonly Attempt[];
+  /**
+   * What takes places besides: requests of other senders, and those that have failed a moment ago, whose deliveries may have another.
+   */
+  readonly others: readonly Attempt[];
   /** How many requests may run at a time. */
   readonly maxConcurrent: number;
   /** No large notification is begun while those under way have as many bytes. */
@@ -54,7 +56,7 @@ export function isLarge({ bytes }: Pick<Attempt, "bytes">): boolean {
  */
 export function chooseDeliveries(
   { fresh, retries }: Omit<DueDeliveries, "nextAt">,
-  { running, failed, maxConcurrent, maxConcurrentBytes, maxShare, shareOf }: SenderState,
+  { running, others, maxConcurrent, maxConcurrentBytes, maxShare, shareOf }: SenderState,
 ): DeliveryChoice {
   const half = Math.ceil(maxConcurrent / 2);
   const requests = new Limit(maxConcurrent, maxShare);
@@ -92,7 +94,7 @@ export function chooseDeliveries(
     occupy(attempt, limits);
   }
 
-  for (const attempt of [...running, ...failed]) occupy(attempt, limitsOf(attempt));
+  for (const attempt of [...running, ...others]) occupy(attempt, limitsOf(attempt));
   for (const delivery of retries) {
     if (!requests.hasRoom || !repeated.hasRoom) break;
     consider(delivery);

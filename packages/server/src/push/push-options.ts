@@ -39,13 +39,14 @@ export interface PushOptions {
    * Requests at a time. At most half of them are repeated attempts, and at most half go to one origin (and half of these
    * are repeated attempts), so that failing or slow webhooks do not delay others. Of each of these, one caller gets its
    * share (`limits.maxShare`). A webhook that hangs costs little but its connection. One that fails keeps its place for up
-   * to a second: so this is also about how many may fail in a second. Default 128.
+   * to a second: so this is also about how many may fail in a second. Agents of one host that have the same limits share them. Default
+   * 128.
    */
   readonly maxConcurrent?: number;
   /**
    * Bytes of the notifications in these requests. The server makes no other notification of more than 16 KiB while those
    * under way have as many bytes together, so there are at most those of one notification more. One caller gets its share
-   * (`limits.maxShare`). Default 64 MiB.
+   * (`limits.maxShare`). Agents of one host share it as they share `maxConcurrent`. Default 64 MiB.
    */
   readonly maxConcurrentBytes?: number;
   /** Webhooks of one task; one more is refused with TASK_TOO_LARGE, unless it replaces another. Default 100. */

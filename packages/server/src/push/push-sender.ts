@@ -1,8 +1,7 @@
 import { isOlderConfig } from "@a2a-connect/bindings/server";
-import { parseForeignUrl, pause, ReadTurns } from "@a2a-connect/core/internal";
+import { parseForeignUrl, pause } from "@a2a-connect/core/internal";
 import type { DueTask, EngineContext } from "../engine/engine-context.ts";
 import { type LoadedTask, readTask } from "../engine/read-task.ts";
-import { Wakes } from "../engine/wakes.ts";
 import type { Delivery, DeliveryMove, DueDeliveries } from "../store/task-store.ts";
 import { type Attempt, chooseDeliveries, type DeliveryChoice, isLarge } from "./choose-deliveries.ts";
 import { ConfigCallers } from "./config-callers.ts";
@@ -11,10 +10,13 @@ import { NotedTasks } from "./noted-tasks.ts";
 import { createNotification, type Notification } from "./notification.ts";
 import { type PostOutcome, postNotification } from "./post-notification.ts";
 import { completePushOptions, type PushOptions, retryDelayMs } from "./push-options.ts";
+import { type PushLimits, PushPlaces, type RunningAttempt } from "./push-places.ts";
 
 /** What a sender uses. */
 export interface PushContext extends Pick<EngineContext, "store" | "clock" | "log" | "nameOwner"> {
   readonly limits: Pick<EngineContext["limits"], "maxShare">;
+  /** The places of its requests, which senders with the same limits share. Default: it has its own. */
+  readonly placesFor?: ((limits: PushLimits) => PushPlaces) | undefined;
   /** From 0 up to 1: spreads repeated attempts. Default `Math.random`. */
   readonly random?: () => number;
 }
@@ -34,18 +36,11 @@ const nextPageMs = 50;
 /** All deliveries that become due in so many turns of the event loop need one look. */
 const turnsBetweenLooks = 8;
 
-/** Requests that begin in one turn of the event loop. Each takes half a millisecond: many would keep new callers waiting. */
-const beginsInATurn = 8;
-
-/** How long failed requests keep their places, at most. */
-const failurePeriodMs = 1_000;
-
 /** A running delivery: one request. */
-interface Run extends Attempt {
+interface Run extends RunningAttempt {
   bytes: number;
   /** The last event that it tells of. */
   last: number;
-  /** Whether its notification is in memory. */
   isMade: boolean;
   /** Aborts when the config is removed or replaced, and at the end. */
   readonly controller: AbortController;
@@ -62,15 +57,7 @@ export class PushSender {
   readonly #quota: ConfigQuota;
   readonly #callers: ConfigCallers;
   readonly #runs = new Map<number, Run>();
-  /**
-   * The requests that have failed in this period, which the first of them began. They keep their places until it ends:
-   * otherwise thousands of webhooks that refuse at once would take all of the processor.
-   */
-  #failed: Attempt[] = [];
-  #cancelPeriod: () => void = () => {};
-  /** Large notifications that are made, one of each caller at a time. */
-  readonly #making = new ReadTurns(2);
-  readonly #begins: Wakes;
+  readonly #places: PushPlaces;
   /** Number of the last delivery that was considered. */
   #last = 0;
   /** Where a round over several pages began; undefined between rounds. */
@@ -100,7 +87,10 @@ export class PushSender {
     this.#options = completePushOptions(options);
     this.#callers = new ConfigCallers(context.nameOwner);
     this.#quota = new ConfigQuota(context.store, this.#options.maxConfigsPerTask);
-    this.#begins = new Wakes(context.clock, beginsInATurn);
+    const { maxConcurrent, maxConcurrentBytes } = this.#options;
+    const { maxShare } = context.limits;
+    this.#places =
+      context.placesFor?.({ maxConcurrent, maxConcurrentBytes, maxShare }) ?? new PushPlaces(context.clock);
   }
 
   /** Whether answers hide the secrets of configs from all callers, also from their owner (requirement N-9). */
@@ -138,6 +128,8 @@ export class PushSender {
     this.#retryRoundWanted = true;
     this.#lookSoon();
   }
+
+  readonly #lookForRoom = (): void => this.wake();
 
   #lookSoon(): void {
     this.#wanted = true;
@@ -177,7 +169,7 @@ export class PushSender {
   async close(graceMs: number): Promise<void> {
     this.#closed = true;
     this.#cancelAlarm();
-    this.#cancelPeriod();
+    this.#places.close(this.#lookForRoom);
     this.#settle();
     const abortAll = () => {
       for (const { controller } of this.#runs.values()) {
@@ -213,8 +205,10 @@ export class PushSender {
     const { store, clock } = this.#context;
     const { maxConcurrent, retry } = this.#options;
     this.#changed = [];
-    if (this.#runs.size + this.#failed.length >= maxConcurrent) {
-      return; // a place that becomes free makes it look again
+    if (this.#closed) return;
+    if (this.#places.taken >= maxConcurrent) {
+      this.#places.wait(this.#lookForRoom, false);
+      return;
     }
     const waitMs = this.#nextPageAt - clock.ticks();
     if (waitMs > 0) {
@@ -239,6 +233,9 @@ export class PushSender {
     const { start, last = after, lastRetry = afterRetry, hasRoom, hasRetryRoom } = choice;
     this.#last = last;
     this.#startAll(start);
+    const isIdle = due.fresh.length + due.retries.length === 0 && afterRetry === undefined;
+    if (isIdle) this.#places.leave(this.#lookForRoom);
+    else this.#places.wait(this.#lookForRoom, start.length > 0);
     const isFullFresh = due.fresh.length === limit;
     if (!isFullFresh) {
       this.#noted.clear(); // the page has all that is due at once
@@ -272,7 +269,7 @@ export class PushSender {
       { fresh: fresh.filter(isCurrent), retries: retries.filter(isCurrent) },
       {
         running,
-        failed: this.#failed,
+        others: this.#places.others(new Set(running)),
         maxConcurrent,
         maxConcurrentBytes,
         maxShare: this.#context.limits.maxShare,
@@ -308,28 +305,16 @@ export class PushSender {
   async #run(run: Run): Promise<void> {
     const { number } = run.delivery;
     this.#runs.set(number, run);
+    this.#places.begin(run);
     const outcome = await this.#post(run);
     const move = this.#decide(run, outcome);
     if (move !== undefined) {
       await this.#move(move, run.controller.signal);
     }
     this.#runs.delete(number);
-    if (outcome.kind === "failed") {
-      this.#keepPlace(run);
-    }
+    this.#places.end(run, outcome.kind === "failed" && !this.#closed);
     this.#settle();
     this.wake(outcome.kind === "taken" ? { ...run.delivery, share: run.share } : undefined); // its next event may be due already
-  }
-
-  /** It keeps its place, but no bytes: its notification is gone. */
-  #keepPlace({ delivery, share }: Run): void {
-    const isFirst = this.#failed.push({ delivery, share, bytes: 0 }) === 1;
-    if (isFirst && !this.#closed) {
-      this.#cancelPeriod = this.#context.clock.schedule(failurePeriodMs, () => {
-        this.#failed = [];
-        this.wake();
-      });
-    }
   }
 
   async #post(run: Run): Promise<PostOutcome> {
@@ -340,7 +325,7 @@ export class PushSender {
     if (parseForeignUrl(url) === undefined) {
       return { kind: "failed", problem: "was not called, because its URL is none or has too long a host" };
     }
-    await this.#begins.turn(run.share);
+    await this.#places.begins.turn(run.share);
     let notification: Notification | undefined;
     try {
       notification = await (isLarge(run) || isOlderConfig(config) ? this.#makeInTurn(run) : this.#make(run));
@@ -363,15 +348,10 @@ export class PushSender {
    */
   #makeInTurn(run: Run): Promise<Notification | undefined> {
     const { share, controller } = run;
-    return this.#making.run({ share, signal: () => controller.signal }, async () => {
-      const hasRoom = this.#madeBytes() < this.#options.maxConcurrentBytes;
+    return this.#places.making.run({ share, signal: () => controller.signal }, async () => {
+      const hasRoom = this.#places.madeBytes < this.#options.maxConcurrentBytes;
       return hasRoom && !controller.signal.aborted ? this.#make(run) : undefined;
     });
-  }
-
-  #madeBytes(): number {
-    const made = [...this.#runs.values()].filter((run) => run.isMade && isLarge(run));
-    return made.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
   async #make(run: Run): Promise<Notification> {
