@@ -220,11 +220,29 @@ export class LiveTask {
     if (isBounded && !this.#hasRoomFor(encoded)) {
       throw new AgentMistake("the task would be too large", "task-too-large");
     }
+    if (isBounded) this.#assertStored();
     this.#acceptOutput(encoded, event, this.bytes);
   }
 
-  /** Emits an artifact update. @throws AgentMistake when the artifact is sealed, or the task would be too large */
+  /** @throws AgentMistake when the caller has stored its part */
+  #assertStored(): void {
+    if (!this.isStoreExceeded) return;
+    const words = "the tasks of the caller have stored most of what there is room for";
+    throw new AgentMistake(words, "capacity");
+  }
+
+  /** Whether the caller whose task it is has stored its part of what the store has room for. */
+  get isStoreExceeded(): boolean {
+    return this.#context.stored.isExceeded(this.memory.share, this.#context);
+  }
+
+  /**
+   * Emits an artifact update.
+   *
+   * @throws AgentMistake when the artifact is sealed, the task would be too large, or the caller has stored its part
+   */
   emitArtifact(event: StreamResponse, options: { replaceable: boolean }): void {
+    this.#assertStored();
     const encoded = encodeEvent(event);
     const { bytes } = this;
     if (encoded.step.case === "artifactUpdate") {

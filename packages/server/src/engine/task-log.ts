@@ -7,7 +7,6 @@ import {
   type TaskPushNotificationConfig,
 } from "@a2a-connect/proto";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { storedBytes } from "../store/segment.ts";
 import type {
   EntryKind,
   LogEntry,
@@ -184,6 +183,7 @@ export class TaskLog {
     this.#accepted = { sequence, generation: generation ?? this.#accepted.generation };
     this.#pending.push({ ...encoded, response, entry: { sequence, generation, kind, payload } });
     this.#pendingBytes += payload.length;
+    this.#context.stored.count(this.#place.share, payload.length, this.#context);
     if (kind !== "artifact" || this.isFull) {
       this.#hurry?.();
     }
@@ -245,13 +245,12 @@ export class TaskLog {
     const sequence = batch.at(-1)?.entry.sequence ?? this.#committed.sequence;
     const generation = batch.findLast(({ entry }) => entry.generation !== undefined)?.entry.generation;
     const snapshot = this.#task.snapshot(batch, sequence);
-    const entries = batch.map(({ entry }) => entry);
     const result = await this.#context.store.commit({
       owner: this.#place.owner,
       taskId: this.#place.name.taskId,
       expectedSequence: this.#committed.sequence,
       fence: this.#fence,
-      entries,
+      entries: batch.map(({ entry }) => entry),
       index: this.#task.index(),
       snapshot,
       pushConfigs,
@@ -261,9 +260,8 @@ export class TaskLog {
       this.#takenOver = true; // also for a key that is taken: `KeyedSends` then gives the caller the first task
       throw new ConnectError("another server has taken over this task; try again", Code.Unavailable);
     }
-    const { owner, name, share } = this.#place;
-    this.#context.stored.count(share, storedBytes({ snapshot, entries }), this.#context);
     if (result.deliveryDue) {
+      const { owner, name, share } = this.#place;
       this.#context.onDeliveryDue({ owner, taskId: name.taskId, share });
     }
     const tail = { sequence, generation: generation ?? this.#committed.generation };

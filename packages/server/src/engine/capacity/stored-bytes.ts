@@ -8,8 +8,8 @@ const lookEveryMs = 1_000;
 /** Callers that are remembered. Of more, those that have stored less than most are forgotten. */
 const maxCallers = 10_000;
 
-/** What a commit takes in a store besides the bytes of its entries. */
-const bytesPerCommit = 2_048;
+/** What an entry takes in a store besides its bytes. */
+const bytesPerEntry = 1_024;
 
 /** What is known of a store. */
 interface KnownRoom {
@@ -30,7 +30,7 @@ interface Storage {
  * Keeps one caller from filling the store for all others, for as long as its tasks are kept. A caller may store more while it has less than
  * `maxShare / (1 - maxShare)` times as much as is free.
  *
- * What a caller has is what was stored for it since the process began. When expired tasks are removed, no part of the engine knows
+ * What a caller has is what the engine has accepted for it since the process began. When expired tasks are removed, no part of the engine knows
  * whose they were: what all callers have then shrinks to what the stores have, in the same proportion for each.
  */
 export class StoredBytes {
@@ -44,23 +44,27 @@ export class StoredBytes {
     this.#maxShare = maxShare;
   }
 
-  /** @throws ConnectError CAPACITY when the caller has stored its part */
-  assertRoom(share: string | undefined, storage: Storage): void {
+  /** Whether the caller has stored its part. */
+  isExceeded(share: string | undefined, storage: Storage): boolean {
     const { free } = this.#look(storage);
     const own = share === undefined ? 0 : (this.#byShare.get(share) ?? 0);
-    if (own > (own + free) * this.#maxShare) {
-      throw a2aError(
-        "CAPACITY",
-        "the caller has stored most of what the task store has room for; try again when older tasks have expired",
-      );
-    }
+    return own > (own + free) * this.#maxShare;
   }
 
-  /** The caller has stored so many bytes more. */
+  /** Before a message is taken. @throws ConnectError CAPACITY when the caller has stored its part */
+  assertRoom(share: string | undefined, storage: Storage): void {
+    if (!this.isExceeded(share, storage)) return;
+    throw a2aError(
+      "CAPACITY",
+      "the caller has stored most of what the task store has room for; try again when older tasks have expired",
+    );
+  }
+
+  /** An entry of the caller's was accepted. */
   count(share: string | undefined, bytes: number, storage: Storage): void {
     const room = this.#look(storage);
     if (room.free === Number.POSITIVE_INFINITY) return;
-    const stored = bytes + bytesPerCommit;
+    const stored = bytes + bytesPerEntry;
     room.free = Math.max(0, room.free - stored);
     if (share === undefined) return;
     this.#byShare.set(share, (this.#byShare.get(share) ?? 0) + stored);
@@ -81,8 +85,8 @@ export class StoredBytes {
     let used = 0;
     for (const room of this.#rooms.values()) used += room.used;
     const part = Math.min(1, used / this.#all);
-    const least = this.#byShare.size > maxCallers ? this.#all / this.#byShare.size : bytesPerCommit;
-    if (part === 1 && least === bytesPerCommit) return;
+    const least = this.#byShare.size > maxCallers ? this.#all / this.#byShare.size : bytesPerEntry;
+    if (part === 1 && least === bytesPerEntry) return;
     this.#all = 0;
     for (const [share, bytes] of this.#byShare) {
       if (bytes < least) {

@@ -127,6 +127,11 @@ export class JournalSession {
     if (this.#bytes + payload.length > maxTaskBytes) {
       throw new JournalError(`the journal of this task would exceed ${maxTaskBytes} bytes`);
     }
+    if (record.kind === "value" && this.#live.isStoreExceeded) {
+      throw new JournalError(
+        `there is no room for the result of ${record.op}: the tasks of the caller have stored most of it`,
+      );
+    }
     return payload;
   }
 
