@@ -149,7 +149,7 @@ describe("many requests with the same idempotency key", () => {
   it("read the direct Message of the first one in a slice: it may be large", async () => {
     const message = create(MessageSchema, { messageId: "m" });
     const { most, begun, results } = await goOn((first) => first.resolve({ kind: "message", message }));
-    expect(most).toBeLessThanOrEqual(11); // the first, and those that have read it: on a busy machine a turn has up to ten slices
+    expect(most).toBeLessThanOrEqual(2); // the first, and one that has read it
     expect(begun).toBe(1);
     expect(results.every(({ status }) => status === "fulfilled")).toBe(true);
   });
@@ -297,7 +297,7 @@ describe("a message to a task at work with an idempotency key", () => {
     let turns = 0;
     for (; !isOver; turns += 1) await nextTurn();
     await refused;
-    expect(turns).toBeGreaterThan(others / 2); // of the event loop: on a busy machine a turn has several slices
+    expect(turns).toBeGreaterThanOrEqual(others); // of the event loop
   });
 });
 

@@ -1,7 +1,7 @@
 import { nextSlice } from "@a2a-connect/bindings/server";
 import { a2aError, isTerminal } from "@a2a-connect/core";
 import { type Reader, ReadTurns, type SharedBudget } from "@a2a-connect/core/internal";
-import { TaskState } from "@a2a-connect/proto";
+import { type TaskPushNotificationConfig, TaskState } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
@@ -223,6 +223,20 @@ export class TaskEngine {
       eventsAfter: (generation, signal) => readers.eventsAfter(generation, signal, share),
       release: () => follower.end(),
     };
+  }
+
+  /**
+   * Stores a push config of the caller's task.
+   *
+   * @returns false when there is no such task
+   * @throws ConnectError CAPACITY when the caller has stored its part of what there is room for
+   */
+  async putPushConfig({ owner, share }: Caller, config: TaskPushNotificationConfig): Promise<boolean> {
+    const { store, stored } = this.#context;
+    stored.assertRoom(share, this.#context);
+    const isStored = await store.putPushConfig(owner, config);
+    if (isStored) stored.countConfigs(share, [config], this.#context);
+    return isStored;
   }
 
   /**

@@ -172,6 +172,7 @@ export class TaskLog {
   /** Goes into the same commit as what was appended just before, because no code awaits in between. */
   register(configs: readonly TaskPushNotificationConfig[], keys: readonly TaskKey[]): void {
     this.#configs = [...this.#configs, ...configs];
+    this.#context.stored.countConfigs(this.#place.share, configs, this.#context);
     this.#keys = [...this.#keys, ...keys];
   }
 

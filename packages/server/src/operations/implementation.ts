@@ -58,7 +58,7 @@ export function implementService(context: OperationContext, gates: readonly Gate
     listTasks: listTasks(engine, maxPageBytes),
     cancelTask: cancelTask(engine),
     subscribeToTask: subscribeToTask(engine),
-    createTaskPushNotificationConfig: createPushConfig(store, push),
+    createTaskPushNotificationConfig: createPushConfig(engine, push),
     getTaskPushNotificationConfig: getPushConfig(store, push),
     listTaskPushNotificationConfigs: listPushConfigs(store, push),
     deleteTaskPushNotificationConfig: deletePushConfig(store, push),

@@ -5,6 +5,7 @@ import { type TaskPushNotificationConfig, TaskPushNotificationConfigSchema } fro
 import { toBinary } from "@bufbuild/protobuf";
 import { weighMessage } from "../engine/memory-weight.ts";
 import { taskNotFound } from "../engine/read-task.ts";
+import type { TaskEngine } from "../engine/task-engine.ts";
 import { findUnsendableField } from "../push/notification.ts";
 import type { PushSender } from "../push/push-sender.ts";
 import type { TaskStore } from "../store/task-store.ts";
@@ -13,16 +14,17 @@ import { formatPageToken, parsePageToken } from "./page-token.ts";
 
 /** CreateTaskPushNotificationConfig: registers a webhook with a task, replacing one of the same id (spec §3.1.7). */
 export function createPushConfig(
-  store: TaskStore,
+  engine: TaskEngine,
   push: PushSender | undefined,
 ): Operation<"createTaskPushNotificationConfig"> {
   return async (request, context) => {
     const config = acceptPushConfig(request, push);
     const { taskId, id } = config;
-    const { owner, share } = callerOf(context);
+    const caller = callerOf(context);
+    const { owner, share } = caller;
     const release = await push?.reserve({ owner, taskId, id });
     try {
-      if (!(await store.putPushConfig(owner, config))) {
+      if (!(await engine.putPushConfig(caller, config))) {
         throw taskNotFound(taskId);
       }
     } finally {

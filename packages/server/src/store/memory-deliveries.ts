@@ -1,3 +1,4 @@
+import { encodeMessage } from "@a2a-connect/core/internal";
 import { type TaskPushNotificationConfig, TaskPushNotificationConfigSchema } from "@a2a-connect/proto";
 import { clone } from "@bufbuild/protobuf";
 import type { MemoryDelivery, MemoryTask } from "./memory-task.ts";
@@ -22,6 +23,9 @@ export interface MemoryDeliveries {
   move(move: DeliveryMove): void;
 }
 
+/** What a delivery takes in memory besides the bytes of its config: the objects. */
+const deliveryBytes = 1_024;
+
 /** The deliveries of an empty store. */
 export function createMemoryDeliveries(): MemoryDeliveries {
   /** By number, and in this order, because a new one has the highest. */
@@ -34,9 +38,11 @@ export function createMemoryDeliveries(): MemoryDeliveries {
   }
 
   function remove(task: MemoryTask, id: string): void {
-    const number = task.deliveries.get(id)?.number;
-    if (number !== undefined) tasks.delete(number);
+    const delivery = task.deliveries.get(id);
+    if (delivery === undefined) return;
+    tasks.delete(delivery.number);
     task.deliveries.delete(id);
+    task.bytes -= delivery.bytes;
   }
 
   return {
@@ -46,8 +52,11 @@ export function createMemoryDeliveries(): MemoryDeliveries {
       const next = task.deliveries.get(config.id)?.next ?? begin;
       remove(task, config.id);
       count += 1;
+      const bytes = deliveryBytes + encodeMessage(TaskPushNotificationConfigSchema, config).length;
+      task.bytes += bytes;
       set(task, config.id, {
         number: count,
+        bytes,
         config: clone(TaskPushNotificationConfigSchema, config),
         next,
         attempts: 0,

@@ -92,13 +92,13 @@ export function createMemoryTaskStore({
       const begin = task.tail.generation + 1;
       const moves = !isSamePlace(task.index, commit.index);
       if (moves) lists.remove(task);
-      used -= task.bytes;
+      if (found !== undefined) used -= task.bytes;
       appendTo(task, commit, result.tail);
-      used += task.bytes;
       if (moves) lists.add(task);
       if (result.deliveryDue) deliveries.wake(task);
       for (const config of commit.pushConfigs) deliveries.put(task, config, begin);
       for (const key of commit.keys) keys.putTask(task, key);
+      used += task.bytes;
       return result;
     },
 
@@ -205,8 +205,12 @@ export function createMemoryTaskStore({
 
     async putPushConfig(owner, config) {
       const task = findTask(owner, config.taskId);
-      if (task !== undefined) deliveries.put(task, config, task.tail.generation + 1);
-      return task !== undefined;
+      if (task === undefined) return false;
+      assertRoom();
+      used -= task.bytes;
+      deliveries.put(task, config, task.tail.generation + 1);
+      used += task.bytes;
+      return true;
     },
 
     async findPushConfig(owner, taskId, id) {
@@ -232,8 +236,11 @@ export function createMemoryTaskStore({
 
     async deletePushConfig(owner, taskId, id) {
       const task = findTask(owner, taskId);
-      if (task !== undefined) deliveries.remove(task, id);
-      return task !== undefined;
+      if (task === undefined) return false;
+      used -= task.bytes;
+      deliveries.remove(task, id);
+      used += task.bytes;
+      return true;
     },
 
     room: () => ({ used: used + keys.bytes, free: Math.max(0, maxBytes - used - keys.bytes) }),

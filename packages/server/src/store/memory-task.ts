@@ -19,6 +19,8 @@ import { type ViewedTask, viewEntries, viewedKinds, viewTask } from "./task-view
 /** A push config and its cursor in the memory store. */
 export interface MemoryDelivery {
   readonly number: number;
+  /** What it takes in memory, about. */
+  readonly bytes: number;
   readonly config: TaskPushNotificationConfig;
   readonly next: number;
   readonly attempts: number;

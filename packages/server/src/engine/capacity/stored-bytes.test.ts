@@ -2,6 +2,7 @@ import { TaskState } from "@a2a-connect/proto";
 import { createEngineHarness, reasonOf, say, taskOf } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { createFakeWebhooks } from "../../../test-support/fake-webhooks.ts";
 import { defineAgent } from "../../agent/agent-definition.ts";
 import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
 
@@ -40,7 +41,8 @@ const agent = defineAgent({
 
 async function start(maxShare = 7 / 8) {
   const store = createMemoryTaskStore({ maxBytes: 1_024 * kibibyte });
-  const harness = await createEngineHarness({ agent, store, limits: { maxShare } });
+  const push = { fetch: createFakeWebhooks().fetch, allow: ["example.com"], maxConfigsPerTask: 1_000 };
+  const harness = await createEngineHarness({ agent, store, push, limits: { maxShare } });
   const alice = harness.clientFrom("192.0.2.1");
   /** Sends messages until one is refused. Returns how many were taken. */
   const fill = async (send: (at: number) => Promise<unknown>, code: Code): Promise<number> => {
@@ -102,6 +104,32 @@ describe("a caller that has stored most of what there is room for", () => {
     const tasks = (await Promise.all(sent)).map(taskOf);
     const failed = tasks.filter(({ status }) => status?.state === TaskState.FAILED);
     expect(failed.length).toBeGreaterThan(5);
+  });
+
+  it("gets no further push configs, also with new tasks", async () => {
+    const { alice, bob, fill } = await start();
+    const config = (id: string) => ({
+      id,
+      url: "https://example.com/hook",
+      token: "t".repeat(15 * kibibyte),
+    });
+    const { id: taskId } = taskOf(await alice.sendMessage(say("begin")));
+    const configs = await fill(
+      (at) => alice.createTaskPushNotificationConfig({ taskId, ...config(`c${at}`) }),
+      Code.ResourceExhausted,
+    );
+    expect(configs).toBeGreaterThan(30);
+    expect(taskOf(await bob.sendMessage(say("begin"))).history).toHaveLength(1);
+    const other = await start();
+    const tasks = await other.fill(
+      () =>
+        other.alice.sendMessage({
+          ...say("begin"),
+          configuration: { taskPushNotificationConfig: config("c") },
+        }),
+      Code.ResourceExhausted,
+    );
+    expect(tasks).toBeLessThan(64);
   });
 
   it("gets no further direct Messages that are kept for repeats", async () => {

@@ -1,4 +1,6 @@
 import { a2aError } from "@a2a-connect/core";
+import { encodeMessage } from "@a2a-connect/core/internal";
+import { type TaskPushNotificationConfig, TaskPushNotificationConfigSchema } from "@a2a-connect/proto";
 import type { StoreRoom, TaskStore } from "../../store/task-store.ts";
 import type { Clock } from "../clock.ts";
 
@@ -69,6 +71,17 @@ export class StoredBytes {
     if (share === undefined) return;
     this.#byShare.set(share, (this.#byShare.get(share) ?? 0) + stored);
     this.#all += stored;
+  }
+
+  /** Push configs of the caller's were accepted. */
+  countConfigs(
+    share: string | undefined,
+    configs: readonly TaskPushNotificationConfig[],
+    storage: Storage,
+  ): void {
+    for (const config of configs) {
+      this.count(share, encodeMessage(TaskPushNotificationConfigSchema, config).length, storage);
+    }
   }
 
   #look({ store, clock }: Storage): KnownRoom {

@@ -40,7 +40,7 @@ it("a long journal is decoded in slices, and each answer has the details of its 
   );
   let turns = 0;
   for (; !isRead; turns += 1) await nextTurn();
-  expect(turns).toBeGreaterThan(2); // of the event loop: undivided it takes one, and on a busy machine a turn has up to ten slices
+  expect(turns).toBeGreaterThan(10); // of the event loop, one for each slice at least
   const { answers } = await reading;
   expect(answers.map(({ sequence, details }) => [sequence, details?.metadata])).toEqual(
     Array.from({ length: 20 }, (_, at) => [2 * at + 1, { at }]),
