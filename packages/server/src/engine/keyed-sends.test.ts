@@ -120,6 +120,7 @@ describe("many requests with the same idempotency key", () => {
       store: createMemoryTaskStore(),
       clock,
       stored,
+      log: () => {},
       wakes: createWakes(clock),
     });
     const first = Promise.withResolvers<Sent>();

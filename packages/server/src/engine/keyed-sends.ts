@@ -32,7 +32,7 @@ interface WaitingRepeat {
   readonly go: (isFirst: boolean) => void;
 }
 
-type KeyedContext = Pick<EngineContext, "clock" | "store" | "stored" | "wakes">;
+type KeyedContext = Pick<EngineContext, "clock" | "log" | "store" | "stored" | "wakes">;
 
 /**
  * Takes each request once, however often it comes (docs/idempotency.md). The store has the result of a request: a

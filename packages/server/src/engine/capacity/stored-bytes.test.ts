@@ -61,7 +61,7 @@ async function start(maxShare = 7 / 8) {
 
 describe("a caller that has stored most of what there is room for", () => {
   it("gets CAPACITY, and others are served, until its tasks have expired", async () => {
-    const { alice, bob, clock, store, fill } = await start();
+    const { alice, bob, clock, log, store, fill } = await start();
     const send = () => alice.sendMessage(say(`${large} end`));
     const taken = await fill(send, Code.ResourceExhausted);
     const bytes = store.room?.() ?? expect.fail("the store has room");
@@ -70,6 +70,8 @@ describe("a caller that has stored most of what there is room for", () => {
     expect(part).toBeLessThan(0.95);
     expect(taskOf(await bob.sendMessage(say(large))).history).toHaveLength(1);
     await expect(alice.sendMessage(say("small"))).rejects.toMatchObject({ code: Code.ResourceExhausted });
+
+    expect(log.filter(({ message }) => message.startsWith("a caller has stored most"))).toHaveLength(1);
 
     await store.expire({ finishedBefore: clock.now() + 1, now: clock.now(), limit: 10_000 });
     await clock.advance(1_000);

@@ -22,11 +22,18 @@ interface KnownRoom {
   readonly until: number;
 }
 
-/** Two parts of the engine's context. */
+/** Parts of the engine's context. */
 interface Storage {
   readonly store: TaskStore;
   readonly clock: Pick<Clock, "ticks">;
+  readonly log: (record: { readonly level: "warn"; readonly message: string }) => void;
 }
+
+/** How often the operator is told, in milliseconds. */
+const tellEveryMs = 60_000;
+
+const full =
+  "a caller has stored most of what the task store has room for: its messages and output are refused until older tasks have expired; make room on the disk, or set limits.maxShare or retentionMs";
 
 /**
  * Keeps one caller from filling the store for all others, for as long as its tasks are kept. A caller may store more while it has less than
@@ -40,6 +47,7 @@ export class StoredBytes {
   readonly #rooms = new Map<TaskStore, KnownRoom>();
   readonly #byShare = new Map<string, number>();
   #all = 0;
+  #tellAt = 0;
 
   /** @param maxShare above 0, to 1: the first caller may store all that there is room for */
   constructor(maxShare: number) {
@@ -50,7 +58,15 @@ export class StoredBytes {
   isExceeded(share: string | undefined, storage: Storage): boolean {
     const { free } = this.#look(storage);
     const own = share === undefined ? 0 : (this.#byShare.get(share) ?? 0);
-    return own > (own + free) * this.#maxShare;
+    const isExceeded = own > (own + free) * this.#maxShare;
+    if (isExceeded) this.#tell(storage);
+    return isExceeded;
+  }
+
+  #tell({ clock, log }: Storage): void {
+    if (clock.ticks() < this.#tellAt) return;
+    this.#tellAt = clock.ticks() + tellEveryMs;
+    log({ level: "warn", message: full });
   }
 
   /** Before a message is taken. @throws ConnectError CAPACITY when the caller has stored its part */
