@@ -19,11 +19,20 @@ export async function openSilentHttp2(connection: RawConnection): Promise<void> 
   );
 }
 
-/** `GET / http localhost`, as HPACK has it in its static table (RFC 7541 appendix A). */
-export function requestFrame(streamId: number): Buffer {
-  const authority = Buffer.from("localhost");
-  const payload = Buffer.concat([Buffer.from([0x82, 0x84, 0x86, 0x41, authority.length]), authority]);
+/** `GET / http localhost`, as HPACK has it in its static table (RFC 7541 appendix A). @param fields names and short texts */
+export function requestFrame(streamId: number, fields: Readonly<Record<string, string>> = {}): Buffer {
+  const literals = Object.entries(fields).flatMap(([name, text]) => [
+    Buffer.of(0),
+    literal(name),
+    literal(text),
+  ]);
+  const payload = Buffer.concat([Buffer.of(0x82, 0x84, 0x86, 0x41), literal("localhost"), ...literals]);
   return formatFrame({ type: frameTypes.headers, flags: 0x5, streamId, payload }); // END_STREAM, END_HEADERS
+}
+
+/** A text of HPACK, of up to 126 characters. */
+function literal(text: string): Buffer {
+  return Buffer.concat([Buffer.of(text.length), Buffer.from(text)]);
 }
 
 export function formatFrame({ type, flags, streamId, payload }: Http2Frame): Buffer {

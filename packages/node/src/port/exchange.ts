@@ -1,6 +1,6 @@
 import type { HttpHandler, HttpRequest, HttpResponse } from "@a2a-connect/bindings";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { createForwardedForReader } from "../network/caller-network.ts";
+import { createForwardedForReader, type ReadForwardedFor } from "../network/caller-network.ts";
 import { createForwardedUrlReader } from "../network/forwarded-url.ts";
 import { type Callers, findCallers } from "./callers/callers.ts";
 import { Places } from "./callers/places.ts";
@@ -20,6 +20,8 @@ export interface ExchangeContext extends RequestContext {
   readonly requestTimeoutMs: number;
   /** The limit of an HTTP/2 request's header fields (Node enforces that of HTTP/1.1). */
   readonly maxHeaderBytes: number;
+  /** Undefined: no proxy is trusted. */
+  readonly readForwardedFor: ReadForwardedFor | undefined;
   /** Who sends them, and what callers share, of other ports, too. */
   readonly callers: Callers;
   /** How many connections and calls there may be. */
@@ -75,7 +77,10 @@ export async function serveExchange(
   incoming: Incoming,
   sink: ResponseSink,
 ): Promise<void> {
-  const { source, declaredLength, bodyTimeoutMs, connection, cut } = incoming;
+  const { source, declaredLength, bodyTimeoutMs, cut } = incoming;
+  const { readForwardedFor, places } = context;
+  const told = readForwardedFor?.(incoming.socket, incoming.fields);
+  const connection = told === undefined ? incoming.connection : incoming.connection.beginPassedOn(told);
   const call = new CallSignal();
   const patience = { stalledTimeoutMs: context.stalledReaderTimeoutMs, connection };
   const body = new RequestBody(source, { declaredLength, timeoutMs: bodyTimeoutMs, connection, cut });
@@ -88,15 +93,13 @@ export async function serveExchange(
     call.abort(gone);
     body.refuse(gone);
   });
-  const { readForwardedFor, places } = context;
-  const told = readForwardedFor?.(incoming.socket, incoming.fields);
-  const place = readForwardedFor && places.takePassedOn(told ?? connection.caller.address);
+  const place = readForwardedFor && places.takePassedOn(connection.caller.address);
   const url = place === null ? 429 : incoming.url;
   if (typeof url === "number") {
     await sendResponse(plainError(url), "GET", sink, patience);
   } else {
     const unread = connection.openUnread();
-    const request = new NodeRequest(context, incoming, { url, body, call, unread });
+    const request = new NodeRequest(context, incoming, { url, body, call, unread, connection });
     context.inFlight.add(call);
     try {
       const turn = connection.turnBeforeRequest();
@@ -109,6 +112,7 @@ export async function serveExchange(
   }
   place?.end();
   body.discard();
+  if (told !== undefined) incoming.connection.endPassedOn(connection);
 }
 
 async function answer(

@@ -83,7 +83,8 @@ export interface ListenOptions {
   readonly maxUnreadBytes?: number;
   /**
    * Memory of the request bodies of one connection together, in bytes; a body counts from its first byte until a
-   * message was made of it. Beyond the limit the largest is refused (CAPACITY). Default 64 MiB.
+   * message was made of it. Beyond the limit the largest is refused (CAPACITY). The connection of a trusted proxy has so much for
+   * each caller that the proxy tells. Default 64 MiB.
    */
   readonly maxBodyBytesPerConnection?: number;
   /**

@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
 import type { HttpBody, HttpRequest } from "@a2a-connect/bindings";
 import type { Holding } from "@a2a-connect/core/internal";
-import type { ReadForwardedFor } from "../network/caller-network.ts";
 import { readClientCertificate } from "../network/client-certificate.ts";
 import type { ReadForwardedUrl } from "../network/forwarded-url.ts";
 import type { RemoteEnd } from "../network/trusted-proxies.ts";
@@ -42,8 +41,6 @@ export interface RequestContext {
   boundToLoopback: boolean;
   /** Undefined: no proxy is trusted. */
   readonly readForwardedUrl: ReadForwardedUrl | undefined;
-  /** Undefined: likewise. */
-  readonly readForwardedFor: ReadForwardedFor | undefined;
 }
 
 /** A request as it arrived, on either HTTP version. */
@@ -78,6 +75,8 @@ export interface RequestParts {
   readonly call: CallSignal;
   /** What its answer keeps in memory until the caller has read it. */
   readonly unread: Holding;
+  /** Its caller's: `Incoming.connection`, or what this caller has of it when a proxy passes the request on. */
+  readonly connection: CallerConnection;
 }
 
 /** Node's request in the form for handlers. Header and signal are made when code first reads them. */
@@ -97,13 +96,11 @@ export class NodeRequest implements HttpRequest {
   readonly #socket: RemoteEnd | undefined;
   /** Null: no code has read it yet. */
   #forwardedUrl: string | null | undefined = null;
-  /** Null: likewise. */
-  #callerNetwork: string | null | undefined = null;
   #header: Headers | undefined;
 
   constructor(
     context: RequestContext,
-    { httpVersion, method, fields, rawFields, connection, socket, mount, boundToLoopback }: Incoming,
+    { httpVersion, method, fields, rawFields, socket, mount, boundToLoopback }: Incoming,
     parts: RequestParts,
   ) {
     this.httpVersion = httpVersion;
@@ -117,7 +114,7 @@ export class NodeRequest implements HttpRequest {
     this.#rawFields = rawFields;
     this.#call = parts.call;
     this.#unread = parts.unread;
-    this.#connection = connection;
+    this.#connection = parts.connection;
     this.#socket = socket;
   }
 
@@ -140,11 +137,7 @@ export class NodeRequest implements HttpRequest {
   }
 
   get callerNetwork(): string | undefined {
-    if (this.#callerNetwork === null) {
-      const told = this.#context.readForwardedFor?.(this.#socket, this.#fields);
-      this.#callerNetwork = told ?? this.#connection.network;
-    }
-    return this.#callerNetwork;
+    return this.#connection.network;
   }
 
   get clientCertificate(): HttpRequest["clientCertificate"] {

@@ -14,7 +14,7 @@ export interface RequestBodyOptions {
   readonly declaredLength: number | undefined;
   /** Time limit for all bytes, in milliseconds. Unlimited when absent. */
   readonly timeoutMs?: number | undefined;
-  /** Counts its bytes and pieces, whether they are wanted or not. */
+  /** Its caller's: counts its bytes and pieces, whether they are wanted or not. */
   readonly connection: CallerConnection;
   /** Ends the stream or connection of a caller that sends on and on what is not wanted. */
   readonly cut: () => void;
@@ -106,13 +106,13 @@ export class RequestBody implements HttpBody, BudgetedBody {
     return promise;
   }
 
-  turnBeforeMessage(length: number, callerNetwork: string | undefined): Promise<void> {
+  turnBeforeMessage(length: number): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     const { connection } = this.#options;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#messageWaiter = { resolve, reject };
     connection.bodies.allowRefusal(this);
-    connection.askTurnBeforeMessage(callerNetwork, length, (granted) => {
+    connection.askTurnBeforeMessage(length, (granted) => {
       if (this.#messageWaiter === undefined) return false;
       this.#messageWaiter = undefined;
       this.#messageTurn = granted;

@@ -16,10 +16,17 @@ async function listenTo(read: Promise<void>, maxUnreadBytes: number) {
       if (pathname === "/800000") await read;
       return { status: 200 };
     },
-    { maxUnreadBytes },
+    { maxUnreadBytes, trustedProxies: ["127.0.0.3"] },
   );
-  const statusOf = async (bytes: number, localAddress = "127.0.0.1"): Promise<number | undefined> => {
-    const call = request({ host: "127.0.0.1", port: listener.port, path: `/${bytes}`, localAddress }).end();
+  /** @param told where the proxy says that the call comes from */
+  const statusOf = async (
+    bytes: number,
+    localAddress = "127.0.0.1",
+    told?: string,
+  ): Promise<number | undefined> => {
+    const headers = told === undefined ? {} : { "x-forwarded-for": told };
+    const { port } = listener;
+    const call = request({ host: "127.0.0.1", port, path: `/${bytes}`, localAddress, headers }).end();
     const [response] = (await once(call, "response")) as [IncomingMessage]; // what http emits
     response.resume();
     return response.statusCode;
@@ -36,6 +43,18 @@ it("answers that one address does not read leave an eighth of their memory to ot
   readAll();
   expect(await first).toBe(200);
   expect(await port.statusOf(100_000)).toBe(200);
+});
+
+it("answers that one caller behind a trusted proxy does not read leave an eighth of their memory to others", async () => {
+  const { promise: read, resolve: readAll } = Promise.withResolvers<void>();
+  await using port = await listenTo(read, 1_000_000);
+  const proxy = "127.0.0.3";
+  const first = port.statusOf(800_000, proxy, "203.0.113.1");
+  await expect.poll(() => port.statusOf(100_000, proxy, "203.0.113.1")).toBe(429);
+  expect(await port.statusOf(100_000, proxy, "203.0.113.2")).toBe(200);
+  expect(await port.statusOf(100_000, proxy)).toBe(200);
+  readAll();
+  expect(await first).toBe(200);
 });
 
 it("ports of the same limits share the memory of unread answers", async () => {

@@ -47,10 +47,10 @@ function beginUpload(session: ClientHttp2Session, headers: Record<string, string
 }
 
 /** Sends the beginning of a POST over HTTP/1.1, from an address of the loopback network. */
-async function beginHttp1(port: number, localAddress: string, bytes: number): Promise<Socket> {
+async function beginHttp1(port: number, localAddress: string, bytes: number, fields = ""): Promise<Socket> {
   const socket = connect({ port, host: "127.0.0.1", localAddress });
   socket.on("error", () => undefined);
-  socket.write(`POST / HTTP/1.1\r\nhost: a\r\ncontent-length: ${16 * mebibyte}\r\n\r\n`);
+  socket.write(`POST / HTTP/1.1\r\nhost: a\r\n${fields}content-length: ${16 * mebibyte}\r\n\r\n`);
   await new Promise<void>((resolve) => socket.write(new Uint8Array(bytes), () => resolve()));
   return socket;
 }
@@ -148,6 +148,78 @@ describe("the request bodies of all connections", () => {
     await expect.poll(() => arrivals.filter((status) => status === "429").length).toBeGreaterThanOrEqual(4);
     session.close();
     for (const socket of hogs) socket.destroy();
+  });
+});
+
+describe("the request bodies that a trusted proxy passes on", () => {
+  const alice = { "x-forwarded-for": "203.0.113.1" };
+  const bob = { "x-forwarded-for": "203.0.113.2" };
+
+  it("count for the caller that the proxy tells, over one HTTP/2 connection", async () => {
+    await using listener = await listen(measure, {
+      trustedProxies: ["loopback"],
+      maxTotalBodyBytes: 4 * mebibyte,
+    });
+    using session = openHttp2(listener.url);
+    const hogs = Array.from({ length: 8 }, () => beginUpload(session, alice));
+    for (const { send } of hogs) await send(mebibyte);
+    // A call of hers that ends leaves the others counted.
+    expect((await callHttp2(session, { ":method": "POST", ...alice }, new Uint8Array(10))).body).toBe("10");
+    // The other caller's body is the largest of all.
+    const answer = await callHttp2(session, { ":method": "POST", ...bob }, new Uint8Array(2 * mebibyte));
+    expect([answer.headers[":status"], answer.body]).toEqual([200, String(2 * mebibyte)]);
+    await expect.poll(() => hogs.filter(({ status }) => status === 429).length).toBe(6);
+  });
+
+  it("count for the caller that the proxy tells, over many HTTP/1.1 connections", async () => {
+    let refused = 0;
+    await using listener = await listen(
+      async (request) => {
+        const answer = await measure(request);
+        if (answer.status === 429) refused += 1;
+        return answer;
+      },
+      { trustedProxies: ["loopback"], maxTotalBodyBytes: 4 * mebibyte },
+    );
+    const hogs: Socket[] = [];
+    for (let count = 0; count < 8; count += 1) {
+      const fields = "x-forwarded-for: 203.0.113.1\r\n";
+      hogs.push(await beginHttp1(listener.port, "127.0.0.1", mebibyte, fields));
+    }
+    await expect.poll(() => refused).toBe(4);
+    const answer = await fetch(listener.url, {
+      method: "POST",
+      headers: bob,
+      body: new Uint8Array(2 * mebibyte),
+    });
+    expect([answer.status, await answer.text()]).toEqual([200, String(2 * mebibyte)]);
+    expect(refused).toBe(6);
+    for (const socket of hogs) socket.destroy();
+  });
+
+  it("have the limit of one connection for each caller that the proxy tells", async () => {
+    await using listener = await listen(measure, {
+      trustedProxies: ["loopback"],
+      maxBodyBytesPerConnection: 2 * mebibyte,
+    });
+    using session = openHttp2(listener.url);
+    const hogs = Array.from({ length: 5 }, () => beginUpload(session, alice));
+    for (const { send } of hogs) await send(mebibyte);
+    await expect.poll(() => hogs.filter(({ status }) => status === 429).length).toBe(3);
+    const answer = await callHttp2(session, { ":method": "POST", ...bob }, new Uint8Array(1.5 * mebibyte));
+    expect([answer.headers[":status"], answer.body]).toEqual([200, String(1.5 * mebibyte)]);
+    expect(hogs.filter(({ status }) => status === 429)).toHaveLength(3);
+  });
+
+  it("count for the proxy when it tells no caller", async () => {
+    await using listener = await listen(measure, {
+      trustedProxies: ["loopback"],
+      maxBodyBytesPerConnection: 2 * mebibyte,
+    });
+    using session = openHttp2(listener.url);
+    const uploads = Array.from({ length: 5 }, () => beginUpload(session));
+    for (const { send } of uploads) await send(mebibyte);
+    await expect.poll(() => uploads.filter(({ status }) => status === 429).length).toBe(3);
   });
 });
 

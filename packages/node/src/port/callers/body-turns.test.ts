@@ -56,7 +56,7 @@ it("lets small bodies wait for no large one", () => {
   const connection = new Callers(defaultLimits).connectionOf(new EventEmitter(), () => alice);
   const begun: number[] = [];
   for (const length of [70_000, 80_000, 40_000, 25_000, 10_000]) {
-    connection.askTurnBeforeMessage(alice, length, () => {
+    connection.askTurnBeforeMessage(length, () => {
       begun.push(length);
       return true;
     });

@@ -26,12 +26,13 @@ const maxPiecesInATurn = 256;
 /** What a piece of a request's body costs of what may arrive; a request costs 1. */
 const pieceCost = 1 / 8;
 
-/** All connections from one address. */
+/** All connections from one address, and all calls that trusted proxies pass on from there. */
 export interface Caller {
   /** An IPv4 address, or an IPv6 network of 64 bits; "" when the connections have none. */
   readonly address: string;
   /** Of its requests, over all its connections. */
   readonly bodies: Bodies;
+  /** Its own, and those of proxies that have open calls from there. */
   connections: number;
 }
 
@@ -57,7 +58,7 @@ export class Callers {
   };
   readonly unread: SharedBudget;
   readonly buffers: WriteBuffers;
-  readonly #bodies: BodyBudget;
+  readonly bodies: BodyBudget;
   readonly #connections = new WeakMap<EventEmitter, CallerConnection>();
   readonly #callers = new Map<string, Caller>();
 
@@ -65,7 +66,7 @@ export class Callers {
     const { maxUnreadBytes } = limits;
     this.unread = findUnreadAnswers({ maxUnreadBytes });
     this.buffers = new WriteBuffers(maxUnreadBytes);
-    this.#bodies = new BodyBudget(limits);
+    this.bodies = new BodyBudget(limits);
   }
 
   /** The connection that comes over a socket. */
@@ -80,32 +81,34 @@ export class Callers {
   connectionOf(connection: EventEmitter, remoteAddress: () => string | undefined): CallerConnection {
     let known = this.#connections.get(connection);
     if (known === undefined) {
-      const caller = this.#join(connection, toNetwork(remoteAddress()) ?? "");
-      known = new CallerConnection(this, caller, this.#bodies.open(caller.bodies));
+      const caller = this.enter(toNetwork(remoteAddress()) ?? "");
+      connection.once("close", () => this.leave(caller));
+      known = new CallerConnection(this, caller, caller);
       this.#connections.set(connection, known);
     }
     return known;
   }
 
-  #createTurns(maxInATurn = maxTurns): EventLoopTurns {
-    return new EventLoopTurns(maxInATurn, () => loopTurns.isAccepting);
-  }
-
-  #join(connection: EventEmitter, address: string): Caller {
+  /** The caller of this address has a connection more, until `leave`. */
+  enter(address: string): Caller {
     let caller = this.#callers.get(address);
     if (caller === undefined) {
-      caller = { address, bodies: this.#bodies.openCaller(), connections: 0 };
+      caller = { address, bodies: this.bodies.openCaller(), connections: 0 };
       this.#callers.set(address, caller);
     }
-    const { bodies } = caller;
     caller.connections += 1;
-    connection.once("close", () => {
-      caller.connections -= 1;
-      if (caller.connections > 0) return;
-      this.#callers.delete(address);
-      this.#bodies.closeCaller(bodies);
-    });
     return caller;
+  }
+
+  leave(caller: Caller): void {
+    caller.connections -= 1;
+    if (caller.connections > 0) return;
+    this.#callers.delete(caller.address);
+    this.bodies.closeCaller(caller.bodies);
+  }
+
+  #createTurns(maxInATurn = maxTurns): EventLoopTurns {
+    return new EventLoopTurns(maxInATurn, () => loopTurns.isAccepting);
   }
 }
 
@@ -120,43 +123,77 @@ export function findCallers({
   return find({ maxUnreadBytes, maxBodyBytesPerConnection, maxTotalBodyBytes });
 }
 
-/** A connection, and its part of what callers share. */
+/**
+ * A connection, and its part of what callers share. The calls that a proxy's connection has of one caller are like a connection of
+ * that caller (`beginPassedOn`): only what arrives is the proxy's, because Node reads a connection for all its calls.
+ */
 export class CallerConnection {
   /** Several connections may have the same. */
   readonly caller: Caller;
   /** The memory of its requests' bodies. */
   readonly bodies: ConnectionBodies;
   readonly #callers: Callers;
+  /** Who has the socket: the caller, or the proxy that passes its calls on. */
+  readonly #peer: Caller;
+  /** What each caller behind this proxy has of the connection while calls of it are open. Undefined: no call was passed on yet. */
+  #passedOn: Map<string, CallerConnection> | undefined;
+  /** How many calls this is for, when a proxy passes them on. */
+  #calls = 0;
 
-  constructor(callers: Callers, caller: Caller, bodies: ConnectionBodies) {
+  constructor(callers: Callers, caller: Caller, peer: Caller) {
     this.#callers = callers;
+    this.#peer = peer;
     this.caller = caller;
-    this.bodies = bodies;
+    this.bodies = callers.bodies.open(caller.bodies);
   }
 
-  /** Where its other end is; undefined when that is not known. */
+  /**
+   * A call that a trusted proxy passes on begins.
+   *
+   * @param network where the proxy says that it comes from
+   * @returns what all calls from there have of this connection; give it to `endPassedOn` when the call has ended
+   */
+  beginPassedOn(network: string): CallerConnection {
+    this.#passedOn ??= new Map();
+    let own = this.#passedOn.get(network);
+    if (own === undefined) {
+      own = new CallerConnection(this.#callers, this.#callers.enter(network), this.#peer);
+      this.#passedOn.set(network, own);
+    }
+    own.#calls += 1;
+    return own;
+  }
+
+  endPassedOn(own: CallerConnection): void {
+    own.#calls -= 1;
+    if (own.#calls > 0) return;
+    this.#passedOn?.delete(own.caller.address);
+    this.#callers.leave(own.caller);
+  }
+
+  /** Where its other end is, or where a proxy says that its calls come from; undefined when that is not known. */
   get network(): string | undefined {
     return this.caller.address === "" ? undefined : this.caller.address;
   }
 
   /** From here on the connection is read in turns. @param begin gives it to its parser, now or when requests may arrive again */
   join(socket: Socket, begin: () => void): void {
-    this.#callers.arrivals.join(this.caller, socket, begin);
+    this.#callers.arrivals.join(this.#peer, socket, begin);
   }
 
   /** A request has arrived. */
   countRequest(): void {
-    this.#callers.arrivals.count(this.caller, 1);
+    this.#callers.arrivals.count(this.#peer, 1);
   }
 
   /** A frame or a chunk of a body, or a packet with a part of one, has arrived. */
   countPiece(): void {
-    this.#callers.arrivals.count(this.caller, pieceCost);
+    this.#callers.arrivals.count(this.#peer, pieceCost);
   }
 
   /** Whether what the connection has brought must wait. @param readOn called when it is read again */
   waitIfStopped(readOn: () => void): boolean {
-    return this.#callers.arrivals.waitIfStopped(this.caller, readOn);
+    return this.#callers.arrivals.waitIfStopped(this.#peer, readOn);
   }
 
   /** What a request waits for before it is begun; undefined: nothing. */
@@ -169,14 +206,10 @@ export class CallerConnection {
     return this.#callers.afterShortBody.turn(this);
   }
 
-  /**
-   * Asks for the turn in which a message is made of a body of this length.
-   *
-   * @param network where the body comes from: a proxy's connections have those of many callers
-   */
-  askTurnBeforeMessage(network: string | undefined, length: number, begin: Begin): void {
+  /** Asks for the turn in which a message is made of a body of this length. */
+  askTurnBeforeMessage(length: number, begin: Begin): void {
     const { small, large } = this.#callers.beforeMessage;
-    (length <= small.maxBytes ? small : large).ask(network ?? this.caller.address, length, begin);
+    (length <= small.maxBytes ? small : large).ask(this.caller.address, length, begin);
   }
 
   /** What an answer waits for before it is made, and a call after a gate that had to wait; undefined: nothing. */

@@ -51,9 +51,27 @@ it("when small answers that are not read take too much memory, the oldest of the
   );
   using connection = await openWithoutWindow(listener.port);
   const streams = Array.from({ length: 20 }, (_, at) => 2 * at + 1);
-  await connection.write(Buffer.concat(streams.map(requestFrame)));
+  await connection.write(Buffer.concat(streams.map((id) => requestFrame(id))));
   await allServed.promise;
   expect(await resets(connection, 4)).toEqual([1, 3, 5, 7]); // the others have 960,000 bytes, in twice as much memory
+});
+
+it("of callers behind one trusted proxy, it is the one with most unread answers whose oldest are cut off", async () => {
+  let served = 0;
+  await using listener = await listen(
+    async () => {
+      served += 1;
+      return { status: 200, body };
+    },
+    { maxUnreadBytes: 2_000_000, trustedProxies: ["loopback"] },
+  );
+  using connection = await openWithoutWindow(listener.port);
+  await connection.write(requestFrame(1, { "x-forwarded-for": "203.0.113.2" }));
+  const others = Array.from({ length: 19 }, (_, at) => 2 * at + 3);
+  const frames = others.map((id) => requestFrame(id, { "x-forwarded-for": "203.0.113.1" }));
+  await connection.write(Buffer.concat(frames));
+  await expect.poll(() => served).toBe(20);
+  expect(await resets(connection, 4)).toEqual([3, 5, 7, 9]);
 });
 
 it("what was made of an answer and is not written yet counts, too, unless it is the only one", async () => {

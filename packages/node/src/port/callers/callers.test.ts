@@ -1,0 +1,34 @@
+import { EventEmitter } from "node:events";
+import { expect, it } from "vitest";
+import { defaultLimits } from "../listen-options.ts";
+import { Callers } from "./callers.ts";
+
+const alice = "203.0.113.1";
+const bob = "203.0.113.2";
+const proxy = "192.0.2.1";
+
+it("knows a caller behind a proxy over all connections while one of its calls is open", () => {
+  const callers = new Callers(defaultLimits);
+  const first = callers.connectionOf(new EventEmitter(), () => proxy);
+  const second = callers.connectionOf(new EventEmitter(), () => proxy);
+  const call = first.beginPassedOn(alice);
+  expect(first.beginPassedOn(alice)).toBe(call);
+  expect(first.beginPassedOn(bob).caller).not.toBe(call.caller);
+  const elsewhere = second.beginPassedOn(alice);
+  expect(elsewhere.caller).toBe(call.caller);
+  expect([call.network, elsewhere.network, first.network]).toEqual([alice, alice, proxy]);
+
+  first.endPassedOn(call);
+  expect(first.beginPassedOn(alice)).toBe(call);
+  first.endPassedOn(call);
+  first.endPassedOn(call);
+  expect(first.beginPassedOn(alice)).not.toBe(call);
+  expect(first.beginPassedOn(alice).caller).toBe(elsewhere.caller);
+});
+
+it("forgets a caller behind a proxy with its last call", () => {
+  const connection = new Callers(defaultLimits).connectionOf(new EventEmitter(), () => proxy);
+  const call = connection.beginPassedOn(alice);
+  connection.endPassedOn(call);
+  expect(connection.beginPassedOn(alice).caller).not.toBe(call.caller);
+});
