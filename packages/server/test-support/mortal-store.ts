@@ -29,6 +29,7 @@ export function createMortalStore(store: TaskStore, death?: Death): MortalStore 
   ) as unknown as TaskStore; // the same methods under the same names
   return {
     ...mortal,
+    room: () => store.room?.() ?? { used: 0, free: Number.POSITIVE_INFINITY },
     commit: whileAlive(async (commit) => {
       commits += 1;
       if (commits !== death?.commit) return store.commit(commit);

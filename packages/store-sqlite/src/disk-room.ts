@@ -1,4 +1,4 @@
-import { statfsSync } from "node:fs";
+import { statfsSync, statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import type { StoreRoom } from "@a2a-connect/server/store";
 import { prepareQuery } from "./schema.ts";
@@ -74,7 +74,7 @@ export function createDiskRoom(
     const has = (pages.get()?.page_count ?? 0) * pageBytes;
     const unused = (freePages.get()?.freelist_count ?? 0) * pageBytes;
     const growth = Math.max(0, Math.min(findRoom(file), maxFileBytes - has));
-    return { used: has - unused, free: unused + growth };
+    return { used: has - unused, free: unused + growth, place: diskOf(file) };
   }
 
   return { prepare, find };
@@ -85,6 +85,10 @@ interface DiskRoomOptions {
   readonly file: string | undefined;
   readonly maxFileBytes: number | undefined;
   readonly now: () => number;
+}
+
+function diskOf(file: string | undefined): string | undefined {
+  return file === undefined ? undefined : `disk ${statSync(file).dev}`;
 }
 
 /** By how many bytes a file may grow; one in memory: without end. */

@@ -115,8 +115,8 @@ export class CommittedEvent {
   readonly #ownBytes: number;
   #numbered: StreamResponse | undefined;
 
-  /** @param ownBytes what its values take in memory besides; 0: they belong to the task */
-  constructor(generation: number, response: StreamResponse, bytes: number, ownBytes: number = 0) {
+  /** @param ownBytes what its values take in memory besides, also those that belong to the task: it may drop them sooner */
+  constructor(generation: number, response: StreamResponse, bytes: number, ownBytes: number) {
     this.generation = generation;
     this.response = response;
     this.bytes = bytes;

@@ -452,7 +452,7 @@ export class Executions {
   #resumeDurable(
     live: LiveTask,
     selection: DurableSelection,
-    share: string | undefined = this.#context.nameOwner(live.owner),
+    share: string | undefined = this.#tasks.callerOf(live),
   ): DurableExecution {
     const execution = this.createDurable(live, selection, firstMessage(live), undefined, share);
     this.track(live, execution);
@@ -482,8 +482,8 @@ export class Executions {
     this.#startTurn(live, { selection, message, details, attempt, isFirst: current === undefined });
   }
 
-  /** A turn on a task that exists. Without a caller it takes a slot of the task's owner. */
-  #startTurn(live: LiveTask, { share = this.#context.nameOwner(live.owner), ...start }: TurnStart): void {
+  /** A turn on a task that exists. Without a call it takes a slot of the caller that has created the task. */
+  #startTurn(live: LiveTask, { share = this.#tasks.callerOf(live), ...start }: TurnStart): void {
     const execution = this.createTurn(live, { ...start, share });
     this.#abortIfLate(live, execution);
     if (this.#scheduler.start(execution, "always") === "queued") {

@@ -121,6 +121,7 @@ describe("many requests with the same idempotency key", () => {
       clock,
       stored,
       log: () => {},
+      nameOwner: () => "",
       wakes: createWakes(clock),
     });
     const first = Promise.withResolvers<Sent>();

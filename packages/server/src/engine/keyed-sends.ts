@@ -4,6 +4,7 @@ import type { Holding } from "@a2a-connect/core/internal";
 import type { Message } from "@a2a-connect/proto";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { KeyedResult, KeyedTask, Owner, RequestKey } from "../store/task-store.ts";
+import { alwaysStoredBytes } from "./capacity/stored-bytes.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { weighMessage } from "./memory-weight.ts";
 import type { Sent } from "./task-handle.ts";
@@ -32,7 +33,7 @@ interface WaitingRepeat {
   readonly go: (isFirst: boolean) => void;
 }
 
-type KeyedContext = Pick<EngineContext, "clock" | "log" | "store" | "stored" | "wakes">;
+type KeyedContext = Pick<EngineContext, "clock" | "log" | "nameOwner" | "store" | "stored" | "wakes">;
 
 /**
  * Takes each request once, however often it comes (docs/idempotency.md). The store has the result of a request: a
@@ -128,10 +129,12 @@ export class KeyedSends {
   /** A direct Message is durable before it is answered, too. @throws ConnectError Aborted when the key was taken meanwhile */
   async #keepReply({ owner, key, share }: KeyedRequest, message: Message): Promise<void> {
     const { store, clock, stored } = this.#context;
+    const bytes = weighMessage(message);
+    if (bytes > alwaysStoredBytes) stored.assertRoom(share, this.#context);
     if (!(await store.putReply(owner, key, message, clock.now() + replyLifetimeMs))) {
       throw new ConnectError("the same request was answered elsewhere meanwhile", Code.Aborted);
     }
-    stored.count(share, weighMessage(message), this.#context);
+    stored.count(share, bytes, this.#context);
   }
 
   async #find({ owner, key }: KeyedRequest): Promise<KeyedResult | undefined> {

@@ -21,11 +21,12 @@ import type { Grant } from "../agent/grant.ts";
 import { readSkill } from "../agent/skill-selection.ts";
 import type { Owner, RequestKey, TaskIndex } from "../store/task-store.ts";
 import { AgentMistake } from "./agent-mistake.ts";
+import { alwaysStoredBytes } from "./capacity/stored-bytes.ts";
 import { type CallDetails, type Command, encodeCommand } from "./command.ts";
 import { grantAnswer, type QueuedMessage } from "./durable/journal.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { CommittedEvent, type StatusInit, statusEvent, type TaskName } from "./events.ts";
-import { memoryOfValues, weighDetails } from "./memory-weight.ts";
+import { memoryOfStepValues, memoryOfValues, weighDetails } from "./memory-weight.ts";
 import { MessageQueue } from "./message-queue.ts";
 import { type LoadedTask, readTask, taskNotFound } from "./read-task.ts";
 import type { SeenTask } from "./task-handle.ts";
@@ -169,8 +170,9 @@ export class LiveTask {
 
   /** About its size in memory. */
   get bytes(): number {
-    const values = this.#snapshots.headValues + this.#artifacts.values;
-    return this.#snapshots.headBytes + this.#artifacts.memoryBytes + memoryOfValues(values);
+    const { headBytes, headValues, progressBytes } = this.#snapshots;
+    const values = headValues + this.#artifacts.values;
+    return headBytes + progressBytes + this.#artifacts.memoryBytes + memoryOfValues(values);
   }
 
   /** Generation of the newest event that callers may see. */
@@ -220,7 +222,7 @@ export class LiveTask {
     if (isBounded && !this.#hasRoomFor(encoded)) {
       throw new AgentMistake("the task would be too large", "task-too-large");
     }
-    if (isBounded) this.#assertStored();
+    if (isBounded || encoded.weight > alwaysStoredBytes) this.#assertStored();
     this.#acceptOutput(encoded, event, this.bytes);
   }
 
@@ -567,7 +569,7 @@ export class LiveTask {
   #publish(batch: readonly PendingEntry[], withSnapshot: boolean): void {
     this.#snapshots.stored(batch, withSnapshot);
     this.#seen = undefined;
-    for (const { step, payload, response, entry } of batch) {
+    for (const { step, payload, weight, response, entry } of batch) {
       const before = this.#task?.status?.state;
       if (step.case !== undefined) {
         this.#task = applyStep(this.#task, step);
@@ -576,7 +578,14 @@ export class LiveTask {
         this.#noteState(before);
       }
       if (response !== undefined && entry.generation !== undefined) {
-        this.readers.publish(new CommittedEvent(entry.generation, response, payload.length));
+        this.readers.publish(
+          new CommittedEvent(
+            entry.generation,
+            response,
+            payload.length,
+            memoryOfStepValues(step, weight - payload.length),
+          ),
+        );
       }
     }
     if (this.wakeAt !== undefined) {

@@ -3,6 +3,7 @@ import { lastEventIdHeader, type Reader, type SharedBudget } from "@a2a-connect/
 import { isSameOwner } from "../store/decide-commit.ts";
 import type { Owner } from "../store/task-store.ts";
 import type { CallerBudgets } from "./capacity/caller-budgets.ts";
+import { KnownCallers } from "./capacity/known-callers.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { LiveTask } from "./live-task.ts";
 import { type LoadedTask, readTask, taskNotFound } from "./read-task.ts";
@@ -36,6 +37,8 @@ export class LiveTasks {
   readonly #context: EngineContext;
   readonly #budgets: CallerBudgets;
   readonly #kept = new Map<string, KeptTask>();
+  /** Of unfinished tasks that have left memory. */
+  readonly #callers: KnownCallers;
   /** By owner and task. */
   readonly #loads = new Map<string, Loads>();
   #unwatchRoom: (() => void) | undefined;
@@ -45,6 +48,7 @@ export class LiveTasks {
   constructor(context: EngineContext, budgets: CallerBudgets) {
     this.#context = context;
     this.#budgets = budgets;
+    this.#callers = new KnownCallers(context.nameOwner);
   }
 
   /**
@@ -159,11 +163,27 @@ export class LiveTasks {
     live.readers.dispose();
     live.stopWaiting();
     live.memory.end();
+    this.#noteCaller(live);
     if (this.#kept.get(taskId) === kept) {
       this.#kept.delete(taskId);
       kept.onDrop?.();
       this.#budgets.tellRoom();
     }
+  }
+
+  /** The caller that has created a task, or its owner: what goes on without a call counts for it. */
+  callerOf({ owner, name, memory }: LiveTask): string {
+    const task = { owner, taskId: name.taskId };
+    return this.#callers.has(task)
+      ? this.#callers.find(task)
+      : (memory.share ?? this.#context.nameOwner(owner));
+  }
+
+  /** The process remembers who has created an unfinished task that leaves memory. */
+  #noteCaller({ owner, name, ended, memory }: LiveTask): void {
+    const { taskId } = name;
+    if (ended) this.#callers.note({ owner, taskId }, undefined);
+    else if (!this.#callers.has({ owner, taskId })) this.#callers.note({ owner, taskId }, memory.share);
   }
 
   /** The load of a task that goes on for this caller, or a new one. */
@@ -191,7 +211,7 @@ export class LiveTasks {
     const { arrivals } = loads;
     const stored = await this.#context.store.find(owner, taskId, "full");
     if (stored === undefined) return false;
-    const share = caller === undefined ? this.#context.nameOwner(owner) : caller.share;
+    const share = caller === undefined ? this.#callers.find({ owner, taskId }) : caller.share;
     const memory = this.#budgets.active.open(share, caller !== undefined);
     try {
       const read = await readTask(this.#context, stored, "full", (bytes) => memory.add(bytes));

@@ -121,6 +121,29 @@ export function countValues(all: readonly (Message | Artifact | undefined)[]): n
   return values;
 }
 
+/** What the values of a step take in memory. @param weight of the step, by `weighStep`, without its bytes */
+export function memoryOfStepValues(step: TaskStep | { readonly case: undefined }, weight: number): number {
+  return ((weight - countParts(step) * partWeight) / valueWeight) * valueBytes;
+}
+
+function countParts(step: TaskStep | { readonly case: undefined }): number {
+  switch (step.case) {
+    case "task":
+      return [...step.value.history, ...step.value.artifacts].reduce(
+        (sum, { parts }) => sum + parts.length,
+        0,
+      );
+    case "statusUpdate":
+      return step.value.status?.message?.parts.length ?? 0;
+    case "artifactUpdate":
+      return step.value.artifact?.parts.length ?? 0;
+    case "input":
+      return step.value.parts.length;
+    default:
+      return 0;
+  }
+}
+
 /** What so many values take in memory beyond what they add to the weight of their task. */
 export function memoryOfValues(values: number): number {
   return values * (valueBytes - valueWeight);

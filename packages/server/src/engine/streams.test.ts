@@ -198,4 +198,23 @@ describe("a reader behind the tail", () => {
     }
     expect(seen).toEqual([...Array.from({ length: 240 }, (_, at) => `${at}`), "statusUpdate"]);
   });
+
+  it("is served from the store where the events have many values: in memory they take much more than their bytes", async () => {
+    const store = createHeldStore();
+    const { startTask, client } = await startScripted({}, { store });
+    const { id, turn, yields, returns } = await startTask();
+    const slow = client.subscribeToTask({ id })[Symbol.asyncIterator]();
+    await slow.next();
+    const table = (version: number) => Array.from({ length: 5_000 }, () => version);
+    for (let version = 0; version < 4; version += 1) {
+      await yields(turn.artifact({ id: "table", data: table(version) }));
+    }
+    returns();
+    const kinds: unknown[] = [];
+    for (let step = await slow.next(); step.done !== true; step = await slow.next()) {
+      kinds.push(step.value.payload.case);
+    }
+    expect(kinds).toEqual([...Array(4).fill("artifactUpdate"), "statusUpdate"]);
+    expect(store.calls.events).toBeGreaterThan(0);
+  });
 });

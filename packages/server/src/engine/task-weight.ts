@@ -10,7 +10,7 @@ import {
 import { create } from "@bufbuild/protobuf";
 import type { Snapshot } from "../store/task-store.ts";
 import { AgentMistake } from "./agent-mistake.ts";
-import { countStepValues, countValues, objectBytes } from "./memory-weight.ts";
+import { countStepValues, countValues, memoryOfStepValues, objectBytes } from "./memory-weight.ts";
 import type { LoadedTask } from "./read-task.ts";
 import type { EncodedStep } from "./task-log.ts";
 
@@ -26,6 +26,7 @@ export class SnapshotPolicy {
   /** Weight of the fold without artifacts. */
   #headBytes = 0;
   #headValues = 0;
+  #progressBytes = 0;
   #grownBytes = 0;
 
   get headBytes(): number {
@@ -37,6 +38,11 @@ export class SnapshotPolicy {
     return this.#headValues;
   }
 
+  /** What the message of the last WORKING takes in memory. */
+  get progressBytes(): number {
+    return this.#progressBytes;
+  }
+
   /** The task was read from the store. */
   load({ task, headBytes, grownBytes }: LoadedTask): void {
     this.#headBytes = headBytes;
@@ -45,8 +51,11 @@ export class SnapshotPolicy {
   }
 
   /** A step was accepted that brings the task to `state`. The message of WORKING is dropped with the next status. */
-  accept({ step, kind, weight }: EncodedStep, state: TaskState): void {
+  accept({ step, kind, payload, weight }: EncodedStep, state: TaskState): void {
     const isProgress = kind === "status" && state === TaskState.WORKING;
+    if (kind === "status") {
+      this.#progressBytes = isProgress ? weight + memoryOfStepValues(step, weight - payload.length) : 0;
+    }
     if (step.case !== undefined && kind !== "artifact" && !isProgress) {
       this.#headBytes += weight;
       this.#headValues += countStepValues(step);

@@ -1,10 +1,10 @@
 import { isOlderConfig } from "@a2a-connect/bindings/server";
 import { parseForeignUrl, pause } from "@a2a-connect/core/internal";
+import { KnownCallers } from "../engine/capacity/known-callers.ts";
 import type { DueTask, EngineContext } from "../engine/engine-context.ts";
 import { type LoadedTask, readTask } from "../engine/read-task.ts";
 import type { Delivery, DeliveryMove, DueDeliveries } from "../store/task-store.ts";
 import { type Attempt, chooseDeliveries, type DeliveryChoice, isLarge } from "./choose-deliveries.ts";
-import { ConfigCallers } from "./config-callers.ts";
 import { ConfigQuota, type PushConfigName } from "./config-quota.ts";
 import { NotedTasks } from "./noted-tasks.ts";
 import { createNotification, type Notification } from "./notification.ts";
@@ -55,7 +55,7 @@ export class PushSender {
   readonly #context: PushContext;
   readonly #options: ReturnType<typeof completePushOptions>;
   readonly #quota: ConfigQuota;
-  readonly #callers: ConfigCallers;
+  readonly #callers: KnownCallers;
   readonly #runs = new Map<number, Run>();
   readonly #places: PushPlaces;
   /** Number of the last delivery that was considered. */
@@ -85,7 +85,7 @@ export class PushSender {
   constructor(context: PushContext, options: PushOptions) {
     this.#context = context;
     this.#options = completePushOptions(options);
-    this.#callers = new ConfigCallers(context.nameOwner);
+    this.#callers = new KnownCallers(context.nameOwner);
     this.#quota = new ConfigQuota(context.store, this.#options.maxConfigsPerTask);
     const { maxConcurrent, maxConcurrentBytes } = this.#options;
     const { maxShare } = context.limits;

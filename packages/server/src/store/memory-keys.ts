@@ -25,6 +25,9 @@ interface KeptReply {
   readonly expiresAt: number;
 }
 
+/** What a key of a task takes besides its characters, which are in two names: the objects. */
+const keyBytes = 2_048;
+
 /** What a kept Message takes besides its bytes: its key and the objects. */
 const replyBytes = 1_024;
 
@@ -55,6 +58,7 @@ export function createMemoryKeys(): MemoryKeys {
       const result = { kind: "task", taskId: task.taskId, generation } as const;
       stored.set(formatName(task.owner, key), copyOf({ key, fingerprint, result }));
       task.keys.push(key);
+      task.bytes += keyBytes + 2 * key.length;
     },
 
     putReply(owner, { key, fingerprint }, message, expiresAt) {

@@ -55,7 +55,7 @@ export interface MemoryTask {
 }
 
 /** What a task takes besides its entries, and an entry besides its payload: the objects, as measured. */
-const [taskBytes, entryBytes] = [1_024, 512];
+const [taskBytes, entryBytes] = [2_048, 512];
 
 /** A task without a log. */
 export function createMemoryTask({ owner, taskId, index }: TaskCommit): MemoryTask {

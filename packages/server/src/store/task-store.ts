@@ -291,6 +291,8 @@ export interface TaskPage {
 /** How much a store has, and how much more it can take, in bytes, about. */
 export interface StoreRoom {
   readonly used: number;
+  /** Names what several stores share, such as a disk. Undefined: the store has its room alone. */
+  readonly place?: string | undefined;
   /** What is left of its limit, or of its disk; infinite when nothing bounds it. */
   readonly free: number;
 }

@@ -378,3 +378,16 @@ it("the tasks that callers without credentials left to a restart take one caller
   const sent = await client.sendMessage({ message: say("short").message });
   expect(taskOf(sent).status?.state).toBe(TaskState.COMPLETED);
 });
+
+it("the message of WORKING takes memory until the next status", async () => {
+  const limits = { maxActiveBytes: 1_024 * kibibyte, maxShare: 1 };
+  const { startTask, client, script } = await startScripted({}, { limits });
+  const { turn, yields } = await startTask();
+  const send = (size: number) => client.sendMessage(say("x".repeat(size)));
+  await yields(turn.working("x".repeat(800 * kibibyte)));
+  await expect(send(400 * kibibyte)).rejects.toMatchObject({ code: Code.ResourceExhausted });
+  await yields(turn.working("short"));
+  const sent = send(400 * kibibyte);
+  (await script.nextTurn()).returns();
+  expect(taskOf(await sent).status?.state).toBe(TaskState.COMPLETED);
+});

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { createFakeWebhooks } from "../../../test-support/fake-webhooks.ts";
 import { defineAgent } from "../../agent/agent-definition.ts";
 import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
+import { StoredBytes } from "./stored-bytes.ts";
 
 const kibibyte = 1_024;
 const large = "x".repeat(16 * kibibyte);
@@ -25,15 +26,30 @@ const agent = defineAgent({
           for (let at = 0; at < 10; at += 1) await task.step("large", () => large);
         },
       },
+      {
+        id: "sleep",
+        name: "Sleep",
+        description: "Puts out artifacts when it wakes.",
+        durable: true,
+        async *execute(task) {
+          const [, ms, artifacts] = String(task.message.parts[0]?.content.value).split(" ");
+          yield task.working();
+          await task.sleep(Number(ms));
+          for (let at = 0; at < Number(artifacts); at += 1)
+            yield task.artifact({ id: `a${at}`, text: large });
+        },
+      },
     ],
   },
-  route: ({ parts }) => (parts[0]?.content.value === "steps" ? "steps" : "turn"),
+  route: ({ parts }) => /^(?:steps|sleep)/.exec(String(parts[0]?.content.value))?.[0] ?? "turn",
   *execute(turn) {
     for (let at = 0; turn.text === "artifacts" && at < 10; at += 1) {
       yield turn.artifact({ id: `a${at}`, text: large });
     }
     if (turn.text === "artifacts") return;
-    if (turn.text.startsWith("reply")) yield turn.reply(turn.text);
+    if (turn.text === "final") yield turn.complete(large);
+    else if (turn.text === "reply long") yield turn.reply(large);
+    else if (turn.text.startsWith("reply")) yield turn.reply(turn.text);
     else if (turn.text.endsWith("end")) yield turn.working();
     else yield turn.inputRequired("More?");
   },
@@ -100,6 +116,41 @@ describe("a caller that has stored most of what there is room for", () => {
     expect(status?.state).toBe(TaskState.COMPLETED);
   });
 
+  it("has the tasks FAILED that end with a long message, and keeps no long reply for repeats", async () => {
+    const { alice, bob, store } = await start();
+    const sent = Array.from({ length: 60 }, () => alice.sendMessage(say("final")));
+    const tasks = (await Promise.all(sent)).map(taskOf);
+    const failed = tasks.filter(({ status }) => status?.state === TaskState.FAILED);
+    expect(failed.length).toBeGreaterThan(5);
+    expect(failed.map(reasonOf)).toEqual(failed.map(() => "capacity"));
+    expect(store.room?.().free).toBeGreaterThan(0);
+    expect(taskOf(await bob.sendMessage(say("final"))).status?.state).toBe(TaskState.COMPLETED);
+
+    const other = await start();
+    const replies = Array.from({ length: 60 }, (_, at) =>
+      other.alice.sendMessage(say("reply long"), {
+        headers: { "idempotency-key": `0123456789abcdef-${at}` },
+      }),
+    );
+    const refused = (await Promise.allSettled(replies)).filter(({ status }) => status === "rejected");
+    expect(refused.length).toBeGreaterThan(5);
+    expect(other.store.room?.().free).toBeGreaterThan(0);
+  });
+
+  it("has no task of others FAILED that a timer has loaded", async () => {
+    const { alice, bob, clock } = await start();
+    const configuration = { returnImmediately: true };
+    const { id } = taskOf(await bob.sendMessage({ ...say("sleep 60000 4"), configuration }));
+    for (let count = 0; count < 20; count += 1) {
+      await alice.sendMessage({ ...say("sleep 45000 10"), configuration });
+    }
+    await clock.advance(40_000); // none is in memory
+    await clock.advance(40_000);
+    expect((await bob.getTask({ id })).status?.state).toBe(TaskState.COMPLETED);
+    const { tasks } = await alice.listTasks({ status: TaskState.FAILED });
+    expect(tasks.length).toBeGreaterThan(5);
+  });
+
   it("has the durable tasks FAILED whose steps store more", async () => {
     const { alice } = await start();
     const sent = Array.from({ length: 20 }, () => alice.sendMessage(say("steps")));
@@ -144,6 +195,21 @@ describe("a caller that has stored most of what there is room for", () => {
       Code.ResourceExhausted,
     );
     expect(replies).toBeGreaterThan(30);
+  });
+
+  it("has its part of each store, or of each disk that several stores share", () => {
+    const stored = new StoredBytes(7 / 8);
+    const storageAt = (place: string | undefined) => ({
+      store: { ...createMemoryTaskStore(), room: () => ({ used: 7_100_000, free: 1_000_000, place }) },
+      clock: { ticks: () => 0 },
+      nameOwner: () => "",
+      log: () => {},
+    });
+    const first = storageAt("disk 1");
+    stored.count("alice", 7_100_000, first);
+    const all = [first, storageAt("disk 1"), storageAt("disk 2"), storageAt(undefined), storageAt(undefined)];
+    expect(all.map((each) => stored.isExceeded("alice", each))).toEqual([true, true, false, false, false]);
+    expect(all.some((each) => stored.isExceeded("bob", each))).toBe(false);
   });
 
   it("may store all of it where maxShare is 1", async () => {

@@ -1,7 +1,7 @@
-import { a2aError } from "@a2a-connect/core";
+import { a2aError, anonymousPrincipal } from "@a2a-connect/core";
 import { encodeMessage } from "@a2a-connect/core/internal";
 import { type TaskPushNotificationConfig, TaskPushNotificationConfigSchema } from "@a2a-connect/proto";
-import type { StoreRoom, TaskStore } from "../../store/task-store.ts";
+import type { Owner, StoreRoom, TaskStore } from "../../store/task-store.ts";
 import type { Clock } from "../clock.ts";
 
 /** How often a store is asked for its room, in milliseconds: it may have to ask the file system. */
@@ -13,21 +13,27 @@ const maxCallers = 10_000;
 /** What an entry takes in a store besides its bytes. */
 const bytesPerEntry = 1_024;
 
+/** What is stored of a caller in any case, in bytes: each task must be able to end. */
+export const alwaysStoredBytes: number = 4 * 1024;
+
 /** What is known of a store. */
 interface KnownRoom {
-  readonly used: number;
   /** When it was last asked, less what was stored since then. */
   free: number;
   /** When it is asked again, in the clock's ticks. */
   readonly until: number;
+  readonly place: StoredPlace;
 }
 
 /** Parts of the engine's context. */
 interface Storage {
   readonly store: TaskStore;
   readonly clock: Pick<Clock, "ticks">;
+  readonly nameOwner: (owner: Owner) => string;
   readonly log: (record: { readonly level: "warn"; readonly message: string }) => void;
 }
+
+const anonymousOwner: Owner = { tenant: "", principal: anonymousPrincipal.id };
 
 /** How often the operator is told, in milliseconds. */
 const tellEveryMs = 60_000;
@@ -45,8 +51,7 @@ const full =
 export class StoredBytes {
   readonly #maxShare: number;
   readonly #rooms = new Map<TaskStore, KnownRoom>();
-  readonly #byShare = new Map<string, number>();
-  #all = 0;
+  readonly #places = new Map<string, StoredPlace>();
   #tellAt = 0;
 
   /** @param maxShare above 0, to 1: the first caller may store all that there is room for */
@@ -54,11 +59,11 @@ export class StoredBytes {
     this.#maxShare = maxShare;
   }
 
-  /** Whether the caller has stored its part. */
+  /** Whether the caller has stored its part. Callers that are not known have none: else one of them could have the tasks of all others fail. */
   isExceeded(share: string | undefined, storage: Storage): boolean {
-    const { free } = this.#look(storage);
-    const own = share === undefined ? 0 : (this.#byShare.get(share) ?? 0);
-    const isExceeded = own > (own + free) * this.#maxShare;
+    const { free, place } = this.#look(storage);
+    const own = place.of(share);
+    const isExceeded = own > (own + free) * this.#maxShare && share !== storage.nameOwner(anonymousOwner);
     if (isExceeded) this.#tell(storage);
     return isExceeded;
   }
@@ -84,9 +89,7 @@ export class StoredBytes {
     if (room.free === Number.POSITIVE_INFINITY) return;
     const stored = bytes + bytesPerEntry;
     room.free = Math.max(0, room.free - stored);
-    if (share === undefined) return;
-    this.#byShare.set(share, (this.#byShare.get(share) ?? 0) + stored);
-    this.#all += stored;
+    if (share !== undefined) room.place.add(share, stored);
   }
 
   /** Push configs of the caller's were accepted. */
@@ -104,28 +107,50 @@ export class StoredBytes {
     const known = this.#rooms.get(store);
     const now = clock.ticks();
     if (known !== undefined && now < known.until) return known;
-    const room = { ...(store.room?.() ?? unbounded), until: now + lookEveryMs };
+    const { used, free, place: name } = store.room?.() ?? unbounded;
+    const place = (name === undefined ? known?.place : this.#places.get(name)) ?? new StoredPlace();
+    if (name !== undefined) this.#places.set(name, place);
+    place.used(store, used);
+    const room = { free, until: now + lookEveryMs, place };
     this.#rooms.set(store, room);
-    this.#forget();
     return room;
-  }
-
-  #forget(): void {
-    let used = 0;
-    for (const room of this.#rooms.values()) used += room.used;
-    const part = Math.min(1, used / this.#all);
-    const least = this.#byShare.size > maxCallers ? this.#all / this.#byShare.size : bytesPerEntry;
-    if (part === 1 && least === bytesPerEntry) return;
-    this.#all = 0;
-    for (const [share, bytes] of this.#byShare) {
-      if (bytes < least) {
-        this.#byShare.delete(share);
-      } else {
-        this.#byShare.set(share, bytes * part);
-        this.#all += bytes * part;
-      }
-    }
   }
 }
 
 const unbounded: StoreRoom = { used: 0, free: Number.POSITIVE_INFINITY };
+
+/** What callers have in a store, or in several on one disk. */
+class StoredPlace {
+  readonly #byShare = new Map<string, number>();
+  /** What each store has. */
+  readonly #used = new Map<TaskStore, number>();
+  #all = 0;
+
+  of(share: string | undefined): number {
+    return share === undefined ? 0 : (this.#byShare.get(share) ?? 0);
+  }
+
+  add(share: string, bytes: number): void {
+    this.#byShare.set(share, this.of(share) + bytes);
+    this.#all += bytes;
+  }
+
+  /** A store has so much now: all callers together have no more. */
+  used(store: TaskStore, bytes: number): void {
+    this.#used.set(store, bytes);
+    const used = [...this.#used.values()].reduce((sum, each) => sum + each, 0);
+    const part = Math.min(1, used / this.#all);
+    const isCrowded = this.#byShare.size > maxCallers;
+    if (part === 1 && !isCrowded) return;
+    const least = isCrowded ? this.#all / this.#byShare.size : bytesPerEntry;
+    this.#all = 0;
+    for (const [share, before] of this.#byShare) {
+      if (before < least) {
+        this.#byShare.delete(share);
+      } else {
+        this.#byShare.set(share, before * part);
+        this.#all += before * part;
+      }
+    }
+  }
+}

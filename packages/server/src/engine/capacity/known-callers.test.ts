@@ -1,7 +1,7 @@
 import { alice } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
-import type { Owner } from "../store/task-store.ts";
-import { ConfigCallers } from "./config-callers.ts";
+import type { Owner } from "../../store/task-store.ts";
+import { KnownCallers } from "./known-callers.ts";
 
 const nameOwner = ({ principal }: Owner) => `principal ${principal}`;
 const anonymous = { tenant: "", principal: "anonymous" };
@@ -12,7 +12,7 @@ function nameOf(id: string, owner = anonymous) {
 
 describe("the callers of configs", () => {
   it("are told apart without credentials, until another caller replaces the config or one removes it", () => {
-    const callers = new ConfigCallers(nameOwner);
+    const callers = new KnownCallers(nameOwner);
     callers.note(nameOf("a"), "network 192.0.2.1");
     callers.note(nameOf("b"), "network 192.0.2.2");
     expect(callers.find(nameOf("a"))).toBe("network 192.0.2.1");
@@ -23,14 +23,14 @@ describe("the callers of configs", () => {
   });
 
   it("are their owners as far as is not known otherwise", () => {
-    const callers = new ConfigCallers(nameOwner);
+    const callers = new KnownCallers(nameOwner);
     callers.note(nameOf("b", alice), "principal alice");
     expect(callers.find(nameOf("a"))).toBe("principal anonymous");
     expect(callers.find(nameOf("b", alice))).toBe("principal alice");
   });
 
   it("are forgotten when newer configs take the room, however often these are replaced", () => {
-    const callers = new ConfigCallers(nameOwner, 3 * "task-1 a".length);
+    const callers = new KnownCallers(nameOwner, 3 * "task-1 a".length);
     for (const id of ["a", "b", "c", "c", "c", "d"]) callers.note(nameOf(id), `network of ${id}`);
     const found = ["a", "b", "c", "d"].map((id) => callers.find(nameOf(id)));
     expect(found).toEqual(["principal anonymous", "network of b", "network of c", "network of d"]);
@@ -39,7 +39,7 @@ describe("the callers of configs", () => {
   });
 
   it("are not forgotten for the configs of one other caller, however many it registers", () => {
-    const callers = new ConfigCallers(nameOwner, 64 * "task-1 00".length);
+    const callers = new KnownCallers(nameOwner, 64 * "task-1 00".length);
     callers.note(nameOf("00"), "network of bob");
     for (let id = 10; id < 90; id += 1) callers.note(nameOf(`${id}`), "network of alice");
     expect(callers.find(nameOf("00"))).toBe("network of bob");

@@ -1,19 +1,28 @@
-import type { EngineContext } from "../engine/engine-context.ts";
-import type { PushConfigName } from "./config-quota.ts";
+import type { Owner } from "../../store/task-store.ts";
 
-/** Characters of the names that are remembered: those of some 50,000 configs. */
+/** A task that has left memory, or a push config of a task. */
+export interface KnownThing {
+  readonly owner: Owner;
+  readonly taskId: string;
+  /** Of the config. */
+  readonly id?: string;
+}
+
+type NameOwner = (owner: Owner) => string;
+
+/** Characters of the names that are remembered: those of some 50,000 configs, or 100,000 tasks. */
 const maxCharacters = 4 * 2 ** 20;
 
 /** The part of them from which a caller's own oldest names are forgotten for its new ones: it puts no others out. */
 const ownPart = 1 / 8;
 
 /**
- * The callers that registered configs, by their names. All callers without credentials are one owner, and the
+ * The callers that created tasks, or registered configs. All callers without credentials are one owner, and the
  * store knows only owners: it keeps no network addresses. So the process remembers these callers, and their owner stands
- * for them after a restart, and when newer configs have taken the room.
+ * for them after a restart, and when newer names have taken the room.
  */
-export class ConfigCallers {
-  readonly #nameOwner: EngineContext["nameOwner"];
+export class KnownCallers {
+  readonly #nameOwner: NameOwner;
   /** In the order in which they came. */
   readonly #shares = new Map<string, string>();
   /** The names of each caller, in the same order. */
@@ -22,13 +31,13 @@ export class ConfigCallers {
   #characters = 0;
 
   /** @param limit characters of names, at most; default 4 Mi */
-  constructor(nameOwner: EngineContext["nameOwner"], limit: number = maxCharacters) {
+  constructor(nameOwner: NameOwner, limit: number = maxCharacters) {
     this.#nameOwner = nameOwner;
     this.#maxCharacters = limit;
   }
 
-  /** @param share the caller that registered the config; undefined when it is not known, or the config is removed */
-  note(name: PushConfigName, share: string | undefined): void {
+  /** @param share the caller; undefined when it is not known, or the thing is gone */
+  note(name: KnownThing, share: string | undefined): void {
     const key = keyOf(name);
     this.#forget(key);
     if (share === undefined || share === this.#nameOwner(name.owner)) {
@@ -47,9 +56,13 @@ export class ConfigCallers {
     }
   }
 
-  /** The caller that registered the config, or its owner. */
-  find(name: PushConfigName): string {
+  /** The caller, or the owner. */
+  find(name: KnownThing): string {
     return this.#shares.get(keyOf(name)) ?? this.#nameOwner(name.owner);
+  }
+
+  has(name: KnownThing): boolean {
+    return this.#shares.has(keyOf(name));
   }
 
   #forget(key: string): void {
@@ -65,6 +78,6 @@ export class ConfigCallers {
 }
 
 /** No two owners have a task of the same id. */
-function keyOf({ taskId, id }: PushConfigName): string {
+function keyOf({ taskId, id = "" }: KnownThing): string {
   return `${taskId} ${id}`;
 }
