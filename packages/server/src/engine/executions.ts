@@ -452,7 +452,7 @@ export class Executions {
   #resumeDurable(
     live: LiveTask,
     selection: DurableSelection,
-    share: string | undefined = this.#tasks.callerOf(live),
+    share: string | undefined = live.caller ?? this.#context.nameOwner(live.owner),
   ): DurableExecution {
     const execution = this.createDurable(live, selection, firstMessage(live), undefined, share);
     this.track(live, execution);
@@ -483,7 +483,10 @@ export class Executions {
   }
 
   /** A turn on a task that exists. Without a call it takes a slot of the caller that has created the task. */
-  #startTurn(live: LiveTask, { share = this.#tasks.callerOf(live), ...start }: TurnStart): void {
+  #startTurn(
+    live: LiveTask,
+    { share = live.caller ?? this.#context.nameOwner(live.owner), ...start }: TurnStart,
+  ): void {
     const execution = this.createTurn(live, { ...start, share });
     this.#abortIfLate(live, execution);
     if (this.#scheduler.start(execution, "always") === "queued") {

@@ -50,8 +50,10 @@ export interface Origin {
   /** The definition that runs it. */
   readonly agent: AgentDefinition;
   readonly owner: Owner;
-  /** What the task takes of the memory for tasks. */
+  /** What the task takes of the memory for tasks: that of the caller that needs it there. */
   readonly memory: Holding;
+  /** The caller that has created it; undefined: not known. What is stored of it counts for that caller. */
+  readonly caller: string | undefined;
 }
 
 /**
@@ -70,6 +72,8 @@ export class LiveTask {
   readonly readers: TaskReaders;
   /** What it takes of the memory for tasks; ends when it leaves memory. */
   readonly memory: Holding;
+  /** See `Origin`. */
+  readonly caller: string | undefined;
   readonly #context: EngineContext;
   readonly #snapshots = new SnapshotPolicy();
 
@@ -94,7 +98,7 @@ export class LiveTask {
 
   private constructor(
     context: EngineContext,
-    { agent, owner, memory }: Origin,
+    { agent, owner, memory, caller }: Origin,
     name: TaskName,
     loaded: LoadedTask | undefined,
   ) {
@@ -102,10 +106,11 @@ export class LiveTask {
     this.agent = agent;
     this.owner = owner;
     this.memory = memory;
+    this.caller = caller;
     this.name = name;
     this.readers = new TaskReaders(context, owner, name);
     this.#artifacts = new ArtifactLedger(context.limits.maxTaskBytes);
-    this.#log = new TaskLog(context, { owner, name, share: memory.share }, loaded === undefined, {
+    this.#log = new TaskLog(context, { owner, name, share: caller }, loaded === undefined, {
       index: () => this.#index(),
       snapshot: (batch, sequence) => this.#snapshots.due(this.#task, this.#artifacts.bytes, batch, sequence),
       publish: (batch, withSnapshot) => this.#publish(batch, withSnapshot),
@@ -235,7 +240,7 @@ export class LiveTask {
 
   /** Whether the caller whose task it is has stored its part of what the store has room for. */
   get isStoreExceeded(): boolean {
-    return this.#context.stored.isExceeded(this.memory.share, this.#context);
+    return this.#context.stored.isExceeded(this.caller, this.#context);
   }
 
   /**
@@ -615,8 +620,8 @@ export class LiveTask {
     );
     // The store may have written the commit, and only its answer is lost. The store then knows a webhook that is due and the
     // task's next timer, and nothing else looks at them.
-    const { owner, name, memory } = this;
-    this.#context.onDeliveryDue({ owner, taskId: name.taskId, share: memory.share });
+    const { owner, name, caller } = this;
+    this.#context.onDeliveryDue({ owner, taskId: name.taskId, share: caller });
     if (this.wakeAt !== undefined) {
       this.#context.onWakeTime(this.wakeAt);
     }

@@ -171,19 +171,9 @@ export class LiveTasks {
     }
   }
 
-  /** The caller that has created a task, or its owner: what goes on without a call counts for it. */
-  callerOf({ owner, name, memory }: LiveTask): string {
-    const task = { owner, taskId: name.taskId };
-    return this.#callers.has(task)
-      ? this.#callers.find(task)
-      : (memory.share ?? this.#context.nameOwner(owner));
-  }
-
   /** The process remembers who has created an unfinished task that leaves memory. */
-  #noteCaller({ owner, name, ended, memory }: LiveTask): void {
-    const { taskId } = name;
-    if (ended) this.#callers.note({ owner, taskId }, undefined);
-    else if (!this.#callers.has({ owner, taskId })) this.#callers.note({ owner, taskId }, memory.share);
+  #noteCaller({ owner, name, ended, caller }: LiveTask): void {
+    this.#callers.note({ owner, taskId: name.taskId }, ended ? undefined : caller);
   }
 
   /** The load of a task that goes on for this caller, or a new one. */
@@ -211,7 +201,8 @@ export class LiveTasks {
     const { arrivals } = loads;
     const stored = await this.#context.store.find(owner, taskId, "full");
     if (stored === undefined) return false;
-    const share = caller === undefined ? this.#callers.find({ owner, taskId }) : caller.share;
+    const creator = this.#callers.find({ owner, taskId });
+    const share = caller === undefined ? creator : caller.share;
     const memory = this.#budgets.active.open(share, caller !== undefined);
     try {
       const read = await readTask(this.#context, stored, "full", (bytes) => memory.add(bytes));
@@ -219,7 +210,8 @@ export class LiveTasks {
         memory.end();
         return true;
       }
-      this.#hold(LiveTask.load(this.#context, { agent: this.#context.served.known, owner, memory }, read), 0);
+      const origin = { agent: this.#context.served.known, owner, memory, caller: creator };
+      this.#hold(LiveTask.load(this.#context, origin, read), 0);
       return true;
     } catch (error) {
       memory.end();

@@ -260,7 +260,12 @@ export class Sends {
       history: [message],
       ...(metadata === undefined ? {} : { metadata }),
     });
-    const live = LiveTask.create(this.#context, { agent, owner, memory }, taskEvent(task), input);
+    const live = LiveTask.create(
+      this.#context,
+      { agent, owner, memory, caller: input.share },
+      taskEvent(task),
+      input,
+    );
     this.#tasks.adopt(live);
     first.isCreated = true;
     if (runsAgain(selection) && hasDetails(input)) {

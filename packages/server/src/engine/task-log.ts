@@ -101,6 +101,8 @@ export class TaskLog {
   /** 0: not claimed by this process yet. */
   #fence: number;
   #pending: PendingEntry[] = [];
+  /** What the running commit has. */
+  #underWay: readonly PendingEntry[] = [];
   #pendingBytes = 0;
   #configs: readonly TaskPushNotificationConfig[] = [];
   #keys: readonly TaskKey[] = [];
@@ -184,7 +186,7 @@ export class TaskLog {
     this.#accepted = { sequence, generation: generation ?? this.#accepted.generation };
     this.#pending.push({ ...encoded, response, entry: { sequence, generation, kind, payload } });
     this.#pendingBytes += payload.length;
-    this.#context.stored.count(this.#place.share, payload.length, this.#context);
+    this.#context.stored.accept(this.#place.share, payload.length, this.#context);
     if (kind !== "artifact" || this.isFull) {
       this.#hurry?.();
     }
@@ -202,10 +204,13 @@ export class TaskLog {
       while (this.#pending.length > 0) {
         await this.#gatherChunks();
         const batch = this.#pending;
+        this.#underWay = batch;
         this.#pending = [];
         this.#pendingBytes = 0;
         this.#committedAt = clock.now();
         const { tail, withSnapshot } = await this.#commit(batch);
+        this.#settle(batch);
+        this.#underWay = [];
         // With no await in between: no code must see one of these without the others.
         this.#committed = tail;
         this.#task.publish(batch, withSnapshot);
@@ -215,9 +220,14 @@ export class TaskLog {
       }
     } catch (error) {
       this.#task.lose(error);
+      this.#settle([...this.#underWay, ...this.#pending]);
     } finally {
       this.#committing = false;
     }
+  }
+
+  #settle(entries: readonly PendingEntry[]): void {
+    this.#context.stored.settle(entries, this.#context);
   }
 
   /**

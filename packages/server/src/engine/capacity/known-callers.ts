@@ -61,10 +61,6 @@ export class KnownCallers {
     return this.#shares.get(keyOf(name)) ?? this.#nameOwner(name.owner);
   }
 
-  has(name: KnownThing): boolean {
-    return this.#shares.has(keyOf(name));
-  }
-
   #forget(key: string): void {
     const share = this.#shares.get(key);
     const own = share === undefined ? undefined : this.#names.get(share);

@@ -1,5 +1,5 @@
 import { TaskState } from "@a2a-connect/proto";
-import { createEngineHarness, reasonOf, say, taskOf } from "@a2a-connect/testing";
+import { createEngineHarness, readStream, reasonOf, say, taskOf } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { createFakeWebhooks } from "../../../test-support/fake-webhooks.ts";
@@ -43,10 +43,9 @@ const agent = defineAgent({
   },
   route: ({ parts }) => /^(?:steps|sleep)/.exec(String(parts[0]?.content.value))?.[0] ?? "turn",
   *execute(turn) {
-    for (let at = 0; turn.text === "artifacts" && at < 10; at += 1) {
-      yield turn.artifact({ id: `a${at}`, text: large });
-    }
-    if (turn.text === "artifacts") return;
+    const [, artifacts] = /^artifacts (\d+)/.exec(turn.text) ?? [];
+    for (let at = 0; at < Number(artifacts ?? 0); at += 1) yield turn.artifact({ id: `a${at}`, text: large });
+    if (artifacts !== undefined) return;
     if (turn.text === "final") yield turn.complete(large);
     else if (turn.text === "reply long") yield turn.reply(large);
     else if (turn.text.startsWith("reply")) yield turn.reply(turn.text);
@@ -54,6 +53,9 @@ const agent = defineAgent({
     else yield turn.inputRequired("More?");
   },
 });
+
+/** Where owners have no names, and nothing reads the log. */
+const unnamed = { nameOwner: () => "", log: () => {} };
 
 async function start(maxShare = 7 / 8) {
   const store = createMemoryTaskStore({ maxBytes: 1_024 * kibibyte });
@@ -107,7 +109,7 @@ describe("a caller that has stored most of what there is room for", () => {
 
   it("has the tasks FAILED that put out more, and not those of others", async () => {
     const { alice, bob } = await start();
-    const sent = Array.from({ length: 20 }, () => alice.sendMessage(say("artifacts")));
+    const sent = Array.from({ length: 20 }, () => alice.sendMessage(say("artifacts 10")));
     const tasks = (await Promise.all(sent)).map(taskOf);
     const failed = tasks.filter(({ status }) => status?.state === TaskState.FAILED);
     expect(failed.length).toBeGreaterThan(5);
@@ -197,13 +199,46 @@ describe("a caller that has stored most of what there is room for", () => {
     expect(replies).toBeGreaterThan(30);
   });
 
+  it("has no tasks of others FAILED that it has subscribed to", async () => {
+    const { alice, bob, clock, fill } = await start();
+    const { id } = taskOf(await bob.sendMessage(say("begin")));
+    await fill(() => alice.sendMessage(say(`${large} end`)), Code.ResourceExhausted);
+    const followed = readStream((signal) => alice.subscribeToTask({ id }, { signal }));
+    await clock.settle();
+    const answered = taskOf(await bob.sendMessage(say("artifacts 2 end", { taskId: id })));
+    expect(answered.status?.state).toBe(TaskState.COMPLETED);
+    await followed.ended;
+  });
+
+  it("has stored what the store has not written yet, too, and others may store a little in any case", () => {
+    const stored = new StoredBytes(7 / 8);
+    let now = 0;
+    const room = { used: 0, free: 8_000_000 };
+    const storage = {
+      ...unnamed,
+      store: { ...createMemoryTaskStore(), room: () => room },
+      clock: { ticks: () => now },
+    };
+    const payload = new Uint8Array(7_999_000);
+    stored.accept("alice", payload.length, storage);
+    stored.count("bob", 3_000, storage);
+    now += 1_000; // the store tells the same again
+    expect(["alice", "bob", "carol"].map((share) => stored.isExceeded(share, storage))).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    stored.settle([{ payload }], storage);
+    now += 1_000;
+    expect(stored.isExceeded("alice", storage)).toBe(false); // it was never stored
+  });
+
   it("has its part of each store, or of each disk that several stores share", () => {
     const stored = new StoredBytes(7 / 8);
     const storageAt = (place: string | undefined) => ({
       store: { ...createMemoryTaskStore(), room: () => ({ used: 7_100_000, free: 1_000_000, place }) },
       clock: { ticks: () => 0 },
-      nameOwner: () => "",
-      log: () => {},
+      ...unnamed,
     });
     const first = storageAt("disk 1");
     stored.count("alice", 7_100_000, first);

@@ -16,13 +16,19 @@ const bytesPerEntry = 1_024;
 /** What is stored of a caller in any case, in bytes: each task must be able to end. */
 export const alwaysStoredBytes: number = 4 * 1024;
 
+/** The part of what the store has and can take that each caller may have in any case: so little fills no store. */
+const alwaysStoredPart = 1 / 1_000;
+
 /** What is known of a store. */
 interface KnownRoom {
-  /** When it was last asked, less what was stored since then. */
+  used: number;
+  /** What it told, less what was accepted since then, or before and is not stored yet. */
   free: number;
+  /** What was accepted and is not stored yet. */
+  waiting: number;
   /** When it is asked again, in the clock's ticks. */
-  readonly until: number;
-  readonly place: StoredPlace;
+  until: number;
+  place: StoredPlace;
 }
 
 /** Parts of the engine's context. */
@@ -61,9 +67,10 @@ export class StoredBytes {
 
   /** Whether the caller has stored its part. Callers that are not known have none: else one of them could have the tasks of all others fail. */
   isExceeded(share: string | undefined, storage: Storage): boolean {
-    const { free, place } = this.#look(storage);
+    const { used, free, place } = this.#look(storage);
     const own = place.of(share);
-    const isExceeded = own > (own + free) * this.#maxShare && share !== storage.nameOwner(anonymousOwner);
+    const isLarge = own > (used + free) * alwaysStoredPart && share !== storage.nameOwner(anonymousOwner);
+    const isExceeded = isLarge && own > (own + free) * this.#maxShare;
     if (isExceeded) this.#tell(storage);
     return isExceeded;
   }
@@ -83,13 +90,25 @@ export class StoredBytes {
     );
   }
 
-  /** An entry of the caller's was accepted. */
+  /** Something of the caller's was stored. */
   count(share: string | undefined, bytes: number, storage: Storage): void {
     const room = this.#look(storage);
     if (room.free === Number.POSITIVE_INFINITY) return;
     const stored = bytes + bytesPerEntry;
     room.free = Math.max(0, room.free - stored);
     if (share !== undefined) room.place.add(share, stored);
+  }
+
+  /** An entry of the caller's was accepted: it counts at once, and the store does not have it until `settle`. */
+  accept(share: string | undefined, bytes: number, storage: Storage): void {
+    this.count(share, bytes, storage);
+    this.#look(storage).waiting += bytes + bytesPerEntry;
+  }
+
+  /** Accepted entries were stored, or never will be. */
+  settle(entries: readonly { readonly payload: Uint8Array }[], storage: Storage): void {
+    const room = this.#look(storage);
+    for (const { payload } of entries) room.waiting -= payload.length + bytesPerEntry;
   }
 
   /** Push configs of the caller's were accepted. */
@@ -107,13 +126,16 @@ export class StoredBytes {
     const known = this.#rooms.get(store);
     const now = clock.ticks();
     if (known !== undefined && now < known.until) return known;
-    const { used, free, place: name } = store.room?.() ?? unbounded;
+    const { used: stored, free: told, place: name } = store.room?.() ?? unbounded;
     const place = (name === undefined ? known?.place : this.#places.get(name)) ?? new StoredPlace();
     if (name !== undefined) this.#places.set(name, place);
+    const waiting = known?.waiting ?? 0;
+    const used = stored + waiting;
     place.used(store, used);
-    const room = { free, until: now + lookEveryMs, place };
-    this.#rooms.set(store, room);
-    return room;
+    const free = Math.max(0, told - waiting);
+    const room = { used, free, waiting, until: now + lookEveryMs, place };
+    if (known === undefined) this.#rooms.set(store, room);
+    return Object.assign(known ?? room, room);
   }
 }
 
