@@ -423,17 +423,22 @@ export class LiveTask {
 
   /** What an executor waits for before it may yield more, or begin another step; undefined: nothing. @param share its caller, for turns */
   room(share: string | undefined): Promise<void> | undefined {
-    const isOver = !this.#isStopping && this.#context.memoryTurns.areDue(this.memory);
-    return this.#log.isFull || isOver ? this.#waitForRoom(share) : this.#context.wakes.executors.turn(share);
+    const isFull = this.#log.isFull || this.#needsMemoryTurn;
+    const turn = isFull ? undefined : this.#context.wakes.executors.turn(share);
+    return isFull || turn !== undefined ? this.#waitForRoom(share, turn) : undefined;
   }
 
-  async #waitForRoom(share: string | undefined): Promise<void> {
+  async #waitForRoom(share: string | undefined, turn: Promise<void> | undefined): Promise<void> {
     const { memoryTurns, wakes } = this.#context;
-    await this.flushed();
-    if (!this.#isStopping && memoryTurns.areDue(this.memory)) await memoryTurns.begin(this.memory);
+    if (turn === undefined) await this.flushed();
+    await (turn ?? wakes.executors.turn(share)); // the commits of hundreds of tasks may end in the same turn of the event loop
+    // Asked last: while this executor waited, others may have taken the memory.
+    if (this.#needsMemoryTurn) await memoryTurns.begin(this.memory);
     else memoryTurns.end(this.memory);
-    const turn = wakes.executors.turn(share); // the commits of hundreds of tasks may end in the same turn of the event loop
-    if (turn !== undefined) await turn;
+  }
+
+  get #needsMemoryTurn(): boolean {
+    return !this.#isStopping && this.#context.memoryTurns.areDue(this.memory);
   }
 
   /** The executor was told to stop, or the task leaves memory: it waits for memory no longer. */

@@ -3,7 +3,7 @@ import { lastEventIdHeader, type Reader, type SharedBudget } from "@a2a-connect/
 import { isSameOwner } from "../store/decide-commit.ts";
 import type { Owner } from "../store/task-store.ts";
 import type { CallerBudgets } from "./capacity/caller-budgets.ts";
-import { KnownCallers } from "./capacity/known-callers.ts";
+import type { KnownCallers } from "./capacity/known-callers.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { LiveTask } from "./live-task.ts";
 import { type LoadedTask, readTask, taskNotFound } from "./read-task.ts";
@@ -44,11 +44,14 @@ export class LiveTasks {
   #unwatchRoom: (() => void) | undefined;
   #onLost: (live: LiveTask) => void = () => {};
 
-  /** @param budgets counts the tasks that are in memory */
-  constructor(context: EngineContext, budgets: CallerBudgets) {
+  /**
+   * @param budgets counts the tasks that are in memory
+   * @param callers keeps who has created those that have left it
+   */
+  constructor(context: EngineContext, budgets: CallerBudgets, callers: KnownCallers) {
     this.#context = context;
     this.#budgets = budgets;
-    this.#callers = new KnownCallers(context.nameOwner);
+    this.#callers = callers;
   }
 
   /**

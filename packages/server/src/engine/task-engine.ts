@@ -10,6 +10,7 @@ import { ServedAgent } from "../agent/served-agent.ts";
 import type { TaskQuery, TaskRef, TaskView } from "../store/task-store.ts";
 import { AbandonedCode } from "./capacity/abandoned-code.ts";
 import type { CallerBudgets } from "./capacity/caller-budgets.ts";
+import { KnownCallers } from "./capacity/known-callers.ts";
 import { MemoryTurns } from "./capacity/memory-turns.ts";
 import { createJournalCodec } from "./durable/journal-codec.ts";
 import type { EngineContext } from "./engine-context.ts";
@@ -69,7 +70,8 @@ export class TaskEngine {
     const { store, budgets, ...given } = options;
     const clockFor = (share: string | undefined) => ({ nextTurn: () => nextSlice(share) });
     const wakes = createWakes(options.clock);
-    this.#timers = new WakeTimers(options, (task) => this.#executions.wake(task));
+    const callers = new KnownCallers(options.nameOwner);
+    this.#timers = new WakeTimers({ ...options, callers }, (task) => this.#executions.wake(task));
     this.#context = {
       ...given,
       store,
@@ -91,7 +93,7 @@ export class TaskEngine {
     };
     this.#followers = budgets.followers;
     this.#active = budgets.active;
-    this.#tasks = new LiveTasks(this.#context, budgets);
+    this.#tasks = new LiveTasks(this.#context, budgets, callers);
     this.#held = new HeldTasks(this.#tasks, this.#followers);
     const sourceFor: SourceFor = (share) => ({ store, clock: clockFor(share) });
     this.#reads = new TaskReads(sourceFor, store);

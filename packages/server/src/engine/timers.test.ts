@@ -16,7 +16,8 @@ import { createHeldStore } from "../../test-support/held-store.ts";
 import { detached, endOf, lifecycle, sendTask, stateOf, subscribe } from "../../test-support/tasks.ts";
 import type { TurnExecutor } from "../agent/agent-definition.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
-import type { DueTimer, Owner, TaskRef, TaskStore } from "../store/task-store.ts";
+import type { DueTimer, TaskRef, TaskStore } from "../store/task-store.ts";
+import type { KnownThing } from "./capacity/known-callers.ts";
 import { WakeTimers } from "./timers.ts";
 
 /** What a message says whose task has so many milliseconds. */
@@ -325,8 +326,8 @@ describe("timers", () => {
           .sort((one, other) => one.wakeAt - other.wakeAt)
           .slice(0, limit);
       const store = { ...createMemoryTaskStore(), due };
-      const nameOwner = ({ principal }: Owner) => principal;
-      const timers = new WakeTimers({ store, clock, nameOwner, log: () => {} }, (task) => {
+      const callers = { find: ({ owner }: KnownThing) => owner.principal };
+      const timers = new WakeTimers({ store, clock, callers, log: () => {} }, (task) => {
         woken.push(task.taskId);
         return wake(task, woken);
       });
@@ -568,4 +569,26 @@ describe("shutdown", () => {
     expect(tasks.map(reasonOf)).toEqual(["interrupted", undefined]);
     expect([script.begun, clock.alarms]).toEqual([2, 0]);
   });
+});
+
+it("callers without credentials take turns when their tasks are due, each by its address", async () => {
+  const woken: string[] = [];
+  const { clientFrom, clock } = await createEngineHarness({
+    agent: {
+      card: { name: "Sleeper" },
+      durable: true,
+      async *execute(task) {
+        yield task.working();
+        await task.sleep(60_000);
+        woken.push(task.text);
+      },
+    },
+  });
+  const [alice, bob] = [clientFrom("192.0.2.1"), clientFrom("192.0.2.2")];
+  for (let count = 0; count < 300; count += 1) await alice.sendMessage(detached("alice"));
+  await bob.sendMessage(detached("bob"));
+  await clock.advance(50_000); // none is in memory
+  await clock.advance(10_000);
+  expect(woken).toHaveLength(301);
+  expect(woken.indexOf("bob")).toBeLessThan(150);
 });

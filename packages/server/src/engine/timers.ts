@@ -4,6 +4,7 @@ import { Role, type Task, TaskState, type TaskStatus } from "@a2a-connect/proto"
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
 import type { DueTimer, TaskRef } from "../store/task-store.ts";
+import type { KnownCallers } from "./capacity/known-callers.ts";
 import type { EngineContext } from "./engine-context.ts";
 
 const defaultQuestionTimeoutMs = 600_000;
@@ -142,12 +143,17 @@ interface Begun {
   nextAt: number | undefined;
 }
 
+interface TimersContext extends Pick<EngineContext, "store" | "clock" | "log"> {
+  /** Who has created the tasks. */
+  readonly callers: Pick<KnownCallers, "find">;
+}
+
 /**
  * Wakes tasks whose timer is due. The timers are rows of the store, so they fire after a restart, too. Memory has only
  * one alarm, for the earliest of them. Callers take turns: thousands of tasks of one may be due at the same moment.
  */
 export class WakeTimers {
-  readonly #context: Pick<EngineContext, "store" | "clock" | "nameOwner" | "log">;
+  readonly #context: TimersContext;
   readonly #wake: (task: TaskRef) => Promise<void>;
   readonly #turns = new ReadTurns(maxAtATime);
   /** The tasks that are woken, or wait for their turn, by id. */
@@ -162,10 +168,7 @@ export class WakeTimers {
   #cancelLook: () => void = () => {};
   #closed = false;
 
-  constructor(
-    context: Pick<EngineContext, "store" | "clock" | "nameOwner" | "log">,
-    wake: (task: TaskRef) => Promise<void>,
-  ) {
+  constructor(context: TimersContext, wake: (task: TaskRef) => Promise<void>) {
     this.#context = context;
     this.#wake = wake;
   }
@@ -257,7 +260,7 @@ export class WakeTimers {
     const woken: Begun = { wakeAt, nextAt: undefined };
     this.#begun.set(taskId, woken);
     void this.#turns
-      .run({ share: this.#context.nameOwner(owner) }, () => this.#wake(timer))
+      .run({ share: this.#context.callers.find({ owner, taskId }) }, () => this.#wake(timer))
       .finally(() => {
         this.#begun.delete(taskId);
         if (woken.nextAt !== undefined) this.note(woken.nextAt);

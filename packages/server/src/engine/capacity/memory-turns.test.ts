@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { text } from "@a2a-connect/core";
+import { setAccepting } from "@a2a-connect/core/internal";
 import { type SendMessageResponse, TaskState } from "@a2a-connect/proto";
 import { createEngineHarness, say, taskOf } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
@@ -52,6 +53,29 @@ describe.each([false, true])(
       }
       expect(most).toBeLessThan(80 * 20 * 32 * 0.4);
       expect(log.filter(({ message }) => message.includes("maxActiveBytes"))).toHaveLength(1);
+    });
+
+    it("end one after the other also when all of them have waited for a turn of the event loop before the first output", async () => {
+      let begun = 0;
+      const all = Promise.withResolvers<void>();
+      const agent = agentOf(durable, async function* (writer) {
+        yield writer.working();
+        begun += 1;
+        yield chunk(writer, 0, 128 * kibibyte);
+        await all.promise;
+      });
+      const limits = { maxActiveBytes: 2_048 * kibibyte };
+      const { client, clock } = await createEngineHarness({ agent, limits });
+      const port = {};
+      setAccepting(port, true); // executors rest
+      await Promise.all(Array.from({ length: 100 }, () => client.sendMessage(detached("write"))));
+      expect(begun).toBe(0);
+      setAccepting(port, false);
+      await clock.settle();
+      expect(begun).toBeGreaterThan(10);
+      expect(begun).toBeLessThan(50);
+      all.resolve();
+      await clock.settle();
     });
 
     it("go on although those before them wait for them", async () => {
