@@ -1,6 +1,6 @@
 import type { TaskStore } from "@a2a-connect/server";
 import { type CommitResult, storedBytes, type TaskCommit } from "@a2a-connect/server/store";
-import type { GroupCommit } from "./group-commit.ts";
+import { type GroupCommit, largeWriteBytes } from "./group-commit.ts";
 import {
   chooseLarge,
   type LargeValues,
@@ -27,7 +27,7 @@ export function createCommits(
   writes: GroupCommit,
   { writer, values, totals }: CommitParts,
 ): TaskStore["commit"] {
-  /** Large commits that are not finished, by the id of their task. */
+  /** Large commits that are not finished, by the id of their task: small writes may overtake them. */
   const underWay = new Map<string, Promise<unknown>>();
 
   return commitInOrder;
@@ -38,9 +38,8 @@ export function createCommits(
       await before; // commits to one task keep their order
     }
     const bytes = storedBytes(commit);
-    const large = bytes > maxCommitBytes ? chooseLarge(commit) : [];
-    if (large.length === 0) return await commitRows(commit, bytes);
-    const committed = commitLarge(commit, large);
+    if (bytes < largeWriteBytes) return await commitRows(commit, bytes);
+    const committed = commitLarge(commit, bytes);
     const over = committed.catch(() => {}).finally(() => underWay.delete(taskId));
     underWay.set(taskId, over);
     return committed;
@@ -68,7 +67,9 @@ export function createCommits(
     return result;
   }
 
-  async function commitLarge(commit: TaskCommit, large: readonly Uint8Array[]): Promise<CommitResult> {
+  async function commitLarge(commit: TaskCommit, bytes: number): Promise<CommitResult> {
+    const large = bytes > maxCommitBytes ? chooseLarge(commit) : [];
+    if (large.length === 0) return await commitRows(commit, bytes);
     const task = await writes.run({ write: () => writer.reserve(commit.taskId) });
     const runs = new Map<Uint8Array, Run>();
     try {

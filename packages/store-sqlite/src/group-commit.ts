@@ -5,7 +5,8 @@ import { isStoreFailure, storeClosed, toStoreError } from "./store-failure.ts";
 /** Writes to one database, gathered into transactions. */
 export interface GroupCommit {
   /**
-   * Runs a write in one of the next transactions, in the order of the calls.
+   * Runs a write in one of the next transactions. Small writes keep the order of the calls, and so do large ones, but a
+   * small write does not wait for large ones.
    *
    * @returns the result of `write`, once that is durable
    * @throws ConnectError `Unavailable` when the transaction failed; nothing of it was stored
@@ -41,7 +42,7 @@ interface PendingWrite {
   readonly reject: (error: unknown) => void;
 }
 
-/** Writes in one transaction: more of them save no work and block the event loop longer. */
+/** Small writes in one transaction: more of them save no work and block the event loop longer. */
 const maxGroupWrites = 64;
 
 /** Bytes in one transaction, after which no further write is added, for the same reason. */
@@ -55,7 +56,7 @@ const maxGroupBytes = 1024 * 1024;
 const pagesBeforeCheckpoint = { small: 2048, large: 512 };
 
 /** Size from which a write counts as large, in bytes. */
-const largeWriteBytes = 256 * 1024;
+export const largeWriteBytes: number = 64 * 1024;
 
 /**
  * Collects the writes of one turn of the event loop and commits them at its end, in groups of bounded size.
@@ -72,15 +73,28 @@ export function createGroupCommit(
   const checkpointAfter = (pages: number): void => database.exec(`pragma wal_autocheckpoint = ${pages}`);
   let pagesNow = pagesBeforeCheckpoint.small;
   checkpointAfter(pagesNow);
-  const waiting: PendingWrite[] = [];
+  const small: PendingWrite[] = [];
+  const large: PendingWrite[] = [];
   let scheduled = false;
   let open = true;
 
   function flush(): void {
     scheduled = false;
-    const group = waiting.splice(0, groupSize(waiting));
-    if (waiting.length > 0) schedule();
+    const group = takeGroup();
+    if (isWaiting()) schedule();
     commitGroup(group);
+  }
+
+  function isWaiting(): boolean {
+    return small.length > 0 || large.length > 0;
+  }
+
+  /** Small writes come first. Large ones get the bytes that these leave, and at least one goes on in each group. */
+  function takeGroup(): PendingWrite[] {
+    const group = takeFirst(small, maxGroupBytes);
+    if (large.length === 0) return group;
+    const used = group.reduce((sum, { bytes }) => sum + bytes, 0);
+    return [...group, ...takeFirst(large, Math.max(0, maxGroupBytes - used))];
   }
 
   function schedule(): void {
@@ -136,6 +150,7 @@ export function createGroupCommit(
           afterCommit?.(result);
           resolve(result);
         };
+        const waiting = bytes < largeWriteBytes ? small : large;
         // `settle` gets the result of `write`. The list of pending writes cannot express the type of each result.
         waiting.push({ bytes, removes, write, resolve: settle as (result: unknown) => void, reject });
         schedule();
@@ -144,20 +159,21 @@ export function createGroupCommit(
 
     close() {
       open = false;
-      while (waiting.length > 0) commitGroup(waiting.splice(0, groupSize(waiting)));
+      while (isWaiting()) commitGroup(takeGroup());
     },
   };
 }
 
-function groupSize(waiting: readonly PendingWrite[]): number {
+/** Takes writes until they exceed `maxBytes`: at least one. */
+function takeFirst(waiting: PendingWrite[], maxBytes: number): PendingWrite[] {
   let bytes = 0;
   let size = 0;
   for (const write of waiting) {
-    if (size >= maxGroupWrites || bytes > maxGroupBytes) break;
+    if (size >= maxGroupWrites || bytes > maxBytes) break;
     bytes += write.bytes;
     size += 1;
   }
-  return size;
+  return waiting.splice(0, size);
 }
 
 /** Takes the writes of a failed group, but leaves those that remove if others were with them. */

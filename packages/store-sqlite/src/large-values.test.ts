@@ -139,6 +139,30 @@ describe("a commit of several MiB", () => {
   });
 });
 
+describe("commits of some hundred KiB", () => {
+  const text = "x".repeat(300_000);
+
+  it("do not keep a small commit to another task waiting", async () => {
+    const store = openStore();
+    const done: string[] = [];
+    const commit = (taskId: string, text: string) =>
+      store.commit(createCommit({ taskId, text })).then(() => done.push(taskId));
+    const large = Array.from({ length: 20 }, (_, at) => commit(`large-${at}`, text));
+    await Promise.all([...large, commit("small", "hello")]);
+    expect(done).toEqual(["small", ...large.map((_, at) => `large-${at}`)]);
+  });
+
+  it("come before the next commit to their task", async () => {
+    const store = openStore();
+    const after = { tail: { sequence: 1, generation: 1 }, fence: 1 };
+    const results = await Promise.all([
+      store.commit(createCommit({ text })),
+      store.commit(createCommit({ after })),
+    ]);
+    expect(results).toMatchObject([{ tail: { sequence: 1 } }, { tail: { sequence: 2 } }]);
+  });
+});
+
 describe("reads at the same time", () => {
   it("take a turn of the event loop for some pieces when their values are large", async () => {
     const store = openStore();

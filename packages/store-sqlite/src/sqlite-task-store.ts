@@ -67,8 +67,9 @@ const bytesPerExpiredRow = 1024;
 
 /**
  * A TaskStore in one SQLite file, for one process: the file is locked as long as the store is open, and a second
- * opener is refused. What one turn of the event loop commits becomes one transaction (up to 64 commits). Reads and
- * transactions run on the caller's thread and take microseconds; large values are written and read in pieces, a turn each.
+ * opener is refused. What one turn of the event loop commits becomes one transaction (up to 64 commits; those of 64 KiB and
+ * more come after small ones, in several turns). Reads and transactions run on the caller's thread and take microseconds;
+ * large values are written and read in pieces, a turn each.
  *
  * @throws Error naming the file when it is in use, cannot be opened, was written by a newer version, or is not whole:
  *   then its cause is a ConnectError `DataLoss`
