@@ -6,7 +6,7 @@ import type { Owner, TaskStore } from "../store/task-store.ts";
 import { EventPages } from "./event-pages.ts";
 import { EventBudget } from "./events.ts";
 import { TaskReaders } from "./task-readers.ts";
-import { createWakes } from "./wakes.ts";
+import { findWakes } from "./wakes.ts";
 
 const reader = { share: "alice's" };
 
@@ -99,7 +99,7 @@ describe("a page of old events", () => {
   it("leaves other calls their turns while large events are decoded, and counts what they take", async () => {
     const { pages, turns } = await pagesOf(20, { textBytes: 40 * 1024 });
     const context = {
-      wakes: createWakes({ ticks: () => 0, async nextTurn() {} }),
+      wakes: findWakes({ ticks: () => 0, async nextTurn() {} }),
       limits: { maxTailBytes: 1 },
       tailBudget: new EventBudget(1),
       eventPages: pages,

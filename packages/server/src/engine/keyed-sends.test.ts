@@ -12,7 +12,7 @@ import { createMemoryTaskStore } from "../store/memory-task-store.ts";
 import { StoredBytes } from "./capacity/stored-bytes.ts";
 import { KeyedSends } from "./keyed-sends.ts";
 import type { Sent } from "./task-handle.ts";
-import { createWakes } from "./wakes.ts";
+import { findWakes } from "./wakes.ts";
 
 const key = "0123456789abcdef";
 const withKey = (value = key, more: Record<string, string> = {}) => ({
@@ -122,7 +122,7 @@ describe("many requests with the same idempotency key", () => {
       stored,
       log: () => {},
       nameOwner: () => "",
-      wakes: createWakes(clock),
+      wakes: findWakes(clock),
     });
     const first = Promise.withResolvers<Sent>();
     let begun = 0;

@@ -25,7 +25,7 @@ import { type ListedTasks, TaskLists } from "./task-lists.ts";
 import { TaskReaders } from "./task-readers.ts";
 import { type SourceFor, TaskReads } from "./task-reads.ts";
 import { WakeTimers } from "./timers.ts";
-import { createWakes } from "./wakes.ts";
+import { findWakes } from "./wakes.ts";
 
 /** The options of an engine are its context without what the engine adds itself, and what its callers have together. */
 export interface TaskEngineOptions
@@ -69,7 +69,7 @@ export class TaskEngine {
   constructor(options: TaskEngineOptions) {
     const { store, budgets, ...given } = options;
     const clockFor = (share: string | undefined) => ({ nextTurn: () => nextSlice(share) });
-    const wakes = createWakes(options.clock);
+    const wakes = findWakes(options.clock);
     const callers = new KnownCallers(options.nameOwner);
     this.#timers = new WakeTimers({ ...options, callers }, (task) => this.#executions.wake(task));
     this.#context = {

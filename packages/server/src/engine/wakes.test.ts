@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { setAccepting } from "@a2a-connect/core/internal";
 import { expect, it } from "vitest";
-import { Wakes } from "./wakes.ts";
+import { findWakes, Wakes } from "./wakes.ts";
 
 function createWakes(maxInATurn: number) {
   let end = (): void => {};
@@ -102,4 +102,11 @@ it("a turn that has become long wakes no more, and callers take turns", async ()
   expect(gone.slice(3)).toEqual(["many", "few", "many"]);
   await endTurn();
   expect(gone).toHaveLength(9);
+});
+
+it("engines with the same clock share the turns of the event loop", () => {
+  const clock = { nextTurn: () => new Promise<void>(() => {}), ticks: () => 0 };
+  const [one, other] = [findWakes(clock), findWakes(clock)];
+  for (let count = 0; count < 512; count += 1) expect(one.executors.turn("alice")).toBeUndefined();
+  expect(other.executors.turn("bob")).toBeInstanceOf(Promise);
 });

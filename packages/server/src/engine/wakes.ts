@@ -1,7 +1,7 @@
 import { afterMicrotasks, CallerQueue, isAccepting } from "@a2a-connect/core/internal";
 import type { Clock } from "./clock.ts";
 
-/** What an engine wakes, each kind in turns of its own. */
+/** What engines wake, each kind in turns of its own. */
 export interface EngineWakes {
   /** Those who read a task, when there is something new. Each formats and writes what it has waited for. */
   readonly readers: Wakes;
@@ -13,14 +13,18 @@ export interface EngineWakes {
   readonly executors: Wakes;
 }
 
-/** Those of one engine. */
-export function createWakes(clock: Pick<Clock, "nextTurn" | "ticks">): EngineWakes {
-  return {
+const known = new WeakMap<object, EngineWakes>();
+
+/** Those of all engines with this clock: they share the event loop, and a caller may have tasks at each. */
+export function findWakes(clock: Pick<Clock, "nextTurn" | "ticks">): EngineWakes {
+  const wakes = known.get(clock) ?? {
     readers: new Wakes(clock, 256),
     repeats: new Wakes(clock, 64),
     reads: new Wakes(clock, 8),
     executors: new Wakes(clock, 512),
   };
+  known.set(clock, wakes);
+  return wakes;
 }
 
 /** A turn of the event loop in which those that were woken have taken so many milliseconds wakes no more. */
