@@ -1,6 +1,12 @@
 import { nextSlice } from "@a2a-connect/bindings/server";
 import { lifecycleExtension } from "@a2a-connect/core";
-import { effectiveMediaType, joinBytes, matchesMediaType, sha256Hex } from "@a2a-connect/core/internal";
+import {
+  effectiveMediaType,
+  isLarge,
+  joinBytes,
+  matchesMediaType,
+  sha256Hex,
+} from "@a2a-connect/core/internal";
 import { type Artifact, type Part, TaskState } from "@a2a-connect/proto";
 import { type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
@@ -36,7 +42,8 @@ export class Emitter {
   }
 
   /**
-   * @returns undefined, or for the last event of an artifact a promise: its digest is computed
+   * @returns undefined, or a promise for the last event of an artifact, whose digest is computed, and for a large one, which waits
+   *   for room
    * @throws AgentMistake when the event is not allowed
    */
   artifact({ artifact, mode, last, replaceable }: ArtifactEvent): Promise<void> | undefined {
@@ -50,16 +57,25 @@ export class Emitter {
     this.begin(artifactId);
     const emit = (emitted: Artifact) =>
       live.emitArtifact(artifactEvent(live.name, emitted, append, last), { replaceable });
-    if (!last) {
+    const mustWait = isLargeArtifact(artifact);
+    if (!last && !mustWait) {
       emit(artifact);
       return undefined;
     }
-    const seal = async (): Promise<void> => {
+    const emitSlowly = async (): Promise<void> => {
+      const free = mustWait ? await live.reserve(weighMessage(artifact)) : undefined;
+      try {
+        emit(last ? await seal() : artifact);
+      } finally {
+        free?.();
+      }
+    };
+    const seal = async (): Promise<Artifact> => {
       const earlier = append ? await live.artifactParts(artifactId) : [];
       const content = await readContent([...earlier, ...parts], live.memory.share);
-      emit(withMetadata(artifact, await sealOf(content, replaceable)));
+      return withMetadata(artifact, await sealOf(content, replaceable));
     };
-    return seal();
+    return emitSlowly();
   }
 
   /** This execution has begun the artifact: further chunks are added to it. */
@@ -75,6 +91,16 @@ export class Emitter {
       throw new AgentMistake(`the agent sent ${type}, but declares only ${this.#outputModes.join(", ")}`);
     }
   }
+}
+
+/** Hundreds of executors may put out as much at the same moment: their tasks count it only when it is encoded. */
+const largeBytes = 256 * 1024;
+
+function isLargeArtifact({ parts }: Artifact): boolean {
+  return parts.some(({ content }) => {
+    if (content.case === "data") return isLarge(content.value, largeBytes);
+    return (content.value?.length ?? 0) > largeBytes;
+  });
 }
 
 /** Whether what plain JavaScript may have yielded is an event that a tool of the executor has made. */

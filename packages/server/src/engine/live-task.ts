@@ -428,6 +428,14 @@ export class LiveTask {
     return isFull || turn !== undefined ? this.#waitForRoom(share, turn) : undefined;
   }
 
+  /** Counts what is about to be put out, as soon as there is room for it. @returns call it when the task has it, or will not */
+  async reserve(bytes: number): Promise<() => void> {
+    const room = this.room(this.memory.share);
+    if (room !== undefined) await room;
+    this.memory.grow(bytes);
+    return () => this.memory.grow(-bytes);
+  }
+
   async #waitForRoom(share: string | undefined, turn: Promise<void> | undefined): Promise<void> {
     const { memoryTurns, wakes } = this.#context;
     if (turn === undefined) await this.flushed();

@@ -6,6 +6,7 @@ import { createEngineHarness, say, taskOf } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
 import type { AgentDefinition } from "../../agent/agent-definition.ts";
 import type { ArtifactEvent, StatusEvent } from "../../agent/task-event.ts";
+import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
 
 const kibibyte = 1_024;
 
@@ -75,6 +76,30 @@ describe.each([false, true])(
       expect(begun).toBeGreaterThan(10);
       expect(begun).toBeLessThan(50);
       all.resolve();
+      await clock.settle();
+    });
+
+    it("put out no more than a few large artifacts at once, also when these are their first output", async () => {
+      const end = Promise.withResolvers<void>();
+      const agent = agentOf(durable, async function* (writer) {
+        yield chunk(writer, 0, 512 * kibibyte);
+        await end.promise;
+      });
+      const store = createMemoryTaskStore();
+      const { client, clock } = await createEngineHarness({
+        agent,
+        store,
+        limits: { maxActiveBytes: 4_096 * kibibyte },
+      });
+      const port = {};
+      setAccepting(port, true); // executors rest
+      await Promise.all(Array.from({ length: 60 }, () => client.sendMessage(detached("write"))));
+      setAccepting(port, false);
+      await clock.settle();
+      const { used = 0 } = store.room?.() ?? {};
+      expect(used).toBeGreaterThan(4 * 512 * kibibyte);
+      expect(used).toBeLessThan(30 * 512 * kibibyte);
+      end.resolve();
       await clock.settle();
     });
 
