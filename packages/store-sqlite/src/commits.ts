@@ -58,6 +58,7 @@ export function createCommits(
   ): Promise<CommitResult> {
     const { result } = await writes.run({
       bytes,
+      share: commit.share,
       write: () => writer.commit(commit, written),
       afterCommit({ listChange, lost }) {
         if (listChange !== undefined) totals.apply(listChange);
@@ -70,7 +71,8 @@ export function createCommits(
   async function commitLarge(commit: TaskCommit, bytes: number): Promise<CommitResult> {
     const large = bytes > maxCommitBytes ? chooseLarge(commit) : [];
     if (large.length === 0) return await commitRows(commit, bytes);
-    const task = await writes.run({ write: () => writer.reserve(commit.taskId) });
+    const { share } = commit;
+    const task = await writes.run({ share, write: () => writer.reserve(commit.taskId) });
     const runs = new Map<Uint8Array, Run>();
     try {
       for (const value of large) {
@@ -79,6 +81,7 @@ export function createCommits(
           const begun = runs.get(value)?.run;
           const run = await writes.run({
             bytes: piece.length,
+            share,
             write: () => values.append(task, begun, piece),
           });
           runs.set(value, { run, bytes: value.length });

@@ -43,6 +43,17 @@ describe("writes that wait together", () => {
     expect(done).toEqual(["a", "b", "piece 1", "piece 2"]);
   });
 
+  it("are of the callers in turn, large ones, too", async () => {
+    const { writes } = startWrites();
+    const done: string[] = [];
+    const add = (share: string, count: number, bytes: number) =>
+      Array.from({ length: count }, () => writes.run({ bytes, share, write: () => done.push(share) }));
+    for (const bytes of [0, piece]) {
+      await Promise.all([...add("many", 100, bytes), ...add("few", 2, bytes)]);
+      expect(done.splice(0).slice(0, 4)).toEqual(["many", "few", "many", "few"]);
+    }
+  });
+
   it("are all committed when the store closes", async () => {
     const { writes, add, groups } = startWrites();
     const added = [...add("large", 4, piece), ...add("small", 1)];

@@ -1,12 +1,13 @@
 import type { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers";
+import { CallerQueue } from "@a2a-connect/core/internal";
 import { isStoreFailure, storeClosed, toStoreError } from "./store-failure.ts";
 
 /** Writes to one database, gathered into transactions. */
 export interface GroupCommit {
   /**
-   * Runs a write in one of the next transactions. Small writes keep the order of the calls, and so do large ones, but a
-   * small write does not wait for large ones.
+   * Runs a write in one of the next transactions. A caller's small writes keep their order, and so do its large ones. Callers
+   * take turns, and a small write does not wait for large ones.
    *
    * @returns the result of `write`, once that is durable
    * @throws ConnectError `Unavailable` when the transaction failed; nothing of it was stored
@@ -20,6 +21,8 @@ export interface GroupCommit {
 export interface Write<T> {
   /** About how many bytes it writes. Default 0: few. */
   readonly bytes?: number;
+  /** Whose it is. Default: those without one take turns with callers, as if they were one caller's. */
+  readonly share?: string | undefined;
   /**
    * Whether it only removes. When its group fails, it is tried again without the others: on a full disk the removals are
    * what makes room. Default false.
@@ -73,8 +76,8 @@ export function createGroupCommit(
   const checkpointAfter = (pages: number): void => database.exec(`pragma wal_autocheckpoint = ${pages}`);
   let pagesNow = pagesBeforeCheckpoint.small;
   checkpointAfter(pagesNow);
-  const small: PendingWrite[] = [];
-  const large: PendingWrite[] = [];
+  const small = new CallerQueue<PendingWrite>();
+  const large = new CallerQueue<PendingWrite>();
   let scheduled = false;
   let open = true;
 
@@ -86,13 +89,13 @@ export function createGroupCommit(
   }
 
   function isWaiting(): boolean {
-    return small.length > 0 || large.length > 0;
+    return !small.isEmpty || !large.isEmpty;
   }
 
   /** Small writes come first. Large ones get the bytes that these leave, and at least one goes on in each group. */
   function takeGroup(): PendingWrite[] {
     const group = takeFirst(small, maxGroupBytes);
-    if (large.length === 0) return group;
+    if (large.isEmpty) return group;
     const used = group.reduce((sum, { bytes }) => sum + bytes, 0);
     return [...group, ...takeFirst(large, Math.max(0, maxGroupBytes - used))];
   }
@@ -143,7 +146,7 @@ export function createGroupCommit(
   }
 
   return {
-    run<T>({ bytes = 0, removes = false, write, afterCommit }: Write<T>): Promise<T> {
+    run<T>({ bytes = 0, share, removes = false, write, afterCommit }: Write<T>): Promise<T> {
       if (!open) return Promise.reject(storeClosed());
       return new Promise<T>((resolve, reject) => {
         const settle = (result: T): void => {
@@ -152,7 +155,7 @@ export function createGroupCommit(
         };
         const waiting = bytes < largeWriteBytes ? small : large;
         // `settle` gets the result of `write`. The list of pending writes cannot express the type of each result.
-        waiting.push({ bytes, removes, write, resolve: settle as (result: unknown) => void, reject });
+        waiting.push(share, { bytes, removes, write, resolve: settle as (result: unknown) => void, reject });
         schedule();
       });
     },
@@ -165,15 +168,16 @@ export function createGroupCommit(
 }
 
 /** Takes writes until they exceed `maxBytes`: at least one. */
-function takeFirst(waiting: PendingWrite[], maxBytes: number): PendingWrite[] {
+function takeFirst(waiting: CallerQueue<PendingWrite>, maxBytes: number): PendingWrite[] {
+  const taken: PendingWrite[] = [];
   let bytes = 0;
-  let size = 0;
-  for (const write of waiting) {
-    if (size >= maxGroupWrites || bytes > maxBytes) break;
-    bytes += write.bytes;
-    size += 1;
+  while (taken.length < maxGroupWrites && bytes <= maxBytes) {
+    const next = waiting.shift();
+    if (next === undefined) break;
+    taken.push(next);
+    bytes += next.bytes;
   }
-  return waiting.splice(0, size);
+  return taken;
 }
 
 /** Takes the writes of a failed group, but leaves those that remove if others were with them. */

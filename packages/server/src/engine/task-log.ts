@@ -266,6 +266,7 @@ export class TaskLog {
       snapshot,
       pushConfigs,
       keys,
+      share: this.#place.share,
     });
     if ("refused" in result) {
       this.#takenOver = true; // also for a key that is taken: `KeyedSends` then gives the caller the first task

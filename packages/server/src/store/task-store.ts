@@ -203,6 +203,8 @@ export interface TaskCommit {
   readonly pushConfigs: readonly TaskPushNotificationConfig[];
   /** Idempotency keys of the messages in these entries; kept as long as the task. */
   readonly keys: readonly TaskKey[];
+  /** The caller whose task it is, for turns where commits wait; it is not stored. Undefined: not known. */
+  readonly share?: string | undefined;
 }
 
 /** The result of a commit. A refused commit has written nothing. */
