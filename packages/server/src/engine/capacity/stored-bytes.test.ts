@@ -233,6 +233,21 @@ describe("a caller that has stored most of what there is room for", () => {
     expect(stored.isExceeded("alice", storage)).toBe(false); // it was never stored
   });
 
+  it("leaves room to others also when it is not known", () => {
+    const room = { used: 900_000, free: 100_000 };
+    const storage = {
+      ...unnamed,
+      store: { ...createMemoryTaskStore(), room: () => room },
+      clock: { ticks: () => 0 },
+    };
+    const stored = new StoredBytes(7 / 8);
+    const unknown = [undefined, ""] as const;
+    expect(unknown.map((share) => stored.isExceeded(share, storage))).toEqual([false, false]);
+    stored.count(undefined, 60_000, storage);
+    expect(unknown.map((share) => stored.isExceeded(share, storage))).toEqual([true, true]);
+    expect(stored.isExceeded("bob", storage)).toBe(false);
+  });
+
   it("has its part of each store, or of each disk that several stores share", () => {
     const stored = new StoredBytes(7 / 8);
     const storageAt = (place: string | undefined) => ({

@@ -19,6 +19,9 @@ export const alwaysStoredBytes: number = 4 * 1024;
 /** The part of what the store has and can take that each caller may have in any case: so little fills no store. */
 const alwaysStoredPart = 1 / 1_000;
 
+/** The part of it that callers that are not known leave to others. */
+const keptPart = 1 / 16;
+
 /** What is known of a store. */
 interface KnownRoom {
   used: number;
@@ -65,12 +68,17 @@ export class StoredBytes {
     this.#maxShare = maxShare;
   }
 
-  /** Whether the caller has stored its part. Callers that are not known have none: else one of them could have the tasks of all others fail. */
+  /**
+   * Whether the caller has stored its part. Callers that are not known have none: else one of them could have the tasks of all
+   * others fail. They leave room to those that are known.
+   */
   isExceeded(share: string | undefined, storage: Storage): boolean {
     const { used, free, place } = this.#look(storage);
     const own = place.of(share);
-    const isLarge = own > (used + free) * alwaysStoredPart && share !== storage.nameOwner(anonymousOwner);
-    const isExceeded = isLarge && own > (own + free) * this.#maxShare;
+    const isKnown = share !== undefined && share !== storage.nameOwner(anonymousOwner);
+    const isExceeded = isKnown
+      ? own > (used + free) * alwaysStoredPart && own > (own + free) * this.#maxShare
+      : free < (used + free) * keptPart && this.#maxShare < 1;
     if (isExceeded) this.#tell(storage);
     return isExceeded;
   }
