@@ -62,6 +62,7 @@ beforeAll(async () => {
     agent,
     clock,
     store: createMemoryTaskStore(),
+    limits: { chunkIntervalMs: 0 }, // the clock stands still, so an artifact that comes alone would wait for ever
     protocolVersions: ["1.0", "1.1", "0.3"],
     push: { fetch: async () => new Response() },
     extendedCard: { find: () => agent.card },
