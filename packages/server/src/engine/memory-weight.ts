@@ -129,10 +129,7 @@ export function memoryOfStepValues(step: TaskStep | { readonly case: undefined }
 function countParts(step: TaskStep | { readonly case: undefined }): number {
   switch (step.case) {
     case "task":
-      return [...step.value.history, ...step.value.artifacts].reduce(
-        (sum, { parts }) => sum + parts.length,
-        0,
-      );
+      return partsOf(step.value.history) + partsOf(step.value.artifacts);
     case "statusUpdate":
       return step.value.status?.message?.parts.length ?? 0;
     case "artifactUpdate":
@@ -142,6 +139,10 @@ function countParts(step: TaskStep | { readonly case: undefined }): number {
     default:
       return 0;
   }
+}
+
+function partsOf(all: readonly (Message | Artifact)[]): number {
+  return all.reduce((sum, { parts }) => sum + parts.length, 0);
 }
 
 /** What so many values take in memory beyond what they add to the weight of their task. */

@@ -82,6 +82,8 @@ interface LoggedTask {
   lose(error: unknown): void;
 }
 
+const none: readonly PendingEntry[] = [];
+
 interface Flushing {
   readonly sequence: number;
   readonly resolve: () => void;
@@ -102,7 +104,7 @@ export class TaskLog {
   #fence: number;
   #pending: PendingEntry[] = [];
   /** What the running commit has. */
-  #underWay: readonly PendingEntry[] = [];
+  #underWay: readonly PendingEntry[] = none;
   #pendingBytes = 0;
   #configs: readonly TaskPushNotificationConfig[] = [];
   #keys: readonly TaskKey[] = [];
@@ -210,7 +212,7 @@ export class TaskLog {
         this.#committedAt = clock.now();
         const { tail, withSnapshot } = await this.#commit(batch);
         this.#settle(batch);
-        this.#underWay = [];
+        this.#underWay = none;
         // With no await in between: no code must see one of these without the others.
         this.#committed = tail;
         this.#task.publish(batch, withSnapshot);

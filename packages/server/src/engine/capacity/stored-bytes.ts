@@ -74,6 +74,8 @@ export class StoredBytes {
    */
   isExceeded(share: string | undefined, storage: Storage): boolean {
     const { used, free, place } = this.#look(storage);
+    const isFree = free >= used * keptPart && place.all <= free; // as nearly always: no caller has its part
+    if (isFree && this.#maxShare >= 1 / 2) return false;
     const own = place.of(share);
     const isKnown = share !== undefined && share !== storage.nameOwner(anonymousOwner);
     const isExceeded = isKnown
@@ -100,17 +102,20 @@ export class StoredBytes {
 
   /** Something of the caller's was stored. */
   count(share: string | undefined, bytes: number, storage: Storage): void {
-    const room = this.#look(storage);
-    if (room.free === Number.POSITIVE_INFINITY) return;
+    this.#add(share, bytes, this.#look(storage));
+  }
+
+  #add(share: string | undefined, bytes: number, room: KnownRoom): KnownRoom {
+    if (room.free === Number.POSITIVE_INFINITY) return room;
     const stored = bytes + bytesPerEntry;
     room.free = Math.max(0, room.free - stored);
     if (share !== undefined) room.place.add(share, stored);
+    return room;
   }
 
   /** An entry of the caller's was accepted: it counts at once, and the store does not have it until `settle`. */
   accept(share: string | undefined, bytes: number, storage: Storage): void {
-    this.count(share, bytes, storage);
-    this.#look(storage).waiting += bytes + bytesPerEntry;
+    this.#add(share, bytes, this.#look(storage)).waiting += bytes + bytesPerEntry;
   }
 
   /** Accepted entries were stored, or never will be. */
@@ -155,6 +160,11 @@ class StoredPlace {
   /** What each store has. */
   readonly #used = new Map<TaskStore, number>();
   #all = 0;
+
+  /** What all callers have together. */
+  get all(): number {
+    return this.#all;
+  }
 
   of(share: string | undefined): number {
     return share === undefined ? 0 : (this.#byShare.get(share) ?? 0);
