@@ -74,13 +74,13 @@ export class StoredBytes {
    */
   isExceeded(share: string | undefined, storage: Storage): boolean {
     const { used, free, place } = this.#look(storage);
-    const isFree = free >= used * keptPart && place.all <= free; // as nearly always: no caller has its part
-    if (isFree && this.#maxShare >= 1 / 2) return false;
+    const isShort = free < (used + free) * keptPart;
+    if (!isShort && place.all <= free && this.#maxShare >= 1 / 2) return false; // as nearly always: no caller has its part
     const own = place.of(share);
     const isKnown = share !== undefined && share !== storage.nameOwner(anonymousOwner);
     const isExceeded = isKnown
       ? own > (used + free) * alwaysStoredPart && own > (own + free) * this.#maxShare
-      : free < (used + free) * keptPart && this.#maxShare < 1;
+      : isShort && this.#maxShare < 1;
     if (isExceeded) this.#tell(storage);
     return isExceeded;
   }
