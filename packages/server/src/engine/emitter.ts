@@ -63,7 +63,7 @@ export class Emitter {
       return undefined;
     }
     const emitSlowly = async (): Promise<void> => {
-      const free = mustWait ? await live.reserve(weighMessage(artifact)) : undefined;
+      const free = mustWait ? await live.output.reserve(weighMessage(artifact)) : undefined;
       try {
         emit(last ? await seal() : artifact);
       } finally {

@@ -270,7 +270,7 @@ export class Executions {
     }
     try {
       const now = this.#context.clock.now();
-      const overdue = live.overdueQuestion(now);
+      const overdue = live.timers.overdueQuestion(now);
       if (live.takeDeadline(now)) {
         // Not awaited: an executor may take its grace period, and other timers are due.
         this.#tasks.retain(live);
@@ -278,7 +278,7 @@ export class Executions {
           .catch((error: unknown) => this.#warn("a task could not be stopped at its deadline", taskId, error))
           .finally(() => this.#tasks.release(live));
       } else if (overdue !== undefined) {
-        live.emitStatus(timeoutEnding(overdue, live.questionMs ?? 0));
+        live.emitStatus(timeoutEnding(overdue, live.timers.questionMs ?? 0));
         this.#byTask.get(taskId)?.giveUp();
       } else if (!isTerminal(live.acceptedState) && isRemoved(live.agent, live.skill)) {
         this.#failRemoved(live);
@@ -406,7 +406,7 @@ export class Executions {
       const execution = this.#findDurable(live) ?? this.#resumeDurable(live, selection);
       execution.wake(now);
     } else {
-      live.setAlarm(undefined);
+      live.timers.setAlarm(undefined);
     }
   }
 
@@ -475,7 +475,7 @@ export class Executions {
       live.note({ type: "restart" });
       live.unsealArtifacts();
     }
-    live.queue.requeue(journal.untaken);
+    live.messages.queue.requeue(journal.untaken);
     const message = current?.message ?? firstMessage(live);
     const details = current === undefined ? (journal.call ?? {}) : (current.details ?? {});
     const attempt = restarts + (isWaiting ? 1 : 2);
@@ -512,8 +512,8 @@ export class Executions {
     if (isDurable(selection)) {
       return;
     }
-    live.beginNext();
-    const next = live.queue.takeChosen();
+    live.messages.beginNext();
+    const next = live.messages.queue.takeChosen();
     if (next === undefined) {
       return;
     }
@@ -536,7 +536,7 @@ export class Executions {
 
   /** A message waits for its turn. If the turn before it was lost, the task is taken up at once. */
   #ensureTurn(live: LiveTask): void {
-    if (!live.queue.isEmpty && this.#isFree(live)) {
+    if (!live.messages.queue.isEmpty && this.#isFree(live)) {
       void this.recover({ owner: live.owner, taskId: live.name.taskId });
     }
   }

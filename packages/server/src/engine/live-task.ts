@@ -1,4 +1,4 @@
-import { a2aError, canTransition, isInterrupted, isTerminal, readLifecycleReport } from "@a2a-connect/core";
+import { a2aError, canTransition, isTerminal, readLifecycleReport } from "@a2a-connect/core";
 import {
   applyStep,
   copyTask,
@@ -7,43 +7,25 @@ import {
   shareTask,
   stateOf,
 } from "@a2a-connect/core/internal";
-import {
-  type Message,
-  type Part,
-  type StreamResponse,
-  type Task,
-  type TaskPushNotificationConfig,
-  TaskState,
-} from "@a2a-connect/proto";
+import { type Message, type Part, type StreamResponse, type Task, TaskState } from "@a2a-connect/proto";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
-import type { Grant } from "../agent/grant.ts";
 import { readSkill } from "../agent/skill-selection.ts";
-import type { Owner, RequestKey, TaskIndex } from "../store/task-store.ts";
+import type { LogTail, Owner, TaskIndex } from "../store/task-store.ts";
 import { AgentMistake } from "./agent-mistake.ts";
+import { OutputRoom } from "./capacity/output-room.ts";
 import { alwaysStoredBytes } from "./capacity/stored-bytes.ts";
-import { type CallDetails, type Command, encodeCommand } from "./command.ts";
-import { grantAnswer, type QueuedMessage } from "./durable/journal.ts";
+import { type Command, encodeCommand } from "./command.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { CommittedEvent, type StatusInit, statusEvent, type TaskName } from "./events.ts";
-import { memoryOfStepValues, memoryOfValues, weighDetails } from "./memory-weight.ts";
-import { MessageQueue } from "./message-queue.ts";
+import { memoryOfStepValues, memoryOfValues } from "./memory-weight.ts";
 import { type LoadedTask, readTask, taskNotFound } from "./read-task.ts";
 import type { SeenTask } from "./task-handle.ts";
 import { type EncodedStep, encodeEvent, encodeInput, type PendingEntry, TaskLog } from "./task-log.ts";
+import { type Intake, TaskMessages } from "./task-messages.ts";
 import { TaskReaders } from "./task-readers.ts";
 import { ArtifactLedger, SnapshotPolicy } from "./task-weight.ts";
-import { type QuestionTimeout, TaskTimers } from "./timers.ts";
-
-/** Stored together with a caller's message, in the same commit. */
-export interface Intake {
-  /** Webhooks to register with the task; one without an id gets that of the task. */
-  readonly pushConfigs: readonly TaskPushNotificationConfig[];
-  /** Called with the id of the task before these are stored. */
-  readonly onRegister?: ((taskId: string) => void) | undefined;
-  /** The idempotency key of the request, if it came with one. */
-  readonly key?: RequestKey | undefined;
-}
+import { TaskTimers } from "./timers.ts";
 
 /** Where a task comes from. */
 export interface Origin {
@@ -74,6 +56,12 @@ export class LiveTask {
   readonly memory: Holding;
   /** See `Origin`. */
   readonly caller: string | undefined;
+  /** The messages that it takes after its first. */
+  readonly messages: TaskMessages;
+  /** When its executor may put out more. */
+  readonly output: OutputRoom;
+  /** When it changes by itself; what is set here is stored with the next commit. */
+  readonly timers: TaskTimers;
   readonly #context: EngineContext;
   readonly #snapshots = new SnapshotPolicy();
 
@@ -83,16 +71,10 @@ export class LiveTask {
   #seen: WeakRef<SeenTask> | undefined;
   /** Of what came beside messages, such as the metadata of requests: the log keeps it, and of a queued message memory does, too. */
   #detailBytes = 0;
-  /** The generation under whose condition a message was queued: until the task goes on, no other message gets it. */
-  #matched: number | undefined;
   readonly #log: TaskLog;
   #acceptedState: TaskState;
-  readonly #timers: TaskTimers;
   readonly #artifacts: ArtifactLedger;
-  #queue: MessageQueue | undefined;
   #claiming: Promise<void> | undefined;
-  #lost: ConnectError | undefined;
-  #isStopping = false;
 
   readonly #lostController = new AbortController();
 
@@ -117,7 +99,9 @@ export class LiveTask {
       lose: (error) => this.#lose(error),
     });
     this.#acceptedState = TaskState.UNSPECIFIED;
-    this.#timers = new TaskTimers(context.agent);
+    this.timers = new TaskTimers(context.agent);
+    this.messages = new TaskMessages(this);
+    this.output = new OutputRoom(context, this.#log, memory);
     if (loaded !== undefined) {
       this.#load(loaded);
     }
@@ -130,9 +114,9 @@ export class LiveTask {
     }
     const { id, contextId } = first.payload.value;
     const live = new LiveTask(context, origin, { taskId: id, contextId }, undefined);
-    live.#timers.setDeadline(first.payload.value);
+    live.timers.setDeadline(first.payload.value);
     live.#accept(encodeEvent(first), first);
-    live.#register(intake, 0);
+    live.register(intake, 0);
     return live;
   }
 
@@ -195,12 +179,6 @@ export class LiveTask {
     return isTerminal(stateOf(this.#task));
   }
 
-  /** What waits for a turn of its own; for most tasks nothing ever does. */
-  get queue(): MessageQueue {
-    this.#queue ??= new MessageQueue();
-    return this.#queue;
-  }
-
   /** Claims the task. After that, decisions hold, because no commit of another process can come between. */
   claim(): Promise<void> {
     if (this.#log.isClaimed) {
@@ -219,7 +197,7 @@ export class LiveTask {
     if (init.state === this.#acceptedState && !hasWords) {
       return;
     }
-    const at = Math.max(clock.now(), this.#timers.statusAt);
+    const at = Math.max(clock.now(), this.timers.statusAt);
     const event = statusEvent(this.name, init, at, randomId);
     const encoded = encodeEvent(event);
     // An accepted answer must be able to continue the task, and a task must be able to end.
@@ -258,136 +236,31 @@ export class LiveTask {
     this.#acceptOutput(encoded, event, bytes);
   }
 
-  /** Whether the task can take a message at all. @throws ConnectError UNSUPPORTED_OPERATION when it has ended */
-  assertGoing(): void {
-    if (isTerminal(this.#acceptedState)) {
-      throw this.#unsupported("the task has ended; send a new message in its context instead");
-    }
-  }
-
   /**
-   * Whether the task waits for a message. @throws ConnectError UNSUPPORTED_OPERATION when it has ended or is working
-   */
-  assertInterrupted(): void {
-    this.assertGoing();
-    if (!isInterrupted(this.#acceptedState)) {
-      throw this.#unsupported("the task is at work and takes no message until it asks a question");
-    }
-  }
-
-  /**
-   * Whether the task still has the caller's generation (requirement R-4). Accepted events count, and so do messages that
-   * were queued under the same condition and have not changed the task yet: of two callers with the same generation one
-   * passes.
+   * Takes a message into its history. The caller of this method says in the same turn what the task does with it.
    *
-   * @throws ConnectError TASK_GENERATION_MISMATCH
+   * @param details what is kept beside the message until its turn, in bytes
+   * @throws ConnectError TASK_TOO_LARGE
    */
-  assertGeneration(expected: bigint | undefined): void {
-    const { generation } = this.#log.accepted;
-    const isOld = expected !== undefined && expected !== BigInt(generation);
-    if (isOld || (expected !== undefined && this.#matched === generation)) {
-      throw a2aError(
-        "TASK_GENERATION_MISMATCH",
-        isOld
-          ? `the task is at generation ${generation}, not ${expected}: read it again before you go on`
-          : `a message for generation ${generation} waits for its turn: read the task again when it has gone on`,
-        {
-          taskId: this.name.taskId,
-          expectedGeneration: String(expected),
-          currentGeneration: String(generation),
-        },
-      );
+  acceptMessage(message: Message, details: number): void {
+    const input = encodeInput(message);
+    if (!this.#hasRoomFor({ weight: input.weight + this.#detailBytes + details })) {
+      const { maxTaskBytes } = this.#context.limits;
+      throw a2aError("TASK_TOO_LARGE", `the task would be larger than the limit of ${maxTaskBytes} bytes`);
     }
+    this.#detailBytes += details;
+    this.timers.setDeadline({ history: [message] });
+    this.#accept(input, undefined);
   }
 
-  /**
-   * Takes the answer to a question: the message and WORKING, in one commit, so that the task takes exactly one answer.
-   *
-   * @param kept what came with the message and is kept in the log, for code that may run again
-   * @param ifGenerationMatch the generation that the caller knows; undefined accepts any
-   * @returns its entry, and the generation after which its consequences begin
-   * @throws ConnectError TASK_GENERATION_MISMATCH, UNSUPPORTED_OPERATION when the task is not waiting, TASK_TOO_LARGE
-   *   when it can take no more
-   */
-  answer(
-    message: Message,
-    intake: Intake,
-    kept: CallDetails | undefined,
-    ifGenerationMatch?: bigint,
-  ): { readonly answer: QueuedMessage; readonly generation: number } {
-    this.assertGeneration(ifGenerationMatch);
-    this.assertInterrupted();
-    this.#admitMessage(message, kept === undefined ? 0 : weighDetails(kept));
-    const { sequence } = this.#log.accepted;
-    this.emitStatus({ state: TaskState.WORKING });
-    const { generation } = this.#log.accepted;
-    this.#register(intake, generation);
-    if (kept !== undefined) {
-      this.note({ type: "call", ...kept });
-    }
-    return { answer: { sequence, message }, generation };
-  }
-
-  /**
-   * Takes what the task asked for as credentials: a note and WORKING, in one commit, so that it takes exactly one grant or
-   * answer.
-   *
-   * @throws ConnectError UNSUPPORTED_OPERATION when the task does not wait for credentials
-   */
-  grant(grant: Grant): QueuedMessage {
-    if (this.#acceptedState !== TaskState.AUTH_REQUIRED) {
-      throw this.#unsupported("the task does not wait for credentials");
-    }
-    this.note({ type: "grant", grant });
-    const answer = grantAnswer(this.#log.accepted.sequence, grant);
-    this.emitStatus({ state: TaskState.WORKING });
-    return answer;
-  }
-
-  /**
-   * Takes a message while the executor is at work: it goes to the inbox, or gets a turn of its own.
-   *
-   * @returns its entry, and the generation after which its consequences begin
-   * @throws ConnectError as `answer`, and UNSUPPORTED_OPERATION when the task has ended
-   */
-  enqueue(
-    message: Message,
-    intake: Intake,
-    details: CallDetails,
-    ifGenerationMatch?: bigint,
-  ): { readonly queued: QueuedMessage; readonly generation: number } {
-    this.assertGeneration(ifGenerationMatch);
-    this.assertGoing();
-    this.#admitMessage(message, weighDetails(details));
-    const { sequence, generation } = this.#log.accepted;
-    this.note({ type: "queued", input: sequence, ...details });
-    if (ifGenerationMatch !== undefined) this.#matched = generation;
-    this.#register(intake, generation);
-    const queued = { sequence, message, details };
-    this.queue.add(queued);
-    return { queued, generation };
-  }
-
-  /**
-   * Gives the next turn to the message that has waited longest, in the same commit as what was accepted just before. So
-   * no crash can come between a question and the turn that follows it.
-   */
-  beginNext(): void {
-    const next = this.queue.choose();
-    if (next === undefined) {
-      return;
-    }
-    this.note({ type: "turn", input: next.sequence });
-    if (isInterrupted(this.#acceptedState)) {
-      this.emitStatus({ state: TaskState.WORKING });
-    }
-  }
-
-  /** Whether the turn for a queued message has begun. @throws ConnectError UNSUPPORTED_OPERATION when it never will */
-  assertTaken(sequence: number): void {
-    if (this.ended && this.queue.has(sequence)) {
-      throw this.#unsupported("the task ended before it read this message; send it in a new task");
-    }
+  /** Stores these in the same commit as what was accepted just before. @param generation the consequences of the message begin after it */
+  register({ pushConfigs, onRegister, key }: Intake, generation: number): void {
+    const { taskId } = this.name;
+    onRegister?.(taskId);
+    this.#log.register(
+      pushConfigs.map((config) => ({ ...config, taskId, id: config.id || taskId })),
+      key === undefined ? [] : [{ ...key, generation }],
+    );
   }
 
   /** Adds a note of the engine to the log; callers never see it. */
@@ -401,14 +274,9 @@ export class LiveTask {
     return this.#log.accepted.sequence;
   }
 
-  /** Sequence of the newest accepted entry, committed or not. */
-  get lastSequence(): number {
-    return this.#log.accepted.sequence;
-  }
-
-  /** Sets when to wake the executor; stored with the next commit. @returns whether that is a change */
-  setAlarm(at: number | undefined): boolean {
-    return this.#timers.setAlarm(at);
+  /** The end of what was accepted, committed or not. */
+  get accepted(): LogTail {
+    return this.#log.accepted;
   }
 
   /** A turn begins again: it may replace its finished artifacts. */
@@ -418,41 +286,7 @@ export class LiveTask {
 
   /** Resolves when everything accepted so far is durable and visible. @throws ConnectError when it cannot be */
   flushed(): Promise<void> {
-    return this.#lost === undefined ? this.#log.flushed() : Promise.reject(this.#lost);
-  }
-
-  /** What an executor waits for before it may yield more, or begin another step; undefined: nothing. @param share its caller, for turns */
-  room(share: string | undefined): Promise<void> | undefined {
-    const isFull = this.#log.isFull || this.#needsMemoryTurn;
-    const turn = isFull ? undefined : this.#context.wakes.executors.turn(share);
-    return isFull || turn !== undefined ? this.#waitForRoom(share, turn) : undefined;
-  }
-
-  /** Counts what is about to be put out, as soon as there is room for it. @returns call it when the task has it, or will not */
-  async reserve(bytes: number): Promise<() => void> {
-    const room = this.room(this.memory.share);
-    if (room !== undefined) await room;
-    this.memory.grow(bytes);
-    return () => this.memory.grow(-bytes);
-  }
-
-  async #waitForRoom(share: string | undefined, turn: Promise<void> | undefined): Promise<void> {
-    const { memoryTurns, wakes } = this.#context;
-    if (turn === undefined) await this.flushed();
-    await (turn ?? wakes.executors.turn(share)); // the commits of hundreds of tasks may end in the same turn of the event loop
-    // Asked last: while this executor waited, others may have taken the memory.
-    if (this.#needsMemoryTurn) await memoryTurns.begin(this.memory);
-    else memoryTurns.end(this.memory);
-  }
-
-  get #needsMemoryTurn(): boolean {
-    return !this.#isStopping && this.#context.memoryTurns.areDue(this.memory);
-  }
-
-  /** The executor was told to stop, or the task leaves memory: it waits for memory no longer. */
-  stopWaiting(): void {
-    this.#isStopping = true;
-    this.#context.memoryTurns.end(this.memory);
+    return this.#log.flushed();
   }
 
   /** Resolves at the first interrupted or terminal event after `generation`. */
@@ -463,7 +297,7 @@ export class LiveTask {
 
   /** When the task ended (milliseconds since 1970), as committed; undefined while it has not. */
   get endedAt(): number | undefined {
-    return this.ended ? this.#timers.statusAt : undefined;
+    return this.ended ? this.timers.statusAt : undefined;
   }
 
   /** The store has removed the task: its readers get TASK_NOT_FOUND. */
@@ -471,28 +305,13 @@ export class LiveTask {
     this.#abandon(taskNotFound(this.name.taskId));
   }
 
-  /** When the next timer of the task is due. */
-  get wakeAt(): number | undefined {
-    return this.#timers.wakeAt;
-  }
-
-  /** How long its question waits for an answer, in milliseconds; undefined: for ever, or it has none. */
-  get questionMs(): number | undefined {
-    return this.#timers.questionMs;
-  }
-
   /** Whether the caller's deadline is over at `now`. Returns true once: then the timer is removed. */
   takeDeadline(now: number): boolean {
-    const isOver = this.#timers.takeDeadline(now);
+    const isOver = this.timers.takeDeadline(now);
     if (isOver) {
       this.note({ type: "deadline-passed" });
     }
     return isOver;
-  }
-
-  /** The question that has waited too long at `now`, if any. */
-  overdueQuestion(now: number): QuestionTimeout | undefined {
-    return this.#timers.overdueQuestion(now);
   }
 
   /** Whether anything of the task is durable yet. */
@@ -512,34 +331,6 @@ export class LiveTask {
     return this.#task;
   }
 
-  #register({ pushConfigs, onRegister, key }: Intake, generation: number): void {
-    const { taskId } = this.name;
-    onRegister?.(taskId);
-    this.#log.register(
-      pushConfigs.map((config) => ({ ...config, taskId, id: config.id || taskId })),
-      key === undefined ? [] : [{ ...key, generation }],
-    );
-  }
-
-  /**
-   * @param details what is kept beside the message until its turn, in bytes
-   * @throws ConnectError TASK_TOO_LARGE
-   */
-  #admitMessage(message: Message, details: number): void {
-    const input = encodeInput(message);
-    if (!this.#hasRoomFor({ weight: input.weight + this.#detailBytes + details })) {
-      const { maxTaskBytes } = this.#context.limits;
-      throw a2aError("TASK_TOO_LARGE", `the task would be larger than the limit of ${maxTaskBytes} bytes`);
-    }
-    this.#detailBytes += details;
-    this.#timers.setDeadline({ history: [message] });
-    this.#accept(input, undefined);
-  }
-
-  #unsupported(sentence: string): ConnectError {
-    return a2aError("UNSUPPORTED_OPERATION", sentence, { taskId: this.name.taskId });
-  }
-
   /** Artifacts are counted separately; so both together may be twice the limit. */
   #hasRoomFor({ weight }: Pick<EncodedStep, "weight">): boolean {
     return this.#snapshots.headBytes + weight <= this.#context.limits.maxTaskBytes;
@@ -550,9 +341,7 @@ export class LiveTask {
   }
 
   #accept(encoded: EncodedStep, response: StreamResponse | undefined): void {
-    if (this.#lost !== undefined) {
-      throw this.#lost;
-    }
+    this.lost.throwIfAborted();
     if (isTerminal(this.#acceptedState)) {
       throw new AgentMistake("the task has ended and accepts no more events");
     }
@@ -563,7 +352,7 @@ export class LiveTask {
     }
     if (status !== undefined) {
       this.#acceptedState = status.state;
-      this.#timers.setStatus(status);
+      this.timers.setStatus(status);
     }
     this.#snapshots.accept(encoded, this.#acceptedState);
     this.#log.append(encoded, response);
@@ -579,8 +368,8 @@ export class LiveTask {
     return {
       contextId: this.name.contextId,
       state: this.#acceptedState,
-      statusTimestamp: this.#timers.statusAt,
-      wakeAt: this.wakeAt,
+      statusTimestamp: this.timers.statusAt,
+      wakeAt: this.timers.wakeAt,
     };
   }
 
@@ -606,8 +395,8 @@ export class LiveTask {
         );
       }
     }
-    if (this.wakeAt !== undefined) {
-      this.#context.onWakeTime(this.wakeAt);
+    if (this.timers.wakeAt !== undefined) {
+      this.#context.onWakeTime(this.timers.wakeAt);
     }
     this.readers.wake();
   }
@@ -635,13 +424,12 @@ export class LiveTask {
     // task's next timer, and nothing else looks at them.
     const { owner, name, caller } = this;
     this.#context.onDeliveryDue({ owner, taskId: name.taskId, share: caller });
-    if (this.wakeAt !== undefined) {
-      this.#context.onWakeTime(this.wakeAt);
+    if (this.timers.wakeAt !== undefined) {
+      this.#context.onWakeTime(this.timers.wakeAt);
     }
   }
 
   #abandon(why: ConnectError): void {
-    this.#lost = why;
     this.#log.fail(why);
     this.readers.fail(why);
     this.#lostController.abort(why);
@@ -666,12 +454,12 @@ export class LiveTask {
     this.#log.load(stored.tail);
     this.#acceptedState = index.state;
     if (task.status !== undefined) {
-      this.#timers.setStatus(task.status);
+      this.timers.setStatus(task.status);
     }
-    this.#timers.setDeadline(task);
-    this.#timers.setAlarm(undefined);
-    if (index.wakeAt !== this.#timers.wakeAt) {
-      this.#timers.setAlarm(index.wakeAt); // an executor's timer: it sets the next one when it runs again
+    this.timers.setDeadline(task);
+    this.timers.setAlarm(undefined);
+    if (index.wakeAt !== this.timers.wakeAt) {
+      this.timers.setAlarm(index.wakeAt); // an executor's timer: it sets the next one when it runs again
     }
     this.#snapshots.load(loaded);
     this.#artifacts.load(loaded.task.artifacts, loaded.artifactBytes);

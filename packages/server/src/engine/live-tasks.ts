@@ -164,7 +164,7 @@ export class LiveTasks {
     const { live } = kept;
     const { taskId } = live.name;
     live.readers.dispose();
-    live.stopWaiting();
+    live.output.stopWaiting();
     live.memory.end();
     this.#noteCaller(live);
     if (this.#kept.get(taskId) === kept) {

@@ -32,10 +32,11 @@ import type { EngineContext } from "./engine-context.ts";
 import { submittedStatus, type TaskName, taskEvent } from "./events.ts";
 import type { Executions } from "./executions.ts";
 import { KeyedSends } from "./keyed-sends.ts";
-import { type Intake, LiveTask } from "./live-task.ts";
+import { LiveTask } from "./live-task.ts";
 import type { Caller, Held, HeldTasks, LiveTasks } from "./live-tasks.ts";
 import { weighDetails, weighMessage } from "./memory-weight.ts";
 import { QueuedHandle, type SeenTask, type Sent, type TaskHandle } from "./task-handle.ts";
+import type { Intake } from "./task-messages.ts";
 import { readDeadline } from "./timers.ts";
 
 /** A skill, and the scopes that it asks its callers for. */
@@ -222,8 +223,8 @@ export class Sends {
     const untaken = await readUntaken(this.#context, live.owner, live.name.taskId, share);
     const queued = await findSame(untaken, message, share);
     if (queued !== undefined) {
-      live.queue.requeue([{ sequence: queued.sequence, message }]);
-      live.assertTaken(queued.sequence);
+      live.messages.queue.requeue([{ sequence: queued.sequence, message }]);
+      live.messages.assertTaken(queued.sequence);
     }
   }
 
@@ -340,14 +341,14 @@ export class Sends {
         });
       }
       await live.claim();
-      live.assertGeneration(input.ifGenerationMatch);
-      live.assertGoing();
+      live.messages.assertGeneration(input.ifGenerationMatch);
+      live.messages.assertGoing();
       const selection = selectSkillById(live.agent, live.skill);
       const { code, inputModes } = selection;
       assertSkill(input, selection);
       const isQueued = code.whileWorking === "queue" && !isInterrupted(live.acceptedState);
       if (!isQueued) {
-        live.assertInterrupted();
+        live.messages.assertInterrupted();
       }
       readLifecycleRequest(message);
       if (!isRemoved(live.agent, live.skill)) {
@@ -369,7 +370,7 @@ export class Sends {
     const { live } = held;
     const isKept = runsAgain(selectSkillById(live.agent, live.skill)) && hasDetails(input);
     const kept = isKept ? detailsOf(input) : undefined;
-    const { answer, generation } = live.answer(message, input, kept, input.ifGenerationMatch);
+    const { answer, generation } = live.messages.answer(message, input, kept, input.ifGenerationMatch);
     const seen = await this.goOn(live, { ...answer, details: detailsOf(input) }, input.share);
     return this.#held.handle(held, generation, seen);
   }
@@ -394,14 +395,14 @@ export class Sends {
   async #queue(held: Held, message: Message, input: SendInput): Promise<TaskHandle> {
     const { live } = held;
     const details = detailsOf(input);
-    const { queued, generation } = live.enqueue(message, input, details, input.ifGenerationMatch);
+    const { queued, generation } = live.messages.enqueue(message, input, details, input.ifGenerationMatch);
     await live.flushed();
     const seen = live.seen();
     if (!isTerminal(live.acceptedState)) {
       this.#executions.deliver(live, queued);
     }
     return new QueuedHandle(this.#held.handle(held, generation, seen), () =>
-      live.assertTaken(queued.sequence),
+      live.messages.assertTaken(queued.sequence),
     );
   }
 }

@@ -298,7 +298,7 @@ export class TaskEngine {
     const { live, release } = await this.#held.acquire({ owner, share }, taskId);
     try {
       await live.claim();
-      await this.sends.goOn(live, live.grant(grant), share);
+      await this.sends.goOn(live, live.messages.grant(grant), share);
     } finally {
       await live
         .flushed()

@@ -115,6 +115,7 @@ export class TaskLog {
   /** Ends the wait for more chunks. */
   #hurry: (() => void) | undefined;
   #takenOver = false;
+  #failure: ConnectError | undefined;
 
   /** @param isNew whether this process creates the task; another one is claimed before its first write */
   constructor(context: EngineContext, place: LogPlace, isNew: boolean, task: LoggedTask) {
@@ -162,6 +163,7 @@ export class TaskLog {
 
   /** Resolves when everything accepted so far is durable and callers can see it. @throws ConnectError the reason of `fail` */
   flushed(): Promise<void> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
     const { sequence } = this.#accepted;
     if (this.#committed.sequence >= sequence) return Promise.resolve();
     this.#hurry?.();
@@ -170,6 +172,7 @@ export class TaskLog {
 
   /** What was accepted and is not durable yet never will be. */
   fail(why: ConnectError): void {
+    this.#failure = why;
     for (const { reject } of this.#flushing.splice(0)) reject(why);
   }
 

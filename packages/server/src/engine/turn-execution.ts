@@ -172,7 +172,7 @@ export class TurnExecution implements Execution {
     if (this.#abortCause === undefined) {
       this.#abortCause = new TurnAbort(cause, metadata);
       this.#controller?.abort(this.#abortCause);
-      this.#live?.stopWaiting();
+      this.#live?.output.stopWaiting();
       for (const told of this.#abortWaiters) {
         told();
       }
@@ -286,7 +286,7 @@ export class TurnExecution implements Execution {
         this.#letGo(iterator);
         return;
       }
-      const room = this.#live?.room(this.share);
+      const room = this.#live?.output.wait(this.share);
       if (room !== undefined) await this.#silence.pauseFor(room);
     }
   }
@@ -334,7 +334,7 @@ export class TurnExecution implements Execution {
     this.#emitter.status(event);
     this.#hadLastEvent = isSettled(event.state);
     if (isInterrupted(event.state)) {
-      this.#live?.beginNext();
+      this.#live?.messages.beginNext();
     }
   }
 
@@ -349,7 +349,7 @@ export class TurnExecution implements Execution {
     } else if (this.#mistake !== undefined) {
       this.taskOrNew();
       this.#fail(this.#mistake);
-    } else if (this.#live?.queue.isEmpty !== false) {
+    } else if (this.#live?.messages.queue.isEmpty !== false) {
       this.taskOrNew().emitStatus({ state: TaskState.COMPLETED });
     } // otherwise the next turn follows, and the task is not complete
   }

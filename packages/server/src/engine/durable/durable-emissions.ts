@@ -102,7 +102,7 @@ export class DurableEmissions {
     if (status.kind === "status" && isTerminal(status.state)) {
       return true;
     }
-    const sequence = live.lastSequence;
+    const sequence = live.accepted.sequence;
     await (event.kind === "question" ? live.flushed() : this.#run.untilRoom());
     await journal.order.emission(sequence);
     return false;

@@ -185,7 +185,7 @@ export class DurableExecution implements Execution, DurableRun {
   /** Ends the sleeps whose time has come. */
   wake(now: number): void {
     this.waits.wake(now);
-    this.live.setAlarm(this.wakeAt); // finished waits need only a slot, and must not ring again
+    this.live.timers.setAlarm(this.wakeAt); // finished waits need only a slot, and must not ring again
   }
 
   abort(cause: TurnAbortCause, metadata?: TurnAbort["metadata"]): void {
@@ -255,7 +255,7 @@ export class DurableExecution implements Execution, DurableRun {
   }
 
   untilRoom(): Promise<void> | undefined {
-    const room = this.live.room(this.share);
+    const room = this.live.output.wait(this.share);
     return room === undefined ? undefined : this.#silence.pauseFor(room);
   }
 
@@ -286,7 +286,7 @@ export class DurableExecution implements Execution, DurableRun {
   /** Gives the slot back. After a long wait the executor is dropped, and loaded again when it is needed. */
   #rest(): void {
     this.#resting = true;
-    if (!this.isGone && this.live.setAlarm(this.wakeAt)) {
+    if (!this.isGone && this.live.timers.setAlarm(this.wakeAt)) {
       this.live.note({ type: "timer-moved" });
     }
     this.#silence.stop();
@@ -391,9 +391,9 @@ export class DurableExecution implements Execution, DurableRun {
     try {
       for (;;) {
         await live.flushed();
-        const { lastSequence } = live;
+        const { sequence } = live.accepted;
         const journal = await readJournal(this.#context, live.owner, live.name.taskId, share);
-        if (lastSequence === live.lastSequence) {
+        if (sequence === live.accepted.sequence) {
           return journal; // what is accepted, what callers see, and what was read are the same
         }
       }
@@ -446,9 +446,9 @@ export class DurableExecution implements Execution, DurableRun {
 
   /** Tells the executor to stop, at the newest entry of the log. */
   #stopHere(stop: TurnAbort): void {
-    const { lastSequence } = this.live;
-    this.journal.order.add("the stop", lastSequence);
-    this.#stopAt(lastSequence, stop);
+    const { sequence } = this.live.accepted;
+    this.journal.order.add("the stop", sequence);
+    this.#stopAt(sequence, stop);
   }
 
   /** The executor learns it after it was given all results that the log has before. */
@@ -465,7 +465,7 @@ export class DurableExecution implements Execution, DurableRun {
   }
 
   #startGrace(): void {
-    this.live.stopWaiting();
+    this.live.output.stopWaiting();
     this.#cancelGraceTimer ??= this.clock.schedule(this.#context.agent.cancelGraceMs ?? 10_000, () => {
       this.#abandon();
       this.#conclude(() => this.#finish());

@@ -81,7 +81,7 @@ export class DurableInbox {
     if (message === undefined) {
       throw diverge("a message that was taken is not in the log");
     }
-    live.queue.take(sequence);
+    live.messages.queue.take(sequence);
     return message;
   }
 }

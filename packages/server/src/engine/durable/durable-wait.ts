@@ -40,7 +40,7 @@ export async function replayResult<Result>(
 export async function waitUntilOver(run: DurableRun, op: string, wait: Wait): Promise<void> {
   const { live, waits, journal } = run;
   try {
-    if (live.setAlarm(waits.nextAt)) {
+    if (live.timers.setAlarm(waits.nextAt)) {
       live.note({ type: "timer-moved" });
     }
     await live.flushed();
@@ -52,7 +52,7 @@ export async function waitUntilOver(run: DurableRun, op: string, wait: Wait): Pr
     const cut = journal.conclude({ op, kind: "aborted" });
     await waits.keepBusy(() => replayResult(run, cut));
   } finally {
-    live.setAlarm(run.wakeAt);
+    live.timers.setAlarm(run.wakeAt);
   }
   run.heard();
 }

@@ -61,7 +61,7 @@ export class JournalSession {
           (one, other) => one.sequence - other.sequence,
         ),
         emissions,
-        sequence: live.lastSequence,
+        sequence: live.accepted.sequence,
       },
       onStuck,
     );

@@ -145,7 +145,7 @@ async function attempt<Result>(
   }
   run.heard();
   await live.flushed();
-  const room = live.room(run.share); // hundreds of steps may end at the same moment
+  const room = live.output.wait(run.share); // hundreds of steps may end at the same moment
   if (room !== undefined) await room;
   return outcome;
 }

@@ -1,0 +1,55 @@
+import type { Holding } from "@a2a-connect/core/internal";
+import type { EngineContext } from "../engine-context.ts";
+import type { TaskLog } from "../task-log.ts";
+
+/** When the executor of one task may put out more: its log, the turns of executors and its caller's memory have room. */
+export class OutputRoom {
+  readonly #context: Pick<EngineContext, "wakes" | "memoryTurns">;
+  readonly #log: Pick<TaskLog, "isFull" | "flushed">;
+  readonly #memory: Holding;
+  #isStopping = false;
+
+  constructor(
+    context: Pick<EngineContext, "wakes" | "memoryTurns">,
+    log: Pick<TaskLog, "isFull" | "flushed">,
+    memory: Holding,
+  ) {
+    this.#context = context;
+    this.#log = log;
+    this.#memory = memory;
+  }
+
+  /** What an executor waits for before it may yield more, or begin another step; undefined: nothing. @param share its caller, for turns */
+  wait(share: string | undefined): Promise<void> | undefined {
+    const isFull = this.#log.isFull || this.#needsMemoryTurn;
+    const turn = isFull ? undefined : this.#context.wakes.executors.turn(share);
+    return isFull || turn !== undefined ? this.#wait(share, turn) : undefined;
+  }
+
+  /** Counts what is about to be put out, as soon as there is room for it. @returns call it when the task has it, or will not */
+  async reserve(bytes: number): Promise<() => void> {
+    const room = this.wait(this.#memory.share);
+    if (room !== undefined) await room;
+    this.#memory.grow(bytes);
+    return () => this.#memory.grow(-bytes);
+  }
+
+  /** The executor was told to stop, or the task leaves memory: it waits for memory no longer. */
+  stopWaiting(): void {
+    this.#isStopping = true;
+    this.#context.memoryTurns.end(this.#memory);
+  }
+
+  async #wait(share: string | undefined, turn: Promise<void> | undefined): Promise<void> {
+    const { memoryTurns, wakes } = this.#context;
+    if (turn === undefined) await this.#log.flushed();
+    await (turn ?? wakes.executors.turn(share)); // the commits of hundreds of tasks may end in the same turn of the event loop
+    // Asked last: while this executor waited, others may have taken the memory.
+    if (this.#needsMemoryTurn) await memoryTurns.begin(this.#memory);
+    else memoryTurns.end(this.#memory);
+  }
+
+  get #needsMemoryTurn(): boolean {
+    return !this.#isStopping && this.#context.memoryTurns.areDue(this.#memory);
+  }
+}
