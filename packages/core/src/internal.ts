@@ -20,6 +20,7 @@ export {
   untilAborted,
   withinTime,
 } from "./async/waiting.ts";
+export { type TurnClock, Wakes } from "./async/wakes.ts";
 export { formatBase64, parseBase64 } from "./base64.ts";
 export { decodeInSteps, decodeMessage } from "./binary/decode.ts";
 export { encodeDeterministically, encodeInSteps, encodeMessage } from "./binary/encode.ts";

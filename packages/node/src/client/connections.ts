@@ -1,5 +1,19 @@
+import { setImmediate } from "node:timers/promises";
+import { Wakes } from "@a2a-connect/core/internal";
 import { type Connections, openLater } from "../network/guarded-fetch.ts";
 import type { NodeTlsOptions } from "./tls-options.ts";
+
+/** What the next piece of a response waits for, which has arrived; undefined: nothing. */
+export type ResponseTurn = () => Promise<void> | undefined;
+
+/**
+ * Reads what has come from agents, a few milliseconds in a turn of the event loop, in turns of these agents: one that streams events
+ * without a pause must keep nothing else in the process waiting.
+ */
+export const responseTurns: Wakes = new Wakes(
+  { nextTurn: () => setImmediate(), ticks: () => performance.now() },
+  512,
+);
 
 /** A `fetch` with connections of its own. */
 export interface NodeFetch {

@@ -3,6 +3,7 @@ import { responseTooLarge } from "@a2a-connect/bindings/client";
 import { ByteBuffer } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { encodeEnvelope } from "@connectrpc/connect/protocol";
+import type { ResponseTurn } from "./connections.ts";
 
 /** Flags (1 byte) and length (4 bytes) before each message. */
 const prefixBytes = 5;
@@ -22,6 +23,14 @@ export interface GrpcEnvelope {
   readonly bytes: Uint8Array;
 }
 
+/** How a call is made. */
+export interface GrpcCallOptions {
+  readonly signal: AbortSignal;
+  /** Longest message of the response. */
+  readonly maxBytes: number;
+  readonly nextTurn: ResponseTurn;
+}
+
 /** One call on an HTTP/2 stream: the bytes of the messages of its response, and its trailers. */
 export class GrpcCall {
   /** Filled at the end of the response. */
@@ -29,6 +38,7 @@ export class GrpcCall {
   readonly #stream: ClientHttp2Stream;
   readonly #signal: AbortSignal;
   readonly #maxBytes: number;
+  readonly #nextTurn: ResponseTurn;
   readonly #head: PromiseWithResolvers<GrpcHead> = Promise.withResolvers();
   #hasBegun = false;
   readonly #chunks: Uint8Array[] = [];
@@ -40,10 +50,15 @@ export class GrpcCall {
   #end: { readonly error?: unknown } | undefined;
 
   /** Sends the request, of one message. */
-  constructor(stream: ClientHttp2Stream, message: Uint8Array, signal: AbortSignal, maxBytes: number) {
+  constructor(
+    stream: ClientHttp2Stream,
+    message: Uint8Array,
+    { signal, maxBytes, nextTurn }: GrpcCallOptions,
+  ) {
     this.#stream = stream;
     this.#signal = signal;
     this.#maxBytes = maxBytes;
+    this.#nextTurn = nextTurn;
     this.#head.promise.catch(() => {}); // who reads the response is told, too
     stream.on("response", (fields) => {
       this.#hasBegun = true;
@@ -100,7 +115,12 @@ export class GrpcCall {
       await this.#arrival.promise;
       this.#arrival = undefined;
     }
-    if (this.#chunks.length > 0 || this.#end === undefined) {
+    if (this.#chunks.length > 0) {
+      const turn = this.#nextTurn();
+      if (turn !== undefined) await turn;
+      return true;
+    }
+    if (this.#end === undefined) {
       return true;
     }
     if ("error" in this.#end) {

@@ -28,6 +28,7 @@ import {
   validateResponseWithCompression,
 } from "@connectrpc/connect/protocol-grpc";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
+import { responseTurns } from "./connections.ts";
 import { GrpcCall } from "./grpc-call.ts";
 import { type GrpcCircumstances, isSilence, translateGrpcFailure } from "./grpc-failures.ts";
 import { GrpcMessages } from "./grpc-messages.ts";
@@ -55,6 +56,7 @@ export function createGrpcClient({
   circumstances,
 }: GrpcClientOptions): Transport {
   const base = new URL(baseUrl);
+  const nextTurn = () => responseTurns.turn(base.origin);
   const root = base.pathname.replace(/\/$/, "");
   const { maxResponseBytes: maxBytes } = circumstances;
 
@@ -93,7 +95,7 @@ export function createGrpcClient({
     try {
       const bytes = encodeMessage(method.input, message);
       opened = await session.request(toFields(pathOf(method), header));
-      call = new GrpcCall(opened.stream, bytes, signal, maxBytes);
+      call = new GrpcCall(opened.stream, bytes, { signal, maxBytes, nextTurn });
       const head = await call.head;
       const { compression = null, headerError } = validateResponseWithCompression(
         codings,

@@ -3,13 +3,14 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { brotliCompressSync, createGzip, deflateSync, gzipSync } from "node:zlib";
 import type { WireResponse } from "@a2a-connect/bindings/client";
+import type { Wakes } from "@a2a-connect/core/internal";
 import { Agent, fetch } from "undici";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { createGate } from "../../test-support/handlers.ts";
 import { createNodeExchange } from "./node-exchange.ts";
 
 /** An exchange, and a server for it. */
-async function start(listener: RequestListener) {
+async function start(listener: RequestListener, turns?: Pick<Wakes, "turn">) {
   const server = createServer(listener).listen(0, "127.0.0.1");
   await once(server, "listening");
   const sockets = new Set<Socket>();
@@ -17,7 +18,7 @@ async function start(listener: RequestListener) {
   const agent = new Agent();
   const { port } = server.address() as AddressInfo; // of a TCP server that listens
   return {
-    ...createNodeExchange(async () => ({ dispatcher: agent, fetch })),
+    ...createNodeExchange(async () => ({ dispatcher: agent, fetch }), turns),
     url: `http://127.0.0.1:${port}/a?b=c`,
     sockets,
     async [Symbol.asyncDispose]() {
@@ -203,4 +204,27 @@ it("calls no URL that fetch would not call", async () => {
   await expect(server.fetch("http://127.0.0.1:25/")).rejects.toMatchObject({
     cause: { message: "bad port" },
   });
+});
+
+it("reads what has come when the agent has a turn, and loses nothing when the end comes before", async () => {
+  const asked: (string | undefined)[] = [];
+  const gates: ReturnType<typeof createGate>[] = [];
+  const turns = {
+    turn(share: string | undefined) {
+      const gate = createGate();
+      asked.push(share);
+      gates.push(gate);
+      return gate.opened;
+    },
+  };
+  await using server = await start((_, response) => response.end("abc"), turns);
+  const text = server.fetch(server.url).then(textOf);
+  await vi.waitUntil(() => gates.length === 1);
+  await server.fetch(server.url); // the first response has ended by now
+  expect(gates).toHaveLength(1);
+  gates[0]?.open();
+  await vi.waitUntil(() => gates.length === 2); // the end has a turn of its own: what reads a whole body works then
+  gates[1]?.open();
+  await expect(text).resolves.toBe("abc");
+  expect(asked).toEqual(Array(2).fill(new URL(server.url).origin));
 });

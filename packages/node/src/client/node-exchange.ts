@@ -1,8 +1,10 @@
 import { pipeline, type Transform } from "node:stream";
 import { constants, createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import type { WireBody, WireFetch, WireReader, WireResponse } from "@a2a-connect/bindings/client";
+import type { Wakes } from "@a2a-connect/core/internal";
 import type { Dispatcher } from "undici";
 import type { Connections } from "../network/guarded-fetch.ts";
+import { type ResponseTurn, responseTurns } from "./connections.ts";
 
 /** What this needs of connections. */
 type NodeConnections = Pick<Connections, "dispatcher" | "fetch">;
@@ -21,7 +23,10 @@ const acceptedCodings = "gzip, deflate, br";
  * Makes requests as `fetch` with `redirect: "manual"` does, for wires that need nothing else of it: no Request and no
  * ReadableStream, which cost more than the request itself. A URL that `fetch` would not call is not called.
  */
-export function createNodeExchange(open: () => Promise<NodeConnections>): NodeExchange {
+export function createNodeExchange(
+  open: () => Promise<NodeConnections>,
+  turns: Pick<Wakes, "turn"> = responseTurns,
+): NodeExchange {
   const running = new Set<RunningRequest>();
   const permitted = new Set<string>();
   let connections: NodeConnections | undefined;
@@ -44,7 +49,11 @@ export function createNodeExchange(open: () => Promise<NodeConnections>): NodeEx
         throw new Error("the client was closed");
       }
       init.signal?.throwIfAborted();
-      const sent = new RunningRequest(init.signal ?? undefined, () => running.delete(sent));
+      const sent = new RunningRequest(
+        init.signal ?? undefined,
+        () => turns.turn(origin),
+        () => running.delete(sent),
+      );
       running.add(sent);
       const { method = "GET", headers, body } = init;
       const request = {
@@ -95,6 +104,7 @@ class RunningRequest implements Dispatcher.DispatchHandler {
   readonly response: Promise<WireResponse>;
   readonly #respond: PromiseWithResolvers<WireResponse>;
   readonly #signal: AbortSignal | undefined;
+  readonly #turn: ResponseTurn;
   readonly #onEnd: () => void;
   #controller: Dispatcher.DispatchController | undefined;
   #body: Body | undefined;
@@ -103,10 +113,11 @@ class RunningRequest implements Dispatcher.DispatchHandler {
   #reason: unknown;
   #isAborted = false;
 
-  constructor(signal: AbortSignal | undefined, onEnd: () => void) {
+  constructor(signal: AbortSignal | undefined, turn: ResponseTurn, onEnd: () => void) {
     this.#respond = Promise.withResolvers();
     this.response = this.#respond.promise;
     this.#signal = signal;
+    this.#turn = turn;
     this.#onEnd = onEnd;
     signal?.addEventListener("abort", this.#follow, { once: true });
   }
@@ -144,6 +155,7 @@ class RunningRequest implements Dispatcher.DispatchHandler {
     }
     this.#codings = contentCodings(headers.get("content-encoding"));
     this.#body = new Body(
+      this.#turn,
       () => (this.#decoder?.last ?? controller).pause(), // a decoder that is full pauses the connection
       () => (this.#decoder?.last ?? controller).resume(),
       () => this.abort(new Error("the rest of the response is not needed")),
@@ -201,18 +213,24 @@ class RunningRequest implements Dispatcher.DispatchHandler {
   readonly #follow = (): void => this.abort(this.#signal?.reason);
 }
 
+type Reading = ReturnType<WireReader["read"]>;
+
 /** A body that arrives piece by piece. It has one reader. */
 class Body implements WireBody, WireReader {
+  readonly #nextTurn: ResponseTurn;
   readonly #pause: () => void;
   readonly #resume: () => void;
   readonly #leave: () => void;
   readonly #chunks: Uint8Array[] = [];
   #waiting = 0;
-  #reading: PromiseWithResolvers<Awaited<ReturnType<WireReader["read"]>>> | undefined;
+  /** What the next piece waits for, which has arrived. */
+  #turn: Promise<void> | undefined;
+  #reading: PromiseWithResolvers<Awaited<Reading>> | undefined;
   /** Set when nothing more comes. */
   #end: { readonly error?: unknown } | undefined;
 
-  constructor(pause: () => void, resume: () => void, leave: () => void) {
+  constructor(nextTurn: ResponseTurn, pause: () => void, resume: () => void, leave: () => void) {
+    this.#nextTurn = nextTurn;
     this.#pause = pause;
     this.#resume = resume;
     this.#leave = leave;
@@ -223,26 +241,20 @@ class Body implements WireBody, WireReader {
   }
 
   takeReady(): Uint8Array | undefined {
-    const value = this.#chunks.shift();
-    if (value !== undefined) {
-      this.#waiting -= value.byteLength;
-      if (this.#waiting < maxWaitingBytes) {
-        this.#resume();
-      }
+    if (this.#chunks.length === 0 || this.#turn !== undefined) {
+      return undefined;
     }
-    return value;
+    this.#turn = this.#nextTurn();
+    return this.#turn === undefined ? this.#take() : undefined;
   }
 
-  read(): ReturnType<WireReader["read"]> {
-    const value = this.takeReady();
-    if (value !== undefined) {
-      return Promise.resolve({ done: false, value });
+  read(): Reading {
+    const reading = Promise.withResolvers<Awaited<Reading>>();
+    this.#reading = reading;
+    if (this.#chunks.length > 0 || this.#end !== undefined) {
+      this.#answer();
     }
-    if (this.#end === undefined) {
-      this.#reading = Promise.withResolvers();
-      return this.#reading.promise;
-    }
-    return "error" in this.#end ? Promise.reject(this.#end.error) : Promise.resolve({ done: true });
+    return reading.promise;
   }
 
   async cancel(): Promise<void> {
@@ -253,26 +265,56 @@ class Body implements WireBody, WireReader {
   }
 
   push(value: Uint8Array): void {
-    if (this.#reading !== undefined) {
-      this.#reading.resolve({ done: false, value });
-      this.#reading = undefined;
-    } else if (this.#end === undefined) {
-      this.#chunks.push(value);
-      this.#waiting += value.byteLength;
-      if (this.#waiting >= maxWaitingBytes) {
-        this.#pause();
-      }
+    if (this.#end !== undefined) {
+      return;
     }
+    this.#chunks.push(value);
+    this.#waiting += value.byteLength;
+    if (this.#waiting >= maxWaitingBytes) {
+      this.#pause();
+    }
+    this.#answer();
   }
 
   end(): void {
     this.#end ??= {};
-    this.#reading?.resolve({ done: true });
+    this.#answer();
   }
 
   fail(error: unknown): void {
     this.#end ??= { error };
-    this.#reading?.reject(error);
+    this.#answer();
+  }
+
+  /** Gives the reader that waits what has come, in a turn: with the end, too, because then the whole of a body may be parsed. */
+  #answer(): void {
+    const reading = this.#reading;
+    if (reading === undefined) {
+      return;
+    }
+    this.#reading = undefined;
+    this.#turn ??= this.#nextTurn();
+    reading.resolve(this.#turn === undefined ? this.#next() : this.#turn.then(() => this.#next()));
+  }
+
+  async #next(): Reading {
+    this.#turn = undefined;
+    if (this.#chunks.length > 0) {
+      return { done: false, value: this.#take() };
+    }
+    if (this.#end !== undefined && "error" in this.#end) {
+      throw this.#end.error;
+    }
+    return { done: true };
+  }
+
+  #take(): Uint8Array {
+    const value = this.#chunks.shift() as Uint8Array; // it is called when there is one
+    this.#waiting -= value.byteLength;
+    if (this.#waiting < maxWaitingBytes) {
+      this.#resume();
+    }
+    return value;
   }
 }
 

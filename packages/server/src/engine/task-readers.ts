@@ -1,5 +1,5 @@
 import { isSettled, isTerminal } from "@a2a-connect/core";
-import type { Reader } from "@a2a-connect/core/internal";
+import type { Reader, Wakes } from "@a2a-connect/core/internal";
 import type { TaskState } from "@a2a-connect/proto";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Owner } from "../store/task-store.ts";
@@ -7,7 +7,6 @@ import type { EngineContext, EngineLimits } from "./engine-context.ts";
 import type { EventPage } from "./event-pages.ts";
 import { type CommittedEvent, type EventBudget, findState, type TaskName } from "./events.ts";
 import { taskNotFound } from "./read-task.ts";
-import type { Wakes } from "./wakes.ts";
 
 /** Events that a reader takes from memory at a time. */
 const pageSize = 100;

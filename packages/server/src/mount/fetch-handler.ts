@@ -1,8 +1,8 @@
 import type { HttpBody, HttpRequest, HttpResponse } from "@a2a-connect/bindings";
 import type { Holding, MountPoint, SharedBudget } from "@a2a-connect/core/internal";
+import { Wakes } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { systemClock } from "../engine/clock.ts";
-import { Wakes } from "../engine/wakes.ts";
 import { plainError } from "../plain-routes.ts";
 import { findUnreadAnswers } from "../unread-answers.ts";
 import { FetchBody, findBodyBudget } from "./fetch-body.ts";

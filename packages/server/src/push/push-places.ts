@@ -1,6 +1,5 @@
-import { ReadTurns, shareByLimits } from "@a2a-connect/core/internal";
+import { ReadTurns, shareByLimits, Wakes } from "@a2a-connect/core/internal";
 import type { Clock } from "../engine/clock.ts";
-import { Wakes } from "../engine/wakes.ts";
 import { type Attempt, isLarge } from "./choose-deliveries.ts";
 
 /** A request that runs. */
