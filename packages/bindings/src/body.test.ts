@@ -2,6 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { methods } from "@a2a-connect/core";
 import { SendMessageRequestSchema } from "@a2a-connect/proto";
+import { SendMessageRequestSchema as OlderRequestSchema, Role as OlderRole } from "@a2a-connect/proto/a2a/v1";
 import { create, toBinary, toJsonString } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError, type ServiceImplSpec } from "@connectrpc/connect";
@@ -17,6 +18,8 @@ import { createRpcHandlers } from "./rpc/handlers.ts";
 
 const kibibyte = 1024;
 
+const olderPath = "/a2a.v1.A2AService/SendMessage";
+
 /** Each wire with how it is called and what a message is in its body. */
 const wires = {
   "JSON-RPC": { path: "/rpc", type: "application/json", wrap: jsonRpc },
@@ -24,6 +27,9 @@ const wires = {
   gRPC: { path: methods.sendMessage.grpcPath, type: "application/grpc+proto", wrap: envelope },
   "gRPC-Web": { path: methods.sendMessage.grpcPath, type: "application/grpc-web+proto", wrap: envelope },
   Connect: { path: methods.sendMessage.grpcPath, type: "application/proto", wrap: binary },
+  "gRPC of 0.3": { path: olderPath, type: "application/grpc+proto", wrap: olderEnvelope },
+  "gRPC-Web of 0.3": { path: olderPath, type: "application/grpc-web+proto", wrap: olderEnvelope },
+  "HTTP+JSON of 0.3": { path: "/v1/message:send", type: "application/json", wrap: olderJson },
 } as const;
 
 function json(text: string): Uint8Array {
@@ -41,15 +47,29 @@ function binary(text: string): Uint8Array {
   return toBinary(SendMessageRequestSchema, create(SendMessageRequestSchema, sendRequest(text)));
 }
 
+function olderEnvelope(text: string): Uint8Array {
+  return encodeEnvelope(0, toBinary(OlderRequestSchema, olderRequest(text)));
+}
+
+function olderJson(text: string): Uint8Array {
+  return new TextEncoder().encode(toJsonString(OlderRequestSchema, olderRequest(text)));
+}
+
+function olderRequest(text: string) {
+  const content = [{ part: { case: "text" as const, value: text } }];
+  return create(OlderRequestSchema, { request: { messageId: "m-1", role: OlderRole.USER, content } });
+}
+
 function envelope(text: string): Uint8Array {
   return encodeEnvelope(0, binary(text));
 }
 
 function handlerOf(name: keyof typeof wires, service: ServiceImplSpec): HttpHandler | undefined {
+  const options = { olderVersions: name.endsWith("0.3") };
   if (name === "JSON-RPC") return createJsonRpcHandler(service);
-  return name === "HTTP+JSON"
-    ? createHttpJsonHandler(service)
-    : createRpcHandlers(service).get(wires[name].path);
+  return name.startsWith("HTTP+JSON")
+    ? createHttpJsonHandler(service, options)
+    : createRpcHandlers(service, options).get(wires[name].path);
 }
 
 /** Serves SendMessage on all wires, and notes what happens to a call's body. */
@@ -72,7 +92,11 @@ function createTarget(name: keyof typeof wires) {
         events.push("turn");
         return onTurn();
       },
-      release: () => void events.push("release"),
+      release() {
+        events.push("release");
+        setImmediate(() => events.push("later"));
+        return undefined;
+      },
       async *[Symbol.asyncIterator]() {
         yield bytes;
       },
@@ -90,7 +114,7 @@ for (const name of Object.keys(wires) as (keyof typeof wires)[]) {
     it("is parsed at once when it is short, and does not count while the call runs", async () => {
       const { events, send } = createTarget(name);
       await send(3 * kibibyte, async () => {});
-      expect(events).toEqual(["release", "call"]);
+      expect(events.slice(0, 2)).toEqual(["release", "call"]);
     });
 
     for (const [what, length] of [
@@ -104,7 +128,8 @@ for (const name of Object.keys(wires) as (keyof typeof wires)[]) {
         await expect.poll(() => events).toEqual(["turn"]);
         turn.resolve();
         await answer;
-        expect(events).toEqual(["turn", "release", "call"]);
+        // With no turn of the event loop in between: what waited for one would count nowhere.
+        expect(events.slice(0, 3)).toEqual(["turn", "release", "call"]);
       });
     }
 

@@ -48,12 +48,26 @@ export interface StreamMethod {
 /** One operation, the same for every wire: the code behind it does not know which wire the call came over. */
 export type BoundMethod = UnaryMethod | StreamMethod;
 
+/** What a call of another version is in ours. */
+export interface CurrentForm {
+  /** The method that is called. */
+  readonly desc: DescMethod;
+  /** Their header as it is read. */
+  readonly header: (header: Headers) => Headers;
+  /**
+   * The request as the implementation takes it; a large one in slices (`nextSlice`).
+   *
+   * @throws ConnectError InvalidArgument that names the wrong fields
+   */
+  readonly request: (request: Message, maxDepth: number, caller: string | undefined) => Promise<Message>;
+}
+
 /** One operation of A2AService with its implementation. */
 export interface BoundOperation<Bound extends BoundMethod = BoundMethod> {
   readonly method: RpcMethod;
   readonly bound: Bound;
-  /** For callers who write another version: the method that is called, and their header as it is read. Default as it is. */
-  readonly current?: { readonly desc: DescMethod; readonly header: (header: Headers) => Headers };
+  /** For callers who write another version. Default: all is as it comes. */
+  readonly current?: CurrentForm;
 }
 
 /** The operations that a service implements. */

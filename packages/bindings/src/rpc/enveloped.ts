@@ -108,7 +108,11 @@ class EnvelopedCall implements StreamFormat {
       this.#settings,
       callerNetwork,
     );
-    const message = decoding instanceof Promise ? await decoding : decoding;
+    const decoded = decoding instanceof Promise ? await decoding : decoding;
+    const { current } = this.#operation;
+    const { maxJsonDepth } = this.#settings;
+    const message =
+      current === undefined ? decoded : await current.request(decoded, maxJsonDepth, callerNetwork);
     const released = body.release?.();
     if (released !== undefined) await released;
     return message;

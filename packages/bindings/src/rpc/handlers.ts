@@ -25,7 +25,7 @@ export function createRpcHandlers(
   const settings = resolveOptions(options);
   const handlers = new Map(serveOnConnect(register, settings));
   const operations = bindOperations(spec, settings.interceptors);
-  for (const older of settings.olderVersions ? bindProtoOperations(operations, settings.maxJsonDepth) : []) {
+  for (const older of settings.olderVersions ? bindProtoOperations(operations) : []) {
     handlers.set(older.method.grpcPath, serve(older, [grpc, grpcWeb], settings));
   }
   for (const { method, bound } of operations) {

@@ -96,7 +96,8 @@ async function readRequest(
     return { message: bindHttpRequest(method, route, variables, query, undefined, { maxDepth }) };
   }
   const body = await readJson(request, settings, checkType);
-  return "error" in body ? body : { message: await call.read(toRequest(call, match, body.json), maxDepth) };
+  if ("error" in body) return body;
+  return { message: await call.read(toRequest(call, match, body.json), maxDepth, request.callerNetwork) };
 }
 
 /** The operations whose request is in the body. Everything about the others is in the path and the query. */

@@ -90,9 +90,9 @@ describe("a large task in the words of 0.3", () => {
     let most = 0;
     let isDone = false;
     const task = largeTask(() => read++);
-    const [operation] = bindProtoOperations(answerWith(task), 100);
-    if (operation?.bound.kind !== "unary") throw new Error("GetTask is unary");
-    const { bound } = operation;
+    const [operation] = bindProtoOperations(answerWith(task));
+    const { bound, current } = operation ?? {};
+    if (bound?.kind !== "unary" || current === undefined) throw new Error("GetTask is unary");
     const context = createHandlerContext({
       service: bound.desc.parent,
       method: bound.desc,
@@ -100,7 +100,8 @@ describe("a large task in the words of 0.3", () => {
       requestMethod: "POST",
       url: "http://localhost",
     });
-    const answer = bound.call(create(GetTaskRequestSchema, { name: "tasks/t" }), context).finally(() => {
+    const request = await current.request(create(GetTaskRequestSchema, { name: "tasks/t" }), 100, "alice");
+    const answer = bound.call(request, context).finally(() => {
       isDone = true;
     });
     while (!isDone) {
@@ -116,18 +117,27 @@ describe("a large task in the words of 0.3", () => {
 });
 
 describe("a large request in the words of a2a.v1", () => {
+  const [call] = bindProtoCalls(answerTo(methods.sendMessage, create(TaskSchema)));
+  const data = Object.fromEntries(Array.from({ length: 40_000 }, (_, index) => [`k${index}`, index]));
+  const json = { message: { messageId: "m", role: "ROLE_USER", content: [{ data: { data } }] } };
+
   it("is read in several turns of the event loop", async () => {
-    const [call] = bindProtoCalls(answerTo(methods.sendMessage, create(TaskSchema)));
-    const data = Object.fromEntries(Array.from({ length: 40_000 }, (_, index) => [`k${index}`, index]));
-    const json = { message: { messageId: "m", role: "ROLE_USER", content: [{ data: { data } }] } };
     let turns = 0;
     let isDone = false;
-    const reading = call?.read(json, 100).finally(() => {
+    const reading = call?.read(json, 100, "alice").finally(() => {
       isDone = true;
     });
     for (; !isDone; turns++) await nextSlice(undefined);
     expect(turns).toBeGreaterThan(1);
     expect(await reading).toMatchObject({ message: { parts: [{ content: { case: "data" } }] } });
+  });
+
+  it("is read in the slices of its caller: many of one keep that of another waiting for few", async () => {
+    let read = 0;
+    const all = Array.from({ length: 8 }, () => call?.read(json, 100, "alice").then(() => read++));
+    await call?.read(json, 100, "bob");
+    expect(read).toBeLessThan(4);
+    await Promise.all(all);
   });
 });
 

@@ -12,7 +12,7 @@ import {
 import { A2AService as OlderService } from "@a2a-connect/proto/a2a/v1";
 import type { DescField, DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
-import type { BoundMethod, BoundOperation } from "../invoke.ts";
+import type { BoundMethod, BoundOperation, CurrentForm } from "../invoke.ts";
 import { runInTurns } from "../large-answer.ts";
 import { nextSlice } from "../next-slice.ts";
 import { bindOlderCalls, type OlderCall, toCurrentHeader } from "./calls.ts";
@@ -23,13 +23,14 @@ export interface ProtoCall extends Omit<OlderCall, "read"> {
   /** The method of `a2a.v1.A2AService`. */
   readonly desc: DescMethod;
   /**
-   * A request in its JSON; a large one in several turns of the event loop.
+   * A request in its JSON; a large one in slices (`nextSlice`).
    *
+   * @param caller whose request it is
    * @throws ConnectError InvalidArgument that names the wrong fields
    */
-  read(json: unknown, maxDepth: number): Promise<Message>;
+  read(json: unknown, maxDepth: number, caller: string | undefined): Promise<Message>;
   /** The same for a message of `a2a.v1`. */
-  readMessage(older: Message, maxDepth: number): Promise<Message>;
+  readonly readMessage: CurrentForm["request"];
 }
 
 /** The operations of `a2a.v1.A2AService`. */
@@ -37,8 +38,8 @@ export function bindProtoCalls(operations: readonly BoundOperation[]): readonly 
   return bindOlderCalls(operations, createForms("proto")).map((call) => {
     const desc: DescMethod = OlderService.method[call.rpc];
     const { input } = desc;
-    const readMessage = async (older: Message, maxDepth: number) => {
-      const pause = isLarge(older) ? () => nextSlice(undefined) : () => {};
+    const readMessage: CurrentForm["request"] = async (older, maxDepth, caller) => {
+      const pause = isLarge(older) ? () => nextSlice(caller) : () => {};
       await pause();
       const json = formatMessage(input, older);
       await pause();
@@ -48,29 +49,28 @@ export function bindProtoCalls(operations: readonly BoundOperation[]): readonly 
       ...call,
       desc,
       // The reader of the older message knows other spellings, and names what is wrong as its caller does.
-      read: async (json, maxDepth) => readMessage(parseMessage(input, json, { maxDepth }), maxDepth),
+      read: async (json, maxDepth, caller) =>
+        readMessage(parseMessage(input, json, { maxDepth }), maxDepth, caller),
       readMessage,
     };
   });
 }
 
 /** The operations of `a2a.v1.A2AService` for wires that take its messages. */
-export function bindProtoOperations(
-  operations: readonly BoundOperation[],
-  maxDepth: number,
-): readonly BoundOperation[] {
+export function bindProtoOperations(operations: readonly BoundOperation[]): readonly BoundOperation[] {
   return bindProtoCalls(operations).map((call) => {
-    const { desc, method } = call;
+    const { desc, method, readMessage: request } = call;
     const older = { ...method, name: desc.name, desc, grpcPath: `/${desc.parent.typeName}/${desc.name}` };
     return {
       method: older as RpcMethod, // of another service
-      bound: translate(call, maxDepth),
-      current: { desc: method.desc, header: toCurrentHeader },
+      bound: translate(call),
+      current: { desc: method.desc, header: toCurrentHeader, request },
     };
   });
 }
 
-function translate({ desc, bound, readMessage, toOlder }: ProtoCall, maxDepth: number): BoundMethod {
+/** Its requests are of the current version already (`CurrentForm`). */
+function translate({ desc, bound, toOlder }: ProtoCall): BoundMethod {
   /** All readers of an event get the same object, which is converted once. */
   const answers = new WeakMap<Message, Message>();
   const answer = async (message: Message, { values }: HandlerContext): Promise<Message> => {
@@ -84,15 +84,14 @@ function translate({ desc, bound, readMessage, toOlder }: ProtoCall, maxDepth: n
     return {
       kind: "unary",
       desc: desc as typeof bound.desc, // of the same kind
-      call: async (request, context) =>
-        answer(await bound.call(await readMessage(request, maxDepth), context), context),
+      call: async (request, context) => answer(await bound.call(request, context), context),
     };
   }
   return {
     kind: "stream",
     desc: desc as typeof bound.desc, // of the same kind
     async *call(request, context) {
-      const events = bound.call(await readMessage(request, maxDepth), context);
+      const events = bound.call(request, context);
       try {
         for (let next = await events.next(); next.done !== true; next = await events.next()) {
           yield await answer(next.value, context);
