@@ -715,6 +715,23 @@ describe("a card that the caller has", () => {
   });
 });
 
+it("a card from the network is read when the platform has a turn for its agent", async () => {
+  await using server = await serve({ [wellKnown]: found });
+  const turns: { readonly origin: string; readonly end: () => void }[] = [];
+  const turn = (origin: string) => new Promise<void>((end) => turns.push({ origin, end }));
+  let isRead = false;
+  const resolved = createCardResolver(server.url, { platform: { turn } })
+    .resolve()
+    .then(({ card }) => {
+      isRead = true;
+      return card.name;
+    });
+  await expect.poll(() => turns.map(({ origin }) => origin)).toEqual([new URL(server.url).origin]);
+  expect(isRead).toBe(false);
+  turns[0]?.end();
+  await expect(resolved).resolves.toBe("Clerk");
+});
+
 describe("a card from somebody who is not trusted", () => {
   const guardedFetch: typeof globalThis.fetch = async () => Response.json({ ...cardJson, name: "Guarded" });
 

@@ -311,6 +311,8 @@ class FetchingResolver implements CardResolver {
       await before.verdict.renew();
       return { ...before, headers, ...freshness };
     }
+    const turn = this.#options.platform?.turn?.(url.origin);
+    if (turn !== undefined) await turn;
     const read = await readCard(text, `The card at ${shownUrl(url)}`);
     const resolved = { ...read, url: url.href, asked: asked.href, text };
     const verdict = await judgeCard(toReceived(resolved), this.#options, this.#settings.clock);

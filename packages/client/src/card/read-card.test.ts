@@ -47,10 +47,10 @@ describe("a card of 1.0", () => {
     expect({}).not.toHaveProperty("polluted");
   });
 
-  it("may have hundreds of thousands of values: no function is called for each", async () => {
+  it("may have tens of thousands of values: no function is called for each", async () => {
     const parse = vi.spyOn(JSON, "parse");
     onTestFinished(() => parse.mockRestore());
-    const text = JSON.stringify({ ...cardJson, "x-vendor": Array.from({ length: 500_000 }, () => 0) });
+    const text = JSON.stringify({ ...cardJson, "x-vendor": Array.from({ length: 90_000 }, () => 0) });
     expect(await readCard(text)).toEqual({ card: agentCard(), warnings: [] });
     expect(parse.mock.calls).toEqual([[text]]);
   });
@@ -253,8 +253,9 @@ describe("a text that is no card", () => {
     ['{"name":"a","\\u006eame":"b"}', /"name" twice/],
     [`{"skills":[{"id":"a","id":"b"}]}`, /"id" twice/],
     [`${'{"x":'.repeat(300)}1${"}".repeat(300)}`, /nested deeper/],
-    [`${"[".repeat(400_000)}${"]".repeat(400_000)}`, /nested|array/],
-    [`${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`, /nested/],
+    [`${"[".repeat(400_000)}${"]".repeat(400_000)}`, /100000 values/],
+    [`${'{"a":'.repeat(30_000)}1${"}".repeat(30_000)}`, /nested/],
+    [JSON.stringify({ name: Array(40_000).fill([]) }), /100000 values/],
   ] as const) {
     it(`is refused in a sentence: ${text.slice(0, 40)}`, async () => {
       const thrown = await rejectedWith(readCard(text, "The file"), CardInvalidError);

@@ -1,5 +1,6 @@
 import { findFieldViolations } from "@a2a-connect/core";
 import {
+  countValues,
   defaultMaxDepth,
   findMissingFields,
   isObject,
@@ -53,7 +54,13 @@ async function normalizeCard(json: Record<string, unknown>, isOlder: boolean): P
     : { json: offered, warnings: [], inItsWords: (problem) => problem };
 }
 
+/** What a card may have. One of a thousand skills has 40,000; a megabyte of brackets would take as long as 20,000 ordinary cards. */
+const maxValues = 100_000;
+
 function parseText(text: string, what: string): Record<string, unknown> {
+  if (countValues(text, maxValues) > maxValues) {
+    throw invalidText(what, `has more than ${maxValues} values, counting each member name as one`);
+  }
   const json = parseJson(text, what);
   if (!isObject(json)) {
     const kind = Array.isArray(json) ? "an array" : json === null ? "null" : `a ${typeof json}`;

@@ -3,7 +3,7 @@ import { type BindingTransport, type ClientPlatform, jsonTransports } from "@a2a
 import { longestTimerMs } from "@a2a-connect/core/internal";
 import { createAddressGuard, isLoopbackHost, targetOf } from "../network/address-guard.ts";
 import { createGuardedFetch, guardLookup } from "../network/guarded-fetch.ts";
-import { createNodeFetch, type NodeFetch } from "./connections.ts";
+import { createNodeFetch, type NodeFetch, responseTurns } from "./connections.ts";
 import { grpcTransport, olderGrpcTransport } from "./grpc-transport.ts";
 import { createNodeExchange } from "./node-exchange.ts";
 import { saveFile } from "./save-file.ts";
@@ -64,6 +64,7 @@ export function nodePlatform(options: NodePlatformOptions = {}): ClientPlatform 
     transports: [grpc, olderGrpcTransport(grpc), ...jsonWires(plain)],
     fetch: plain.fetch,
     guardedFetch: guarded.fetch,
+    turn: (origin) => responseTurns.turn(origin),
     saveFile,
     close: async () => {
       await Promise.all([plain.close(), guarded.close()]);
