@@ -1,7 +1,7 @@
 import { invalidParams } from "@a2a-connect/core";
 import { lastEventIdHeader, type Reader, type SharedBudget } from "@a2a-connect/core/internal";
 import { isSameOwner } from "../store/decide-commit.ts";
-import type { Owner } from "../store/task-store.ts";
+import type { Owner, TaskRef } from "../store/task-store.ts";
 import type { CallerBudgets } from "./capacity/caller-budgets.ts";
 import type { KnownCallers } from "./capacity/known-callers.ts";
 import type { EngineContext } from "./engine-context.ts";
@@ -97,9 +97,13 @@ export class LiveTasks {
     this.#onLost = onLost;
   }
 
+  /** The caller for whom a task is taken up that no call needs: the one that has created it, or its owner. */
+  callerOf({ owner, taskId }: TaskRef): string {
+    return this.#kept.get(taskId)?.live.caller ?? this.#callers.find({ owner, taskId });
+  }
+
   /** Whether a task that was left behind has room in memory beside the others of its caller, and those that are being loaded. */
-  hasRoom(owner: Owner, bytes: number, loadingBytes: number): boolean {
-    const share = this.#context.nameOwner(owner);
+  hasRoom(share: string, bytes: number, loadingBytes: number): boolean {
     return this.#budgets.active.hasRoom(share, bytes, loadingBytes);
   }
 

@@ -96,3 +96,28 @@ it("a caller's tasks that stay at work keep no other caller's unfinished tasks w
   await clock.advance(61_000);
   expect(count("bob sleep")).toBe(1);
 });
+
+it("callers without credentials each have their share of the memory when their tasks wake, by their address", async () => {
+  const atWork: string[] = [];
+  const agent: AgentDefinition = defineAgent({
+    card: { name: "Sleeper" },
+    durable: true,
+    async *execute(task) {
+      yield task.working();
+      await task.sleep(60_000);
+      await task.step("work", () => {
+        atWork.push(task.text.slice(0, 5));
+        return new Promise<void>(() => {});
+      });
+    },
+  });
+  const limits = { maxActiveBytes: 2 ** 30, maxRecoveryBytes: 1_200 * kibibyte };
+  const { clientFrom, clock } = await createEngineHarness({ agent, limits });
+  const [alice, bob] = [clientFrom("192.0.2.1"), clientFrom("192.0.2.2")];
+  for (let at = 0; at < 40; at += 1) await alice.sendMessage(detached(large));
+  await bob.sendMessage(detached("bob"));
+  await clock.advance(50_000); // none is in memory
+  await clock.advance(11_000);
+  expect(atWork).toContain("bob");
+  expect(atWork.length).toBeLessThan(12);
+});

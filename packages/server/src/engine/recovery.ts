@@ -2,7 +2,7 @@ import { findA2AError } from "@a2a-connect/core";
 import { TaskSchema, TaskState } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { Owner, TaskRef, TaskWeight } from "../store/task-store.ts";
+import type { TaskRef, TaskWeight } from "../store/task-store.ts";
 import { endings } from "./endings.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { statusEvent } from "./events.ts";
@@ -42,7 +42,6 @@ type TakeUp = (task: TaskRef, onPutOff: () => void) => Promise<void>;
 interface Waiting {
   /** Whose task it is. */
   readonly share: string;
-  readonly owner: Owner;
   readonly bytes: number;
   /** Whether no other task may be loaded meanwhile. */
   readonly alone: boolean;
@@ -64,10 +63,7 @@ interface Waiting {
  *   reason `unloadable`, without being read.
  */
 export class Recovery {
-  readonly #context: Pick<
-    EngineContext,
-    "store" | "clock" | "limits" | "nameOwner" | "log" | "randomId" | "onDeliveryDue"
-  >;
+  readonly #context: Pick<EngineContext, "store" | "clock" | "limits" | "log" | "randomId" | "onDeliveryDue">;
   readonly #tasks: LiveTasks;
   readonly #onFull: () => void;
   /** The bytes of tasks that were loaded here and are still in memory, or are being loaded. */
@@ -171,10 +167,10 @@ export class Recovery {
       await this.#fail(weight);
       return undefined;
     }
-    const share = this.#context.nameOwner(owner);
+    const share = this.#tasks.callerOf(task);
     const bytes = Math.min(weight.bytes + loadedTaskBytes, this.#context.limits.maxRecoveryBytes);
     const alone = failed > 0;
-    if (!(await this.#room({ share, owner, bytes, alone, onPutOff }))) {
+    if (!(await this.#room({ share, bytes, alone, onPutOff }))) {
       return undefined;
     }
     let isHeld = false;
@@ -255,8 +251,8 @@ export class Recovery {
    * GetTask and ListTasks show the task as FAILED, without its history and artifacts.
    */
   async #fail({ owner, taskId, index, tail, fence }: TaskWeight): Promise<void> {
-    const { store, clock, randomId, nameOwner, log, onDeliveryDue } = this.#context;
-    const share = nameOwner(owner);
+    const { store, clock, randomId, log, onDeliveryDue } = this.#context;
+    const share = this.#tasks.callerOf({ owner, taskId });
     const { contextId } = index;
     const at = Math.max(clock.now(), index.statusTimestamp);
     const event = statusEvent({ taskId, contextId }, endings.unloadable, at, randomId);
@@ -348,7 +344,7 @@ export class Recovery {
   #putOffAll(): void {
     for (const [first] of [...this.#waiting.values()]) {
       for (let next = first; next?.onPutOff !== undefined; [next] = this.#waiting.get(next.share) ?? []) {
-        if (this.#tasks.hasRoom(next.owner, next.bytes, this.#loadingBytes)) break;
+        if (this.#tasks.hasRoom(next.share, next.bytes, this.#loadingBytes)) break;
         shiftFrom(this.#waiting, next);
         pushTo(this.#putOff, next);
         this.#enough.resolve();
@@ -361,7 +357,7 @@ export class Recovery {
   /** A task has left memory, or was loaded: the first of each caller that has room now is next. */
   #takeBack(): void {
     for (const [first] of [...this.#putOff.values()]) {
-      if (first === undefined || !this.#tasks.hasRoom(first.owner, first.bytes, this.#loadingBytes)) continue;
+      if (first === undefined || !this.#tasks.hasRoom(first.share, first.bytes, this.#loadingBytes)) continue;
       shiftFrom(this.#putOff, first);
       pushTo(this.#waiting, first);
     }

@@ -294,7 +294,7 @@ export class TaskEngine {
    */
   async grant({ owner, taskId }: TaskRef, given: Grant): Promise<void> {
     const grant = copyGrant(given);
-    const share = this.#context.nameOwner(owner);
+    const share = this.#tasks.callerOf({ owner, taskId });
     const { live, release } = await this.#held.acquire({ owner, share }, taskId);
     try {
       await live.claim();
