@@ -1,5 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { Wakes } from "@a2a-connect/core/internal";
+import { AnswerTurns } from "../network/answer-turns.ts";
+import { connectInTurn } from "../network/connect-in-turn.ts";
 import { type Connections, openLater } from "../network/guarded-fetch.ts";
 import type { NodeTlsOptions } from "./tls-options.ts";
 
@@ -15,6 +17,9 @@ export const responseTurns: Wakes = new Wakes(
   512,
 );
 
+/** Makes the TLS handshakes of all clients of this process, in turns of the agents that they call. */
+export const handshakeTurns: AnswerTurns = new AnswerTurns();
+
 /** A `fetch` with connections of its own. */
 export interface NodeFetch {
   readonly connections: () => Promise<Connections>;
@@ -29,12 +34,21 @@ export interface NodeFetch {
  * would (`NODE_USE_ENV_PROXY=1`).
  */
 export function createNodeFetch(tls: NodeTlsOptions, connectTimeoutMs: number): NodeFetch {
-  const { get: connections, close } = openLater(({ Agent, EnvHttpProxyAgent, fetch }) => {
+  const { get: connections, close } = openLater((undici) => {
+    const { Agent, EnvHttpProxyAgent, fetch } = undici;
     const options = { headersTimeout: 0, bodyTimeout: 0, connect: { ...tls, timeout: connectTimeoutMs } };
+    const connect = connectInTurn(undici, {
+      tcp: {},
+      tls,
+      timeoutMs: connectTimeoutMs,
+      turns: handshakeTurns,
+      callerOf: (origin) => origin,
+      reads: "handshake",
+    });
     const dispatcher =
       process.env["NODE_USE_ENV_PROXY"] === "1"
         ? new EnvHttpProxyAgent({ ...options, requestTls: options.connect })
-        : new Agent(options);
+        : new Agent({ ...options, connect });
     return { dispatcher, fetch, destroy: () => dispatcher.destroy() };
   });
   return {

@@ -117,7 +117,7 @@ it("survives a server that pushes before it knows that nothing is taken, and res
   onTestFinished(() => void server.close());
   await once(server, "listening");
   const { port } = server.address() as AddressInfo; // of a TCP server that listens
-  const session = new GrpcSession(() => connectHttp2(`http://127.0.0.1:${port}`));
+  const session = new GrpcSession(async () => connectHttp2(`http://127.0.0.1:${port}`));
   const { stream } = await session.request({ ":method": "POST", ":path": "/x" });
   stream.on("error", () => undefined);
   await new Promise((resolve) => stream.once("close", resolve));

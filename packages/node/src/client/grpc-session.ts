@@ -15,17 +15,20 @@ export interface GrpcStream {
   retireConnection(): void;
 }
 
+/** Opens a connection. The signal aborts when it is not needed any more. */
+type Connect = (signal: AbortSignal) => Promise<ClientHttp2Session>;
+
 /**
  * The HTTP/2 connection of a transport. The first call opens it; a later call opens it again after it broke, fell
  * silent, or the server said that it is going away. Calls that run on such a connection may stay there; new calls get
  * another one.
  */
 export class GrpcSession {
-  readonly #connect: () => ClientHttp2Session;
+  readonly #connect: Connect;
   readonly #all = new Set<Connection>();
   #current: Connection | undefined;
 
-  constructor(connect: () => ClientHttp2Session) {
+  constructor(connect: Connect) {
     this.#connect = connect;
   }
 
@@ -50,7 +53,7 @@ export class GrpcSession {
 
   #usable(): Connection {
     if (this.#current === undefined || !this.#current.isUsable) {
-      const connection: Connection = new Connection(this.#connect(), () => this.#all.delete(connection));
+      const connection: Connection = new Connection(this.#connect, () => this.#all.delete(connection));
       this.#all.add(connection);
       this.#current = connection;
     }
@@ -68,13 +71,25 @@ function refusePushed(pushed: ClientHttp2Stream): void {
 class Connection {
   /** Rejects when it cannot be opened. */
   readonly opened: Promise<void>;
-  readonly #session: ClientHttp2Session;
+  readonly #opening = new AbortController();
+  #session: ClientHttp2Session | undefined;
   #calls = 0;
   #isRetired = false;
 
-  constructor(session: ClientHttp2Session, onClose: () => void) {
+  constructor(connect: Connect, onClose: () => void) {
+    this.opened = connect(this.#opening.signal).then(
+      (session) => this.#use(session, onClose),
+      (error: unknown) => {
+        this.#isRetired = true;
+        onClose();
+        throw error;
+      },
+    );
+  }
+
+  #use(session: ClientHttp2Session, onClose: () => void): Promise<void> {
     this.#session = session;
-    this.opened = new Promise((resolve, reject) => {
+    const opened = new Promise<void>((resolve, reject) => {
       session.once("connect", () => {
         session.setTimeout(idleMs, () => this.#closeIdle());
         session.unref();
@@ -90,21 +105,24 @@ class Connection {
     });
     session.once("goaway", () => this.retire());
     session.on("stream", refusePushed);
+    if (this.#opening.signal.aborted) this.abort(this.#opening.signal.reason);
+    return opened;
   }
 
   get isUsable(): boolean {
-    return !this.#isRetired && !this.#session.closed && !this.#session.destroyed;
+    return !this.#isRetired && this.#session?.closed !== true && this.#session?.destroyed !== true;
   }
 
   /** Begins a call; undefined when the connection is not usable any more. */
   request(headers: OutgoingHttpHeaders): ClientHttp2Stream | undefined {
-    if (!this.isUsable) {
+    const session = this.#session;
+    if (!this.isUsable || session === undefined) {
       return undefined;
     }
-    const stream = this.#session.request(headers);
+    const stream = session.request(headers);
     this.#calls += 1;
     if (this.#calls === 1) {
-      this.#session.ref();
+      session.ref();
     }
     stream.once("close", () => this.#release());
     return stream;
@@ -120,7 +138,8 @@ class Connection {
 
   /** Node's default would be CANCEL in the GOAWAY, which servers log as an error. */
   abort(reason?: Error): void {
-    this.#session.destroy(reason, constants.NGHTTP2_NO_ERROR);
+    this.#opening.abort(reason);
+    this.#session?.destroy(reason, constants.NGHTTP2_NO_ERROR);
   }
 
   #release(): void {
@@ -131,13 +150,13 @@ class Connection {
     if (this.#isRetired) {
       this.abort();
     } else {
-      this.#session.unref();
+      this.#session?.unref();
     }
   }
 
   #closeIdle(): void {
     if (this.#calls === 0) {
-      this.#session.close();
+      this.#session?.close();
     }
   }
 }

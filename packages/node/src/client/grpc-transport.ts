@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { connect } from "node:http2";
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
@@ -12,6 +13,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { targetOf } from "../network/address-guard.ts";
 import { withoutBrackets } from "../network/allow-list.ts";
 import { addressRefused } from "../network/guarded-fetch.ts";
+import { handshakeTurns } from "./connections.ts";
 import { createGrpcClient } from "./grpc-client.ts";
 import { GrpcSession } from "./grpc-session.ts";
 import { parseGrpcTarget } from "./grpc-target.ts";
@@ -49,12 +51,10 @@ export function grpcTransport({ tls, cardScheme, guard }: GrpcTransportOptions):
       }
       const timeoutMs = Math.min(settings.connectTimeoutMs, longestTimerMs);
       const dial = { tls, lookup: guard?.lookupFor(target), timeoutMs };
-      const session = new GrpcSession(() =>
-        connect(target.origin, {
-          createConnection: () => openSocket(target, dial),
-          settings: { enablePush: false },
-        }),
-      );
+      const session = new GrpcSession(async (signal) => {
+        const socket = await openSocket(target, dial, signal);
+        return connect(target.origin, { createConnection: () => socket, settings: { enablePush: false } });
+      });
       return openTransport(target, session, settings);
     },
   };
@@ -102,26 +102,48 @@ interface Dial {
   readonly timeoutMs: number;
 }
 
-/** A socket to the target, with TLS. It is destroyed when it does not connect in time. */
-function openSocket(target: URL, { tls, lookup, timeoutMs }: Dial): Socket {
+/**
+ * A socket to the target, with TLS. Its handshake has a turn: that of an agent with a long chain of costly certificates takes half a
+ * second in one piece.
+ *
+ * @throws Error why it did not connect, or not in time; the reason of the signal
+ */
+async function openSocket(
+  target: URL,
+  { tls, lookup, timeoutMs }: Dial,
+  signal: AbortSignal,
+): Promise<Socket> {
   const { port } = targetOf(target);
+  const { origin } = target;
   const host = withoutBrackets(target.hostname);
-  const where = { host, port, ...(lookup === undefined ? {} : { lookup }) };
-  const secure = target.protocol === "https:";
-  const socket = secure
-    ? connectTls({
-        ...where,
-        ...tls,
-        ALPNProtocols: ["h2"],
-        ...(isIP(host) === 0 ? { servername: host } : {}),
-      })
-    : connectTcp(where);
+  const tcp = connectTcp({ host, port, ...(lookup === undefined ? {} : { lookup }) });
+  const late = new AbortController();
   const timer = setTimeout(() => {
     const error = new Error(`no connection to ${target.host} within ${timeoutMs} ms`);
-    socket.destroy(Object.assign(error, { code: "ETIMEDOUT", syscall: "connect" }));
+    late.abort(Object.assign(error, { code: "ETIMEDOUT", syscall: "connect" }));
   }, timeoutMs);
-  const stop = () => clearTimeout(timer);
-  socket.once(secure ? "secureConnect" : "connect", stop);
-  socket.once("close", stop);
-  return socket;
+  const ending = AbortSignal.any([signal, late.signal]);
+  let socket: Socket = tcp;
+  const end = () => socket.destroy(ending.reason);
+  ending.addEventListener("abort", end);
+  tcp.on("error", () => undefined); // `once` throws it; later ones are the session's
+  try {
+    await once(tcp, "connect");
+    if (target.protocol !== "https:") return tcp;
+    await new Promise<void>((begin) => handshakeTurns.join(origin, tcp, begin));
+    ending.throwIfAborted();
+    if (tcp.destroyed) throw new Error(`${target.host} has closed the connection`); // TLS would wait for it without end
+    socket = connectTls({
+      socket: tcp,
+      ...tls,
+      ALPNProtocols: ["h2"],
+      ...(isIP(host) === 0 ? { servername: host } : {}),
+    });
+    await once(socket, "secureConnect").finally(() => handshakeTurns.countHandshake(origin));
+    handshakeTurns.leave(origin, tcp);
+    return socket;
+  } finally {
+    clearTimeout(timer);
+    ending.removeEventListener("abort", end);
+  }
 }

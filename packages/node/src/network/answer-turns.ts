@@ -35,6 +35,11 @@ export class AnswerTurns {
     this.#arrivals.count(caller, answerMs);
   }
 
+  /** From here on the connection is not read in turns any more. */
+  leave(caller: string, socket: Socket): void {
+    this.#arrivals.leave(caller, socket);
+  }
+
   /** Bytes of an answer have arrived, and are parsed now. */
   countBytes(caller: string, bytes: number): void {
     this.#arrivals.count(caller, answerMs + bytes / bytesInAMs);

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { constants } from "node:crypto";
 import { lookup as systemLookup } from "node:dns";
-import type { LookupFunction, Socket } from "node:net";
+import type { LookupFunction } from "node:net";
 import type { ConnectionOptions } from "node:tls";
 import { ReadTurns } from "@a2a-connect/core/internal";
 import type { buildConnector, Dispatcher } from "undici";
@@ -13,6 +13,7 @@ import {
 } from "./address-guard.ts";
 import type { Target } from "./allow-list.ts";
 import { AnswerTurns } from "./answer-turns.ts";
+import { connectInTurn } from "./connect-in-turn.ts";
 import { ConnectionPools } from "./connection-pools.ts";
 
 /** Options of a guarded fetch. */
@@ -58,7 +59,7 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
   const guard = createAddressGuard(options);
   const { responseTimeoutMs = 300_000, connectTimeoutMs = 10_000, lookup = systemLookup } = options;
   const callers = new AsyncLocalStorage<string | undefined>();
-  const turns = new ReadTurns(maxLookups);
+  const lookups = new ReadTurns(maxLookups);
   // A name that is slow to resolve keeps a thread beyond its connection's time, but no place among those that wait.
   const lookupFor =
     (caller: string): LookupFunction =>
@@ -71,22 +72,21 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
             callback(...answer);
           }),
         );
-      turns.run({ share: caller, signal: () => signal }, read).catch((error) => callback(error, ""));
+      lookups.run({ share: caller, signal: () => signal }, read).catch((error) => callback(error, ""));
     };
-  const answers = new AnswerTurns();
-  const connections = openLater(({ buildConnector, Dispatcher, errors, fetch, Pool }) => {
+  const turns = new AnswerTurns();
+  const connections = openLater((undici) => {
+    const { Dispatcher, fetch, Pool } = undici;
     const connectTo = (caller: string, origin: URL): buildConnector.connector => {
       const lookup = lookupFor(caller);
       const { tcp, tls } = connectorOptions(guard, targetOf(origin), { ...options, lookup });
-      return connectInTurn({
-        connectTcp: buildConnector({ ...tcp, timeout: connectTimeoutMs }),
-        connectTls: buildConnector({ ...tls, timeout: 0 }),
+      return connectInTurn(undici, {
+        tcp,
+        tls,
         timeoutMs: connectTimeoutMs,
-        late: () =>
-          new errors.ConnectTimeoutError(`Connect Timeout Error (${origin.host}, ${connectTimeoutMs} ms)`),
-        closed: () => new errors.SocketError("other side closed"),
-        answers,
-        caller,
+        turns,
+        callerOf: () => caller,
+        reads: "all",
       });
     };
     // A pool for each origin, because a resolver does not know the port for which a name is resolved. Not an agent that
@@ -192,57 +192,6 @@ const limitInterimAnswers: Dispatcher.DispatcherComposeInterceptor = (dispatch) 
     onResponseError: (...args) => handler.onResponseError?.(...args),
   });
 };
-
-/** How connections to one origin are made. */
-interface ConnectSettings {
-  readonly connectTcp: buildConnector.connector;
-  /** Begins TLS on a connection of TCP. Has no time limit of its own. */
-  readonly connectTls: buildConnector.connector;
-  readonly timeoutMs: number;
-  readonly late: () => Error;
-  readonly closed: () => Error;
-  readonly answers: AnswerTurns;
-  /** Whose connections they are. */
-  readonly caller: string;
-}
-
-/** Connects as undici does, but what comes over the connection is read in turns of the caller that it was made for. */
-function connectInTurn(settings: ConnectSettings): buildConnector.connector {
-  const { connectTcp, connectTls, timeoutMs, late, closed, answers, caller } = settings;
-  return (options, callback) => {
-    const latest = performance.now() + timeoutMs;
-    const isSecure = options.protocol === "https:";
-    const port = options.port === "" ? (isSecure ? "443" : "80") : options.port;
-    connectTcp({ ...options, protocol: "http:", port }, (...[failure, socket]) => {
-      if (failure !== null) return callback(failure, null);
-      const use = (used: Socket): void => {
-        used.prependListener("readable", () => answers.countBytes(caller, used.readableLength));
-        callback(null, used);
-      };
-      let hasEnded = false;
-      const end = (error: Error | null, ready?: Socket | null): void => {
-        if (hasEnded) return;
-        hasEnded = true;
-        clearTimeout(timer);
-        if (error === null && ready != null) use(ready);
-        else callback(error ?? late(), null);
-      };
-      const timer = setTimeout(() => {
-        end(late());
-        socket.destroy();
-      }, latest - performance.now());
-      answers.join(caller, socket, () => {
-        if (hasEnded) return;
-        if (socket.destroyed) return end(closed()); // TLS would wait for it without end
-        if (!isSecure) return end(null, socket);
-        connectTls({ ...options, port, httpSocket: socket }, (...[error, secure]) => {
-          answers.countHandshake(caller);
-          end(error, secure);
-        });
-      });
-    });
-  };
-}
 
 function connectorOptions(
   guard: AddressGuard,
