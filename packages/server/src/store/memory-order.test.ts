@@ -49,6 +49,18 @@ it("reads a page and counts all of a hundred thousand tasks without looking at m
   }
 });
 
+it("reads a hundred thousand tasks oldest first, page by page, with a few comparisons for each page", () => {
+  const order = new TaskOrder<Task>();
+  for (let at = 0; at < 100_000; at += 1) order.add(new Task(`${at}`, (at * 7_919) % 100_003));
+  Task.reads = 0;
+  for (let time = 0; time < 100_003; time += 500) {
+    for (const { index } of order.oldestFirst({ time, taskId: "" })) {
+      if (index.statusTimestamp >= time + 500) break;
+    }
+  }
+  expect(Task.reads).toBeLessThan(2 * 100_000);
+});
+
 it("adds and removes one of a hundred thousand tasks with a few comparisons", () => {
   const order = new TaskOrder<Task>();
   const tasks = Array.from({ length: 100_000 }, (_, at) => new Task(`${at}`, (at * 7_919) % 100_003));
@@ -101,6 +113,12 @@ it("gives what a sorted list would give, whatever was added and removed before",
         rest.map(({ taskId }) => taskId),
       );
       expect(order.count(filter)).toBe(matches.length);
+      const place = { taskId: after?.taskId ?? "", statusTimestamp: after?.statusTimestamp ?? 0 };
+      const newer = [...tasks.values()]
+        .filter((task) => compareNewestFirst(toPlace(task), place) <= 0)
+        .sort((one, other) => compareNewestFirst(toPlace(other), toPlace(one)));
+      const { taskId, statusTimestamp: time } = place;
+      expect([...order.oldestFirst({ time, taskId })]).toEqual(newer);
       expect(order.isEmpty).toBe(tasks.size === 0);
     }),
     { numRuns: 30 },

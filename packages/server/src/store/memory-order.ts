@@ -1,17 +1,23 @@
 import { countFirst } from "@a2a-connect/core/internal";
 import type { TaskState } from "@a2a-connect/proto";
 import type { MemoryTask } from "./memory-task.ts";
-import type { ListCursor } from "./task-store.ts";
+import type { ListCursor, TaskIndex } from "./task-store.ts";
 
 /** Which tasks of an order; filters are combined with AND. */
 export interface OrderFilter {
   readonly state: TaskState | undefined;
-  /** Inclusive lower bound of the status timestamp, milliseconds. */
+  /** Inclusive lower bound of the time, milliseconds. */
   readonly since: number | undefined;
 }
 
 /** What the order reads of a task. */
 type OrderedTask = Pick<MemoryTask, "taskId" | "index">;
+
+/** A place in the order. */
+interface Place {
+  readonly time: number;
+  readonly taskId: string;
+}
 
 /** Neighbours in the order, oldest first. */
 interface Stretch<Task> {
@@ -24,25 +30,31 @@ interface Stretch<Task> {
 const maxStretch = 512;
 
 /**
- * Tasks by status timestamp, then by id: the order of lists. It is kept while tasks come, go and change, so that a page
- * costs as much as its tasks, and a count as many steps as there are stretches of a few hundred tasks.
+ * Tasks by a time of theirs, then by id. It is kept while tasks come, go and change, so that a page costs as much as its
+ * tasks, and a count as many steps as there are stretches of a few hundred tasks.
  */
 export class TaskOrder<Task extends OrderedTask = MemoryTask> {
+  readonly #timeOf: (index: TaskIndex) => number;
   readonly #stretches: Stretch<Task>[] = [];
+
+  /** @param timeOf default: the status timestamp, as in lists */
+  constructor(timeOf: (index: TaskIndex) => number = ({ statusTimestamp }) => statusTimestamp) {
+    this.#timeOf = timeOf;
+  }
 
   get isEmpty(): boolean {
     return this.#stretches.length === 0;
   }
 
   add(task: Task): void {
-    const place = cursorOf(task);
+    const place = this.#placeOf(task);
     const at = Math.min(this.#findStretch(place), this.#stretches.length - 1);
     const stretch = this.#stretches[at];
     if (stretch === undefined) {
       this.#stretches.push(createStretch([task]));
       return;
     }
-    stretch.tasks.splice(countBefore(stretch.tasks, place), 0, task);
+    stretch.tasks.splice(this.#countBefore(stretch, place), 0, task);
     count(stretch, task, 1);
     if (stretch.tasks.length <= maxStretch) return;
     const half = maxStretch / 2;
@@ -52,10 +64,10 @@ export class TaskOrder<Task extends OrderedTask = MemoryTask> {
 
   /** Call it before the task's index changes: the task is found by what it was added with. */
   remove(task: Task): void {
-    const place = cursorOf(task);
+    const place = this.#placeOf(task);
     const at = this.#findStretch(place);
     const stretch = this.#stretches[at];
-    const index = stretch === undefined ? 0 : countBefore(stretch.tasks, place);
+    const index = stretch === undefined ? 0 : this.#countBefore(stretch, place);
     if (stretch === undefined || stretch.tasks[index] !== task) return;
     stretch.tasks.splice(index, 1);
     count(stretch, task, -1);
@@ -64,12 +76,14 @@ export class TaskOrder<Task extends OrderedTask = MemoryTask> {
 
   /** How many tasks the filter lets through. */
   count({ state, since }: OrderFilter): number {
-    const oldest = since === undefined ? undefined : { statusTimestamp: since, taskId: "" };
+    const oldest = since === undefined ? undefined : { time: since, taskId: "" };
     const begin = oldest === undefined ? 0 : this.#findStretch(oldest);
     let total = 0;
-    for (const [at, { tasks, states }] of this.#stretches.slice(begin).entries()) {
+    for (const [at, stretch] of this.#stretches.slice(begin).entries()) {
+      const { tasks, states } = stretch;
       if (at === 0 && oldest !== undefined) {
-        total += tasks.slice(countBefore(tasks, oldest)).filter((task) => hasState(task, state)).length;
+        const newer = tasks.slice(this.#countBefore(stretch, oldest));
+        total += newer.filter((task) => hasState(task, state)).length;
       } else {
         total += state === undefined ? tasks.length : (states[state] ?? 0);
       }
@@ -79,26 +93,55 @@ export class TaskOrder<Task extends OrderedTask = MemoryTask> {
 
   /** The tasks that the filter lets through, newest first, from the one after `after` on. */
   *newestFirst(after: ListCursor | undefined, { state, since }: OrderFilter): Generator<Task> {
+    const place = after && { time: after.statusTimestamp, taskId: after.taskId };
     const last = this.#stretches.length - 1;
-    const begin = after === undefined ? last : Math.min(this.#findStretch(after), last);
+    const begin = place === undefined ? last : Math.min(this.#findStretch(place), last);
     for (let at = begin; at >= 0; at -= 1) {
-      const { tasks, states } = this.#stretches[at] ?? createStretch<Task>([]);
-      if (state !== undefined && (states[state] ?? 0) === 0 && !isOlder(tasks[0], since)) continue;
-      const end = at === begin && after !== undefined ? countBefore(tasks, after) : tasks.length;
+      const stretch = this.#stretches[at] ?? createStretch<Task>([]);
+      const { tasks, states } = stretch;
+      if (state !== undefined && (states[state] ?? 0) === 0 && !this.#isOlder(tasks[0], since)) continue;
+      const end = at === begin && place !== undefined ? this.#countBefore(stretch, place) : tasks.length;
       for (let index = end - 1; index >= 0; index -= 1) {
         const task = tasks[index];
-        if (task === undefined || isOlder(task, since)) return;
+        if (task === undefined || this.#isOlder(task, since)) return;
         if (hasState(task, state)) yield task;
       }
     }
   }
 
+  /** All tasks, oldest first, from the first one on that is not before `place`. */
+  *oldestFirst(place: Place): Generator<Task> {
+    const begin = this.#findStretch(place);
+    for (let at = begin; at < this.#stretches.length; at += 1) {
+      const stretch = this.#stretches[at] ?? createStretch<Task>([]);
+      yield* at === begin ? stretch.tasks.slice(this.#countBefore(stretch, place)) : stretch.tasks;
+    }
+  }
+
   /** The first stretch whose newest task is not older than this place; their number when all are older. */
-  #findStretch(place: ListCursor): number {
+  #findStretch(place: Place): number {
     return countFirst(this.#stretches, ({ tasks }) => {
       const newest = tasks.at(-1);
-      return newest !== undefined && compare(cursorOf(newest), place) < 0;
+      return newest !== undefined && this.#isBefore(newest, place);
     });
+  }
+
+  /** How many tasks of the stretch are older than this place. */
+  #countBefore({ tasks }: Stretch<Task>, place: Place): number {
+    return countFirst(tasks, (task) => this.#isBefore(task, place));
+  }
+
+  #isBefore(task: Task, place: Place): boolean {
+    const { time, taskId } = this.#placeOf(task);
+    return time === place.time ? compareText(taskId, place.taskId) < 0 : time < place.time;
+  }
+
+  #isOlder(task: Task | undefined, since: number | undefined): boolean {
+    return task !== undefined && since !== undefined && this.#placeOf(task).time < since;
+  }
+
+  #placeOf({ taskId, index }: Task): Place {
+    return { time: this.#timeOf(index), taskId };
   }
 }
 
@@ -114,24 +157,6 @@ function count({ states }: Stretch<OrderedTask>, { index: { state } }: OrderedTa
 
 function hasState({ index }: OrderedTask, state: TaskState | undefined): boolean {
   return state === undefined || index.state === state;
-}
-
-function isOlder(task: OrderedTask | undefined, since: number | undefined): boolean {
-  return task !== undefined && since !== undefined && task.index.statusTimestamp < since;
-}
-
-function cursorOf({ taskId, index }: OrderedTask): ListCursor {
-  return { taskId, statusTimestamp: index.statusTimestamp };
-}
-
-/** How many of the tasks are older than this place. */
-function countBefore(tasks: readonly OrderedTask[], place: ListCursor): number {
-  return countFirst(tasks, (task) => compare(cursorOf(task), place) < 0);
-}
-
-/** Oldest first. */
-function compare(one: ListCursor, other: ListCursor): number {
-  return one.statusTimestamp - other.statusTimestamp || compareText(one.taskId, other.taskId);
 }
 
 /**

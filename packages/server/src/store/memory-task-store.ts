@@ -7,7 +7,7 @@ import { takeEventPage } from "./log-page.ts";
 import { createMemoryDeliveries } from "./memory-deliveries.ts";
 import { createMemoryKeys } from "./memory-keys.ts";
 import { createMemoryLists } from "./memory-lists.ts";
-import { compareText, type TaskOrder } from "./memory-order.ts";
+import { compareText, TaskOrder } from "./memory-order.ts";
 import {
   appendTo,
   createMemoryTask,
@@ -39,6 +39,8 @@ export function createMemoryTaskStore({
 }: MemoryTaskStoreOptions = {}): TaskStore {
   const tasks = new Map<string, MemoryTask>();
   const lists = createMemoryLists();
+  /** The tasks that have a timer. */
+  const timers = new TaskOrder<MemoryTask>(({ wakeAt = 0 }) => wakeAt);
   const deliveries = createMemoryDeliveries();
   const keys = createMemoryKeys();
   let open = true;
@@ -63,15 +65,25 @@ export function createMemoryTaskStore({
   function createTask(commit: TaskCommit): MemoryTask {
     const task = createMemoryTask(commit);
     tasks.set(task.taskId, task);
-    lists.add(task);
+    addToOrders(task);
     return task;
+  }
+
+  function addToOrders(task: MemoryTask): void {
+    lists.add(task);
+    if (task.index.wakeAt !== undefined) timers.add(task);
+  }
+
+  function removeFromOrders(task: MemoryTask): void {
+    lists.remove(task);
+    if (task.index.wakeAt !== undefined) timers.remove(task);
   }
 
   /** Returns how many rows another store would remove. */
   function forgetTask(task: MemoryTask): number {
     tasks.delete(task.taskId);
     used -= task.bytes;
-    lists.remove(task);
+    removeFromOrders(task);
     const rows = 1 + task.keys.length + task.deliveries.size;
     deliveries.clear(task);
     keys.clear(task);
@@ -91,10 +103,10 @@ export function createMemoryTaskStore({
       const task = found ?? createTask(commit);
       const begin = task.tail.generation + 1;
       const moves = !isSamePlace(task.index, commit.index);
-      if (moves) lists.remove(task);
+      if (moves) removeFromOrders(task);
       if (found !== undefined) used -= task.bytes;
       appendTo(task, commit, result.tail);
-      if (moves) lists.add(task);
+      if (moves) addToOrders(task);
       if (result.deliveryDue) deliveries.wake(task);
       for (const config of commit.pushConfigs) deliveries.put(task, config, begin);
       for (const key of commit.keys) keys.putTask(task, key);
@@ -168,14 +180,14 @@ export function createMemoryTaskStore({
 
     async due(until, limit, after) {
       assertOpen();
+      const last = after ?? beforeAllTimers;
       const due: DueTimer[] = [];
-      for (const { owner, taskId, index } of tasks.values()) {
-        const { wakeAt } = index;
-        if (wakeAt === undefined || wakeAt > until) continue;
-        const timer = { owner, taskId, wakeAt };
-        if (after === undefined || compareTimers(timer, after) > 0) due.push(timer);
+      for (const { owner, taskId, index } of timers.oldestFirst({ time: last.wakeAt, taskId: last.taskId })) {
+        const { wakeAt = 0 } = index;
+        if (wakeAt > until || due.length === limit) break;
+        if (wakeAt > last.wakeAt || taskId !== last.taskId) due.push({ owner, taskId, wakeAt });
       }
-      return due.sort(compareTimers).slice(0, limit);
+      return due;
     },
 
     async dueDeliveries(query) {
@@ -267,8 +279,9 @@ function toTarget({ owner, tail, fence, deliveries }: MemoryTask): CommitTarget 
 }
 
 function isSamePlace(one: TaskIndex, other: TaskIndex): boolean {
-  const { contextId, state, statusTimestamp } = one;
-  return contextId === other.contextId && state === other.state && statusTimestamp === other.statusTimestamp;
+  const { contextId, state, statusTimestamp, wakeAt } = one;
+  const isListedThere = contextId === other.contextId && state === other.state;
+  return isListedThere && statusTimestamp === other.statusTimestamp && wakeAt === other.wakeAt;
 }
 
 function isFinished({ index }: MemoryTask, before: number | undefined): boolean {
@@ -291,6 +304,5 @@ function listTasks(
   return { tasks: page.tasks, totalSize: order.count(filter), more };
 }
 
-function compareTimers(one: DueTimer, other: DueTimer): number {
-  return one.wakeAt - other.wakeAt || compareText(one.taskId, other.taskId);
-}
+/** Before the first timer that a task can have. */
+const beforeAllTimers = { wakeAt: Number.NEGATIVE_INFINITY, taskId: "" };
