@@ -93,8 +93,9 @@ export function createHttp1Server(
     adopt(socket) {
       cutAfterHalfClose(socket, limits.halfCloseTimeoutMs);
       for (const listener of own) listener.call(server, socket);
-      const reader = new SlicedReader(socket, context.callers.ofSocket(socket));
-      const pipeline = new Pipeline(socket, reader, (message, response) => {
+      const connection = context.callers.ofSocket(socket);
+      const reader = new SlicedReader(socket, connection);
+      const pipeline = new Pipeline(socket, reader, connection, (message, response) => {
         const { expect } = message.headers;
         if (expect === undefined || /^\s*100-continue\s*$/i.test(expect)) {
           return serveHttp1(context, message, response);

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { CallerConnection } from "./callers/callers.ts";
 import { type PlainErrorCode, plainErrorBody } from "./plain-error.ts";
 import type { SlicedReader } from "./sliced-reader.ts";
 
@@ -18,17 +19,26 @@ const refusalLingerMs = 1_000;
 /** The requests of one HTTP/1.1 connection, which a caller may send without waiting for answers. */
 export class Pipeline {
   readonly #socket: Socket;
-  readonly #reader: SlicedReader;
+  readonly #reader: Pick<SlicedReader, "hold" | "release" | "throwAway">;
+  readonly #connection: Pick<CallerConnection, "turnBeforeEnd">;
   readonly #serve: ServeHttp1;
   #running = 0;
   readonly #waiting: Pipelined[] = [];
   readonly #unanswered = new Set<ServerResponse>();
   #last: Pipelined | undefined;
   #refusal: PlainErrorCode | undefined;
+  #isEnding = false;
 
-  constructor(socket: Socket, reader: SlicedReader, serve: ServeHttp1) {
+  /** @param connection its caller, in whose turns it ends: the headers of thousands may be late at the same moment */
+  constructor(
+    socket: Socket,
+    reader: Pick<SlicedReader, "hold" | "release" | "throwAway">,
+    connection: Pick<CallerConnection, "turnBeforeEnd">,
+    serve: ServeHttp1,
+  ) {
     this.#socket = socket;
     this.#reader = reader;
+    this.#connection = connection;
     this.#serve = serve;
   }
 
@@ -94,6 +104,13 @@ export class Pipeline {
     if (code === undefined) return;
     const broken = this.#broken;
     if (this.#unanswered.size > (broken !== undefined && this.#unanswered.has(broken) ? 1 : 0)) return;
+    if (this.#isEnding) return;
+    this.#isEnding = true;
+    void this.#end(code, broken);
+  }
+
+  async #end(code: PlainErrorCode, broken: ServerResponse | undefined): Promise<void> {
+    await this.#connection.turnBeforeEnd();
     const socket = this.#socket;
     if (!socket.writable || broken?.headersSent === true) {
       socket.destroy();
@@ -102,6 +119,12 @@ export class Pipeline {
     const body = plainErrorBody(code);
     const head = `HTTP/1.1 ${code} Refused\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n`;
     socket.end(head + body);
-    setTimeout(() => socket.destroy(), refusalLingerMs).unref();
+    setTimeout(() => void this.#cut(), refusalLingerMs).unref();
+  }
+
+  async #cut(): Promise<void> {
+    if (this.#socket.destroyed) return;
+    await this.#connection.turnBeforeEnd();
+    this.#socket.destroy();
   }
 }
