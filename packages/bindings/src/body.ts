@@ -2,6 +2,7 @@ import { a2aError, findA2AError, invalidParams } from "@a2a-connect/core";
 import { bodyTooLarge, readAtMost } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Compression } from "@connectrpc/connect/protocol";
+import { smallBodyBytes } from "./body-turns.ts";
 import { inCompressionTurn } from "./compression-turns.ts";
 import type { HttpBody, HttpRequest } from "./http.ts";
 import type { BindingSettings } from "./options.ts";
@@ -126,9 +127,6 @@ export function malformedRequest(problem: string): ConnectError {
 
 /** A body up to this size, as it came and decompressed, does not wait for others: hundreds of them are parsed in the time of one slice. */
 export const shortBodyBytes: number = 4 * 1024;
-
-/** Up to here a body is decompressed without waiting for large ones. */
-const smallBodyBytes = 64 * 1024;
 
 /**
  * Size that any body may have after decompression, however short it was: a log whose lines differ only in their time

@@ -1,4 +1,4 @@
-import { afterMicrotasks, isAccepting } from "@a2a-connect/core/internal";
+import { afterMicrotasks, afterTurn, isAccepting } from "@a2a-connect/core/internal";
 
 /** The long work of one caller. */
 interface CallerWork {
@@ -62,7 +62,7 @@ export function nextSlice(caller: object | string | undefined): Promise<void> {
 /** @param orAt when it resumes in any case */
 function resumeAfter(turns: number, orAt: number = Number.POSITIVE_INFINITY): void {
   goesOn = true;
-  later(() => {
+  afterTurn(() => {
     if (turns <= 1 || performance.now() >= orAt) resume();
     else resumeAfter(turns - 1, orAt);
   });
@@ -119,10 +119,5 @@ function choose(now: number): {
   return { next, restsUntil };
 }
 
-const platform = globalThis as { readonly setImmediate?: (task: () => void) => unknown }; // where it exists
-
-/** Node has a queue for this. Other platforms have only a timer of at least a millisecond. */
-const later = platform.setImmediate ?? ((task: () => void) => setTimeout(task, 0));
-
-/** Turns of the event loop from one slice to the next. */
-const turnsApart = platform.setImmediate === undefined ? 1 : 4;
+/** Turns of the event loop from one slice to the next; where `afterTurn` has only a timer, one is long enough. */
+const turnsApart = "setImmediate" in globalThis ? 4 : 1;

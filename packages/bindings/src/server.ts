@@ -1,5 +1,6 @@
 export type { Timer } from "@a2a-connect/core/internal";
 export { shortBodyBytes } from "./body.ts";
+export { type Begin, type BodyTurn, BodyTurns } from "./body-turns.ts";
 export { type CorsOptions, withCors } from "./cors.ts";
 export { createHttpJsonHandler, type HttpJsonOptions } from "./http-json/handler.ts";
 export { createOpenApi, type OpenApiOptions } from "./http-json/openapi.ts";

@@ -10,6 +10,7 @@ export { type Reader, ReadTurns, type TurnOptions } from "./async/read-turns.ts"
 export { SharedRequest } from "./async/shared-request.ts";
 export {
   afterMicrotasks,
+  afterTurn,
   isAccepting,
   longestTimerMs,
   pause,

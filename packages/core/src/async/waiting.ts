@@ -103,6 +103,19 @@ export function afterMicrotasks(task: () => void): void {
   queueMicrotask(nextTick === undefined ? task : () => nextTick(task));
 }
 
+/** Node, Bun and Deno have it, which is not a web standard; elsewhere a timer of at least a millisecond comes nearest. */
+const { setImmediate = (task: () => void) => setTimeout(task, 0) } = globalThis as {
+  readonly setImmediate?: (task: () => void) => unknown;
+};
+
+/**
+ * Runs a task at the end of this turn of the event loop, by the platform's own function where a test has replaced it since this was
+ * loaded.
+ */
+export function afterTurn(task: () => void): void {
+  setImmediate(task);
+}
+
 const watches = new Set<object>();
 
 /**

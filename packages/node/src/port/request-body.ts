@@ -1,11 +1,9 @@
 import type { Readable } from "node:stream";
-import { setImmediate } from "node:timers";
 import type { HttpBody } from "@a2a-connect/bindings";
-import { shortBodyBytes } from "@a2a-connect/bindings/server";
+import { type BodyTurn, shortBodyBytes } from "@a2a-connect/bindings/server";
 import { bodyTooLarge } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { BudgetedBody } from "./callers/body-budget.ts";
-import type { BodyTurn } from "./callers/body-turns.ts";
 import type { CallerConnection } from "./callers/callers.ts";
 
 /** What is known about a request body before its first byte. */
@@ -125,9 +123,7 @@ export class RequestBody implements HttpBody, BudgetedBody {
 
   release(): Promise<void> | undefined {
     if (this.#chunks !== undefined) return undefined;
-    const hadTurn = this.#messageTurn !== undefined;
-    this.#letGo();
-    return hadTurn ? new Promise((resolve) => setImmediate(resolve)) : undefined;
+    return this.#letGo();
   }
 
   /** The body is not wanted any more. Does nothing after the body was given up, or a message was made of it. */
@@ -145,7 +141,7 @@ export class RequestBody implements HttpBody, BudgetedBody {
   discard(): void {
     if (this.#discarded !== undefined) return;
     this.#discarded = 0;
-    this.#letGo();
+    void this.#letGo();
     const { declaredLength, cut } = this.#options;
     const source = this.#source;
     if (source.readableEnded || source.destroyed) return;
@@ -267,7 +263,8 @@ export class RequestBody implements HttpBody, BudgetedBody {
     return bytes;
   }
 
-  #letGo(): void {
+  /** @returns what resolves after the turn that it had */
+  #letGo(): Promise<void> | undefined {
     clearTimeout(this.#timer);
     if (this.#ownsBytes) freeNow(this.#bytes);
     this.#ownsBytes = false;
@@ -277,8 +274,9 @@ export class RequestBody implements HttpBody, BudgetedBody {
       this.#options.connection.bodies.remove(this, this.held);
       this.held = 0;
     }
-    this.#messageTurn?.leave();
+    const turn = this.#messageTurn;
     this.#messageTurn = undefined;
+    return turn?.leave();
   }
 }
 

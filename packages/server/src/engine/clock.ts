@@ -1,4 +1,4 @@
-import { isAccepting, longestTimerMs } from "@a2a-connect/core/internal";
+import { afterTurn, isAccepting, longestTimerMs } from "@a2a-connect/core/internal";
 
 /** The engine's clock, which tests can replace. */
 export interface Clock {
@@ -37,11 +37,11 @@ export const systemClock: Clock = {
   nextTurn() {
     turn ??= new Promise((resolve) => {
       const end = (): void => {
-        if (isAccepting()) return void setImmediate(end);
+        if (isAccepting()) return void afterTurn(end);
         turn = undefined;
         resolve();
       };
-      setImmediate(end);
+      afterTurn(end);
     });
     return turn;
   },
@@ -49,8 +49,3 @@ export const systemClock: Clock = {
 
 /** The end of this turn of the event loop, shared by all callers. */
 let turn: Promise<void> | undefined;
-
-/** Node, Bun and Deno have `setImmediate`, which is not a web standard; elsewhere a timer comes nearest. */
-const { setImmediate = (callback: () => void) => setTimeout(callback, 0) } = globalThis as {
-  readonly setImmediate?: (callback: () => void) => unknown;
-};

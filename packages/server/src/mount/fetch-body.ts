@@ -1,5 +1,5 @@
 import type { HttpBody } from "@a2a-connect/bindings";
-import { nextSlice, shortBodyBytes } from "@a2a-connect/bindings/server";
+import { type BodyTurn, type BodyTurns, shortBodyBytes } from "@a2a-connect/bindings/server";
 import { a2aError } from "@a2a-connect/core";
 import {
   bodyTooLarge,
@@ -22,20 +22,28 @@ export const findBodyBudget: (limits: { readonly maxTotalBodyBytes: number }) =>
   },
 );
 
+/** What a body has of what all bodies share. */
+export interface FetchBodyOptions {
+  /** Of the budget. */
+  readonly held: Holding;
+  /** Aborts when its caller has gone. */
+  readonly signal: AbortSignal;
+  /** Gives a short body that has come whole its turn: thousands may end at the same moment. */
+  readonly turnAfterShortBody: () => Promise<void> | undefined;
+  /** Those in which messages are made of the others. */
+  readonly messageTurns: BodyTurns;
+}
+
 /** The body of a request of the web standard. */
 export class FetchBody implements HttpBody {
   readonly #request: Request;
-  readonly #held: Holding;
-  readonly #turn: () => Promise<void> | undefined;
+  readonly #options: FetchBodyOptions;
+  #messageTurn: BodyTurn | undefined;
+  #isReleased = false;
 
-  /**
-   * @param held what it has of the budget
-   * @param turn gives a short body that has come whole its turn: thousands may end at the same moment
-   */
-  constructor(request: Request, held: Holding, turn: () => Promise<void> | undefined) {
+  constructor(request: Request, options: FetchBodyOptions) {
     this.#request = request;
-    this.#held = held;
-    this.#turn = turn;
+    this.#options = options;
   }
 
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
@@ -46,21 +54,37 @@ export class FetchBody implements HttpBody {
   async bytes(maxBytes: number): Promise<Uint8Array> {
     const bytes = await readAtMost(this.#count(), maxBytes);
     if (bytes === undefined) throw bodyTooLarge(maxBytes);
-    if (bytes.length <= shortBodyBytes) await this.#turn();
+    if (bytes.length <= shortBodyBytes) await this.#options.turnAfterShortBody();
     return bytes;
   }
 
-  turnBeforeMessage(_length: number, callerNetwork: string | undefined): Promise<void> {
-    return nextSlice(callerNetwork);
+  async turnBeforeMessage(length: number, callerNetwork: string | undefined): Promise<void> {
+    const { signal, messageTurns } = this.#options;
+    signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const leave = (): void => reject(signal.reason);
+    signal.addEventListener("abort", leave);
+    messageTurns.ask(callerNetwork, length, (granted) => {
+      signal.removeEventListener("abort", leave);
+      if (signal.aborted || this.#isReleased) return false;
+      this.#messageTurn = granted;
+      resolve();
+      return true;
+    });
+    await promise;
   }
 
-  release(): undefined {
-    this.#held.end();
+  release(): Promise<void> | undefined {
+    this.#isReleased = true;
+    this.#options.held.end();
+    const turn = this.#messageTurn;
+    this.#messageTurn = undefined;
+    return turn?.leave();
   }
 
   async *#count(): AsyncGenerator<Uint8Array> {
     for await (const chunk of readBody(this.#request)) {
-      this.#held.add(chunk.length);
+      this.#options.held.add(chunk.length);
       yield chunk;
     }
   }

@@ -1,4 +1,5 @@
-import type { HttpBody, HttpRequest, HttpResponse } from "@a2a-connect/bindings";
+import type { HttpRequest, HttpResponse } from "@a2a-connect/bindings";
+import { BodyTurns } from "@a2a-connect/bindings/server";
 import type { Holding, MountPoint, SharedBudget } from "@a2a-connect/core/internal";
 import { Wakes } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -70,9 +71,10 @@ export function toFetchHandler(server: Mountable, options: FetchHandlerOptions =
     };
     try {
       await turns.beforeRequest.turn(call.callerNetwork);
-      return await toResponse(await shared.mount.handle(call), call, (error) =>
-        report("a response broke off", error),
-      );
+      const response = await shared.mount.handle(call).finally(() => {
+        void call.body.release(); // for a handler that did not release it itself
+      });
+      return await toResponse(response, call, (error) => report("a response broke off", error));
     } catch (error) {
       report("a mounted agent could not answer", error);
       call.end();
@@ -92,6 +94,7 @@ interface Shared {
 const turns = {
   beforeRequest: new Wakes(systemClock, 8),
   afterShortBody: new Wakes(systemClock, 8),
+  beforeMessage: new BodyTurns(),
   toGoOn: new Wakes(systemClock, 8),
   beforePiece: new Wakes(systemClock, 64),
 };
@@ -105,11 +108,10 @@ class FetchCall implements HttpRequest {
   readonly callerNetwork: string | undefined;
   readonly method: string;
   readonly header: Headers;
-  readonly body: HttpBody;
+  readonly body: FetchBody;
   readonly signal: AbortSignal;
   readonly #shared: Shared;
   readonly #unread: Holding;
-  readonly #held: Holding;
   readonly #controller = new AbortController();
   readonly #runtime: AbortSignal;
 
@@ -132,8 +134,12 @@ class FetchCall implements HttpRequest {
     this.signal = this.#controller.signal;
     this.#shared = shared;
     this.#unread = unread.open(this.callerNetwork);
-    this.#held = bodies.open(this.callerNetwork);
-    this.body = new FetchBody(request, this.#held, () => turns.afterShortBody.turn(this.callerNetwork));
+    this.body = new FetchBody(request, {
+      held: bodies.open(this.callerNetwork),
+      signal: this.signal,
+      turnAfterShortBody: () => turns.afterShortBody.turn(this.callerNetwork),
+      messageTurns: turns.beforeMessage,
+    });
     mount.calls.add(this);
     this.#runtime = request.signal;
     this.#runtime.addEventListener("abort", this.#leave);
@@ -166,7 +172,7 @@ class FetchCall implements HttpRequest {
   /** The answer is complete, or never will be. */
   end(): void {
     this.#unread.end();
-    this.#held.end();
+    void this.body.release();
     this.#shared.mount.calls.delete(this);
     this.#runtime.removeEventListener("abort", this.#leave);
   }

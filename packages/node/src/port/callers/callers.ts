@@ -1,18 +1,15 @@
 import type { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
+import { type Begin, BodyTurns } from "@a2a-connect/bindings/server";
 import { type Holding, type SharedBudget, shareByLimits } from "@a2a-connect/core/internal";
 import { findUnreadAnswers } from "@a2a-connect/server/internal";
 import { toNetwork } from "../../network/caller-network.ts";
 import type { ListenLimits } from "../listen-options.ts";
 import { Arrivals } from "./arrivals.ts";
 import { type Bodies, BodyBudget, type ConnectionBodies } from "./body-budget.ts";
-import { type Begin, BodyTurns } from "./body-turns.ts";
 import { EventLoopTurns } from "./event-loop-turns.ts";
 import { loopTurns } from "./loop-turns.ts";
 import { WriteBuffers } from "./write-buffers.ts";
-
-/** Bytes of bodies that are made into messages in one turn of the event loop; a longer one takes several. */
-const smallBodyBytes = 64 * 1024;
 
 /** Requests that are read in one turn of the event loop, of all connections. */
 const maxArrivalsInATurn = 256;
@@ -51,11 +48,7 @@ export class Callers {
   /** Hundreds of streams may have a hundred pieces at the same moment. */
   readonly beforePiece: EventLoopTurns = this.#createTurns(maxPiecesInATurn);
   readonly beforeEnd: EventLoopTurns = this.#createTurns();
-  /** A small body waits for no large one. */
-  readonly beforeMessage: { readonly small: BodyTurns; readonly large: BodyTurns } = {
-    small: new BodyTurns(smallBodyBytes),
-    large: new BodyTurns(0),
-  };
+  readonly beforeMessage: BodyTurns = new BodyTurns();
   readonly unread: SharedBudget;
   readonly buffers: WriteBuffers;
   readonly bodies: BodyBudget;
@@ -208,8 +201,7 @@ export class CallerConnection {
 
   /** Asks for the turn in which a message is made of a body of this length. */
   askTurnBeforeMessage(length: number, begin: Begin): void {
-    const { small, large } = this.#callers.beforeMessage;
-    (length <= small.maxBytes ? small : large).ask(this.caller.address, length, begin);
+    this.#callers.beforeMessage.ask(this.caller.address, length, begin);
   }
 
   /** What an answer waits for before it is made, and a call after a gate that had to wait; undefined: nothing. */

@@ -1,0 +1,77 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { type BodyTurn, BodyTurns } from "./body-turns.ts";
+
+const kibibyte = 1024;
+const alice = "10.0.0.1";
+const bob = "10.0.0.2";
+
+it("makes messages of small bodies up to 64 KiB, and of the rest when that is done and the event loop has had a turn", async () => {
+  const { ask, begun, leave } = createAsker();
+  for (const kib of [40, 24, 1, 63, 2]) ask(alice, kib);
+  expect(begun()).toEqual([40, 24]);
+  leave();
+  expect(begun()).toEqual([40, 24]);
+  await nextTurn();
+  expect(begun()).toEqual([40, 24, 1, 63]);
+  leave();
+  await nextTurn();
+  expect(begun()).toEqual([40, 24, 1, 63, 2]);
+});
+
+it("makes a message of one large body at a time", async () => {
+  const { ask, begun, leave } = createAsker();
+  for (const kib of [500, 600]) ask(alice, kib);
+  expect(begun()).toEqual([500]);
+  leave();
+  await nextTurn();
+  expect(begun()).toEqual([500, 600]);
+});
+
+it("serves callers in turns, with one that is not known", async () => {
+  const { ask, begun, leave } = createAsker();
+  for (const kib of [100, 101, 102]) ask(alice, kib);
+  ask(bob, 200);
+  ask(undefined, 300);
+  for (let round = 0; round < 4; round += 1) {
+    leave();
+    await nextTurn();
+  }
+  expect(begun()).toEqual([100, 101, 200, 300, 102]);
+});
+
+it("passes over bodies that are not wanted any more", async () => {
+  const { turns, ask, begun, leave } = createAsker();
+  ask(alice, 100);
+  turns.ask(alice, 100 * kibibyte, () => false);
+  ask(alice, 101);
+  leave();
+  await nextTurn();
+  expect(begun()).toEqual([100, 101]);
+});
+
+it("lets small bodies wait for no large one", () => {
+  const { ask, begun } = createAsker();
+  for (const kib of [70, 80, 40, 24, 10]) ask(alice, kib);
+  expect(begun()).toEqual([70, 40, 24]);
+});
+
+/** Asks for turns, notes which have begun, and ends all that have. */
+function createAsker() {
+  const turns = new BodyTurns();
+  const begun: number[] = [];
+  const taken: BodyTurn[] = [];
+  return {
+    turns,
+    begun: () => begun,
+    ask: (caller: string | undefined, kib: number) =>
+      turns.ask(caller, kib * kibibyte, (turn) => {
+        begun.push(kib);
+        taken.push(turn);
+        return true;
+      }),
+    leave: () => {
+      for (const turn of taken.splice(0)) void turn.leave();
+    },
+  };
+}
