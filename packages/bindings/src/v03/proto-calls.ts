@@ -106,11 +106,14 @@ function translate({ desc, bound, toOlder }: ProtoCall): BoundMethod {
 /** A message from its JSON; the elements of lazy lists one by one. It yields about the bytes that it has made. */
 function* readInSteps(desc: DescMessage, json: LazyJson): Generator<number, Message> {
   const rest: LazyObject = {};
-  const made: [DescField, Message | Message[]][] = [];
+  const made: [DescField, object][] = [];
   for (const [name, value] of Object.entries(json as LazyObject)) {
     // the JSON of a message
     const field = desc.fields.find(({ jsonName }) => jsonName === name);
-    if (field?.fieldKind === "list" && field.message !== undefined && value instanceof LazyList) {
+    if (field?.message?.typeName === "google.protobuf.Struct" && isObject(value)) {
+      yield Number.POSITIVE_INFINITY; // it may have a million values, and is in a message what it is in JSON
+      made.push([field, value]);
+    } else if (field?.fieldKind === "list" && field.message !== undefined && value instanceof LazyList) {
       const elements: Message[] = [];
       for (let index = 0; index < value.length; index++) {
         const element = yield* readInSteps(field.message, value.at(index));

@@ -8,7 +8,7 @@ import {
   sha256Hex,
 } from "@a2a-connect/core/internal";
 import { type Artifact, type Part, TaskState } from "@a2a-connect/proto";
-import { type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
+import { type JsonObject, toJson } from "@bufbuild/protobuf";
 import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
 import canonicalize from "canonicalize";
 import type { ArtifactEvent, StatusEvent } from "../agent/task-event.ts";
@@ -135,60 +135,72 @@ export function assertParts(parts: readonly Part[], what: string): void {
   }
 }
 
+/** Names of one object in data or metadata. An object is written in one piece, and 100,000 names take some 100 ms on each wire. */
+const maxNames = 100_000;
+
 /**
- * Refuses values that protobuf can hold and JSON cannot, so that the JSON wires can show every stored event.
+ * Refuses values that protobuf can hold and JSON cannot, so that the JSON wires can show every stored event, and objects with too many
+ * names.
  *
- * @throws AgentMistake with the path of a number that is NaN or infinite
+ * @throws AgentMistake for a number that is NaN or infinite, and `task-too-large` for such an object
  */
 export function assertJsonParts(parts: readonly Part[], what: string): void {
   for (const { content, metadata } of parts) {
-    if (content.case === "data" && !isJsonMessage(content.value)) {
-      throw notJson(what);
-    }
+    if (content.case === "data") assertJsonValue(content.value, what);
     assertJsonMetadata(metadata, what);
   }
 }
 
 /** The same for metadata, and for a status's report. */
 export function assertJsonMetadata(metadata: object | undefined, what: string): void {
-  if (metadata !== undefined && !isJson(metadata as JsonValue)) {
+  if (metadata !== undefined) assertJson(metadata, what);
+}
+
+function assertJsonValue({ kind }: Value, what: string): void {
+  if (kind.case === "numberValue") {
+    assertNumber(kind.value, what);
+  } else if (kind.case === "structValue") {
+    assertMembers(kind.value.fields, what, assertJsonValue);
+  } else if (kind.case === "listValue") {
+    for (const each of kind.value.values) assertJsonValue(each, what);
+  } else if (kind.case === undefined) {
     throw notJson(what);
   }
 }
 
+function assertJson(value: unknown, what: string): void {
+  if (typeof value === "number") {
+    assertNumber(value, what);
+  } else if (Array.isArray(value)) {
+    for (const each of value) assertJson(each, what);
+  } else if (typeof value === "object" && value !== null) {
+    assertMembers(value as Readonly<Record<string, unknown>>, what, assertJson);
+  }
+}
+
+/** There may be very many names, so no list of them is made. */
+function assertMembers<Member>(
+  members: Readonly<Record<string, Member>>,
+  what: string,
+  assertMember: (member: Member, what: string) => void,
+): void {
+  let names = 0;
+  for (const name in members) {
+    names += 1;
+    if (names > maxNames) {
+      const words = `${what} has an object with more than ${maxNames} names; use a list of objects, or a file`;
+      throw new AgentMistake(words, "task-too-large");
+    }
+    assertMember(members[name] as Member, what); // a member of a plain object
+  }
+}
+
+function assertNumber(value: number, what: string): void {
+  if (!Number.isFinite(value)) throw notJson(what);
+}
+
 function notJson(what: string): AgentMistake {
   return new AgentMistake(`${what} has a number that JSON cannot hold: NaN or infinite`);
-}
-
-function isJsonMessage({ kind }: Value): boolean {
-  switch (kind.case) {
-    case "numberValue":
-      return Number.isFinite(kind.value);
-    case "structValue":
-      return isEachJson(kind.value.fields);
-    case "listValue":
-      return kind.value.values.every(isJsonMessage);
-    default:
-      return kind.case !== undefined;
-  }
-}
-
-/** There may be very many keys, so no list of them is made. */
-function isEachJson(fields: Readonly<Record<string, Value>>): boolean {
-  for (const key in fields) {
-    if (!isJsonMessage(fields[key] as Value)) return false; // a member of a plain object
-  }
-  return true;
-}
-
-function isJson(value: JsonValue): boolean {
-  if (typeof value === "number") {
-    return Number.isFinite(value);
-  }
-  if (typeof value !== "object" || value === null) {
-    return true;
-  }
-  return (Array.isArray(value) ? value : Object.values(value)).every(isJson);
 }
 
 /**

@@ -39,3 +39,27 @@ describe("what JSON cannot hold", () => {
     await expect(client.sendMessage(say("go"))).rejects.toThrow("NaN or infinite");
   });
 });
+
+describe("an object with more than 100,000 names", () => {
+  const names = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`n${at}`, 0]));
+  const outputs: Readonly<Record<string, (turn: Turn, content: Record<string, number>) => TurnEvent>> = {
+    "data of an artifact": (turn, content) => turn.artifact({ data: { list: [content] } }),
+    "metadata of an artifact": (turn, content) => turn.artifact({ text: "x", metadata: content }),
+    "a part of a status": (turn, content) => turn.working(json(content)),
+  };
+  for (const [what, put] of Object.entries(outputs)) {
+    it(`fails the task as task-too-large, in ${what}; one with 100,000 is taken`, async () => {
+      const { client } = await createEngineHarness({
+        agent: {
+          card: { name: "Agent" },
+          execute: (turn) => [turn.working(), put(turn, names(100_000)), put(turn, names(100_001))],
+        },
+      });
+      const task = await sendTask(client);
+      expect(endOf(task)).toEqual([TaskState.FAILED, "task-too-large"]);
+      expect(task.status?.message?.parts[0]?.content.value).toContain("more than 100000 names");
+      if (what.includes("artifact")) expect(task.artifacts).toHaveLength(1);
+    });
+  }
+});
