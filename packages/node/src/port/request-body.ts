@@ -122,11 +122,17 @@ export class RequestBody implements HttpBody, BudgetedBody {
   }
 
   release(): Promise<void> | undefined {
-    if (this.#chunks !== undefined) return undefined;
-    return this.#letGo();
+    if (this.#chunks === undefined) this.#letGo();
+    this.#messageWaiter = undefined;
+    const turn = this.#messageTurn;
+    this.#messageTurn = undefined;
+    return turn?.leave();
   }
 
-  /** The body is not wanted any more. Does nothing after the body was given up, or a message was made of it. */
+  /**
+   * The body is not wanted any more. Does nothing after the body was given up, or a message was made of it. Where one is being made, that
+   * goes on, and has its turn until `release`.
+   */
   refuse(reason: ConnectError): void {
     if (this.#failure !== undefined) return;
     this.#failure = reason;
@@ -141,7 +147,7 @@ export class RequestBody implements HttpBody, BudgetedBody {
   discard(): void {
     if (this.#discarded !== undefined) return;
     this.#discarded = 0;
-    void this.#letGo();
+    this.#letGo();
     const { declaredLength, cut } = this.#options;
     const source = this.#source;
     if (source.readableEnded || source.destroyed) return;
@@ -263,8 +269,7 @@ export class RequestBody implements HttpBody, BudgetedBody {
     return bytes;
   }
 
-  /** @returns what resolves after the turn that it had */
-  #letGo(): Promise<void> | undefined {
+  #letGo(): void {
     clearTimeout(this.#timer);
     if (this.#ownsBytes) freeNow(this.#bytes);
     this.#ownsBytes = false;
@@ -274,9 +279,6 @@ export class RequestBody implements HttpBody, BudgetedBody {
       this.#options.connection.bodies.remove(this, this.held);
       this.held = 0;
     }
-    const turn = this.#messageTurn;
-    this.#messageTurn = undefined;
-    return turn?.leave();
   }
 }
 

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from "node:http2";
 import { connect, type Socket } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { HttpHandler, HttpRequest } from "@a2a-connect/bindings";
 import { ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
@@ -230,6 +231,7 @@ describe("a large body's turn", () => {
     const gates = new Map<string, ReturnType<typeof createGate>>();
     const handler: HttpHandler = async (request) => {
       const name = new URL(request.url).pathname.slice(1);
+      request.signal.addEventListener("abort", () => events.push(`${name} is gone`));
       const gate = createGate();
       gates.set(name, gate);
       await readBytes(request, mebibyte);
@@ -245,23 +247,23 @@ describe("a large body's turn", () => {
       request.body.release?.();
       return { status: 200 };
     };
-    return { events, handler, finish: (name: string) => gates.get(name)?.open() };
-  }
-
-  it("comes one after the other, callers in turn, and not for a caller that has gone", async () => {
-    const { events, handler, finish } = createParser();
-    await using listener = await listen(handler);
-    using session = openHttp2(listener.url);
-    const send = async (name: string) => {
+    const send = async (session: ClientHttp2Session, name: string) => {
       const stream = session.request({ ":method": "POST", ":path": `/${name}` });
       stream.on("error", () => undefined).resume();
       stream.end(new Uint8Array(100));
       await expect.poll(() => events).toContain(`${name} is whole`);
       return stream;
     };
-    await send("first");
-    const second = await send("second");
-    const third = await send("third");
+    return { events, handler, send, finish: (name: string) => gates.get(name)?.open() };
+  }
+
+  it("comes one after the other, callers in turn, and not for a caller that has gone", async () => {
+    const { events, handler, send, finish } = createParser();
+    await using listener = await listen(handler);
+    using session = openHttp2(listener.url);
+    await send(session, "first");
+    const second = await send(session, "second");
+    const third = await send(session, "third");
     const fromElsewhere = connect({ port: listener.port, host: "127.0.0.1", localAddress: "127.0.0.2" });
     fromElsewhere.write("POST /other HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\nok");
     await expect.poll(() => events).toContain("other is whole");
@@ -303,6 +305,39 @@ describe("a large body's turn", () => {
       finish(begun().at(-1)?.split(" ")[0] ?? "");
     }
     expect(begun()).toEqual(["first begins", "second begins", "other begins", "third begins"]);
+  });
+
+  it("goes on when its caller goes, until the handler has ended: its message is still being made", async () => {
+    const { events, handler, send, finish } = createParser();
+    await using listener = await listen(handler);
+    using session = openHttp2(listener.url);
+    const first = await send(session, "first");
+    await send(session, "second");
+    first.close(constants.NGHTTP2_CANCEL);
+    await expect.poll(() => events).toContain("first is gone");
+    for (let turn = 0; turn < 10; turn += 1) await nextTurn();
+    expect(events).not.toContain("second begins");
+    finish("first");
+    await expect.poll(() => events).toContain("second begins");
+    finish("second");
+  });
+
+  it("does not come to a body whose call was answered before", async () => {
+    const { events, handler, send, finish } = createParser();
+    await using listener = await listen(async (request) => {
+      if (!request.url.endsWith("/hasty")) return handler(request);
+      await readBytes(request, mebibyte);
+      void request.body.turnBeforeMessage?.(mebibyte, request.callerNetwork);
+      return { status: 200 };
+    });
+    using session = openHttp2(listener.url);
+    await send(session, "first");
+    const hasty = await callHttp2(session, { ":method": "POST", ":path": "/hasty" }, new Uint8Array(100));
+    expect(hasty.headers[":status"]).toBe(200);
+    await send(session, "last");
+    finish("first");
+    await expect.poll(() => events).toContain("last begins");
+    finish("last");
   });
 
   it("ends with the answer of a handler that does not end it", async () => {
