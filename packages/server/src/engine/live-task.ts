@@ -395,10 +395,14 @@ export class LiveTask {
         );
       }
     }
-    if (this.timers.wakeAt !== undefined) {
-      this.#context.onWakeTime(this.timers.wakeAt);
-    }
+    this.#tellTimer();
     this.readers.wake();
+  }
+
+  #tellTimer(): void {
+    const { owner, name, timers } = this;
+    if (timers.wakeAt === undefined) return;
+    this.#context.onTimer({ owner, taskId: name.taskId, wakeAt: timers.wakeAt });
   }
 
   #noteState(before: TaskState | undefined): void {
@@ -424,9 +428,7 @@ export class LiveTask {
     // task's next timer, and nothing else looks at them.
     const { owner, name, caller } = this;
     this.#context.onDeliveryDue({ owner, taskId: name.taskId, share: caller });
-    if (this.timers.wakeAt !== undefined) {
-      this.#context.onWakeTime(this.timers.wakeAt);
-    }
+    this.#tellTimer();
   }
 
   #abandon(why: ConnectError): void {

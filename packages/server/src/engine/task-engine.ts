@@ -24,14 +24,14 @@ import type { EndedTaskReader, SeenTask, TaskHandle } from "./task-handle.ts";
 import { type ListedTasks, TaskLists } from "./task-lists.ts";
 import { TaskReaders } from "./task-readers.ts";
 import { type SourceFor, TaskReads } from "./task-reads.ts";
-import { WakeTimers } from "./timers.ts";
+import { WakeTimers } from "./wake-timers.ts";
 import { findWakes } from "./wakes.ts";
 
 /** The options of an engine are its context without what the engine adds itself, and what its callers have together. */
 export interface TaskEngineOptions
   extends Omit<
     EngineContext,
-    | "onWakeTime"
+    | "onTimer"
     | "tailBudget"
     | "stored"
     | "wakes"
@@ -71,12 +71,13 @@ export class TaskEngine {
     const clockFor = (share: string | undefined) => ({ nextTurn: () => nextSlice(share) });
     const wakes = findWakes(options.clock);
     const callers = new KnownCallers(options.nameOwner);
-    this.#timers = new WakeTimers({ ...options, callers }, (task) => this.#executions.wake(task));
+    const callerOf = (task: TaskRef) => this.#tasks.callerOf(task);
+    this.#timers = new WakeTimers({ ...options, callerOf }, (task) => this.#executions.wake(task));
     this.#context = {
       ...given,
       store,
       served: new ServedAgent(options.agent),
-      onWakeTime: (at) => this.#timers.note(at),
+      onTimer: (timer) => this.#timers.note(timer),
       journalCodec: createJournalCodec(options.agent.journalTypes),
       tailBudget: budgets.tails,
       stored: budgets.stored,

@@ -16,9 +16,6 @@ import { createHeldStore } from "../../test-support/held-store.ts";
 import { detached, endOf, lifecycle, sendTask, stateOf, subscribe } from "../../test-support/tasks.ts";
 import type { TurnExecutor } from "../agent/agent-definition.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
-import type { DueTimer, TaskRef, TaskStore } from "../store/task-store.ts";
-import type { KnownThing } from "./capacity/known-callers.ts";
-import { WakeTimers } from "./timers.ts";
 
 /** What a message says whose task has so many milliseconds. */
 const deadline = (clock: FakeClock, ms: number) =>
@@ -313,68 +310,6 @@ describe("timers", () => {
     await clock.advance(0);
     expect((await alice.listTasks({ status: TaskState.CANCELED })).totalSize).toBe(300);
     expect(clock.alarms).toBe(0);
-  });
-
-  describe("of a task, while another task is being woken", () => {
-    function setUp(wake: (task: TaskRef, woken: readonly string[]) => Promise<void>) {
-      const clock = createFakeClock();
-      const rows = new Map<string, DueTimer>();
-      const woken: string[] = [];
-      const due: TaskStore["due"] = async (until, limit, after) =>
-        [...rows.values()]
-          .filter(({ wakeAt }) => wakeAt <= until && wakeAt > (after?.wakeAt ?? 0))
-          .sort((one, other) => one.wakeAt - other.wakeAt)
-          .slice(0, limit);
-      const store = { ...createMemoryTaskStore(), due };
-      const callers = { find: ({ owner }: KnownThing) => owner.principal };
-      const timers = new WakeTimers({ store, clock, callers, log: () => {} }, (task) => {
-        woken.push(task.taskId);
-        return wake(task, woken);
-      });
-      const commit = (principal: string, wakeAt: number) => {
-        rows.set(principal, { owner: { tenant: "", principal }, taskId: principal, wakeAt });
-        timers.note(wakeAt);
-      };
-      return { clock, rows, woken, store, commit };
-    }
-
-    it("are due again before their task has been woken, and ring then", async () => {
-      const gate = Promise.withResolvers<void>();
-      const { clock, rows, woken, commit } = setUp(async ({ taskId }, { length }) => {
-        if (taskId === "alice") return new Promise(() => {});
-        if (length > 2) return void rows.delete(taskId);
-        commit("bob", clock.now() + 10);
-        await gate.promise;
-      });
-      const at = clock.now() + 100;
-      commit("alice", at);
-      commit("bob", at + 1);
-      await clock.advance(200);
-      gate.resolve();
-      await clock.advance(1);
-      expect(woken).toEqual(["alice", "bob", "bob"]);
-    });
-
-    it("are committed while the store reads them, and ring", async () => {
-      const { clock, rows, woken, store, commit } = setUp(async ({ taskId }) => {
-        if (taskId === "alice") return new Promise(() => {});
-        rows.delete(taskId);
-      });
-      const { due } = store;
-      const gate = Promise.withResolvers<void>();
-      store.due = async (...query) => {
-        const found = await due(...query);
-        if (found.length === 1 && !rows.has("bob")) await gate.promise;
-        return found;
-      };
-      const at = clock.now() + 100;
-      commit("alice", at);
-      await clock.advance(200);
-      commit("bob", at - 1);
-      gate.resolve();
-      await clock.advance(1);
-      expect(woken).toEqual(["alice", "bob"]);
-    });
   });
 
   it("of many tasks ring in one go", async () => {
