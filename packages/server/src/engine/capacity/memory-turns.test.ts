@@ -217,3 +217,23 @@ it("durable executors that wait leave memory at once when their caller has more 
   }
   expect(runs).toBeGreaterThan(20); // those that were dropped ran again
 });
+
+it("steps of one task that run side by side all go on", async () => {
+  const agent: AgentDefinition = {
+    card: { name: "Crawler" },
+    durable: true,
+    async *execute(task) {
+      yield task.working();
+      yield task.artifact({ parts: [text("x".repeat(256 * kibibyte))] });
+      for (let round = 0; round < 5; round += 1) {
+        await Promise.all(Array.from({ length: 8 }, (_, at) => task.step(`${round} ${at}`, () => at)));
+      }
+    },
+  };
+  const limits = { maxActiveBytes: 2_048 * kibibyte };
+  const { client, clock } = await createEngineHarness({ agent, limits });
+  await Promise.all(Array.from({ length: 40 }, () => client.sendMessage(detached("go"))));
+  for (let second = 0; second < 20; second += 1) await clock.advance(1_000);
+  const { totalSize } = await client.listTasks({ status: TaskState.COMPLETED });
+  expect(totalSize).toBe(40);
+});

@@ -16,8 +16,8 @@ const noticeMs = 60_000;
 
 /** The executors of one caller. */
 interface Line {
-  /** What lets each go on. */
-  readonly waiting: Map<Holding, () => void>;
+  /** What each waits for: the steps of one task that run side by side wait for the same. */
+  readonly waiting: Map<Holding, PromiseWithResolvers<void>>;
   /** What stops the timer of each one's turn. */
   readonly taken: Map<Holding, () => void>;
 }
@@ -54,19 +54,19 @@ export class MemoryTurns {
     const line = this.#lines.get(task.share) ?? { waiting: new Map(), taken: new Map() };
     this.#lines.set(task.share, line);
     this.#notice();
-    return new Promise((resolve) => {
-      line.waiting.set(task, resolve);
-      line.taken.get(task)?.();
-      line.taken.delete(task);
-      this.#goOn(line);
-    });
+    const wait = line.waiting.get(task) ?? Promise.withResolvers<void>();
+    line.waiting.set(task, wait);
+    line.taken.get(task)?.();
+    line.taken.delete(task);
+    this.#goOn(line);
+    return wait.promise;
   }
 
   /** The executor of a task needs no turn any more. If it waits for one, it goes on. */
   end(task: Holding): void {
     const line = this.#lines.get(task.share);
     if (line === undefined) return;
-    line.waiting.get(task)?.();
+    line.waiting.get(task)?.resolve();
     line.waiting.delete(task);
     line.taken.get(task)?.();
     line.taken.delete(task);
@@ -80,13 +80,13 @@ export class MemoryTurns {
       const isFar = this.#active.isExceeded(anyTask?.share, farTimes);
       const { maxAtOnce, turnMs } = isFar ? farBeyondPart : beyondPart;
       if (anyTask === undefined || taken.size >= maxAtOnce) return;
-      const [task, goOn] = [...waiting].reduce((one, other) =>
+      const [task, wait] = [...waiting].reduce((one, other) =>
         other[0].amount > one[0].amount ? other : one,
       );
       waiting.delete(task);
       const cancelTimer = this.#clock.schedule(turnMs, () => this.end(task), { background: true });
       taken.set(task, cancelTimer);
-      goOn();
+      wait.resolve();
     }
   }
 
