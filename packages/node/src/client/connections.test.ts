@@ -52,3 +52,23 @@ for (const [name, connect] of Object.entries(wires)) {
     await expect.poll(() => count.mock.calls).toEqual([[origin]]); // also when it has failed
   });
 }
+
+it("a server that sends interim answers without an end is not read on", async () => {
+  const server = createServer((socket) => {
+    socket.on("error", () => {}).write("HTTP/1.1 103 Early Hints\r\na: b\r\n\r\n".repeat(17));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo; // of a TCP server that listens
+  const { fetch, close } = createNodeFetch({}, 10_000);
+  const refused = await rejectionOf(fetch(`http://127.0.0.1:${port}`));
+  expect(refused.cause).toMatchObject({ message: "the server sent too many interim answers" });
+  await close();
+  server.close();
+});
+
+async function rejectionOf(promise: Promise<unknown>): Promise<Error> {
+  return promise.then(
+    () => expect.unreachable(),
+    (error: Error) => error,
+  );
+}

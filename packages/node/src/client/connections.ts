@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { Wakes } from "@a2a-connect/core/internal";
 import { AnswerTurns } from "../network/answer-turns.ts";
 import { connectInTurn } from "../network/connect-in-turn.ts";
-import { type Connections, openLater } from "../network/guarded-fetch.ts";
+import { type Connections, limitInterimAnswers, openLater } from "../network/guarded-fetch.ts";
 import type { NodeTlsOptions } from "./tls-options.ts";
 
 /** What the next piece of a response waits for, which has arrived; undefined: nothing. */
@@ -49,7 +49,11 @@ export function createNodeFetch(tls: NodeTlsOptions, connectTimeoutMs: number): 
       process.env["NODE_USE_ENV_PROXY"] === "1"
         ? new EnvHttpProxyAgent({ ...options, requestTls: options.connect })
         : new Agent({ ...options, connect });
-    return { dispatcher, fetch, destroy: () => dispatcher.destroy() };
+    return {
+      dispatcher: dispatcher.compose(limitInterimAnswers),
+      fetch,
+      destroy: () => dispatcher.destroy(),
+    };
   });
   return {
     connections,

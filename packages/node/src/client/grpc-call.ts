@@ -3,6 +3,7 @@ import { responseTooLarge } from "@a2a-connect/bindings/client";
 import { ByteBuffer } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { encodeEnvelope } from "@connectrpc/connect/protocol";
+import { maxInterimAnswers } from "../network/guarded-fetch.ts";
 import type { ResponseTurn } from "./connections.ts";
 
 /** Flags (1 byte) and length (4 bytes) before each message. */
@@ -63,6 +64,11 @@ export class GrpcCall {
     stream.on("response", (fields) => {
       this.#hasBegun = true;
       this.#head.resolve({ status: fields[":status"] ?? 0, header: addFields(new Headers(), fields) });
+    });
+    let interim = 0;
+    stream.on("headers", () => {
+      interim += 1;
+      if (interim > maxInterimAnswers) this.#break(new Error("the server sent too many interim answers"));
     });
     stream.on("data", (chunk: Uint8Array) => this.#push(chunk));
     stream.on("trailers", (fields) => addFields(this.trailer, fields));
@@ -203,6 +209,11 @@ export class GrpcCall {
       if (!this.#hasBegun) this.#head.reject("error" in end ? end.error : cutOff());
       this.#arrival?.resolve();
     }
+  }
+
+  #break(cause: Error): void {
+    this.#finish({ error: cutOff(cause) });
+    this.#stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
 
   /** Why a stream was closed that neither ended nor failed: it was reset. */

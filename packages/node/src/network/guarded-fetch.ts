@@ -173,25 +173,27 @@ const maxLookups = 2;
 /** How long a connection without requests is kept, in milliseconds. */
 const keepAliveMs = 4_000;
 
-/** Interim answers (1xx, such as Early Hints) before the answer to a request. undici would read them without end. */
-const maxInterimAnswers = 16;
+/** Interim answers (1xx, such as Early Hints) before the answer to a request. */
+export const maxInterimAnswers = 16;
 
-const limitInterimAnswers: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (request, handler) => {
-  let interim = 0;
-  return dispatch(request, {
-    onRequestStart: (...args) => handler.onRequestStart?.(...args),
-    onRequestUpgrade: (...args) => handler.onRequestUpgrade?.(...args),
-    onResponseStart(controller, status, ...rest) {
-      if (status < 200) interim += 1;
-      if (interim > maxInterimAnswers)
-        controller.abort(new Error("the server sent too many interim answers"));
-      else handler.onResponseStart?.(controller, status, ...rest);
-    },
-    onResponseData: (...args) => handler.onResponseData?.(...args),
-    onResponseEnd: (...args) => handler.onResponseEnd?.(...args),
-    onResponseError: (...args) => handler.onResponseError?.(...args),
-  });
-};
+/** Ends a request with more interim answers, which undici would read without end. */
+export const limitInterimAnswers: Dispatcher.DispatcherComposeInterceptor =
+  (dispatch) => (request, handler) => {
+    let interim = 0;
+    return dispatch(request, {
+      onRequestStart: (...args) => handler.onRequestStart?.(...args),
+      onRequestUpgrade: (...args) => handler.onRequestUpgrade?.(...args),
+      onResponseStart(controller, status, ...rest) {
+        if (status < 200) interim += 1;
+        if (interim > maxInterimAnswers)
+          controller.abort(new Error("the server sent too many interim answers"));
+        else handler.onResponseStart?.(controller, status, ...rest);
+      },
+      onResponseData: (...args) => handler.onResponseData?.(...args),
+      onResponseEnd: (...args) => handler.onResponseEnd?.(...args),
+      onResponseError: (...args) => handler.onResponseError?.(...args),
+    });
+  };
 
 function connectorOptions(
   guard: AddressGuard,
