@@ -1,4 +1,5 @@
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
+import { isIPv4 } from "node:net";
 
 /** A certificate and its key, both PEM. */
 export interface CertificatePair {
@@ -7,12 +8,17 @@ export interface CertificatePair {
 }
 
 /**
- * A certificate for `localhost` and its key, both PEM, made at run time: the repository has no certificate that could
- * expire.
+ * A certificate and its key, both PEM, made at run time: the repository has no certificate that could expire.
+ *
+ * @param hosts the names and IPv4 addresses that it is for; default `localhost` and 127.0.0.1
  */
-export function createSelfSignedCertificate(): CertificatePair {
+export function createSelfSignedCertificate(
+  hosts: readonly string[] = ["localhost", "127.0.0.1"],
+): CertificatePair {
   const keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  const names = [tagged(0x82, Buffer.from("localhost")), tagged(0x87, Buffer.from([127, 0, 0, 1]))];
+  const names = hosts.map((host) =>
+    isIPv4(host) ? tagged(0x87, Buffer.from(host.split(".").map(Number))) : tagged(0x82, Buffer.from(host)),
+  );
   const signer = { name: "localhost", key: keys.privateKey };
   return createPair({ subject: "localhost", keys, signer, extensions: [alternativeNames(names)] });
 }

@@ -58,8 +58,8 @@ async function normalizeCard(json: Record<string, unknown>, isOlder: boolean): P
 const maxValues = 100_000;
 
 function parseText(text: string, what: string): Record<string, unknown> {
-  if (countValues(text, maxValues) > maxValues) {
-    throw invalidText(what, `has more than ${maxValues} values, counting each member name as one`);
+  if (!/^\s*</.test(text) && countValues(text, maxValues) > maxValues) {
+    throw invalidText(what, `has more than ${maxValues} values; each member, object and array counts as two`);
   }
   const json = parseJson(text, what);
   if (!isObject(json)) {

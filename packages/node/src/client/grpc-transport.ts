@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { connect } from "node:http2";
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
@@ -108,42 +107,57 @@ interface Dial {
  *
  * @throws Error why it did not connect, or not in time; the reason of the signal
  */
-async function openSocket(
-  target: URL,
-  { tls, lookup, timeoutMs }: Dial,
-  signal: AbortSignal,
-): Promise<Socket> {
-  const { port } = targetOf(target);
-  const { origin } = target;
+function openSocket(target: URL, { tls, lookup, timeoutMs }: Dial, signal: AbortSignal): Promise<Socket> {
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+  const { origin, protocol } = target;
   const host = withoutBrackets(target.hostname);
-  const tcp = connectTcp({ host, port, ...(lookup === undefined ? {} : { lookup }) });
-  const late = new AbortController();
-  const timer = setTimeout(() => {
-    const error = new Error(`no connection to ${target.host} within ${timeoutMs} ms`);
-    late.abort(Object.assign(error, { code: "ETIMEDOUT", syscall: "connect" }));
-  }, timeoutMs);
-  const ending = AbortSignal.any([signal, late.signal]);
+  const tcp = connectTcp({ host, port: targetOf(target).port, ...(lookup === undefined ? {} : { lookup }) });
   let socket: Socket = tcp;
-  const end = () => socket.destroy(ending.reason);
-  ending.addEventListener("abort", end);
-  tcp.on("error", () => undefined); // `once` throws it; later ones are the session's
-  try {
-    await once(tcp, "connect");
-    if (target.protocol !== "https:") return tcp;
-    await new Promise<void>((begin) => handshakeTurns.join(origin, tcp, begin));
-    ending.throwIfAborted();
-    if (tcp.destroyed) throw new Error(`${target.host} has closed the connection`); // TLS would wait for it without end
-    socket = connectTls({
-      socket: tcp,
-      ...tls,
-      ALPNProtocols: ["h2"],
-      ...(isIP(host) === 0 ? { servername: host } : {}),
+  const fail = (error: unknown): void => {
+    reject(error);
+    socket.destroy();
+    tcp.destroy();
+  };
+  const failConnecting = (code: string, problem: string): void =>
+    fail(Object.assign(new Error(problem), { code, syscall: "connect" }));
+  const refuseClosed = (): void => failConnecting("ECONNRESET", `${target.host} has closed the connection`);
+  const beginTls = (): void => {
+    if (tcp.destroyed || tcp.readableEnded) {
+      refuseClosed(); // TLS would wait for it without end
+      return;
+    }
+    const ready = (error?: Error): void => {
+      handshakeTurns.countHandshake(origin);
+      handshakeTurns.leave(origin, tcp);
+      if (error === undefined) resolve(socket);
+    };
+    try {
+      const servername = isIP(host) === 0 ? { servername: host } : {};
+      socket = connectTls({ socket: tcp, host, ...tls, ALPNProtocols: ["h2"], ...servername });
+    } catch (error) {
+      fail(error); // our own certificate or key is none
+      return;
+    }
+    socket.once("error", ready).on("error", fail).once("close", refuseClosed);
+    socket.once("secureConnect", () => {
+      socket.off("error", ready);
+      ready();
     });
-    await once(socket, "secureConnect").finally(() => handshakeTurns.countHandshake(origin));
-    handshakeTurns.leave(origin, tcp);
-    return socket;
-  } finally {
+  };
+  const abort = (): void => fail(signal.reason);
+  signal.addEventListener("abort", abort);
+  const timer = setTimeout(
+    () => failConnecting("ETIMEDOUT", `no connection to ${target.host} within ${timeoutMs} ms`),
+    timeoutMs,
+  );
+  tcp.on("error", fail).once("close", refuseClosed);
+  tcp.once("connect", () => {
+    if (protocol === "https:") handshakeTurns.join(origin, tcp, beginTls);
+    else resolve(tcp);
+  });
+  if (signal.aborted) abort();
+  return promise.finally(() => {
     clearTimeout(timer);
-    ending.removeEventListener("abort", end);
-  }
+    signal.removeEventListener("abort", abort);
+  });
 }

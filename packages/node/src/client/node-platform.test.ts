@@ -49,6 +49,26 @@ for (const binding of bindings) {
       expect(await careless.conversation()).toHaveLength(4);
     });
 
+    it("asks an agent at an address for a certificate of this address", async () => {
+      const codesFrom = async (host: string) => {
+        const tls = createSelfSignedCertificate([host]);
+        await using agent = await serveEcho({ tls });
+        const cardUrl = new URL(agent.url.replace("localhost", "127.0.0.1"));
+        const url = binding === "GRPC" ? cardUrl.host : cardUrl.href;
+        await using caller = callUrl(binding, url, { cardUrl, tls: { ca: tls.cert } });
+        return codesOf(await failure(caller.getTask()));
+      };
+      expect(await codesFrom("127.0.0.1")).toEqual([]); // the agent has no such task
+      expect(await codesFrom("localhost")).toContain("ERR_TLS_CERT_ALTNAME_INVALID");
+    });
+
+    it("rejects each call when its own certificate is none", async () => {
+      await using agent = await serveEcho({ tls: createSelfSignedCertificate() });
+      const tls = { insecure: true, cert: "no PEM", key: "no PEM" };
+      await using caller = call(binding, agent, { cardUrl: new URL(agent.url), tls });
+      for (let count = 0; count < 2; count += 1) await failure(caller.getTask());
+    });
+
     it("gives up a connection that does not come about", async () => {
       await using mute = await serveTcp(() => {});
       const url = binding === "GRPC" ? `127.0.0.1:${mute.port}` : `https://127.0.0.1:${mute.port}`;

@@ -11,8 +11,13 @@ const bytesInAMs = 6 * 1024;
 /** What an answer takes besides, in milliseconds: the next notification is made and sent in the same turn. */
 const answerMs = 0.5;
 
-/** How much longer than a very long handshake its caller rests. */
-const restFactor = 9;
+/** How long a caller rests after a very long handshake. */
+export interface HandshakeRest {
+  /** So many times as long as the handshake. */
+  readonly factor: number;
+  /** At most, in milliseconds. */
+  readonly mostMs: number;
+}
 
 /**
  * Reads what servers answer that callers name, such as their webhooks, in turns of these callers. Hundreds may answer at the same moment
@@ -20,10 +25,14 @@ const restFactor = 9;
  * second in one piece, because OpenSSL verifies all of it.
  */
 export class AnswerTurns {
-  readonly #arrivals = new Arrivals(workInATurnMs, {
-    later: (task, tookMs) => setTimeout(task, restFactor * tookMs).unref(),
-  });
+  readonly #arrivals: Arrivals;
   #lastHandshake: number | undefined;
+
+  constructor({ factor, mostMs }: HandshakeRest = { factor: 9, mostMs: Number.POSITIVE_INFINITY }) {
+    this.#arrivals = new Arrivals(workInATurnMs, {
+      later: (task, tookMs) => setTimeout(task, Math.min(factor * tookMs, mostMs)).unref(),
+    });
+  }
 
   /**
    * From here on the connection is read in turns.

@@ -53,12 +53,17 @@ export function connectInTurn(
       }, latest - performance.now());
       turns.join(caller, socket, () => {
         if (hasEnded) return;
-        if (socket.destroyed) return end(new errors.SocketError("other side closed")); // TLS would wait for it without end
+        if (socket.destroyed || socket.readableEnded) return end(new errors.SocketError("other side closed")); // TLS would wait for it without end
         if (!isSecure) return end(null, socket);
-        connectTls({ ...options, port, httpSocket: socket }, (...[error, secure]) => {
-          turns.countHandshake(caller);
-          end(error, secure);
-        });
+        try {
+          connectTls({ ...options, port, httpSocket: socket }, (...[error, secure]) => {
+            turns.countHandshake(caller);
+            end(error, secure);
+          });
+        } catch (error) {
+          end(error as Error); // Node's: our own certificate or key is none
+          socket.destroy();
+        }
       });
     });
   };

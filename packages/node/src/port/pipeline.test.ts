@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { Pipeline } from "./pipeline.ts";
 
 it("refuses what came last in a turn of its caller, once", async () => {
@@ -17,11 +17,13 @@ it("refuses what came last in a turn of its caller, once", async () => {
     turns.push(turn);
     return turn.promise;
   };
-  const reader = { hold: () => {}, release: () => {}, throwAway: () => {} };
+  const discard = vi.fn();
+  const reader = { hold: () => {}, release: () => {}, throwAway: () => {}, discard };
   const pipeline = new Pipeline(socket, reader, { turnBeforeEnd }, () => Promise.resolve());
   pipeline.refuse(408);
   pipeline.refuse(400);
   expect(turns).toHaveLength(1);
+  expect(discard).toHaveBeenCalledOnce(); // otherwise the request could become whole meanwhile, and be served
   expect([socket.bytesWritten, socket.writableEnded]).toEqual([0, false]);
   turns[0]?.resolve();
   expect(await text(client)).toMatch(/^HTTP\/1\.1 408 /);

@@ -19,7 +19,7 @@ const refusalLingerMs = 1_000;
 /** The requests of one HTTP/1.1 connection, which a caller may send without waiting for answers. */
 export class Pipeline {
   readonly #socket: Socket;
-  readonly #reader: Pick<SlicedReader, "hold" | "release" | "throwAway">;
+  readonly #reader: Pick<SlicedReader, "hold" | "release" | "throwAway" | "discard">;
   readonly #connection: Pick<CallerConnection, "turnBeforeEnd">;
   readonly #serve: ServeHttp1;
   #running = 0;
@@ -32,7 +32,7 @@ export class Pipeline {
   /** @param connection its caller, in whose turns it ends: the headers of thousands may be late at the same moment */
   constructor(
     socket: Socket,
-    reader: Pick<SlicedReader, "hold" | "release" | "throwAway">,
+    reader: Pick<SlicedReader, "hold" | "release" | "throwAway" | "discard">,
     connection: Pick<CallerConnection, "turnBeforeEnd">,
     serve: ServeHttp1,
   ) {
@@ -82,6 +82,7 @@ export class Pipeline {
   refuse(code: PlainErrorCode): void {
     if (this.#refusal !== undefined) return;
     this.#refusal = code;
+    this.#reader.discard(); // while the refusal waits, the request could become whole, and be served
     const at = this.#waiting.findIndex(([, response]) => response === this.#broken);
     if (at !== -1) this.#waiting.splice(at, 1);
     this.#refuseWhenAnswered();

@@ -26,6 +26,7 @@ export class SlicedReader {
   readonly #kept: readonly (readonly [event: string, listeners: readonly (() => void)[]])[];
   /** Requests of this connection wait. */
   #isHeld = false;
+  #isDiscarding = false;
   /** The other connections of the caller come first. */
   #waitsForTurn = false;
 
@@ -58,6 +59,11 @@ export class SlicedReader {
     if (this.#socket.isPaused()) this.#socket.resume();
   }
 
+  /** What comes from here on is not parsed any more. */
+  discard(): void {
+    this.#isDiscarding = true;
+  }
+
   /** What comes from here on is thrown away; the connection is read to notice its end. Node has let go of it. */
   throwAway(): void {
     const socket = this.#socket;
@@ -70,7 +76,7 @@ export class SlicedReader {
 
   #read(bytes: Buffer): void {
     const socket = this.#socket;
-    if (socket.parser == null) return;
+    if (this.#isDiscarding || socket.parser == null) return;
     this.#waitsForTurn ||= this.#connection.waitIfStopped(() => {
       this.#waitsForTurn = false;
       socket.resume();

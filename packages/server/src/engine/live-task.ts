@@ -60,8 +60,7 @@ export class LiveTask {
   readonly messages: TaskMessages;
   /** When its executor may put out more. */
   readonly output: OutputRoom;
-  /** When it changes by itself; what is set here is stored with the next commit. */
-  readonly timers: TaskTimers;
+  readonly #timers: TaskTimers;
   readonly #context: EngineContext;
   readonly #snapshots = new SnapshotPolicy();
 
@@ -99,7 +98,7 @@ export class LiveTask {
       lose: (error) => this.#lose(error),
     });
     this.#acceptedState = TaskState.UNSPECIFIED;
-    this.timers = new TaskTimers(context.agent);
+    this.#timers = new TaskTimers(context.agent);
     this.messages = new TaskMessages(this);
     this.output = new OutputRoom(context, this.#log, memory);
     if (loaded !== undefined) {
@@ -114,7 +113,7 @@ export class LiveTask {
     }
     const { id, contextId } = first.payload.value;
     const live = new LiveTask(context, origin, { taskId: id, contextId }, undefined);
-    live.timers.setDeadline(first.payload.value);
+    live.#timers.setDeadline(first.payload.value);
     live.#accept(encodeEvent(first), first);
     live.register(intake, 0);
     return live;
@@ -150,6 +149,11 @@ export class LiveTask {
   /** Aborts when a write was refused or failed: another process has claimed the task, or the store cannot write. */
   get lost(): AbortSignal {
     return this.#lostController.signal;
+  }
+
+  /** When it changes by itself; what is set here is stored with the next commit. */
+  get timers(): Pick<TaskTimers, "wakeAt" | "questionMs" | "overdueQuestion" | "setAlarm"> {
+    return this.#timers;
   }
 
   /** Whether another process has claimed the task and continues it. */
@@ -197,7 +201,7 @@ export class LiveTask {
     if (init.state === this.#acceptedState && !hasWords) {
       return;
     }
-    const at = Math.max(clock.now(), this.timers.statusAt);
+    const at = Math.max(clock.now(), this.#timers.statusAt);
     const event = statusEvent(this.name, init, at, randomId);
     const encoded = encodeEvent(event);
     // An accepted answer must be able to continue the task, and a task must be able to end.
@@ -249,7 +253,7 @@ export class LiveTask {
       throw a2aError("TASK_TOO_LARGE", `the task would be larger than the limit of ${maxTaskBytes} bytes`);
     }
     this.#detailBytes += details;
-    this.timers.setDeadline({ history: [message] });
+    this.#timers.setDeadline({ history: [message] });
     this.#accept(input, undefined);
   }
 
@@ -297,7 +301,7 @@ export class LiveTask {
 
   /** When the task ended (milliseconds since 1970), as committed; undefined while it has not. */
   get endedAt(): number | undefined {
-    return this.ended ? this.timers.statusAt : undefined;
+    return this.ended ? this.#timers.statusAt : undefined;
   }
 
   /** The store has removed the task: its readers get TASK_NOT_FOUND. */
@@ -307,7 +311,7 @@ export class LiveTask {
 
   /** Whether the caller's deadline is over at `now`. Returns true once: then the timer is removed. */
   takeDeadline(now: number): boolean {
-    const isOver = this.timers.takeDeadline(now);
+    const isOver = this.#timers.takeDeadline(now);
     if (isOver) {
       this.note({ type: "deadline-passed" });
     }
@@ -352,7 +356,7 @@ export class LiveTask {
     }
     if (status !== undefined) {
       this.#acceptedState = status.state;
-      this.timers.setStatus(status);
+      this.#timers.setStatus(status);
     }
     this.#snapshots.accept(encoded, this.#acceptedState);
     this.#log.append(encoded, response);
@@ -368,8 +372,8 @@ export class LiveTask {
     return {
       contextId: this.name.contextId,
       state: this.#acceptedState,
-      statusTimestamp: this.timers.statusAt,
-      wakeAt: this.timers.wakeAt,
+      statusTimestamp: this.#timers.statusAt,
+      wakeAt: this.#timers.wakeAt,
     };
   }
 
@@ -456,12 +460,12 @@ export class LiveTask {
     this.#log.load(stored.tail);
     this.#acceptedState = index.state;
     if (task.status !== undefined) {
-      this.timers.setStatus(task.status);
+      this.#timers.setStatus(task.status);
     }
-    this.timers.setDeadline(task);
-    this.timers.setAlarm(undefined);
-    if (index.wakeAt !== this.timers.wakeAt) {
-      this.timers.setAlarm(index.wakeAt); // an executor's timer: it sets the next one when it runs again
+    this.#timers.setDeadline(task);
+    this.#timers.setAlarm(undefined);
+    if (index.wakeAt !== this.#timers.wakeAt) {
+      this.#timers.setAlarm(index.wakeAt); // an executor's timer: it sets the next one when it runs again
     }
     this.#snapshots.load(loaded);
     this.#artifacts.load(loaded.task.artifacts, loaded.artifactBytes);
