@@ -19,25 +19,26 @@ it("makes messages of small bodies up to 64 KiB, and of the rest when that is do
   expect(begun()).toEqual([40, 24, 1, 63, 2]);
 });
 
-it("makes a message of one large body at a time", async () => {
+it("makes a message of one large body of a caller at a time, for four callers", async () => {
   const { ask, begun, leave } = createAsker();
   for (const kib of [500, 600]) ask(alice, kib);
-  expect(begun()).toEqual([500]);
+  for (const kib of [501, 502, 503, 504]) ask(`10.0.0.${kib}`, kib);
+  expect(begun()).toEqual([500, 501, 502, 503]);
   leave();
   await nextTurn();
-  expect(begun()).toEqual([500, 600]);
+  expect(begun()).toEqual([500, 501, 502, 503, 600, 504]);
 });
 
 it("serves callers in turns, with one that is not known", async () => {
   const { ask, begun, leave } = createAsker();
-  for (const kib of [100, 101, 102]) ask(alice, kib);
-  ask(bob, 200);
-  ask(undefined, 300);
+  for (const kib of [60, 61, 62]) ask(alice, kib);
+  ask(bob, 63);
+  ask(undefined, 64);
   for (let round = 0; round < 4; round += 1) {
     leave();
     await nextTurn();
   }
-  expect(begun()).toEqual([100, 101, 200, 300, 102]);
+  expect(begun()).toEqual([60, 61, 63, 64, 62]);
 });
 
 it("passes over bodies that are not wanted any more", async () => {

@@ -14,9 +14,13 @@ import { unpackBody } from "./body.ts";
 import type { HttpBody, HttpHandler, HttpResponse } from "./http.ts";
 import { createHttpJsonHandler } from "./http-json/handler.ts";
 import { createJsonRpcHandler } from "./jsonrpc/handler.ts";
+import { nextSlice } from "./next-slice.ts";
 import { createRpcHandlers } from "./rpc/handlers.ts";
 
 const kibibyte = 1024;
+
+/** Who sends. */
+const callerNetwork = "192.0.2.1";
 
 const olderPath = "/a2a.v1.A2AService/SendMessage";
 
@@ -104,7 +108,7 @@ function createTarget(name: keyof typeof wires) {
     if (handler === undefined) throw new Error(`nothing serves ${path}`);
     const url = `http://localhost${path}`;
     const request = memoryRequest({ url, header: { "content-type": type }, ...(signal && { signal }) });
-    return handler({ ...request, body });
+    return handler({ ...request, callerNetwork, body });
   };
   return { events, send };
 }
@@ -147,6 +151,23 @@ for (const name of Object.keys(wires) as (keyof typeof wires)[]) {
     });
   });
 }
+
+describe.each(Object.keys(wires) as (keyof typeof wires)[])("a large body over %s", (name) => {
+  it("becomes a message beside its caller's other long work: it holds the turn of bodies meanwhile", async () => {
+    const { send } = createTarget(name);
+    let [others, isDone] = [0, false];
+    const all = Array.from({ length: 100 }, async () => {
+      while (!isDone) {
+        await nextSlice(callerNetwork);
+        others += 1;
+      }
+    });
+    await send(700 * kibibyte, async () => {});
+    isDone = true;
+    expect(others).toBeLessThan(100);
+    await Promise.all(all);
+  });
+});
 
 it("asks for the turn of a body in the name of its caller", async () => {
   const callers: (string | undefined)[] = [];

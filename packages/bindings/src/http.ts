@@ -33,7 +33,7 @@ export interface HttpBody extends AsyncIterable<Uint8Array> {
   bytes?(maxBytes: number): Promise<Uint8Array>;
   /**
    * After `bytes`, for a body that is not short: waits until it may be decompressed and parsed. Of bodies up to 64 KiB as many are
-   * in a turn of the event loop as have 64 KiB together, of larger ones one at a time; others are served in between. `release`
+   * in a turn of the event loop as have 64 KiB together, of larger ones one of each caller at a time; others are served in between. `release`
    * ends the turn.
    *
    * @param length bytes that it is parsed from, at most

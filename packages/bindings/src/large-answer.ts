@@ -21,7 +21,7 @@ export const slowEventBytes: number = 16 * 1024;
  */
 export async function runInTurns<Result>(
   steps: Generator<number, Result>,
-  caller: string | undefined,
+  caller: object | string | undefined,
 ): Promise<Result> {
   let made = 0;
   for (;;) {

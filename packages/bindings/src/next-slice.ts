@@ -59,6 +59,14 @@ export function nextSlice(caller: object | string | undefined): Promise<void> {
   });
 }
 
+/**
+ * What `nextSlice` takes as the caller of a body that becomes a message. It holds the turn of all bodies meanwhile (`BodyTurns`), and
+ * callers take these turns: so it must not wait for other work of its caller, such as hundreds of large answers.
+ */
+export function bodySlices(): object {
+  return {};
+}
+
 /** @param orAt when it resumes in any case */
 function resumeAfter(turns: number, orAt: number = Number.POSITIVE_INFINITY): void {
   goesOn = true;

@@ -15,6 +15,7 @@ import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { malformedRequest, unlessRefused } from "../body.ts";
 import { parseJsonBytes } from "../json/json-body.ts";
 import { encodeInTurns, encodeTexts, runInTurns } from "../large-answer.ts";
+import { bodySlices } from "../next-slice.ts";
 import type { Codec } from "./protocol.ts";
 
 /** Bytes of protobuf that one slice decodes. */
@@ -23,7 +24,7 @@ const largeBytes = 64 * 1024;
 /** Protobuf's own encoding. */
 export const protoCodec: Codec = {
   name: "proto",
-  decode(desc, bytes, { maxJsonDepth, maxValues }, caller) {
+  decode(desc, bytes, { maxJsonDepth, maxValues }) {
     const options = {
       maxDepth: binaryDepth(maxJsonDepth),
       maxValues,
@@ -36,7 +37,7 @@ export const protoCodec: Codec = {
       throw malformedRequest(`is not a valid ${desc.name} in protobuf encoding`);
     };
     if (bytes.length > largeBytes) {
-      return runInTurns<Message>(decodeInSteps(desc, bytes, options), caller).catch(refuse);
+      return runInTurns<Message>(decodeInSteps(desc, bytes, options), bodySlices()).catch(refuse);
     }
     try {
       return decodeMessage(desc, bytes, options);
@@ -52,8 +53,8 @@ export const protoCodec: Codec = {
 /** ProtoJSON by the rules of all wires (requirements H). */
 export const jsonCodec: Codec = {
   name: "json",
-  decode: async (desc, bytes, limits, caller) =>
-    parseMessage(desc, unlessRefused(await parseJsonBytes(bytes, limits, caller)).json, {
+  decode: async (desc, bytes, limits) =>
+    parseMessage(desc, unlessRefused(await parseJsonBytes(bytes, limits)).json, {
       maxDepth: limits.maxJsonDepth,
     }),
   encodeResponse({ method }, request, response) {
