@@ -52,7 +52,7 @@ export type BoundMethod = UnaryMethod | StreamMethod;
 export interface CurrentForm {
   /** The method that is called. */
   readonly desc: DescMethod;
-  /** Their header as it is read. */
+  /** The header of such a call, in the words of ours. */
   readonly header: (header: Headers) => Headers;
   /**
    * The request as the implementation takes it; a large one in slices (`nextSlice`).

@@ -108,10 +108,7 @@ const { setImmediate = (task: () => void) => setTimeout(task, 0) } = globalThis 
   readonly setImmediate?: (task: () => void) => unknown;
 };
 
-/**
- * Runs a task at the end of this turn of the event loop, by the platform's own function where a test has replaced it since this was
- * loaded.
- */
+/** Runs a task at the end of this turn of the event loop. A test that replaces `setImmediate` does not change this. */
 export function afterTurn(task: () => void): void {
   setImmediate(task);
 }

@@ -5,11 +5,11 @@ import { connectInTurn } from "../network/connect-in-turn.ts";
 import { type Connections, limitInterimAnswers, openLater } from "../network/guarded-fetch.ts";
 import type { NodeTlsOptions } from "./tls-options.ts";
 
-/** What the next piece of a response waits for, which has arrived; undefined: nothing. */
+/** A piece of a response has arrived: what it waits for before it is read; undefined: nothing. */
 export type ResponseTurn = () => Promise<void> | undefined;
 
 /**
- * Reads what has come from agents, a few milliseconds in a turn of the event loop, in turns of these agents: one that streams events
+ * Reads what agents have sent, for a few milliseconds in a turn of the event loop, and agents take turns: one that streams events
  * without a pause must keep nothing else in the process waiting.
  */
 export const responseTurns: Wakes = new Wakes(

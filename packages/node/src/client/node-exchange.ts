@@ -223,7 +223,7 @@ class Body implements WireBody, WireReader {
   readonly #leave: () => void;
   readonly #chunks: Uint8Array[] = [];
   #waiting = 0;
-  /** What the next piece waits for, which has arrived. */
+  /** The next piece has arrived, and waits for this. */
   #turn: Promise<void> | undefined;
   #reading: PromiseWithResolvers<Awaited<Reading>> | undefined;
   /** Set when nothing more comes. */

@@ -84,7 +84,7 @@ export class FetchBody implements HttpBody {
 
   async *#count(): AsyncGenerator<Uint8Array> {
     for await (const chunk of readBody(this.#request)) {
-      this.#options.held.add(chunk.length);
+      if (!this.#isReleased) this.#options.held.add(chunk.length); // nothing would give it back
       yield chunk;
     }
   }
