@@ -179,7 +179,7 @@ async function readAll(store: TaskStore): Promise<unknown> {
     keys: await Promise.all(["one", "two"].map((key) => store.findKey(alice, key))),
     reply: await store.findReply(alice, "two"),
     expired: await store.find(alice, "expires", "full"),
-    unfinished: await store.unfinished(undefined, 10),
+    unfinished: await store.unfinished({ hasTimer: false, after: undefined, limit: 10 }),
     due: await store.due(10_000, 10),
     deliveries: await store.dueDeliveries(due),
   };

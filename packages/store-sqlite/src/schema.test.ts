@@ -44,7 +44,9 @@ describe("a file of version 1", () => {
     const notes = (await store.entries(alice, "task-1", noLog, "notes", 10)).entries;
     expect(notes.map(({ kind }) => kind)).toEqual(["input", "journal"]);
     expect(await store.listPushConfigs(alice, "task-1", undefined, 10)).toEqual(working.pushConfigs);
-    expect(await store.unfinished(undefined, 10)).toEqual([{ owner: alice, taskId: "task-1" }]);
+    expect(await store.unfinished({ hasTimer: false, after: undefined, limit: 10 })).toEqual([
+      { owner: alice, taskId: "task-1" },
+    ]);
   });
 
   it("tells its webhooks of what comes after", async () => {

@@ -162,8 +162,8 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
       });
     },
 
-    async unfinished(after, limit) {
-      return read(() => unfinished.all(after ?? "", limit).map(toRef));
+    async unfinished({ hasTimer, after = "", limit }) {
+      return read(() => unfinished.all(Number(hasTimer), after, limit).map(toRef));
     },
 
     async weigh(owner, taskId) {
@@ -275,7 +275,8 @@ function prepareParts(database: DatabaseSync) {
     unfinished: prepareQuery<RefRow>(
       database,
       `select task_id, tenant, principal from tasks
-       where state in (${TaskState.SUBMITTED}, ${TaskState.WORKING}) and task_id > ? order by task_id limit ?`,
+       where state in (${TaskState.SUBMITTED}, ${TaskState.WORKING}) and (wake_at is not null) = ? and task_id > ?
+       order by task_id limit ?`,
     ),
     due: prepareQuery<RefRow & { readonly wake_at: number }>(
       database,

@@ -406,7 +406,8 @@ export class Executions {
       const execution = this.#findDurable(live) ?? this.#resumeDurable(live, selection);
       execution.wake(now);
     } else {
-      live.timers.setAlarm(undefined);
+      live.timers.setAlarm(undefined); // a durable executor has set it, which this code has replaced
+      if (this.#isFree(live)) void this.recover({ owner: live.owner, taskId: live.name.taskId });
     }
   }
 

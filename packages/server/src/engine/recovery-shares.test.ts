@@ -121,3 +121,36 @@ it("callers without credentials each have their share of the memory when their t
   expect(atWork).toContain("bob");
   expect(atWork.length).toBeLessThan(12);
 });
+
+it("tasks that were at work go on before older ones of other callers that sleep; each is taken up once", async () => {
+  const clock = createFakeClock();
+  const memory = createMemoryTaskStore();
+  const runs: string[] = [];
+  let work = (): Promise<void> => new Promise(() => {});
+  const agent: AgentDefinition = defineAgent({
+    card: { name: "Durable" },
+    durable: true,
+    async *execute(task) {
+      runs.push(task.principal);
+      yield task.working();
+      if (task.text === "sleep") await task.sleep(24 * 3_600_000);
+      await task.step("work", work);
+      await task.sleep(24 * 3_600_000); // so it has a timer when the tasks with timers are taken up
+    },
+  });
+  const start = async () => {
+    const store = createMortalStore(memory);
+    return { ...(await createEngineHarness({ agent, clock, store })), kill: store.kill };
+  };
+  const before = await start();
+  for (let at = 0; at < 300; at += 1) await sendTask(before.clientOf("alice"), detached("sleep"));
+  await sendTask(before.clientOf("bob"), detached("work"));
+  await clock.settle();
+  before.kill();
+  runs.length = 0;
+  work = async () => {};
+
+  await start();
+  await clock.settle();
+  expect([runs.indexOf("bob"), runs.length]).toEqual([0, 301]);
+});

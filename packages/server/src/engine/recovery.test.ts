@@ -284,6 +284,22 @@ describe("code that no longer fits its task", () => {
     expect(log[0]?.message).toContain("google.protobuf.Type is no longer in");
   });
 
+  it("ends it when its timer rings before it was taken up, if the code is a turn's now", async () => {
+    const store = createMemoryTaskStore();
+    const old = createDurableServers(doing(says("a"), sleeps), { store });
+    const first = await old.open();
+    const { id } = await sendTask(first.client, detached());
+    await old.clock.settle();
+    first.kill();
+    const turns = createServers(
+      { card: { name: "Turns" }, async *execute() {} },
+      { store: { ...store, unfinished: async () => [] } },
+    );
+    const { client } = await turns.open();
+    await turns.clock.advance(60_000);
+    expect(endOf(await client.getTask({ id }))).toEqual([TaskState.FAILED, "interrupted"]);
+  });
+
   it("may say the same in other words", async () => {
     const { open, clock } = createDurableServers(async function* (task) {
       yield task.working(isNew ? "well" : "good");

@@ -126,12 +126,26 @@ export class Recovery {
     all.catch((error: unknown) => this.#warn("unfinished tasks could not be read", undefined, error));
   }
 
+  /**
+   * Tasks without a timer are first: they were at work. Those with a timer may be many that only sleep, of one caller.
+   *
+   * A task that has been taken up and sleeps since is named twice. That does no harm: the second time its executor is there, or has been
+   * dropped and waits again. A task that loses its timer meanwhile may be named not at all: what removed the timer has taken it up.
+   */
   async #recoverPages(takeUp: TakeUp, onError: (error: unknown) => Promise<void>): Promise<void> {
+    for (const hasTimer of [false, true]) await this.#recoverThose(hasTimer, takeUp, onError);
+  }
+
+  async #recoverThose(
+    hasTimer: boolean,
+    takeUp: TakeUp,
+    onError: (error: unknown) => Promise<void>,
+  ): Promise<void> {
     let after: string | undefined;
     while (!this.#closed) {
       try {
-        const size = this.#inBackground ? pageSize.besideCalls : pageSize.beforeStart;
-        const page = await this.#context.store.unfinished(after, size);
+        const limit = this.#inBackground ? pageSize.besideCalls : pageSize.beforeStart;
+        const page = await this.#context.store.unfinished({ hasTimer, after, limit });
         await Promise.all(page.map((task) => untilPutOff(task, takeUp)));
         after = page.at(-1)?.taskId;
         if (after === undefined) {

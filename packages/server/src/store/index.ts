@@ -42,6 +42,7 @@ export type {
   TaskStore,
   TaskView,
   TaskWeight,
+  UnfinishedQuery,
 } from "./task-store.ts";
 export {
   showsArtifacts,

@@ -158,10 +158,11 @@ export function createMemoryTaskStore({
       return keys.putReply(owner, key, message, expiresAt);
     },
 
-    async unfinished(after, limit) {
+    async unfinished({ hasTimer, after, limit }) {
       assertOpen();
       return [...tasks.values()]
         .filter(({ index }) => index.state === TaskState.SUBMITTED || index.state === TaskState.WORKING)
+        .filter(({ index }) => (index.wakeAt !== undefined) === hasTimer)
         .filter(({ taskId }) => after === undefined || compareText(taskId, after) > 0)
         .sort((one, other) => compareText(one.taskId, other.taskId))
         .slice(0, limit)

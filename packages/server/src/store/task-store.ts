@@ -237,6 +237,15 @@ export interface TaskRef {
   readonly taskId: string;
 }
 
+/** Which unfinished tasks to read. */
+export interface UnfinishedQuery {
+  /** Those that have a timer (`wakeAt`), due or not; false: those that have none. */
+  readonly hasTimer: boolean;
+  /** The id of the last one before; undefined begins with the lowest. */
+  readonly after: string | undefined;
+  readonly limit: number;
+}
+
 /** A task whose timer is due. */
 export interface DueTimer extends TaskRef {
   /** Milliseconds since 1970. */
@@ -353,8 +362,11 @@ export interface TaskStore {
    */
   putReply(owner: Owner, key: RequestKey, message: Message, expiresAt: number): Promise<boolean>;
 
-  /** Tasks in SUBMITTED or WORKING, of all owners, by id after `after`: after a crash, the tasks to take up. */
-  unfinished(after: string | undefined, limit: number): Promise<readonly TaskRef[]>;
+  /**
+   * Tasks in SUBMITTED or WORKING, of all owners, by id: after a crash, the tasks to take up. A store that outlives a process should
+   * find them without passing those that the query leaves out, which may be many.
+   */
+  unfinished(query: UnfinishedQuery): Promise<readonly TaskRef[]>;
 
   /** The owner's task without its log, or undefined. Must work for a task whose log and snapshot cannot be read. */
   weigh(owner: Owner, taskId: string): Promise<TaskWeight | undefined>;

@@ -159,7 +159,9 @@ export function commitSuite(it: StoreTest): void {
         const task = present(await store.find(owner, id, "full"));
         expect(task).toMatchObject({ owner, taskId: id, index: { contextId: id } });
         expect(await store.findPushConfig(owner, id, id)).toEqual(config);
-        expect(await store.unfinished(undefined, 10)).toEqual([{ owner, taskId: id }]);
+        expect(await store.unfinished({ hasTimer: true, after: undefined, limit: 10 })).toEqual([
+          { owner, taskId: id },
+        ]);
         expect(await store.due(1, 10)).toEqual([{ owner, taskId: id, wakeAt: 1 }]);
         expect(await store.list({ ...everything, owner, contextId: id, view: "head" })).toMatchObject({
           tasks: [{ taskId: id }],

@@ -207,13 +207,17 @@ async function compare(store: TaskStore, model: StoreModel, questions: readonly 
   const working = tasks.filter(
     ({ index }) => index.state === TaskState.SUBMITTED || index.state === TaskState.WORKING,
   );
-  expect((await store.unfinished("a", 3)).map(({ taskId }) => taskId)).toEqual(
-    working
-      .map(({ taskId }) => taskId)
-      .filter((id) => byBytes(id, "a") > 0)
-      .sort(byBytes)
-      .slice(0, 3),
-  );
+  for (const hasTimer of [false, true]) {
+    const found = await store.unfinished({ hasTimer, after: "a", limit: 3 });
+    expect(found.map(({ taskId }) => taskId)).toEqual(
+      working
+        .filter(({ index }) => (index.wakeAt !== undefined) === hasTimer)
+        .map(({ taskId }) => taskId)
+        .filter((id) => byBytes(id, "a") > 0)
+        .sort(byBytes)
+        .slice(0, 3),
+    );
+  }
   const due = tasks.flatMap(({ taskId, index: { wakeAt } }) =>
     wakeAt === undefined || wakeAt > 2 ? [] : [{ taskId, wakeAt }],
   );

@@ -240,21 +240,41 @@ export function readSuite(it: StoreTest): void {
         await committed(store, { taskId: `task-${state}`, state });
       }
       await committed(store, { taskId: "task-0", owner: bob, state: TaskState.WORKING });
-      expect(await store.unfinished(undefined, 2)).toEqual([
+      expect(await store.unfinished({ hasTimer: false, after: undefined, limit: 2 })).toEqual([
         { owner: bob, taskId: "task-0" },
         { owner: alice, taskId: `task-${TaskState.SUBMITTED}` },
       ]);
       const rest = [{ owner: alice, taskId: `task-${TaskState.WORKING}` }];
-      expect(await store.unfinished(`task-${TaskState.SUBMITTED}`, 2)).toEqual(rest);
+      const after = `task-${TaskState.SUBMITTED}`;
+      expect(await store.unfinished({ hasTimer: false, after, limit: 2 })).toEqual(rest);
+    });
+
+    it("gives tasks that have a timer apart from those that have none", async (store) => {
+      const idle = await committed(store, { taskId: "task-1", state: TaskState.WORKING });
+      await committed(store, { taskId: "task-2", state: TaskState.WORKING, wakeAt: 200 });
+      await committed(store, { taskId: "task-3", state: TaskState.SUBMITTED });
+      const asleep = await committed(store, { taskId: "task-4", state: TaskState.SUBMITTED, wakeAt: 0 });
+      await committed(store, { taskId: "task-5", state: TaskState.INPUT_REQUIRED, wakeAt: 100 });
+      const idsOf = async (hasTimer: boolean, after?: string) =>
+        (await store.unfinished({ hasTimer, after, limit: 2 })).map(({ taskId }) => taskId);
+      expect(await idsOf(false)).toEqual(["task-1", "task-3"]);
+      expect(await idsOf(false, "task-1")).toEqual(["task-3"]);
+      expect(await idsOf(true)).toEqual(["task-2", "task-4"]);
+      expect(await idsOf(true, "task-2")).toEqual(["task-4"]);
+      await committed(store, { taskId: "task-1", after: idle, state: TaskState.WORKING, wakeAt: 300 });
+      await committed(store, { taskId: "task-4", after: asleep, state: TaskState.WORKING });
+      expect(await idsOf(false)).toEqual(["task-3", "task-4"]);
+      expect(await idsOf(true)).toEqual(["task-1", "task-2"]);
     });
 
     it("forgets a task that has finished and finds one that works again", async (store) => {
+      const withoutTimer = { hasTimer: false, after: undefined, limit: 10 };
       const asked = await committed(store, { state: TaskState.INPUT_REQUIRED });
-      expect(await store.unfinished(undefined, 10)).toEqual([]);
+      expect(await store.unfinished(withoutTimer)).toEqual([]);
       const working = await committed(store, { after: asked, state: TaskState.WORKING });
-      expect(await store.unfinished(undefined, 10)).toEqual([{ owner: alice, taskId: "task-1" }]);
+      expect(await store.unfinished(withoutTimer)).toEqual([{ owner: alice, taskId: "task-1" }]);
       await committed(store, { after: working, state: TaskState.COMPLETED });
-      expect(await store.unfinished(undefined, 10)).toEqual([]);
+      expect(await store.unfinished(withoutTimer)).toEqual([]);
     });
   });
 
