@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { methods } from "@a2a-connect/core";
@@ -11,6 +12,7 @@ import { describe, expect, it } from "vitest";
 import { createFakeService, sendRequest } from "../test-support/fake-service.ts";
 import { memoryRequest, responseText } from "../test-support/memory-http.ts";
 import { unpackBody } from "./body.ts";
+import { inCompressionTurn } from "./compression-turns.ts";
 import type { HttpBody, HttpHandler, HttpResponse } from "./http.ts";
 import { createHttpJsonHandler } from "./http-json/handler.ts";
 import { createJsonRpcHandler } from "./jsonrpc/handler.ts";
@@ -167,6 +169,39 @@ describe.each(Object.keys(wires) as (keyof typeof wires)[])("a large body over %
     expect(others).toBeLessThan(100);
     await Promise.all(all);
   });
+});
+
+it("decompresses a large body that has its turn beside the answers of its caller, not behind them", async () => {
+  const ends: (() => void)[] = [];
+  const answers = Array.from({ length: 50 }, () =>
+    inCompressionTurn(callerNetwork, () => new Promise<void>((resolve) => ends.push(resolve))),
+  );
+  const body: HttpBody = { async *[Symbol.asyncIterator]() {} };
+  const compression: Compression = {
+    name: "zeros",
+    compress: async () => new Uint8Array(1),
+    decompress: async () => new Uint8Array(1),
+  };
+  const sender = { signal: new AbortController().signal, callerNetwork };
+  const limits = { maxBodyBytes: 16 * 1024 * kibibyte, maxCompressionRatio: 200 };
+  let isUnpacked = false;
+  const unpacked = Promise.resolve(
+    unpackBody(body, sender, new Uint8Array(100 * kibibyte), compression, limits),
+  );
+  void unpacked.then(() => {
+    isUnpacked = true;
+  });
+  await nextTurn();
+  for (let ended = 0; ended < 4; ended += 1) {
+    ends.shift()?.();
+    await nextTurn();
+  }
+  expect(isUnpacked).toBe(true);
+  while (ends.length > 0) {
+    for (const end of ends.splice(0)) end();
+    await nextTurn();
+  }
+  await Promise.all(answers);
 });
 
 it("asks for the turn of a body in the name of its caller", async () => {

@@ -170,7 +170,8 @@ async function unpackCompressed(
   const byRatio = Math.max(alwaysUnpackedBytes, Math.floor(maxCompressionRatio * bytes.byteLength));
   const maxBytes = Math.min(maxBodyBytes, byRatio);
   if (bytes.byteLength <= smallBodyBytes) {
-    const small = await decompress(caller, compression, bytes, Math.min(maxBytes, smallBodyBytes));
+    const mostBytes = Math.min(maxBytes, smallBodyBytes);
+    const small = await decompress(caller, caller.callerNetwork, compression, bytes, mostBytes);
     if (small !== undefined) {
       return awaitTurnUnlessShort(body, caller, small);
     }
@@ -178,12 +179,8 @@ async function unpackCompressed(
       throw bodyTooLarge(maxBytes);
     }
   }
-  const unpacked = await decompress(
-    caller,
-    compression,
-    await awaitTurn(body, caller, bytes, maxBytes),
-    maxBytes,
-  );
+  await awaitTurn(body, caller, bytes, maxBytes);
+  const unpacked = await decompress(caller, body, compression, bytes, maxBytes);
   if (unpacked === undefined) {
     throw maxBytes === maxBodyBytes ? bodyTooLarge(maxBytes) : unpacksToTooMuch(maxCompressionRatio);
   }
@@ -213,12 +210,13 @@ async function awaitTurn(
 /** @returns undefined when there are more than `maxBytes`; the function stops there */
 async function decompress(
   caller: Sender,
+  turnOf: HttpBody | string | undefined,
   compression: Compression,
   bytes: Uint8Array,
   maxBytes: number,
 ): Promise<Uint8Array | undefined> {
   try {
-    return await inCompressionTurn(caller.callerNetwork, () => {
+    return await inCompressionTurn(turnOf, () => {
       caller.signal.throwIfAborted();
       return compression.decompress(bytes, maxBytes);
     });

@@ -13,14 +13,15 @@ const waiting = new CallerQueue<() => void>();
  * Compresses or decompresses when a thread is free for the caller. Without turns a caller that asks for hundreds of compressed
  * answers would have all threads for minutes.
  *
+ * @param caller whose work it is; a body that has a turn of `BodyTurns` is one of its own, because others wait for that turn
  * @param work begins it
  */
 export async function inCompressionTurn<Result>(
-  callerNetwork: string | undefined,
+  caller: object | string | undefined,
   work: () => Result | Promise<Result>,
 ): Promise<Result> {
   if (running < maxAtATime) running += 1;
-  else await new Promise<void>((resolve) => waiting.push(callerNetwork, resolve));
+  else await new Promise<void>((resolve) => waiting.push(caller, resolve));
   try {
     return await work();
   } finally {

@@ -42,6 +42,12 @@ const recoveryDelayMs = 1_000;
  */
 const maxAttempts = 5;
 
+/**
+ * Executors that wait, without a slot, and are in memory: beyond it the one that has waited longest is loaded again when it is needed.
+ * Each takes some 20 KiB besides its task.
+ */
+const maxResting = 1_000;
+
 /** A task that is created when its first turn needs it. */
 interface NewTask extends Pick<LiveTask, "owner" | "name"> {
   readonly create: () => LiveTask;
@@ -69,6 +75,8 @@ export class Executions {
   /** The newest execution of each task. */
   readonly #byTask = new Map<string, Execution>();
   readonly #running = new Set<Execution>();
+  /** Those that have given their slot back, in that order; some may have gone on since. */
+  readonly #resting = new Set<Execution>();
   readonly #retries = new Set<() => void>();
   /** Tasks on which an execution will begin when an accepted entry is durable. */
   readonly #reserved = new Set<string>();
@@ -180,6 +188,7 @@ export class Executions {
       onRest: () => {
         const isOver = this.#context.memoryTurns.areDue(live.memory);
         if (this.#closed || this.#recovery.isFull || isOver) this.#dropIfResting(execution);
+        else this.#keepResting(execution);
       },
     });
     return execution;
@@ -362,7 +371,20 @@ export class Executions {
       execution.abort("shutdown");
     }
     this.#running.add(execution);
-    void execution.done.then(() => this.#running.delete(execution));
+    void execution.done.then(() => {
+      this.#running.delete(execution);
+      this.#resting.delete(execution);
+    });
+  }
+
+  #keepResting(execution: Execution): void {
+    this.#resting.delete(execution);
+    this.#resting.add(execution);
+    for (const oldest of this.#resting) {
+      if (this.#resting.size <= maxResting) return;
+      this.#resting.delete(oldest);
+      this.#dropIfResting(oldest);
+    }
   }
 
   #dropResting(): void {
