@@ -59,7 +59,7 @@ export interface CurrentForm {
    *
    * @throws ConnectError InvalidArgument that names the wrong fields
    */
-  readonly request: (request: Message, maxDepth: number) => Promise<Message>;
+  readonly request: (request: Message, maxDepth: number, caller: string | undefined) => Promise<Message>;
 }
 
 /** One operation of A2AService with its implementation. */

@@ -2,7 +2,7 @@ import type { Compression } from "@connectrpc/connect/protocol";
 import type { Sender } from "./body.ts";
 import { inCompressionTurn } from "./compression-turns.ts";
 import type { HttpResponse } from "./http.ts";
-import { nextSlice } from "./next-slice.ts";
+import { type HeldPlace, nextSlice } from "./next-slice.ts";
 
 /** Bytes that are made before other calls run. */
 const turnBytes = 128 * 1024;
@@ -16,12 +16,13 @@ export const slowEventBytes: number = 16 * 1024;
 /**
  * Runs steps that yield the number of bytes they made; other calls run in between.
  *
- * @param caller whose work it is (`nextSlice`)
+ * @param caller whose work it is, and what it holds meanwhile (`nextSlice`)
  * @returns the steps' return value
  */
 export async function runInTurns<Result>(
   steps: Generator<number, Result>,
-  caller: object | string | undefined,
+  caller: string | undefined,
+  holds?: HeldPlace,
 ): Promise<Result> {
   let made = 0;
   for (;;) {
@@ -32,7 +33,7 @@ export async function runInTurns<Result>(
     made += step.value;
     if (made > turnBytes) {
       made = 0;
-      await nextSlice(caller);
+      await (holds === undefined ? nextSlice(caller) : nextSlice(caller, holds));
     }
   }
 }
@@ -43,8 +44,9 @@ const encoder = new TextEncoder();
 export function collectInTurns(
   pieces: Iterable<Uint8Array>,
   caller: string | undefined,
+  holds?: HeldPlace,
 ): Promise<readonly Uint8Array[]> {
-  return runInTurns(collect(pieces), caller);
+  return runInTurns(collect(pieces), caller, holds);
 }
 
 function* collect(pieces: Iterable<Uint8Array>): Generator<number, readonly Uint8Array[]> {
@@ -67,8 +69,9 @@ export function* encodeTexts(texts: Iterable<string>): Generator<Uint8Array> {
 export function encodeInTurns(
   texts: Iterable<string>,
   caller: string | undefined,
+  holds?: HeldPlace,
 ): Promise<readonly Uint8Array[]> {
-  return collectInTurns(encodeTexts(texts), caller);
+  return collectInTurns(encodeTexts(texts), caller, holds);
 }
 
 /** A body of pieces. The code that writes it lets other calls run between them. */

@@ -94,6 +94,21 @@ describe("slices of long work", () => {
     expect(both.filter((caller) => caller === "first").length).toBeGreaterThanOrEqual(8);
   });
 
+  it("of work that holds a place wait for no other work of its caller", async () => {
+    const done: string[] = [];
+    const other = async (): Promise<void> => {
+      while (!done.includes("body")) {
+        await nextSlice("caller");
+        done.push("other");
+      }
+    };
+    const all = Array.from({ length: 50 }, other);
+    for (let slice = 0; slice < 10; slice += 1) await nextSlice("caller", "body");
+    done.push("body");
+    expect(done.length).toBeLessThan(50);
+    await Promise.all(all);
+  });
+
   it("are not done in turns for new connections alone", async () => {
     const port = {};
     setAccepting(port, true);

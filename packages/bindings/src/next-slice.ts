@@ -1,8 +1,16 @@
 import { afterMicrotasks, afterTurn, isAccepting } from "@a2a-connect/core/internal";
 
-/** The long work of one caller. */
+/**
+ * What work holds of what others wait for: the turn in which a body becomes a message, or one of the few places for reads of the store
+ * or for the making of notifications.
+ */
+export type HeldPlace = "body" | "read" | "notification";
+
+/** The long work of one caller; what it does while it holds a place is other work. */
 interface CallerWork {
   readonly caller: object | string | undefined;
+  /** Whether others wait for it, however fair the slices are: it never rests. */
+  readonly holdsPlace: boolean;
   readonly waiting: (() => void)[];
   /** What its slices have taken, in milliseconds; a caller that comes anew begins with what the others have had by then. */
   usedMs: number;
@@ -47,24 +55,29 @@ let enoughAt = Number.POSITIVE_INFINITY;
  * The caller whose slices have taken least comes next, so that one that reads many large answers, or has work that cannot be cut,
  * delays its own only. No slice begins in a turn for new connections alone (`isAccepting`).
  *
+ * Work that holds a place for which others wait must not wait for what else its caller does, such as hundreds of large answers: it is
+ * as if it were another caller's.
+ *
  * @param caller whose work it is, an object or a name; undefined: all such work takes turns with that of callers, as if it were one caller's
  */
-export function nextSlice(caller: object | string | undefined): Promise<void> {
+export function nextSlice(caller: string | undefined, holds: HeldPlace): Promise<void>;
+export function nextSlice(caller: object | string | undefined): Promise<void>;
+export function nextSlice(caller: object | string | undefined, holds?: HeldPlace): Promise<void> {
   return new Promise((resolve) => {
-    const work = callers.get(caller) ?? { caller, waiting: [], usedMs: servedMs, restsUntil: 0 };
-    callers.set(caller, work);
+    const key = holds === undefined ? caller : `${holds} of ${String(caller)}`;
+    const holdsPlace = holds !== undefined;
+    const work = callers.get(key) ?? {
+      caller: key,
+      holdsPlace,
+      waiting: [],
+      usedMs: servedMs,
+      restsUntil: 0,
+    };
+    callers.set(key, work);
     if (work.waiting.length === 0) work.usedMs = Math.max(work.usedMs, servedMs);
     work.waiting.push(resolve);
     if (!goesOn) resumeAfter(turnsApart, enoughAt);
   });
-}
-
-/**
- * What `nextSlice` takes as the caller of a body that becomes a message. It holds the turn of all bodies meanwhile (`BodyTurns`), and
- * callers take these turns: so it must not wait for other work of its caller, such as hundreds of large answers.
- */
-export function bodySlices(): object {
-  return {};
 }
 
 /** @param orAt when it resumes in any case */
@@ -97,7 +110,7 @@ function resume(): void {
     const end = performance.now();
     const tookMs = end - now;
     next.usedMs += Math.max(tookMs, 1);
-    const mustRest = tookMs > longSliceMs && now - contendedAt < othersMs;
+    const mustRest = !next.holdsPlace && tookMs > longSliceMs && now - contendedAt < othersMs;
     if (mustRest) next.restsUntil = now + (1 + restFactor) * tookMs;
     enoughAt = end + othersFactor * Math.max(tookMs, 1);
     resumeAfter(turnsApart, enoughAt);

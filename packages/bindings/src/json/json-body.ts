@@ -4,7 +4,7 @@ import type { ConnectError } from "@connectrpc/connect";
 import { type BodyLimits, type BodyRefusal, readBody, type Sender } from "../body.ts";
 import type { HttpRequest, HttpResponse } from "../http.ts";
 import { encodeBody, encodeTexts, streamedCoding, toBody } from "../large-answer.ts";
-import { bodySlices, nextSlice } from "../next-slice.ts";
+import { nextSlice } from "../next-slice.ts";
 import type { BindingSettings } from "../options.ts";
 
 /** A request body as parsed JSON; `json` is undefined for an empty body. */
@@ -51,19 +51,21 @@ export async function readJson(
   if (refusal !== undefined) {
     return refusal;
   }
-  return parseJsonBytes(bytes, limits);
+  return parseJsonBytes(bytes, limits, request.callerNetwork);
 }
 
 /**
  * Parses the bytes of a body as JSON within bounded memory; a large body in slices. Refuses a name that occurs twice in
  * the outermost object.
+ *
+ * @param caller whose body it is (`nextSlice`)
  */
 export function parseJsonBytes(
   bytes: Uint8Array,
   { maxValues }: JsonBodyLimits,
+  caller: string | undefined,
 ): ParsedBody | Promise<ParsedBody> {
-  const slices = bodySlices();
-  const text = readJsonText(bytes, { maxDepth: maxParsedDepth, maxValues }, () => nextSlice(slices));
+  const text = readJsonText(bytes, { maxDepth: maxParsedDepth, maxValues }, () => nextSlice(caller, "body"));
   return text instanceof Promise
     ? text.then((read) => toParsedBody(read, maxValues))
     : toParsedBody(text, maxValues);

@@ -3,7 +3,6 @@ import { errorCatalogue, findMemberInSteps, formatErrorDetails, wireCodes } from
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, type ConnectError } from "@connectrpc/connect";
 import { runInTurns } from "../large-answer.ts";
-import { bodySlices } from "../next-slice.ts";
 
 /** A JSON-RPC request with a valid envelope. */
 export interface Envelope {
@@ -47,9 +46,9 @@ export function readEnvelope(json: unknown): Envelope | EnvelopeRefusal {
 }
 
 /** The id of a request whose text was not parsed to its end; null when it has no usable id. Works in slices. */
-export async function readId(text: string): Promise<JsonRpcId> {
+export async function readId(text: string, caller: string | undefined): Promise<JsonRpcId> {
   try {
-    const id = (await runInTurns(findMemberInSteps(text, "id"), bodySlices())) ?? "null";
+    const id = (await runInTurns(findMemberInSteps(text, "id"), caller, "body")) ?? "null";
     const parsed: unknown = id.length <= longestIdText ? JSON.parse(id) : null;
     return isJsonRpcId(parsed) ? parsed : null;
   } catch {

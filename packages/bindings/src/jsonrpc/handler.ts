@@ -256,7 +256,13 @@ async function refuseOverflow(
   settings: BindingSettings,
 ): Promise<HttpResponse> {
   const error = refuseValues(settings.maxValues, path[0] === "params" ? path.slice(1) : path);
-  return respondError(request, await readId(text), toJsonRpcError(error), { status: 200 }, settings);
+  return respondError(
+    request,
+    await readId(text, request.callerNetwork),
+    toJsonRpcError(error),
+    { status: 200 },
+    settings,
+  );
 }
 
 function methodNotAllowed(request: HttpRequest, settings: BindingSettings): Promise<HttpResponse> {

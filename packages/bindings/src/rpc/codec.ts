@@ -15,7 +15,6 @@ import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { malformedRequest, unlessRefused } from "../body.ts";
 import { parseJsonBytes } from "../json/json-body.ts";
 import { encodeInTurns, encodeTexts, runInTurns } from "../large-answer.ts";
-import { bodySlices } from "../next-slice.ts";
 import type { Codec } from "./protocol.ts";
 
 /** Bytes of protobuf that one slice decodes. */
@@ -24,7 +23,7 @@ const largeBytes = 64 * 1024;
 /** Protobuf's own encoding. */
 export const protoCodec: Codec = {
   name: "proto",
-  decode(desc, bytes, { maxJsonDepth, maxValues }) {
+  decode(desc, bytes, { maxJsonDepth, maxValues }, caller) {
     const options = {
       maxDepth: binaryDepth(maxJsonDepth),
       maxValues,
@@ -37,7 +36,7 @@ export const protoCodec: Codec = {
       throw malformedRequest(`is not a valid ${desc.name} in protobuf encoding`);
     };
     if (bytes.length > largeBytes) {
-      return runInTurns<Message>(decodeInSteps(desc, bytes, options), bodySlices()).catch(refuse);
+      return runInTurns<Message>(decodeInSteps(desc, bytes, options), caller, "body").catch(refuse);
     }
     try {
       return decodeMessage(desc, bytes, options);
@@ -53,8 +52,8 @@ export const protoCodec: Codec = {
 /** ProtoJSON by the rules of all wires (requirements H). */
 export const jsonCodec: Codec = {
   name: "json",
-  decode: async (desc, bytes, limits) =>
-    parseMessage(desc, unlessRefused(await parseJsonBytes(bytes, limits)).json, {
+  decode: async (desc, bytes, limits, caller) =>
+    parseMessage(desc, unlessRefused(await parseJsonBytes(bytes, limits, caller)).json, {
       maxDepth: limits.maxJsonDepth,
     }),
   encodeResponse({ method }, request, response) {

@@ -52,7 +52,7 @@ async function readMessage(
   caller: Sender,
 ): Promise<Message> {
   const bytes = unlessRefused(await readBody(request, settings, caller));
-  const message = await codec.decode(bound.desc.input, bytes, settings);
+  const message = await codec.decode(bound.desc.input, bytes, settings, caller.callerNetwork);
   await request.body.release?.();
   return message;
 }

@@ -102,11 +102,17 @@ class EnvelopedCall implements StreamFormat {
     const { context, requestCompression } = this.#call;
     const caller = { signal: context.signal, callerNetwork };
     const bytes = await readEnvelope(body, caller, requestCompression, this.#settings);
-    const decoding = this.#codec.decode(this.#operation.bound.desc.input, bytes, this.#settings);
+    const decoding = this.#codec.decode(
+      this.#operation.bound.desc.input,
+      bytes,
+      this.#settings,
+      callerNetwork,
+    );
     const decoded = decoding instanceof Promise ? await decoding : decoding;
     const { current } = this.#operation;
     const { maxJsonDepth } = this.#settings;
-    const message = current === undefined ? decoded : await current.request(decoded, maxJsonDepth);
+    const message =
+      current === undefined ? decoded : await current.request(decoded, maxJsonDepth, callerNetwork);
     const released = body.release?.();
     if (released !== undefined) await released;
     return message;

@@ -97,7 +97,7 @@ async function readRequest(
   }
   const body = await readJson(request, settings, checkType);
   if ("error" in body) return body;
-  return { message: await call.read(toRequest(call, match, body.json), maxDepth) };
+  return { message: await call.read(toRequest(call, match, body.json), maxDepth, request.callerNetwork) };
 }
 
 /** The operations whose request is in the body. Everything about the others is in the path and the query. */

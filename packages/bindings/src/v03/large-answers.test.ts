@@ -101,7 +101,7 @@ describe("a large task in the words of 0.3", () => {
       requestMethod: "POST",
       url: "http://localhost",
     });
-    const request = await current.request(create(GetTaskRequestSchema, { name: "tasks/t" }), 100);
+    const request = await current.request(create(GetTaskRequestSchema, { name: "tasks/t" }), 100, "alice");
     const answer = bound.call(request, context).finally(() => {
       isDone = true;
     });
@@ -125,12 +125,20 @@ describe("a large request in the words of a2a.v1", () => {
   it("is read in several turns of the event loop", async () => {
     let turns = 0;
     let isDone = false;
-    const reading = call?.read(json, 100).finally(() => {
+    const reading = call?.read(json, 100, "alice").finally(() => {
       isDone = true;
     });
     for (; !isDone; turns++) await nextTurn();
     expect(turns).toBeGreaterThan(2);
     expect(await reading).toMatchObject({ message: { parts: [{ content: { case: "data" } }] } });
+  });
+
+  it("is read in the slices of its caller: many of one keep that of another waiting for few", async () => {
+    let read = 0;
+    const all = Array.from({ length: 8 }, () => call?.read(json, 100, "alice").then(() => read++));
+    await call?.read(json, 100, "bob");
+    expect(read).toBeLessThan(4);
+    await Promise.all(all);
   });
 });
 

@@ -14,7 +14,7 @@ import type { DescField, DescMessage, DescMethod, Message } from "@bufbuild/prot
 import type { HandlerContext } from "@connectrpc/connect";
 import type { BoundMethod, BoundOperation, CurrentForm } from "../invoke.ts";
 import { runInTurns } from "../large-answer.ts";
-import { bodySlices, nextSlice } from "../next-slice.ts";
+import { nextSlice } from "../next-slice.ts";
 import { bindOlderCalls, type OlderCall, toCurrentHeader } from "./calls.ts";
 import { createForms } from "./forms.ts";
 
@@ -23,11 +23,12 @@ export interface ProtoCall extends Omit<OlderCall, "read"> {
   /** The method of `a2a.v1.A2AService`. */
   readonly desc: DescMethod;
   /**
-   * A request in its JSON; a large one in slices.
+   * A request in its JSON; a large one in slices (`nextSlice`).
    *
+   * @param caller whose request it is
    * @throws ConnectError InvalidArgument that names the wrong fields
    */
-  read(json: unknown, maxDepth: number): Promise<Message>;
+  read(json: unknown, maxDepth: number, caller: string | undefined): Promise<Message>;
   /** The same for a message of `a2a.v1`. */
   readonly readMessage: CurrentForm["request"];
 }
@@ -37,8 +38,8 @@ export function bindProtoCalls(operations: readonly BoundOperation[]): readonly 
   return bindOlderCalls(operations, createForms("proto")).map((call) => {
     const desc: DescMethod = OlderService.method[call.rpc];
     const { input } = desc;
-    const readMessage: CurrentForm["request"] = async (older, maxDepth) => {
-      const pause = isLarge(older) ? () => nextSlice(bodySlices()) : () => {}; // each anew, so that none rests
+    const readMessage: CurrentForm["request"] = async (older, maxDepth, caller) => {
+      const pause = isLarge(older) ? () => nextSlice(caller, "body") : () => {};
       await pause();
       const json = formatMessage(input, older);
       await pause();
@@ -48,7 +49,8 @@ export function bindProtoCalls(operations: readonly BoundOperation[]): readonly 
       ...call,
       desc,
       // The reader of the older message knows other spellings, and names what is wrong as its caller does.
-      read: async (json, maxDepth) => readMessage(parseMessage(input, json, { maxDepth }), maxDepth),
+      read: async (json, maxDepth, caller) =>
+        readMessage(parseMessage(input, json, { maxDepth }), maxDepth, caller),
       readMessage,
     };
   });

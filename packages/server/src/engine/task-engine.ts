@@ -68,7 +68,7 @@ export class TaskEngine {
 
   constructor(options: TaskEngineOptions) {
     const { store, budgets, ...given } = options;
-    const clockFor = (share: string | undefined) => ({ nextTurn: () => nextSlice(share) });
+    const clockFor = (share: string | undefined) => ({ nextTurn: () => nextSlice(share, "read") });
     const wakes = findWakes(options.clock);
     const callers = new KnownCallers(options.nameOwner);
     const callerOf = (task: TaskRef) => this.#tasks.callerOf(task);

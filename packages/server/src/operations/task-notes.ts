@@ -96,7 +96,7 @@ function registerTaskNotes(
         const before = after.sequence - after.generation;
         const notes: TaskNote[] = [];
         for (const [index, entry] of page.entries.entries()) {
-          if (entry.payload.length > largeBytes) await nextSlice(caller.share);
+          if (entry.payload.length > largeBytes) await nextSlice(caller.share, "read");
           // The log has no gaps: what is no note before an entry is an event.
           notes.push(describe(entry, entry.sequence - before - index - 1, includePayloads));
         }

@@ -42,7 +42,7 @@ export async function createNotification(
     headers.set(tokenHeader, token);
   }
   const text = task === undefined ? await writeEvent(event, caller) : writeOlderTask(task);
-  const body = await encodeInTurns(typeof text === "string" ? [text] : text, caller);
+  const body = await encodeInTurns(typeof text === "string" ? [text] : text, caller, "notification");
   return { headers, body, bytes: body.reduce((sum, { length }) => sum + length, 0) };
 }
 
@@ -50,7 +50,7 @@ async function writeEvent(
   { payload }: LogEvent,
   caller: string | undefined,
 ): Promise<string | Iterable<string>> {
-  const response = await runInTurns(decodeInSteps(StreamResponseSchema, payload), caller);
+  const response = await runInTurns(decodeInSteps(StreamResponseSchema, payload), caller, "notification");
   return formatOnce(StreamResponseSchema, response);
 }
 
