@@ -3,7 +3,7 @@ import type { TaskState } from "@a2a-connect/proto";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
 import type { ServedAgent } from "../agent/served-agent.ts";
 import type { SkillSwitches } from "../agent/skill-switches.ts";
-import type { DueTimer, Owner, TaskStore } from "../store/task-store.ts";
+import type { Owner, TaskRef, TaskStore } from "../store/task-store.ts";
 import type { AbandonedCode } from "./capacity/abandoned-code.ts";
 import type { MemoryTurns } from "./capacity/memory-turns.ts";
 import type { StoredBytes } from "./capacity/stored-bytes.ts";
@@ -147,8 +147,8 @@ export interface EngineContext {
   readonly log: (record: LogRecord) => void;
   /** Told of every change of state. Undefined: nothing asks. */
   readonly onState?: ((change: StateChange) => void) | undefined;
-  /** Called with every timer that was committed, so that the task is woken then. */
-  readonly onTimer: (timer: DueTimer) => void;
+  /** Called after every commit: says when the task is to be woken; undefined: never. */
+  readonly onTimer: (task: TaskRef, wakeAt: number | undefined) => void;
   /** Called when a commit of this task has made deliveries to webhooks due. */
   readonly onDeliveryDue: (task: DueTask) => void;
   /** Writes and reads the results of steps. */

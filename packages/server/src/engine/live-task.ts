@@ -405,8 +405,7 @@ export class LiveTask {
 
   #tellTimer(): void {
     const { owner, name, timers } = this;
-    if (timers.wakeAt === undefined) return;
-    this.#context.onTimer({ owner, taskId: name.taskId, wakeAt: timers.wakeAt });
+    this.#context.onTimer({ owner, taskId: name.taskId }, timers.wakeAt);
   }
 
   #noteState(before: TaskState | undefined): void {
@@ -432,7 +431,7 @@ export class LiveTask {
     // task's next timer, and nothing else looks at them.
     const { owner, name, caller } = this;
     this.#context.onDeliveryDue({ owner, taskId: name.taskId, share: caller });
-    this.#tellTimer();
+    if (this.timers.wakeAt !== undefined) this.#tellTimer();
   }
 
   #abandon(why: ConnectError): void {

@@ -77,7 +77,7 @@ export class TaskEngine {
       ...given,
       store,
       served: new ServedAgent(options.agent),
-      onTimer: (timer) => this.#timers.note(timer),
+      onTimer: (task, wakeAt) => this.#timers.note(task, wakeAt),
       journalCodec: createJournalCodec(options.agent.journalTypes),
       tailBudget: budgets.tails,
       stored: budgets.stored,

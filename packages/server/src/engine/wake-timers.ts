@@ -1,10 +1,10 @@
 import { ReadTurns } from "@a2a-connect/core/internal";
-import { compareText } from "../store/memory-order.ts";
 import type { DueTimer, TaskRef } from "../store/task-store.ts";
 import type { EngineContext } from "./engine-context.ts";
+import { isBefore, KnownTimers } from "./known-timers.ts";
 
 /** Pages that are read in a turn of the event loop: together they take some milliseconds. */
-const pagesInATurn = 8;
+const pagesInATurn = 4;
 
 /** Tasks that are woken at a time, half of them for one caller. */
 const maxAtATime = 200;
@@ -15,7 +15,12 @@ interface Sizes {
   readonly places: number;
   /** Timers that are read from the store at once. */
   readonly page: number;
+  /** Timers that are kept in memory before they are due, and those of one caller. */
+  readonly known: number;
+  readonly knownOfOne: number;
 }
+
+const defaultSizes: Sizes = { places: 50_000, page: 500, known: 20_000, knownOfOne: 64 };
 
 /** A caller may have so many places as this part of those that are free: some are always left for others. */
 const partOfFree = 1 / 8;
@@ -39,11 +44,11 @@ interface TimersContext extends Pick<EngineContext, "store" | "clock" | "log"> {
 
 /**
  * Wakes tasks whose timer is due. The timers are rows of the store, so they fire after a restart, too. Memory has only
- * one alarm, for the earliest of them, and a part of those that are due.
+ * one alarm, for the earliest of them, and places for a part of those that are due.
  *
- * Millions of one caller may be due at the same moment. The store is read through once, and a caller's timers that have no
- * place in memory are passed over. They are read from the first of them on when half of those before have rung. Callers whose timers
- * are in memory take turns.
+ * Millions of one caller may be due at the same moment. What is due is read once, and a caller's timers for which it has no place
+ * are passed over; they are read, from the first of them on, when half of its places are free again. A caller that has few timers
+ * does not wait until all have been read: its next ones are known. Callers that have places take turns.
  */
 export class WakeTimers {
   readonly #context: TimersContext;
@@ -54,14 +59,16 @@ export class WakeTimers {
   readonly #begun = new Map<string, Begun>();
   /** How many of them each caller has. */
   readonly #begunOf = new Map<string, number>();
-  /** Whether all places were taken, and fewer than half are free again: until then no timer begins. */
+  /** Whether all places were taken, and fewer than half are free since then: no timer begins meanwhile. */
   #isFull = false;
   /** Up to here the timers of the store have begun, or were passed over. */
   #reached: DueTimer | undefined;
-  /** Where to read on for a caller: before the first of its timers that was passed over. Whose turn is next comes first. */
+  /** Where to read on for a caller: just before the first of its timers that was passed over. Whose turn is next comes first. */
   readonly #passedOver = new Map<string, DueTimer>();
-  /** Timers that were due when they were committed, by task: the store may have been read beyond them already. */
-  readonly #late = new Map<string, DueTimer>();
+  /** The next timers of each caller, and those that were due when they were committed: the store may have been read beyond them. */
+  readonly #known: KnownTimers;
+  /** When those tasks were due that have been woken since the store was asked: its answer may still have them. */
+  readonly #rung = new Map<string, number>();
   #isReading = false;
   /** Whether it rang meanwhile. */
   #rangAgain = false;
@@ -74,22 +81,23 @@ export class WakeTimers {
   #cancelLook: () => void = () => {};
   #closed = false;
 
-  constructor(
-    context: TimersContext,
-    wake: (task: TaskRef) => Promise<void>,
-    sizes: Sizes = { places: 50_000, page: 500 },
-  ) {
+  constructor(context: TimersContext, wake: (task: TaskRef) => Promise<void>, sizes: Sizes = defaultSizes) {
     this.#context = context;
     this.#wake = wake;
     this.#sizes = sizes;
+    this.#known = new KnownTimers(sizes.known, sizes.knownOfOne);
   }
 
-  /** A timer has been committed. */
-  note(timer: DueTimer): void {
-    const { taskId, wakeAt } = timer;
+  /** A commit says when the task is to be woken; undefined: never. */
+  note({ owner, taskId }: TaskRef, wakeAt: number | undefined): void {
     if (this.#closed) return;
-    this.#late.delete(taskId);
-    if (wakeAt <= this.#now()) this.#late.set(taskId, timer);
+    if (wakeAt === undefined) {
+      this.#known.remove(taskId);
+      return;
+    }
+    const caller = this.#context.callerOf({ owner, taskId });
+    const surplus = this.#known.add({ owner, taskId, wakeAt, caller });
+    if (surplus !== undefined && surplus.wakeAt <= this.#now()) this.#passOver(surplus, surplus.caller);
     this.#ringAt(wakeAt);
   }
 
@@ -179,23 +187,18 @@ export class WakeTimers {
   async #readDue(): Promise<void> {
     const { store, clock } = this.#context;
     const { page } = this.#sizes;
-    for (let pages = 1; !this.#closed; pages += 1) {
-      this.#takeLate();
-      if (this.#isFull) return;
+    for (let pages = 1; !this.#closed && !this.#isFull; pages += 1) {
+      this.#rung.clear();
       const due = await store.due(this.#now(), page, this.#reached);
+      for (const timer of this.#known.takeDue(this.#now())) this.#take(timer); // not while the store cannot be read
       for (const timer of due) {
         if (this.#isFull) return;
-        this.#take(timer);
+        if (!this.#hasRung(timer)) this.#take(timer);
         this.#reached = timer;
       }
       if (due.length < page) return;
       if (pages % pagesInATurn === 0) await clock.nextTurn();
     }
-  }
-
-  #takeLate(): void {
-    for (const timer of this.#late.values()) this.#take(timer);
-    this.#late.clear();
   }
 
   /** Reads one page for the next caller that has places again. @returns whether there is one */
@@ -204,10 +207,11 @@ export class WakeTimers {
     const { page } = this.#sizes;
     const [caller, place] = this.#nextPassedOver() ?? [];
     if (caller === undefined || this.#closed) return false;
+    this.#rung.clear();
     const due = await store.due(this.#now(), page, place);
     // What is passed over below sets the next place. A late timer may have set an earlier one meanwhile.
     if (this.#passedOver.get(caller) === place) this.#passedOver.delete(caller);
-    for (const timer of due) this.#take(timer);
+    for (const timer of due) if (!this.#hasRung(timer)) this.#take(timer);
     const last = due.length < page ? undefined : due.at(-1);
     if (last !== undefined && !this.#passedOver.has(caller)) this.#passedOver.set(caller, last);
     await clock.nextTurn();
@@ -224,10 +228,15 @@ export class WakeTimers {
     return this.#hasRoom(caller, 2) && !this.#failed.has(caller);
   }
 
-  /** Whether the caller may have so many times as many timers in memory as it has, and one at least. */
+  /** Whether the caller may have one place more, and so many times as many as it has. */
   #hasRoom(caller: string, times = 1): boolean {
     const own = this.#begunOf.get(caller) ?? 0;
     return !this.#isFull && own * times < (this.#sizes.places - this.#begun.size) * partOfFree;
+  }
+
+  /** Whether a timer that the store knows has rung already. */
+  #hasRung({ taskId, wakeAt }: DueTimer): boolean {
+    return this.#rung.get(taskId) === wakeAt;
   }
 
   #take(timer: DueTimer): void {
@@ -250,12 +259,15 @@ export class WakeTimers {
   #begin(timer: DueTimer, caller: string): void {
     const { taskId, wakeAt } = timer;
     const begun: Begun = { wakeAt, nextAt: undefined };
-    this.#late.delete(taskId);
+    this.#known.remove(taskId);
     this.#begun.set(taskId, begun);
     this.#begunOf.set(caller, (this.#begunOf.get(caller) ?? 0) + 1);
     if (this.#begun.size === this.#sizes.places) this.#isFull = true;
     void this.#turns
       .run({ share: caller }, () => this.#wake(timer))
+      .then(() => {
+        if (this.#isReading) this.#rung.set(taskId, wakeAt);
+      })
       .catch((error: unknown) => {
         this.#passOver(timer, caller);
         this.#failed.add(caller);
@@ -263,7 +275,7 @@ export class WakeTimers {
       })
       .then(() => {
         this.#begun.delete(taskId);
-        if (begun.nextAt !== undefined) this.note({ ...timer, wakeAt: begun.nextAt });
+        if (begun.nextAt !== undefined) this.note(timer, begun.nextAt);
         this.#ended(caller);
       });
   }
@@ -277,16 +289,12 @@ export class WakeTimers {
     if (this.#begun.size <= this.#sizes.places / 2) this.#isFull = false;
     if (this.#closed) return;
     if (this.#begun.size === 0 && this.#passedOver.size === 0) {
-      this.#reached = undefined; // a timer may have been passed over that stayed due although it has rung
+      this.#reached = undefined; // a task may have been woken, and have a timer that is due as before
       this.#setAlarm().catch((error: unknown) => this.#tryLater(error));
     } else if ((wasFull && !this.#isFull) || (this.#passedOver.has(caller) && this.#mayReadOn(caller))) {
       this.#ringAt(this.#context.clock.now());
     }
   }
-}
-
-function isBefore(one: DueTimer, other: DueTimer): boolean {
-  return one.wakeAt === other.wakeAt ? compareText(one.taskId, other.taskId) < 0 : one.wakeAt < other.wakeAt;
 }
 
 /** A place in the order of timers from which on this one is the first, or nearly so. */

@@ -16,6 +16,8 @@ interface OwnerLists {
   readonly byContext: Map<string, TaskOrder>;
 }
 
+const createOrder = (): TaskOrder => new TaskOrder(({ index }) => index.statusTimestamp);
+
 /** The orders of an empty store. */
 export function createMemoryLists(): MemoryLists {
   /** By tenant, then by principal. */
@@ -27,7 +29,7 @@ export function createMemoryLists(): MemoryLists {
   function openOwner({ tenant, principal }: Owner): OwnerLists {
     const principals = tenants.get(tenant) ?? new Map<string, OwnerLists>();
     tenants.set(tenant, principals);
-    const lists = principals.get(principal) ?? { all: new TaskOrder(), byContext: new Map() };
+    const lists = principals.get(principal) ?? { all: createOrder(), byContext: new Map() };
     principals.set(principal, lists);
     return lists;
   }
@@ -36,7 +38,7 @@ export function createMemoryLists(): MemoryLists {
     add(task) {
       const { all, byContext } = openOwner(task.owner);
       const { contextId } = task.index;
-      const context = byContext.get(contextId) ?? new TaskOrder();
+      const context = byContext.get(contextId) ?? createOrder();
       byContext.set(contextId, context);
       all.add(task);
       context.add(task);

@@ -22,7 +22,7 @@ class Task {
 }
 
 it("reads a page and counts all of a hundred thousand tasks without looking at more than a few stretches", () => {
-  const order = new TaskOrder<Task>();
+  const order = new TaskOrder<Task>(({ index }) => index.statusTimestamp);
   for (let at = 0; at < 100_000; at += 1)
     order.add(new Task(`${at}`, (at * 7_919) % 100_003, at === 5 ? FAILED : WORKING));
   const middle = { statusTimestamp: 50_000, taskId: "" };
@@ -50,7 +50,7 @@ it("reads a page and counts all of a hundred thousand tasks without looking at m
 });
 
 it("reads a hundred thousand tasks oldest first, page by page, with a few comparisons for each page", () => {
-  const order = new TaskOrder<Task>();
+  const order = new TaskOrder<Task>(({ index }) => index.statusTimestamp);
   for (let at = 0; at < 100_000; at += 1) order.add(new Task(`${at}`, (at * 7_919) % 100_003));
   Task.reads = 0;
   for (let time = 0; time < 100_003; time += 500) {
@@ -62,7 +62,7 @@ it("reads a hundred thousand tasks oldest first, page by page, with a few compar
 });
 
 it("adds and removes one of a hundred thousand tasks with a few comparisons", () => {
-  const order = new TaskOrder<Task>();
+  const order = new TaskOrder<Task>(({ index }) => index.statusTimestamp);
   const tasks = Array.from({ length: 100_000 }, (_, at) => new Task(`${at}`, (at * 7_919) % 100_003));
   for (const task of tasks) order.add(task);
   Task.reads = 0;
@@ -91,7 +91,7 @@ it("gives what a sorted list would give, whatever was added and removed before",
   });
   fc.assert(
     fc.property(steps, query, (all, { after, ...filter }) => {
-      const order = new TaskOrder<Task>();
+      const order = new TaskOrder<Task>(({ index }) => index.statusTimestamp);
       const tasks = new Map<string, Task>();
       for (const { id, at, state, removes } of all) {
         const known = tasks.get(id);

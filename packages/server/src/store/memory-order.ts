@@ -1,5 +1,5 @@
 import { countFirst } from "@a2a-connect/core/internal";
-import type { TaskState } from "@a2a-connect/proto";
+import { TaskState } from "@a2a-connect/proto";
 import type { MemoryTask } from "./memory-task.ts";
 import type { ListCursor, TaskIndex } from "./task-store.ts";
 
@@ -11,7 +11,11 @@ export interface OrderFilter {
 }
 
 /** What the order reads of a task. */
-type OrderedTask = Pick<MemoryTask, "taskId" | "index">;
+interface OrderedTask {
+  readonly taskId: string;
+  /** Undefined: its state is unspecified. */
+  readonly index?: Pick<TaskIndex, "state">;
+}
 
 /** A place in the order. */
 interface Place {
@@ -34,11 +38,10 @@ const maxStretch = 512;
  * tasks, and a count as many steps as there are stretches of a few hundred tasks.
  */
 export class TaskOrder<Task extends OrderedTask = MemoryTask> {
-  readonly #timeOf: (index: TaskIndex) => number;
+  readonly #timeOf: (task: Task) => number;
   readonly #stretches: Stretch<Task>[] = [];
 
-  /** @param timeOf default: the status timestamp, as in lists */
-  constructor(timeOf: (index: TaskIndex) => number = ({ statusTimestamp }) => statusTimestamp) {
+  constructor(timeOf: (task: Task) => number) {
     this.#timeOf = timeOf;
   }
 
@@ -140,8 +143,8 @@ export class TaskOrder<Task extends OrderedTask = MemoryTask> {
     return task !== undefined && since !== undefined && this.#placeOf(task).time < since;
   }
 
-  #placeOf({ taskId, index }: Task): Place {
-    return { time: this.#timeOf(index), taskId };
+  #placeOf(task: Task): Place {
+    return { time: this.#timeOf(task), taskId: task.taskId };
   }
 }
 
@@ -151,12 +154,17 @@ function createStretch<Task extends OrderedTask>(tasks: Task[]): Stretch<Task> {
   return stretch;
 }
 
-function count({ states }: Stretch<OrderedTask>, { index: { state } }: OrderedTask, change: number): void {
+function count({ states }: Stretch<OrderedTask>, task: OrderedTask, change: number): void {
+  const state = stateOf(task);
   states[state] = (states[state] ?? 0) + change;
 }
 
-function hasState({ index }: OrderedTask, state: TaskState | undefined): boolean {
-  return state === undefined || index.state === state;
+function hasState(task: OrderedTask, state: TaskState | undefined): boolean {
+  return state === undefined || stateOf(task) === state;
+}
+
+function stateOf({ index }: OrderedTask): TaskState {
+  return index?.state ?? TaskState.UNSPECIFIED;
 }
 
 /**

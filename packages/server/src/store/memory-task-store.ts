@@ -40,7 +40,7 @@ export function createMemoryTaskStore({
   const tasks = new Map<string, MemoryTask>();
   const lists = createMemoryLists();
   /** The tasks that have a timer. */
-  const timers = new TaskOrder<MemoryTask>(({ wakeAt = 0 }) => wakeAt);
+  const timers = new TaskOrder<MemoryTask>(({ index }) => index.wakeAt ?? 0);
   const deliveries = createMemoryDeliveries();
   const keys = createMemoryKeys();
   let open = true;

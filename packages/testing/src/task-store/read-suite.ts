@@ -330,6 +330,19 @@ export function readSuite(it: StoreTest): void {
       expect(await store.due(300, 10, due("task-1", 300))).toEqual([]);
     });
 
+    it("goes on from a place without a timer, also where one was", async (store) => {
+      const first = await committed(store, { taskId: "task-1", wakeAt: 100 });
+      await committed(store, { taskId: "task-2", wakeAt: 100 });
+      await committed(store, { taskId: "task-3", wakeAt: 200 });
+      const due = (taskId: string, wakeAt: number) => ({ owner: alice, taskId, wakeAt });
+      const all = [due("task-1", 100), due("task-2", 100), due("task-3", 200)];
+      expect(await store.due(300, 10, due("", 100))).toEqual(all);
+      expect(await store.due(300, 10, due("task-", 100))).toEqual(all);
+      expect(await store.due(300, 10, due("", 101))).toEqual(all.slice(2));
+      await committed(store, { taskId: "task-1", after: first });
+      expect(await store.due(300, 10, due("task-1", 100))).toEqual(all.slice(1));
+    });
+
     it("follows a timer that moves and goes", async (store) => {
       const first = await committed(store, { wakeAt: 100 });
       const moved = await committed(store, { after: first, wakeAt: 200 });
