@@ -234,7 +234,7 @@ it("timers of more callers than memory takes ring when there are places again", 
   expect(clock.alarms).toBe(0);
 });
 
-it("each timer rings once, at its time or soon after, whatever fails, waits, is renamed, comes late or is set", async () => {
+it("each timer rings once, at its time or soon after, beside failures, waits, new names, late commits and a clock that is set", async () => {
   const steps = fc.array(
     fc.oneof(
       fc.record({
