@@ -58,7 +58,8 @@ export const notCompleted: string = `state <> ${TaskState.COMPLETED}`;
  * Version 8: `tasks_by_state` lists the tasks in one state, however many others there are. Most tasks end as COMPLETED, which is left
  * out: a task that ends in its first commit never gets into this index.
  *
- * Version 9: `tasks_unfinished` has the tasks without a timer apart from those with one; a query must repeat its words.
+ * Version 9: `tasks_unfinished` has the tasks without a timer apart from those with one, and each owner's together; a query must
+ * repeat its words.
  */
 export const schemaSteps: readonly string[] = [
   `
@@ -199,7 +200,7 @@ export const schemaSteps: readonly string[] = [
   `,
   `
   drop index tasks_unfinished;
-  create index tasks_unfinished on tasks ((wake_at is not null), task_id)
+  create index tasks_unfinished on tasks ((wake_at is not null), tenant, principal, task_id)
     where state in (${TaskState.SUBMITTED}, ${TaskState.WORKING});
   `,
 ];

@@ -162,8 +162,11 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
       });
     },
 
-    async unfinished({ hasTimer, after = "", limit }) {
-      return read(() => unfinished.all(Number(hasTimer), after, limit).map(toRef));
+    async unfinished({ hasTimer, after, limit }) {
+      const { owner, taskId = null } = after ?? beforeAllTasks;
+      return read(() =>
+        unfinished.all(Number(hasTimer), owner.tenant, owner.principal, taskId, limit).map(toRef),
+      );
     },
 
     async weigh(owner, taskId) {
@@ -272,11 +275,13 @@ function prepareParts(database: DatabaseSync) {
     expireRows: createExpireRows(database, values),
     totals,
     listTasks: createListTasks(database, reader, totals),
+    // An empty blob is greater than any text: after all of an owner's tasks.
     unfinished: prepareQuery<RefRow>(
       database,
       `select task_id, tenant, principal from tasks
-       where state in (${TaskState.SUBMITTED}, ${TaskState.WORKING}) and (wake_at is not null) = ? and task_id > ?
-       order by task_id limit ?`,
+       where state in (${TaskState.SUBMITTED}, ${TaskState.WORKING}) and (wake_at is not null) = ?
+         and (tenant, principal, task_id) > (?, ?, coalesce(?, x''))
+       order by tenant, principal, task_id limit ?`,
     ),
     due: prepareQuery<RefRow & { readonly wake_at: number }>(
       database,
@@ -298,4 +303,5 @@ function bytesOfEntries(entries: readonly LogEntry[]): number {
 }
 
 /** Before the first timer that a task can have. */
+const beforeAllTasks = { owner: { tenant: "", principal: "" }, taskId: "" };
 const beforeAllTimers = { wakeAt: Number.MIN_SAFE_INTEGER, taskId: "" };

@@ -154,3 +154,38 @@ it("tasks that were at work go on before older ones of other callers that sleep;
   await clock.settle();
   expect([runs.indexOf("bob"), runs.length]).toEqual([0, 301]);
 });
+
+it("callers take turns when their unfinished tasks are taken up, however many one has", async () => {
+  const clock = createFakeClock();
+  const memory = createMemoryTaskStore();
+  const runs: string[] = [];
+  const agent: AgentDefinition = defineAgent({
+    card: { name: "Durable" },
+    durable: true,
+    async *execute(task) {
+      runs.push(task.principal);
+      yield task.working();
+      await task.inbox.take();
+    },
+  });
+  const start = async () => {
+    const store = createMortalStore(memory);
+    return { ...(await createEngineHarness({ agent, clock, store })), kill: store.kill };
+  };
+  const before = await start();
+  for (let at = 0; at < 450; at += 1) await sendTask(before.clientOf("alice"), detached("wait"));
+  for (const caller of ["bob", "zoe"])
+    for (let at = 0; at < 150; at += 1) await sendTask(before.clientOf(caller), detached("wait"));
+  await clock.settle();
+  before.kill();
+  runs.length = 0;
+
+  await start();
+  await clock.settle();
+  expect(runs.length).toBe(750);
+  const places = ["bob", "zoe"].map((caller) => [runs.indexOf(caller), runs.lastIndexOf(caller)]);
+  expect(places).toEqual([
+    [100, 449],
+    [200, 499],
+  ]); // pages of 100
+});

@@ -2,7 +2,8 @@ import { findA2AError } from "@a2a-connect/core";
 import { TaskSchema, TaskState } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { TaskRef, TaskWeight } from "../store/task-store.ts";
+import { isSameOwner } from "../store/decide-commit.ts";
+import type { Owner, TaskRef, TaskWeight, UnfinishedQuery } from "../store/task-store.ts";
 import { endings } from "./endings.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { statusEvent } from "./events.ts";
@@ -37,6 +38,12 @@ export class LoadFailure extends Error {}
 
 /** Takes up an unfinished task; `onPutOff` is called when that waits for others of its caller. */
 type TakeUp = (task: TaskRef, onPutOff: () => void) => Promise<void>;
+
+/** Where reading the names of unfinished tasks goes on: those of one owner, or of the owners that have had no turn. */
+interface Place {
+  readonly after: UnfinishedQuery["after"];
+  readonly owner: Owner | undefined;
+}
 
 /** A load that waits for room. */
 interface Waiting {
@@ -136,24 +143,30 @@ export class Recovery {
     for (const hasTimer of [false, true]) await this.#recoverThose(hasTimer, takeUp, onError);
   }
 
+  /** Each owner has a page of its tasks taken up, then those that have more have their next page, in turns. */
   async #recoverThose(
     hasTimer: boolean,
     takeUp: TakeUp,
     onError: (error: unknown) => Promise<void>,
   ): Promise<void> {
-    let after: string | undefined;
-    while (!this.#closed) {
+    const places: Place[] = [{ after: undefined, owner: undefined }];
+    for (let [place] = places; place !== undefined && !this.#closed; [place] = places) {
+      const { after, owner } = place;
       try {
         const limit = this.#inBackground ? pageSize.besideCalls : pageSize.beforeStart;
-        const page = await this.#context.store.unfinished({ hasTimer, after, limit });
+        const tasks = await this.#context.store.unfinished({ hasTimer, after, limit });
+        const page = owner === undefined ? tasks : tasks.filter((task) => isSameOwner(task.owner, owner));
         await Promise.all(page.map((task) => untilPutOff(task, takeUp)));
-        after = page.at(-1)?.taskId;
-        if (after === undefined) {
-          return;
+        places.shift();
+        const [first, last] = [page[0], page.at(-1)];
+        if (first !== undefined && last !== undefined) {
+          const hasMore = page.length === limit && isSameOwner(first.owner, last.owner);
+          if (hasMore) places.push({ after: last, owner: last.owner });
+          if (owner === undefined) {
+            places.unshift({ after: hasMore ? { owner: last.owner, taskId: undefined } : last, owner });
+          }
         }
-        if (this.#inBackground) {
-          await this.#context.clock.nextTurn();
-        }
+        if (this.#inBackground) await this.#context.clock.nextTurn();
       } catch (error) {
         await onError(error);
       }

@@ -17,7 +17,17 @@ import {
   readTask,
   toTaskWeight,
 } from "./memory-task.ts";
-import type { DueTimer, Owner, TaskCommit, TaskIndex, TaskPage, TaskQuery, TaskStore } from "./task-store.ts";
+import type {
+  DueTimer,
+  Owner,
+  TaskCommit,
+  TaskIndex,
+  TaskPage,
+  TaskQuery,
+  TaskRef,
+  TaskStore,
+  UnfinishedQuery,
+} from "./task-store.ts";
 import { TaskPageBuilder } from "./task-view.ts";
 
 /** How much memory the tasks may take. */
@@ -163,8 +173,8 @@ export function createMemoryTaskStore({
       return [...tasks.values()]
         .filter(({ index }) => index.state === TaskState.SUBMITTED || index.state === TaskState.WORKING)
         .filter(({ index }) => (index.wakeAt !== undefined) === hasTimer)
-        .filter(({ taskId }) => after === undefined || compareText(taskId, after) > 0)
-        .sort((one, other) => compareText(one.taskId, other.taskId))
+        .filter((task) => after === undefined || isUnfinishedAfter(task, after))
+        .sort(compareTasks)
         .slice(0, limit)
         .map(({ owner, taskId }) => ({ owner, taskId }));
     },
@@ -307,3 +317,17 @@ function listTasks(
 
 /** Before the first timer that a task can have. */
 const beforeAllTimers = { wakeAt: Number.NEGATIVE_INFINITY, taskId: "" };
+
+/** The order of `TaskStore.unfinished`. */
+function compareTasks(one: TaskRef, other: TaskRef): number {
+  return compareOwners(one.owner, other.owner) || compareText(one.taskId, other.taskId);
+}
+
+function isUnfinishedAfter(task: TaskRef, { owner, taskId }: NonNullable<UnfinishedQuery["after"]>): boolean {
+  const order = compareOwners(task.owner, owner);
+  return order > 0 || (order === 0 && taskId !== undefined && compareText(task.taskId, taskId) > 0);
+}
+
+function compareOwners(one: Owner, other: Owner): number {
+  return compareText(one.tenant, other.tenant) || compareText(one.principal, other.principal);
+}

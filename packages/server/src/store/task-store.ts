@@ -241,8 +241,8 @@ export interface TaskRef {
 export interface UnfinishedQuery {
   /** Those that have a timer (`wakeAt`), due or not; false: those that have none. */
   readonly hasTimer: boolean;
-  /** The id of the last one before; undefined begins with the lowest. */
-  readonly after: string | undefined;
+  /** The last one before; without an id, all tasks of that owner come before. Undefined begins with the first. */
+  readonly after: { readonly owner: Owner; readonly taskId: string | undefined } | undefined;
   readonly limit: number;
 }
 
@@ -363,8 +363,8 @@ export interface TaskStore {
   putReply(owner: Owner, key: RequestKey, message: Message, expiresAt: number): Promise<boolean>;
 
   /**
-   * Tasks in SUBMITTED or WORKING, of all owners, by id: after a crash, the tasks to take up. A store that outlives a process should
-   * find them without passing those that the query leaves out, which may be many.
+   * Tasks in SUBMITTED or WORKING, of all owners, by tenant, then principal, then id: after a crash, the tasks to take up. A store
+   * that outlives a process should find them without passing those that the query leaves out, which may be many.
    */
   unfinished(query: UnfinishedQuery): Promise<readonly TaskRef[]>;
 

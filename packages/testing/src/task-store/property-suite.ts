@@ -17,6 +17,7 @@ import {
   answer,
   append,
   byBytes,
+  byOwner,
   createStoreModel,
   dueHooks,
   forgetFinished,
@@ -208,15 +209,21 @@ async function compare(store: TaskStore, model: StoreModel, questions: readonly 
     ({ index }) => index.state === TaskState.SUBMITTED || index.state === TaskState.WORKING,
   );
   for (const hasTimer of [false, true]) {
-    const found = await store.unfinished({ hasTimer, after: "a", limit: 3 });
-    expect(found.map(({ taskId }) => taskId)).toEqual(
-      working
-        .filter(({ index }) => (index.wakeAt !== undefined) === hasTimer)
-        .map(({ taskId }) => taskId)
-        .filter((id) => byBytes(id, "a") > 0)
-        .sort(byBytes)
-        .slice(0, 3),
-    );
+    const inOrder = working
+      .filter(({ index }) => (index.wakeAt !== undefined) === hasTimer)
+      .map(({ owner, taskId }) => ({ owner, taskId }))
+      .sort((one, other) => byOwner(one.owner, other.owner) || byBytes(one.taskId, other.taskId));
+    for (const after of [undefined, "b"]) {
+      for (const owner of owners) {
+        const rest = inOrder.filter((task) => {
+          const order = byOwner(task.owner, owner);
+          return order > 0 || (order === 0 && after !== undefined && byBytes(task.taskId, after) > 0);
+        });
+        const query = { hasTimer, after: { owner, taskId: after }, limit: 3 };
+        expect(await store.unfinished(query)).toEqual(rest.slice(0, 3));
+      }
+    }
+    expect(await store.unfinished({ hasTimer, after: undefined, limit: 3 })).toEqual(inOrder.slice(0, 3));
   }
   const due = tasks.flatMap(({ taskId, index: { wakeAt } }) =>
     wakeAt === undefined || wakeAt > 2 ? [] : [{ taskId, wakeAt }],

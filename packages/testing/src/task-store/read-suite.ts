@@ -225,8 +225,8 @@ export function readSuite(it: StoreTest): void {
   });
 
   describe("unfinished", () => {
-    it("pages through what is SUBMITTED or WORKING, of all owners, by id", async (store) => {
-      const bob = { tenant: "acme", principal: "bob" };
+    it("pages through what is SUBMITTED or WORKING, of all owners, by owner, then by id", async (store) => {
+      const bob = { tenant: alice.tenant, principal: "bob" };
       for (const state of [
         TaskState.WORKING,
         TaskState.SUBMITTED,
@@ -241,12 +241,17 @@ export function readSuite(it: StoreTest): void {
       }
       await committed(store, { taskId: "task-0", owner: bob, state: TaskState.WORKING });
       expect(await store.unfinished({ hasTimer: false, after: undefined, limit: 2 })).toEqual([
-        { owner: bob, taskId: "task-0" },
         { owner: alice, taskId: `task-${TaskState.SUBMITTED}` },
+        { owner: alice, taskId: `task-${TaskState.WORKING}` },
       ]);
-      const rest = [{ owner: alice, taskId: `task-${TaskState.WORKING}` }];
-      const after = `task-${TaskState.SUBMITTED}`;
-      expect(await store.unfinished({ hasTimer: false, after, limit: 2 })).toEqual(rest);
+      const restAfter = (taskId: string | undefined) =>
+        store.unfinished({ hasTimer: false, after: { owner: alice, taskId }, limit: 2 });
+      const ofBob = { owner: bob, taskId: "task-0" };
+      expect(await restAfter(`task-${TaskState.SUBMITTED}`)).toEqual([
+        { owner: alice, taskId: `task-${TaskState.WORKING}` },
+        ofBob,
+      ]);
+      expect(await restAfter(undefined)).toEqual([ofBob]);
     });
 
     it("gives tasks that have a timer apart from those that have none", async (store) => {
@@ -255,8 +260,10 @@ export function readSuite(it: StoreTest): void {
       await committed(store, { taskId: "task-3", state: TaskState.SUBMITTED });
       const asleep = await committed(store, { taskId: "task-4", state: TaskState.SUBMITTED, wakeAt: 0 });
       await committed(store, { taskId: "task-5", state: TaskState.INPUT_REQUIRED, wakeAt: 100 });
-      const idsOf = async (hasTimer: boolean, after?: string) =>
-        (await store.unfinished({ hasTimer, after, limit: 2 })).map(({ taskId }) => taskId);
+      const idsOf = async (hasTimer: boolean, taskId = "") =>
+        (await store.unfinished({ hasTimer, after: { owner: alice, taskId }, limit: 2 })).map(
+          (task) => task.taskId,
+        );
       expect(await idsOf(false)).toEqual(["task-1", "task-3"]);
       expect(await idsOf(false, "task-1")).toEqual(["task-3"]);
       expect(await idsOf(true)).toEqual(["task-2", "task-4"]);

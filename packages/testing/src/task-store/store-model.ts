@@ -151,6 +151,11 @@ export function isSame(one: Owner, other: Owner): boolean {
   return one.tenant === other.tenant && one.principal === other.principal;
 }
 
+/** The order of owners. */
+export function byOwner(one: Owner, other: Owner): number {
+  return byBytes(one.tenant, other.tenant) || byBytes(one.principal, other.principal);
+}
+
 /** The order of ids. */
 export function byBytes(one: string, other: string): number {
   return Buffer.compare(Buffer.from(one), Buffer.from(other));
