@@ -294,8 +294,8 @@ export class LiveTask {
   }
 
   /** Resolves at the first interrupted or terminal event after `generation`. */
-  async settledAfter(generation: number, signal: AbortSignal): Promise<SeenTask> {
-    await this.readers.settledAfter(generation, signal);
+  async settledAfter(generation: number, signal: AbortSignal, share: string | undefined): Promise<SeenTask> {
+    await this.readers.settledAfter(generation, signal, share);
     return this.seen();
   }
 

@@ -299,7 +299,7 @@ export class HeldTasks {
       cursor: first?.generation ?? cursor,
       seen: () => live.seen(),
       weigh: () => live.bytes,
-      settled: (signal) => live.settledAfter(accepted, signal),
+      settled: (signal) => live.settledAfter(accepted, signal, reader.share),
       eventsAfter: (generation, signal) => live.readers.eventsAfter(generation, signal, reader.share),
       release,
     };

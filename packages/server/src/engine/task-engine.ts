@@ -156,7 +156,7 @@ export class TaskEngine {
     const expiry = new AbortController();
     const stopTimer = this.#context.clock.schedule(timeoutMs, () => expiry.abort());
     try {
-      await live.readers.newerThan(generation, AbortSignal.any([signal, expiry.signal]));
+      await live.readers.newerThan(generation, AbortSignal.any([signal, expiry.signal]), caller.share);
     } catch (error) {
       if (!expiry.signal.aborted || signal.aborted) {
         throw error;

@@ -5,8 +5,10 @@ import { StreamResponseSchema } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { EventPages } from "./event-pages.ts";
 import { CommittedEvent, EventBudget } from "./events.ts";
-import { LiveTail } from "./task-readers.ts";
+import { LiveTail, TaskReaders } from "./task-readers.ts";
+import { findWakes } from "./wakes.ts";
 
 describe("LiveTail", () => {
   it("gives every event after a generation or says that it cannot, within its bound", () => {
@@ -95,3 +97,44 @@ describe("LiveTail", () => {
 function roomy(): EventBudget {
   return new EventBudget(Number.POSITIVE_INFINITY);
 }
+
+describe("TaskReaders", () => {
+  it("wakes those of a caller that waits beside thousands of another caller's in its turn", async () => {
+    let turns = 0;
+    const clock = {
+      ticks: () => 0,
+      async nextTurn() {
+        await nextTurn();
+        turns += 1;
+      },
+    };
+    const pages = { open: () => Promise.reject(new Error("all events are in memory")) };
+    const context = {
+      wakes: findWakes(clock),
+      limits: { maxTailBytes: 100_000 },
+      tailBudget: roomy(),
+      eventPages: pages as unknown as EventPages,
+    };
+    const { signal } = new AbortController();
+    const follow = (owner: string, followers: number) => {
+      const readers = new TaskReaders(
+        context,
+        { tenant: "", principal: owner },
+        { taskId: owner, contextId: owner },
+      );
+      const seen = Array.from({ length: followers }, async () => {
+        await readers.eventsAfter(0, signal, owner).next();
+        return turns;
+      });
+      return { readers, seen: Promise.all(seen) };
+    };
+    const [alice, bob] = [follow("alice", 3_000), follow("bob", 1)];
+    await nextTurn(); // now all wait
+    for (const { readers } of [alice, bob]) {
+      readers.publish(new CommittedEvent(1, create(StreamResponseSchema), 1, 0));
+      readers.wake();
+    }
+    expect(await bob.seen).toEqual([1]);
+    expect(Math.max(...(await alice.seen))).toBeGreaterThan(9);
+  });
+});

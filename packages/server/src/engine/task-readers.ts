@@ -78,18 +78,18 @@ export class TaskReaders {
   }
 
   /** Resolves at the first interrupted or terminal event after `generation`. */
-  async settledAfter(generation: number, signal: AbortSignal): Promise<void> {
+  async settledAfter(generation: number, signal: AbortSignal, share: string | undefined): Promise<void> {
     if (!(await this.#hadSettledAfter(generation))) {
       while (this.#settledGeneration <= generation) {
-        await this.#changed(signal);
+        await this.#changed(signal, share);
       }
     }
   }
 
   /** Resolves when callers may see a generation above `generation`, or the task has ended. */
-  async newerThan(generation: bigint, signal: AbortSignal): Promise<void> {
+  async newerThan(generation: bigint, signal: AbortSignal, share: string | undefined): Promise<void> {
     while (!this.#ended && BigInt(this.#generation) <= generation) {
-      await this.#changed(signal);
+      await this.#changed(signal, share);
     }
   }
 
@@ -115,7 +115,7 @@ export class TaskReaders {
         if (this.#ended) {
           return;
         }
-        await this.#changed(signal);
+        await this.#changed(signal, share);
       }
     }
   }
@@ -135,8 +135,8 @@ export class TaskReaders {
   }
 
   /** Resolves at the next commit. @throws ConnectError when the task was lost, or why `signal` aborted */
-  #changed(signal: AbortSignal): Promise<void> {
-    return this.#lost === undefined ? this.#waiting.changed(signal) : Promise.reject(this.#lost);
+  #changed(signal: AbortSignal, share: string | undefined): Promise<void> {
+    return this.#lost === undefined ? this.#waiting.changed(signal, share) : Promise.reject(this.#lost);
   }
 
   /** Events after a generation: those of the tail, or older ones. @throws ConnectError when the log has them no longer */
@@ -198,7 +198,8 @@ export class LiveTail {
 
 /** The readers of a task that have seen everything, and wait for its next commit. */
 class WaitingReaders {
-  readonly #readers = new Set<() => void>();
+  /** Whose turn of the event loop each waits for, by what wakes it. */
+  readonly #readers = new Map<() => void, string | undefined>();
   readonly #wakes: Wakes;
 
   constructor(wakes: Wakes) {
@@ -206,7 +207,7 @@ class WaitingReaders {
   }
 
   /** Resolves at the next commit. It only means "look again". @throws ConnectError why `signal` aborted */
-  changed(signal: AbortSignal): Promise<void> {
+  changed(signal: AbortSignal, share: string | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const wake = () => {
         signal.removeEventListener("abort", abort);
@@ -225,15 +226,15 @@ class WaitingReaders {
         return;
       }
       signal.addEventListener("abort", abort, { once: true });
-      this.#readers.add(wake);
+      this.#readers.set(wake, share);
     });
   }
 
-  /** They look again. Other calls run between many of them. */
+  /** They look again. Other calls run between many of them, and callers take turns. */
   wake(): void {
     if (this.#readers.size === 0) return;
     const readers = [...this.#readers];
     this.#readers.clear();
-    this.#wakes.wake(readers);
+    for (const [wake, share] of readers) this.#wakes.wake([wake], share);
   }
 }
