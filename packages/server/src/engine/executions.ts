@@ -31,6 +31,7 @@ import type { Execution } from "./execution.ts";
 import type { LiveTask } from "./live-task.ts";
 import type { LiveTasks } from "./live-tasks.ts";
 import { LoadFailure, Recovery } from "./recovery.ts";
+import { RunningExecutions } from "./running-executions.ts";
 import { TurnExecution } from "./turn-execution.ts";
 
 /** How long after a failed write the server takes up a task again, and how long after each further failure. */
@@ -41,12 +42,6 @@ const recoveryDelayMs = 1_000;
  * ever.
  */
 const maxAttempts = 5;
-
-/**
- * Executors that wait, without a slot, and are in memory: beyond it the one that has waited longest is loaded again when it is needed.
- * Each takes some 20 KiB besides its task.
- */
-const maxResting = 1_000;
 
 /** A task that is created when its first turn needs it. */
 interface NewTask extends Pick<LiveTask, "owner" | "name"> {
@@ -74,9 +69,7 @@ export class Executions {
   readonly #recovery: Recovery;
   /** The newest execution of each task. */
   readonly #byTask = new Map<string, Execution>();
-  readonly #running = new Set<Execution>();
-  /** Those that have given their slot back, in that order; some may have gone on since. */
-  readonly #resting = new Set<Execution>();
+  readonly #running: RunningExecutions;
   readonly #retries = new Set<() => void>();
   /** Tasks on which an execution will begin when an accepted entry is durable. */
   readonly #reserved = new Set<string>();
@@ -88,7 +81,8 @@ export class Executions {
     this.#context = context;
     this.#tasks = tasks;
     this.#scheduler = new Scheduler(context);
-    this.#recovery = new Recovery(context, tasks, () => this.#dropResting());
+    this.#running = new RunningExecutions(context);
+    this.#recovery = new Recovery(context, tasks, () => this.#running.dropResting());
     tasks.watchLost((live) => this.#takeUpLost(live));
   }
 
@@ -112,7 +106,7 @@ export class Executions {
     if (place === "refused") {
       return { refused: capacityEnding(this.#scheduler.retryAfterSeconds(skill)) };
     }
-    this.#keep(execution);
+    this.#running.add(execution);
     return place;
   }
 
@@ -187,8 +181,7 @@ export class Executions {
       askForPlace: () => void this.#scheduler.start(execution, "always"),
       onRest: () => {
         const isOver = this.#context.memoryTurns.areDue(live.memory);
-        if (this.#closed || this.#recovery.isFull || isOver) this.#dropIfResting(execution);
-        else this.#keepResting(execution);
+        this.#running.rest(execution, !this.#recovery.isFull && !isOver);
       },
     });
     return execution;
@@ -347,60 +340,7 @@ export class Executions {
       cancelRetry();
     }
     this.#recovery.close();
-    this.#dropResting();
-    const grace = Promise.withResolvers<void>();
-    const cancelGrace = this.#context.clock.schedule(graceMs, grace.resolve);
-    await Promise.race([this.#idle(), grace.promise]);
-    cancelGrace();
-    for (const execution of this.#running) {
-      execution.abort("shutdown");
-    }
-    await this.#idle();
-  }
-
-  /** Resolves when no execution runs or waits for a slot, including those that begin meanwhile. */
-  async #idle(): Promise<void> {
-    while (this.#running.size > 0) {
-      await Promise.all([...this.#running].map((execution) => execution.done));
-    }
-  }
-
-  /** Every execution is listed until it is done, also before it has a task: a server that stops waits for it. */
-  #keep(execution: Execution): void {
-    if (this.#closed) {
-      execution.abort("shutdown");
-    }
-    this.#running.add(execution);
-    void execution.done.then(() => {
-      this.#running.delete(execution);
-      this.#resting.delete(execution);
-    });
-  }
-
-  #keepResting(execution: Execution): void {
-    this.#resting.delete(execution);
-    this.#resting.add(execution);
-    for (const oldest of this.#resting) {
-      if (this.#resting.size <= maxResting) return;
-      this.#resting.delete(oldest);
-      this.#dropIfResting(oldest);
-    }
-  }
-
-  #dropResting(): void {
-    for (const execution of this.#running) {
-      this.#dropIfResting(execution);
-    }
-  }
-
-  /**
-   * At the server's end no wait can end any more. At other times the executor makes room, and is loaded again when it
-   * is needed.
-   */
-  #dropIfResting(execution: Execution): void {
-    if (execution.isResting) {
-      execution.abort("shutdown");
-    }
+    await this.#running.close(graceMs);
   }
 
   #isOff(skill: string | undefined): skill is string {
@@ -481,7 +421,7 @@ export class Executions {
     this.track(live, execution);
     this.#abortIfLate(live, execution);
     this.#scheduler.start(execution, "always");
-    this.#keep(execution);
+    this.#running.add(execution);
     return execution;
   }
 
@@ -515,7 +455,7 @@ export class Executions {
     if (this.#scheduler.start(execution, "always") === "queued") {
       execution.wait();
     }
-    this.#keep(execution);
+    this.#running.add(execution);
   }
 
   #abortIfLate(live: LiveTask, execution: Execution): void {
