@@ -105,3 +105,13 @@ export function toHttp2Fields(headers: Headers | undefined): OutgoingHttpHeaders
   if (cookies.length > 0) fields["set-cookie"] = cookies;
   return fields;
 }
+
+/**
+ * The size by the rule of SETTINGS_MAX_HEADER_LIST_SIZE (RFC 9113 §6.5.2). Node announces that limit but does not
+ * enforce it.
+ *
+ * @param rawHeaders names and values in turn
+ */
+export function headerBytes(rawHeaders: readonly string[]): number {
+  return rawHeaders.reduce((sum, text) => sum + text.length + 16, 0);
+}

@@ -95,7 +95,7 @@ export function createHttp1Server(
       for (const listener of own) listener.call(server, socket);
       const connection = context.callers.ofSocket(socket);
       const reader = new SlicedReader(socket, connection);
-      const pipeline = new Pipeline(socket, reader, connection, (message, response) => {
+      const pipeline = new Pipeline(socket, reader, connection, context.places, (message, response) => {
         const { expect } = message.headers;
         if (expect === undefined || /^\s*100-continue\s*$/i.test(expect)) {
           return serveHttp1(context, message, response);

@@ -7,11 +7,11 @@ import {
 } from "node:http2";
 import type { Socket } from "node:net";
 import { setImmediate } from "node:timers";
-import { SharedBudget } from "@a2a-connect/core/internal";
 import type { CallerConnection } from "./callers/callers.ts";
 import { EventLoopTurns } from "./callers/event-loop-turns.ts";
+import { placesOf } from "./callers/places.ts";
 import { type ExchangeContext, serveExchange } from "./exchange.ts";
-import { formatRequestUrl, readAuthority, toHttp2Fields } from "./http-head.ts";
+import { formatRequestUrl, headerBytes, readAuthority, toHttp2Fields } from "./http-head.ts";
 import type { ListenLimits } from "./listen-options.ts";
 import type { PlainErrorCode } from "./plain-error.ts";
 import type { ResponseHead, ResponseSink } from "./send-response.ts";
@@ -32,8 +32,6 @@ const connectionWindowBytes = 4 * 1024 * 1024;
 export function createHttp2Server(context: ExchangeContext, limits: ListenLimits): Http2Sessions {
   const sessions = new Set<ServerHttp2Session>();
   const keepHandle = createHandleKeeper();
-  const tooMany = new Error("too many streams");
-  const streams = new SharedBudget({ max: limits.maxStreams, maxShare: 7 / 8, refuse: () => tooMany });
   // No request handler: Node would install its compatibility layer, and both would answer every stream.
   const server = createServer({
     settings: {
@@ -58,8 +56,10 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
       // First of all: when a bad frame has ended the session, its streams fail before their requests begin.
       stream.on("error", () => undefined);
       connection.countRequest();
-      const places = Math.ceil(headerBytes(rawHeaders) / placeBytes);
-      if (!takePlaces(streams, connection.caller.address, stream, places)) return refuse(stream, places);
+      const places = placesOf(rawHeaders);
+      const taken = context.places.takeRequest(connection.caller.address, places);
+      if (taken === null) return refuse(stream, places);
+      stream.once("close", () => taken.end());
       try {
         // A proxy's connection brings those of many callers.
         const network = context.readForwardedFor?.(session.socket, headers);
@@ -105,29 +105,6 @@ const maxStartsInATurn = 8;
 
 /** Places of the streams that are refused before their connection is told to stop. */
 const maxRefused = 1_000;
-
-/**
- * The header that an open stream may have for each place it takes. A stream keeps its header until it closes, as bytes, fields and
- * `Headers`: some four times its size.
- */
-const placeBytes = 4 * 1024;
-
-/** @returns whether there were so many; the stream then has them until it closes */
-function takePlaces(
-  streams: SharedBudget,
-  caller: string,
-  stream: ServerHttp2Stream,
-  places: number,
-): boolean {
-  const taken = streams.open(caller);
-  try {
-    taken.add(places);
-  } catch {
-    return false;
-  }
-  stream.once("close", () => taken.end());
-  return true;
-}
 
 /** Refuses streams in the way that lets callers send their requests again (RFC 9113 §8.7), and a connection that goes on and on. */
 function refuseStreams(session: ServerHttp2Session): (stream: ServerHttp2Stream, places: number) => void {
@@ -262,14 +239,6 @@ function findUrl(
   const url = authority === undefined ? undefined : formatRequestUrl(scheme, authority, fields[":path"]);
   if (url === undefined) return fields[":method"] === "CONNECT" ? 405 : 400;
   return headerBytes(rawHeaders) > maxHeaderBytes ? 431 : url;
-}
-
-/**
- * The size by the rule of SETTINGS_MAX_HEADER_LIST_SIZE (RFC 9113 §6.5.2). Node announces that limit but does not
- * enforce it.
- */
-function headerBytes(rawHeaders: readonly string[]): number {
-  return rawHeaders.reduce((sum, text) => sum + text.length + 16, 0);
 }
 
 class Http2Sink implements ResponseSink {

@@ -1,7 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Holding } from "@a2a-connect/core/internal";
 import type { CallerConnection } from "./callers/callers.ts";
+import { type Places, placesOf } from "./callers/places.ts";
 import { type PlainErrorCode, plainErrorBody } from "./plain-error.ts";
 import type { SlicedReader } from "./sliced-reader.ts";
 
@@ -16,30 +18,37 @@ const maxAtATime = 8;
 /** How long a refused caller may read the reason before its connection is cut, in milliseconds. */
 const refusalLingerMs = 1_000;
 
+/** Its caller, in whose turns it ends: the headers of thousands may be late at the same moment. */
+type PipelineConnection = Pick<CallerConnection, "turnBeforeEnd" | "caller">;
+
 /** The requests of one HTTP/1.1 connection, which a caller may send without waiting for answers. */
 export class Pipeline {
   readonly #socket: Socket;
   readonly #reader: Pick<SlicedReader, "hold" | "release" | "throwAway" | "discard">;
-  readonly #connection: Pick<CallerConnection, "turnBeforeEnd">;
+  readonly #connection: PipelineConnection;
+  readonly #places: Pick<Places, "takeRequest">;
   readonly #serve: ServeHttp1;
   #running = 0;
   readonly #waiting: Pipelined[] = [];
-  readonly #unanswered = new Set<ServerResponse>();
+  /** Each with its place; the first needs none, because its connection has one. */
+  readonly #unanswered = new Map<ServerResponse, Holding | undefined>();
   #last: Pipelined | undefined;
   #refusal: PlainErrorCode | undefined;
   #isEnding = false;
 
-  /** @param connection its caller, in whose turns it ends: the headers of thousands may be late at the same moment */
   constructor(
     socket: Socket,
     reader: Pick<SlicedReader, "hold" | "release" | "throwAway" | "discard">,
-    connection: Pick<CallerConnection, "turnBeforeEnd">,
+    connection: PipelineConnection,
+    places: Pick<Places, "takeRequest">,
     serve: ServeHttp1,
   ) {
     this.#socket = socket;
     this.#reader = reader;
     this.#connection = connection;
+    this.#places = places;
     this.#serve = serve;
+    socket.once("close", () => this.#forgetAll());
   }
 
   /**
@@ -47,10 +56,16 @@ export class Pipeline {
    * at once, and block every other caller.
    */
   async add(...request: Pipelined): Promise<void> {
-    const [, response] = request;
+    const [message, response] = request;
+    const place = this.#takePlace(message);
+    if (place === null) {
+      this.#socket.destroy(); // Node keeps what it has parsed until the connection ends
+      return;
+    }
     this.#last = request;
-    this.#unanswered.add(response);
+    this.#unanswered.set(response, place);
     response.once("close", () => {
+      this.#unanswered.get(response)?.end();
       this.#unanswered.delete(response);
       this.#refuseWhenAnswered();
     });
@@ -63,6 +78,19 @@ export class Pipeline {
     await this.#serve(...request);
     if (this.#waiting.length > 0) await this.#serveWaiting(); // in the place of the one that was answered
     this.#running -= 1;
+  }
+
+  /** @returns null: the caller has as many as it may have */
+  #takePlace({ rawHeaders }: IncomingMessage): Holding | null | undefined {
+    if (this.#unanswered.size === 0) return undefined;
+    return this.#places.takeRequest(this.#connection.caller.address, placesOf(rawHeaders));
+  }
+
+  /** The connection is closed. Node tells so only the response that was next. */
+  #forgetAll(): void {
+    for (const place of this.#unanswered.values()) place?.end();
+    this.#unanswered.clear();
+    this.#waiting.length = 0;
   }
 
   async #serveWaiting(): Promise<void> {

@@ -77,6 +77,33 @@ it.each(["", "expect: the unexpected\r\n"])(
   },
 );
 
+it("requests that are sent before earlier ones are answered take places, and their connection is closed when there are none", async () => {
+  const gate = createGate();
+  await using listener = await listen(
+    async ({ url }) => {
+      await gate.opened;
+      return { status: 200, body: `answer to ${new URL(url).pathname};` };
+    },
+    { maxStreams: 80 },
+  );
+  const send = async (count: number) => {
+    const connection = await openRawConnection(listener.port);
+    await connection.write(pipelined(0, count));
+    return connection;
+  };
+  using first = await send(50); // 70 are 7/8 of 80
+  for (let at = 0; at < 3; at += 1) {
+    using cut = await send(50);
+    expect(await cut.closed()).toBe("");
+  }
+  using fits = await send(20);
+  gate.open();
+  await first.until("answer to /49;");
+  await fits.until("answer to /19;");
+  using next = await send(70); // all places are free again
+  await next.until("answer to /69;");
+});
+
 /** How many requests have been read at most that were not answered yet, until `end`. */
 async function countUnanswered(end: Promise<void>): Promise<number> {
   let unanswered = 0;

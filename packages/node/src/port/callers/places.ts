@@ -1,21 +1,32 @@
 import type { Socket } from "node:net";
 import { type Holding, SharedBudget } from "@a2a-connect/core/internal";
+import { headerBytes } from "../http-head.ts";
 import type { ListenLimits } from "../listen-options.ts";
 
 /** The part of the connections that one address may have, and of the calls through a proxy that one of its callers may have. */
 const maxShare = 7 / 8;
 
-const tooMany = new Error("too many connections");
+/**
+ * The header that a request may have for each place it takes. The request keeps its header until it is answered, as bytes, fields and
+ * `Headers`: some four times its size.
+ */
+const placeBytes = 4 * 1024;
 
-/** The connections that one port may have, and the calls that proxies may pass on to it. */
+const tooMany = new Error("too many");
+
+/** The connections and requests that one port may have, and the calls that proxies may pass on to it. */
 export class Places {
   readonly #connections: SharedBudget;
   /** One caller behind a proxy must not keep all the connections that the proxy may have. */
   readonly #passedOn: SharedBudget;
+  /** Those that share their connection: the streams of HTTP/2, and of HTTP/1.1 what is sent before the answer to the request before. */
+  readonly #requests: SharedBudget;
 
-  constructor({ maxConnections }: Pick<ListenLimits, "maxConnections">) {
-    this.#connections = new SharedBudget({ max: maxConnections, maxShare, refuse: () => tooMany });
-    this.#passedOn = new SharedBudget({ max: maxConnections * maxShare, maxShare, refuse: () => tooMany });
+  constructor({ maxConnections, maxStreams }: Pick<ListenLimits, "maxConnections" | "maxStreams">) {
+    const budget = (max: number): SharedBudget => new SharedBudget({ max, maxShare, refuse: () => tooMany });
+    this.#connections = budget(maxConnections);
+    this.#passedOn = budget(maxConnections * maxShare);
+    this.#requests = budget(maxStreams);
   }
 
   /**
@@ -41,12 +52,22 @@ export class Places {
   takePassedOn(network: string): Holding | null {
     return take(this.#passedOn, network);
   }
+
+  /** Takes so many places (`placesOf`) for a request that shares its connection, until it ends. @returns null: as `takePassedOn` */
+  takeRequest(network: string, places: number): Holding | null {
+    return take(this.#requests, network, places);
+  }
 }
 
-function take(places: SharedBudget, network: string | undefined): Holding | null {
+/** The places that a request takes: one at least. @param rawHeaders names and values in turn */
+export function placesOf(rawHeaders: readonly string[]): number {
+  return Math.max(1, Math.ceil(headerBytes(rawHeaders) / placeBytes));
+}
+
+function take(places: SharedBudget, network: string | undefined, amount = 1): Holding | null {
   const place = places.open(network);
   try {
-    place.add(1);
+    place.add(amount);
   } catch {
     return null;
   }
