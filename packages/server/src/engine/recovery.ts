@@ -19,10 +19,10 @@ const maxFailedLoads = 2;
 const pageSize = { beforeStart: 100, besideCalls: 8 };
 
 /**
- * What is taken up before the first call is answered: so many tasks, or so many bytes of them as are stored. Callers may have left
- * any number of them asleep; and a megabyte of small values takes a tenth of a second to read.
+ * What is taken up before the first call is answered: so many tasks, so many bytes of them as are stored, or as many as take so long.
+ * Callers may have left any number of them asleep; and a megabyte of small events takes a quarter of a second to read.
  */
-const beforeStart = { tasks: 1_000, bytes: 16 * 1024 * 1024 };
+const beforeStart = { tasks: 1_000, bytes: 16 * 1024 * 1024, ms: 500 };
 
 /** What a small task takes in memory besides its stored bytes, with its executor, about. */
 const loadedTaskBytes = 16 * 1024;
@@ -128,7 +128,8 @@ export class Recovery {
       this.#context.clock.schedule(retryMs, resolve);
       await promise;
     });
-    await Promise.race([all, this.#enough.promise]);
+    const stopTimer = this.#context.clock.schedule(beforeStart.ms, () => this.#enough.resolve());
+    await Promise.race([all, this.#enough.promise]).finally(stopTimer);
     this.#inBackground = true;
     all.catch((error: unknown) => this.#warn("unfinished tasks could not be read", undefined, error));
   }

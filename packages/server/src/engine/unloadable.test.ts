@@ -10,7 +10,7 @@ import { createMemoryTaskStore } from "../store/memory-task-store.ts";
 import type { Owner, TaskStore } from "../store/task-store.ts";
 
 /** What becomes of a process that reads a task: undefined reads it, an error is thrown. */
-type Fate = "killed" | Error | undefined;
+type Fate = "killed" | "waits" | Error | undefined;
 
 /** Starts of one server over one store, which takes `noteMs` to forget loads; `fates` has what becomes of those who read a task. */
 function createStarts(execute: DurableExecutor, limits = {}, noteMs = 0) {
@@ -33,6 +33,7 @@ function createStarts(execute: DurableExecutor, limits = {}, noteMs = 0) {
         const fate = fates.get(taskId);
         if (fate === "killed") mortal.kill();
         if (fate instanceof Error) throw fate;
+        if (fate === "waits") await new Promise(() => {});
         await clock.nextTurn(); // all that are read at a time have begun
         return call(owner, taskId, ...rest);
       };
@@ -227,6 +228,21 @@ describe("tasks that are taken up", () => {
     expect(atStart).toBeLessThan(200);
     await clock.settle();
     expect(count()).toBe(200);
+  });
+
+  it("hold up the start of a server for half a second, and no longer", async () => {
+    const { clock, fates, start, leaveBehind } = createStarts(works);
+    const [slow = ""] = await leaveBehind("slow", "fast");
+    fates.set(slow, "waits");
+    const { harness } = await start();
+    let serves = false;
+    void harness.then(() => {
+      serves = true;
+    });
+    await clock.advance(499);
+    expect(serves).toBe(false);
+    await clock.advance(1);
+    expect(serves).toBe(true);
   });
 
   it("make room at once when they do nothing but wait", async () => {
