@@ -61,6 +61,7 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
   let hasWarned = false;
   const take = (begin: (socket: Socket) => void): void => {
     server.on("connection", (socket: Socket) => {
+      loopTurns.countConnection(); // also one that is refused: others wait behind it
       const { network } = context.callers.ofSocket(socket);
       if (!context.places.takeConnection(network, socket)) {
         socket.destroy();
@@ -68,7 +69,6 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
         hasWarned = true;
         return;
       }
-      loopTurns.countConnection();
       connections.all.add(socket);
       connections.undecided.add(socket);
       socket.once("close", () => {

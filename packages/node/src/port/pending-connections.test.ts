@@ -34,30 +34,43 @@ it("a thousand connections that come at once are kept while the process is busy,
   expect((await Promise.all(answers)).filter((answered) => answered)).toHaveLength(count);
 });
 
-it("two hundred new connections of a caller whose requests take long do not keep a new one of another waiting", async () => {
-  let handled = 0;
-  const begun = Promise.withResolvers<void>();
-  await using listener = await listen(async ({ callerNetwork }) => {
-    if (callerNetwork === "127.0.0.1") {
-      handled += 1;
-      begun.resolve();
-      const end = performance.now() + 6;
-      while (performance.now() < end);
-    }
-    return { status: 200 };
-  });
-  using busy = await openRawConnection(listener.port);
-  await openSilentHttp2(busy);
-  void busy.write(Buffer.concat(Array.from({ length: 1_000 }, (_, at) => requestFrame(2 * at + 1))));
-  await begun.promise;
-  const before = handled;
-  const address = { host: "127.0.0.1", port: listener.port };
-  const others = Array.from({ length: 200 }, () => connect(address).on("error", () => undefined));
-  const [response] = (await once(
-    request({ ...address, localAddress: "127.0.0.2", agent: false }).end(),
-    "response",
-  )) as [IncomingMessage];
-  expect(response.statusCode).toBe(200);
-  expect(handled - before).toBeLessThan(150); // it would be one or two for each connection
-  for (const socket of [busy.socket, ...others, response.socket]) socket.destroy();
-});
+it.each([
+  ["kept", 1_000],
+  ["refused", 16],
+])(
+  "two hundred new connections of a caller whose requests take long do not keep a new one of another waiting when they are %s",
+  async (_, maxConnections) => {
+    let handled = 0;
+    const begun = Promise.withResolvers<void>();
+    await using listener = await listen(
+      async ({ callerNetwork }) => {
+        if (callerNetwork === "127.0.0.1") {
+          handled += 1;
+          begun.resolve();
+          const end = performance.now() + 6;
+          while (performance.now() < end);
+        }
+        return { status: 200 };
+      },
+      { maxConnections },
+    );
+    const address = { host: "127.0.0.1", port: listener.port };
+    const open = (count: number) =>
+      Array.from({ length: count }, () => connect(address).on("error", () => undefined));
+    const first = open(13);
+    await Promise.all(first.map((socket) => once(socket, "connect")));
+    using busy = await openRawConnection(listener.port); // has the last place of 7/8 of 16
+    await openSilentHttp2(busy);
+    void busy.write(Buffer.concat(Array.from({ length: 1_000 }, (_, at) => requestFrame(2 * at + 1))));
+    await begun.promise;
+    const before = handled;
+    const others = open(200);
+    const [response] = (await once(
+      request({ ...address, localAddress: "127.0.0.2", agent: false }).end(),
+      "response",
+    )) as [IncomingMessage];
+    expect(response.statusCode).toBe(200);
+    expect(handled - before).toBeLessThan(150); // it would be one or two for each connection
+    for (const socket of [busy.socket, ...first, ...others, response.socket]) socket.destroy();
+  },
+);
