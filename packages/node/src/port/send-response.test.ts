@@ -1,6 +1,8 @@
 import { once } from "node:events";
 import { type ClientHttp2Stream, constants } from "node:http2";
 import { Writable } from "node:stream";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import type { HttpHandler } from "@a2a-connect/bindings";
 import { describe, expect, it } from "vitest";
 import { aborted, createGate, json } from "../../test-support/handlers.ts";
@@ -38,6 +40,17 @@ async function untilPaused(state: { readonly produced: number }): Promise<void> 
   }
 }
 
+/** How many of them are still in memory after garbage collections. */
+async function countKept(chunks: readonly WeakRef<Uint8Array>[]): Promise<number> {
+  setFlagsFromString("--expose-gc");
+  const collectGarbage = runInNewContext("gc") as () => void; // the flag made it
+  for (let turn = 0; turn < 10; turn += 1) {
+    await new Promise(setImmediate); // until then what a WeakRef was made of stays
+    collectGarbage();
+  }
+  return chunks.filter((chunk) => chunk.deref() !== undefined).length;
+}
+
 /** Resolves with the error code that ended the stream. */
 function resetCode(stream: ClientHttp2Stream): Promise<number | undefined> {
   stream.on("error", () => undefined);
@@ -45,6 +58,31 @@ function resetCode(stream: ClientHttp2Stream): Promise<number | undefined> {
 }
 
 describe("a streamed response", () => {
+  it("has no chunk in memory that its reader has taken", async () => {
+    const chunks: WeakRef<Uint8Array>[] = [];
+    const next = createGate();
+    const waits = createGate();
+    const body = {
+      [Symbol.asyncIterator]: () => body,
+      async next() {
+        if (chunks.length > 0) {
+          waits.open();
+          await next.opened;
+          return { done: true, value: undefined } as const;
+        }
+        const value = new Uint8Array(300_000);
+        chunks.push(new WeakRef(value));
+        return { done: false, value };
+      },
+    };
+    await using listener = await listen(async () => ({ status: 200, body }));
+    using connection = await openRawConnection(listener.port);
+    await connection.write(request);
+    await waits.opened;
+    expect(await countKept(chunks)).toBe(0);
+    next.open();
+  });
+
   it("gives everybody a turn between large chunks, however fast its reader is", async () => {
     const chunks = 40;
     const turns = { taken: 0, running: true };

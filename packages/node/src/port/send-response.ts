@@ -116,14 +116,20 @@ async function writeChunks(
   sink.writable.once("close", onClose);
   try {
     if (headAtOnce) sendHead();
-    let next = await iterator.next();
-    if (sink.gone) return;
-    if (!headAtOnce) sendHead();
+    let hasHead = headAtOnce;
+    /** @returns its bytes; undefined: the body has ended, or its reader has gone. Afterwards this function has no chunk in memory */
+    const writeNext = async (): Promise<number | undefined> => {
+      const { done, value } = await iterator.next();
+      if (sink.gone) return undefined;
+      if (!hasHead) sendHead();
+      hasHead = true;
+      if (done === true) return undefined;
+      await writeChunk(value, sink, patience);
+      return value.length;
+    };
     let written = 0;
-    for (; !next.done; next = await iterator.next()) {
-      if (sink.gone) return;
-      await writeChunk(next.value, sink, patience);
-      written += next.value.length;
+    for (let bytes = await writeNext(); bytes !== undefined; bytes = await writeNext()) {
+      written += bytes;
       if (written >= sliceBytes) {
         written = 0;
         await nextSlice(patience.connection.caller); // a socket that never blocks would block other calls
