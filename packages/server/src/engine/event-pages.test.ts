@@ -1,3 +1,4 @@
+import { SharedBudget } from "@a2a-connect/core/internal";
 import { TaskState } from "@a2a-connect/proto";
 import { createMemoryTaskStore } from "@a2a-connect/server";
 import { alice, createCommit } from "@a2a-connect/testing";
@@ -10,11 +11,12 @@ import { findWakes } from "./wakes.ts";
 
 const reader = { share: "alice's" };
 
+function budgetOf(max: number): SharedBudget {
+  return new SharedBudget({ max, maxShare: 7 / 8, refuse: () => new Error("refused") });
+}
+
 /** A store with one task of many events, and what was asked of it. */
-async function pagesOf(
-  chunks: number,
-  { textBytes = 10, budget = new EventBudget(Number.MAX_SAFE_INTEGER) } = {},
-) {
+async function pagesOf(chunks: number, { textBytes = 10, budget = budgetOf(Number.MAX_SAFE_INTEGER) } = {}) {
   const store = createMemoryTaskStore();
   const kinds = Array.from({ length: chunks }, () => "artifact" as const);
   await store.commit(createCommit({ kinds: ["task", ...kinds], text: "x".repeat(textBytes) }));
@@ -29,7 +31,8 @@ async function pagesOf(
   const pages = new EventPages(counting, budget, (share) => ({
     nextTurn: async () => void turns.push(share),
   }));
-  const open = (after: number, owner: Owner = alice) => pages.open(owner, "task-1", after, reader);
+  const open = (after: number, owner: Owner = alice, share = reader.share) =>
+    pages.open(owner, "task-1", after, { share });
   return { pages, open, asked, turns };
 }
 
@@ -64,15 +67,23 @@ describe("a page of old events", () => {
   });
 
   it("counts once, however many have it, until it is released", async () => {
-    const budget = new EventBudget(30_000);
+    const budget = budgetOf(30_000);
     const { open, asked } = await pagesOf(120, { textBytes: 100, budget });
     const first = await Promise.all([open(0), open(0), open(0)]);
-    expect(budget.isExceeded).toBe(true);
+    expect(budget.isExceeded(reader.share)).toBe(true);
     const second = await open(100);
     for (const { release } of first) release();
     second.release();
     await open(0);
-    expect(asked.map(({ limit }) => limit)).toEqual([100, 8, 100]);
+    expect(asked.map(({ limit }) => limit)).toEqual([100, 1, 100]);
+  });
+
+  it("of a caller whose readers hold too much has one event, and those of other callers have many", async () => {
+    const { open, asked } = await pagesOf(120, { textBytes: 100, budget: budgetOf(30_000) });
+    await open(10);
+    await open(0);
+    await open(9, alice, "bob's");
+    expect(asked.map(({ limit }) => limit)).toEqual([100, 1, 100]);
   });
 
   it("has nothing for another owner", async () => {
@@ -88,7 +99,7 @@ describe("a page of old events", () => {
     const broken: Pick<TaskStore, "events"> = {
       events: (...args) => (fails ? Promise.reject(new Error("the disk is gone")) : store.events(...args)),
     };
-    const pages = new EventPages(broken, new EventBudget(1), () => ({ async nextTurn() {} }));
+    const pages = new EventPages(broken, budgetOf(1), () => ({ async nextTurn() {} }));
     const open = () => pages.open(alice, "task-1", 0, reader);
     const results = await Promise.allSettled([open(), open(), open()]);
     expect(results.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);

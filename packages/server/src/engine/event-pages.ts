@@ -1,17 +1,23 @@
-import { decodeInSteps, type Reader, ReadTurns } from "@a2a-connect/core/internal";
+import {
+  decodeInSteps,
+  type Holding,
+  type Reader,
+  ReadTurns,
+  type SharedBudget,
+} from "@a2a-connect/core/internal";
 import { StreamResponseSchema } from "@a2a-connect/proto";
 import { isSameOwner } from "../store/decide-commit.ts";
 import type { LogEvent, Owner, TaskStore } from "../store/task-store.ts";
 import type { Clock } from "./clock.ts";
-import { CommittedEvent, type EventBudget } from "./events.ts";
+import { CommittedEvent } from "./events.ts";
 import { valueBytes } from "./memory-weight.ts";
 import { DecodingTurns } from "./read-task.ts";
 
 /** Events in one page. */
 const pageSize = 100;
 
-/** The same while readers hold too many. */
-const shortPageSize = 8;
+/** The same while readers of the caller hold too many: the one that is sent, which counts among what is not read yet. */
+const shortPageSize = 1;
 
 /** Events of a task, for one reader. */
 export interface EventPage {
@@ -27,6 +33,8 @@ interface KeptPage {
   readonly read: Promise<readonly CommittedEvent[]>;
   /** Undefined while it is read. */
   events: readonly CommittedEvent[] | undefined;
+  /** The bytes of its events, for the reader that has read them. */
+  readonly bytes: Holding;
   readers: number;
 }
 
@@ -36,19 +44,19 @@ interface KeptPage {
  */
 export class EventPages {
   readonly #store: Pick<TaskStore, "events">;
-  readonly #budget: EventBudget;
+  readonly #budget: SharedBudget;
   readonly #clockFor: (share: string | undefined) => Pick<Clock, "nextTurn">;
   readonly #turns = new ReadTurns(4);
   /** By id of the task. */
   readonly #kept = new Map<string, Set<KeptPage>>();
 
   /**
-   * @param budget of the memory for all pages; when it is used up, pages are short
+   * @param budget of the memory for all pages; those of a caller that has its part are short
    * @param clockFor gives the turns in which events are decoded for a caller
    */
   constructor(
     store: Pick<TaskStore, "events">,
-    budget: EventBudget,
+    budget: SharedBudget,
     clockFor: (share: string | undefined) => Pick<Clock, "nextTurn">,
   ) {
     this.#store = store;
@@ -93,16 +101,17 @@ export class EventPages {
   }
 
   #read(owner: Owner, taskId: string, after: number, share: string | undefined): KeptPage {
-    const limit = this.#budget.isExceeded ? shortPageSize : pageSize;
+    const limit = this.#budget.isExceeded(share) ? shortPageSize : pageSize;
+    const bytes = this.#budget.open(share);
     const read = this.#store
       .events(owner, taskId, after, limit)
       .then((stored) => decodeEvents(stored, this.#clockFor(share)))
       .then((events) => {
         page.events = events;
-        this.#budget.take(weigh(events));
+        bytes.grow(events.reduce((sum, { weight }) => sum + weight, 0));
         return events;
       });
-    const page: KeptPage = { owner, after, read, events: undefined, readers: 1 };
+    const page: KeptPage = { owner, after, read, events: undefined, bytes, readers: 1 };
     const kept = this.#kept.get(taskId);
     if (kept === undefined) this.#kept.set(taskId, new Set([page]));
     else kept.add(page);
@@ -115,12 +124,8 @@ export class EventPages {
     const kept = this.#kept.get(taskId);
     kept?.delete(page);
     if (kept?.size === 0) this.#kept.delete(taskId);
-    this.#budget.take(-weigh(page.events ?? []));
+    page.bytes.end();
   }
-}
-
-function weigh(events: readonly CommittedEvent[]): number {
-  return events.reduce((sum, { weight }) => sum + weight, 0);
 }
 
 /** Decodes events in turns: the first of a task may have a caller's message of a hundred thousand values. */

@@ -19,7 +19,7 @@ export class CallerBudgets {
   /** The newest events of all tasks. */
   readonly tails: EventBudget;
   /** Older events that readers have read back from the store. */
-  readonly eventPages: EventBudget;
+  readonly eventPages: SharedBudget;
   readonly stored: StoredBytes;
   readonly #waiting = new Set<() => void>();
 
@@ -27,7 +27,7 @@ export class CallerBudgets {
     this.active = createActiveBytes(limits);
     this.followers = createFollowers(limits);
     this.tails = new EventBudget(limits.maxTotalTailBytes);
-    this.eventPages = new EventBudget(limits.maxTotalTailBytes);
+    this.eventPages = createEventPages(limits);
     this.stored = new StoredBytes(limits.maxShare);
   }
 
@@ -67,4 +67,9 @@ function createFollowers({ maxFollowers, maxShare }: Limits): SharedBudget {
   const metadata = { retryAfterSeconds, maxFollowers: String(maxFollowers) };
   const refuse = () => a2aError("CAPACITY", words, metadata);
   return new SharedBudget({ max: maxFollowers, maxShare, refuse });
+}
+
+/** Events that callers read back from the store. More are not refused, but read one by one. */
+function createEventPages({ maxTotalTailBytes: max, maxShare }: Limits): SharedBudget {
+  return new SharedBudget({ max, maxShare, refuse: () => new Error("pages of events are never refused") });
 }
