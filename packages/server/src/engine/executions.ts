@@ -382,7 +382,8 @@ export class Executions {
     }
     const free = this.reserve(live); // the turn for a message that is queued meanwhile comes later
     const { owner, memory } = live;
-    const journal = await readJournal(this.#context, owner, taskId, memory.share).finally(free);
+    const { history } = live.seen().task;
+    const journal = await readJournal(this.#context, { owner, taskId, history }, memory.share).finally(free);
     if (this.#byTask.has(taskId)) {
       return; // it was taken up twice, and the other call was faster
     }

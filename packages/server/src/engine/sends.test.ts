@@ -1,10 +1,13 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { text } from "@a2a-connect/core";
 import { Role } from "@a2a-connect/proto";
-import { say } from "@a2a-connect/testing";
+import { createEngineHarness, say } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { startAgent, startScripted } from "../../test-support/agents.ts";
-import { sendTask } from "../../test-support/tasks.ts";
+import { detached, sendTask } from "../../test-support/tasks.ts";
+import { defineAgent } from "../agent/agent-definition.ts";
+import { createMemoryTaskStore } from "../store/memory-task-store.ts";
 
 // What the specification says of it stands in packages/conformance/src/scenarios, over all wires and stores.
 
@@ -51,4 +54,42 @@ describe("contexts and history", () => {
     expect(task.history.map(({ role }) => role)).toEqual([Role.USER, Role.AGENT, Role.USER]);
     expect(task.status?.message && textOf(task.status.message)).toBe("Done.");
   });
+});
+
+it("repeats of a message that a task ended without read its log a few at a time", async () => {
+  const store = createMemoryTaskStore();
+  const { entries } = store;
+  let reading = 0;
+  let most = 0;
+  store.entries = async (...args) => {
+    reading += 1;
+    most = Math.max(most, reading);
+    await nextTurn();
+    reading -= 1;
+    return entries(...args);
+  };
+  const work = Promise.withResolvers<void>();
+  const agent = defineAgent({
+    card: { name: "Worker" },
+    durable: true,
+    whileWorking: "queue",
+    async *execute(task) {
+      yield task.working();
+      await task.step("work", () => work.promise);
+    },
+  });
+  const { clientOf } = await createEngineHarness({ agent, store });
+  const client = clientOf("alice");
+  const { id } = await sendTask(client, detached("begin"));
+  const { message } = say("queued", { taskId: id, messageId: "queued" });
+  const options = { headers: { "idempotency-key": "0123456789abcdef" } };
+  await client.sendMessage({ message, configuration: { returnImmediately: true } }, options);
+  work.resolve();
+  await Array.fromAsync(client.subscribeToTask({ id }));
+  most = 0;
+  const repeats = await Promise.allSettled(
+    Array.from({ length: 20 }, () => client.sendMessage({ message }, options)),
+  );
+  expect(new Set(repeats.map(({ status }) => status))).toEqual(new Set(["rejected"]));
+  expect(most).toBe(2);
 });

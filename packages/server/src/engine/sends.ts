@@ -207,7 +207,7 @@ export class Sends {
     const message = { ...input.message, contextId: live.name.contextId };
     return message.taskId === ""
       ? handle
-      : new QueuedHandle(handle, () => this.#assertTaken(live, message, input.share));
+      : new QueuedHandle(handle, () => this.#assertTaken(live, message, input));
   }
 
   /**
@@ -216,12 +216,15 @@ export class Sends {
    *
    * @throws ConnectError UNSUPPORTED_OPERATION when it was queued, and the task has ended without it
    */
-  async #assertTaken(live: LiveTask, message: Message, share: string | undefined): Promise<void> {
+  async #assertTaken(live: LiveTask, message: Message, caller: Caller): Promise<void> {
     if (!live.ended) {
       return;
     }
-    const untaken = await readUntaken(this.#context, live.owner, live.name.taskId, share);
-    const queued = await findSame(untaken, message, share);
+    const { share } = caller;
+    const queued = await this.#context.reads.tasks.run(caller, async () => {
+      const untaken = await readUntaken(this.#context, live.owner, live.name.taskId, share);
+      return findSame(untaken, message, share);
+    });
     if (queued !== undefined) {
       live.messages.queue.requeue([{ sequence: queued.sequence, message }]);
       live.messages.assertTaken(queued.sequence);

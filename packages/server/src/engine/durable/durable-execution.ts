@@ -392,7 +392,9 @@ export class DurableExecution implements Execution, DurableRun {
       for (;;) {
         await live.flushed();
         const { sequence } = live.accepted;
-        const journal = await readJournal(this.#context, live.owner, live.name.taskId, share);
+        const { history } = live.seen().task;
+        const task = { owner: live.owner, taskId: live.name.taskId, history };
+        const journal = await readJournal(this.#context, task, share);
         if (sequence === live.accepted.sequence) {
           return journal; // what is accepted, what callers see, and what was read are the same
         }

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { encodeMessage } from "@a2a-connect/core/internal";
+import { decodeMessage, encodeMessage } from "@a2a-connect/core/internal";
 import { MessageSchema } from "@a2a-connect/proto";
 import { say } from "@a2a-connect/testing";
 import { create } from "@bufbuild/protobuf";
@@ -9,6 +9,8 @@ import type { LogEntry } from "../../store/task-store.ts";
 import { encodeCommand } from "../command.ts";
 import { readJournal } from "./journal.ts";
 import { createJournalCodec } from "./journal-codec.ts";
+
+const task = { owner: { tenant: "", principal: "anonymous" }, taskId: "task" };
 
 /** A store whose log has answers, each with the details of its call. */
 function storeOf(answers: readonly string[]) {
@@ -33,11 +35,9 @@ it("a long journal is decoded in slices, and each answer has the details of its 
   const store = storeOf(Array.from({ length: 20 }, (_, at) => `${at}${"x".repeat(100 * 1_024)}`));
   const source = { store, journalCodec: createJournalCodec() };
   let isRead = false;
-  const reading = readJournal(source, { tenant: "", principal: "anonymous" }, "task", undefined).finally(
-    () => {
-      isRead = true;
-    },
-  );
+  const reading = readJournal(source, { ...task, history: [] }, undefined).finally(() => {
+    isRead = true;
+  });
   let turns = 0;
   for (; !isRead; turns += 1) await nextTurn();
   expect(turns).toBeGreaterThan(10); // of the event loop, one for each slice at least
@@ -45,4 +45,18 @@ it("a long journal is decoded in slices, and each answer has the details of its 
   expect(answers.map(({ sequence, details }) => [sequence, details?.metadata])).toEqual(
     Array.from({ length: 20 }, (_, at) => [2 * at + 1, { at }]),
   );
+});
+
+it("a large message of the journal is the one that the task has in memory; a small one and a changed one are not", async () => {
+  const texts = ["a".repeat(20_000), "b".repeat(20_000), "small", "c".repeat(20_000)];
+  const source = { store: storeOf(texts), journalCodec: createJournalCodec() };
+  const { entries } = await source.store.entries();
+  const history = entries
+    .filter(({ kind }) => kind === "input")
+    .map(({ payload }) => decodeMessage(MessageSchema, payload));
+  const [, , , changed] = history;
+  if (changed !== undefined) changed.parts = [];
+  const { answers } = await readJournal(source, { ...task, history }, undefined);
+  expect(answers.map(({ message }) => history.indexOf(message))).toEqual([0, 1, -1, -1]);
+  expect(answers.map(({ message }) => message.parts[0]?.content.value)).toEqual(texts);
 });

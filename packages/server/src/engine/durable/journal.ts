@@ -1,9 +1,10 @@
 import { nextSlice } from "@a2a-connect/bindings/server";
-import { decodeInSteps } from "@a2a-connect/core/internal";
+import { constantTimeEqual, decodeInSteps, encodeMessage } from "@a2a-connect/core/internal";
 import { type Message, MessageSchema, Role } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
+import { BinaryReader } from "@bufbuild/protobuf/wire";
 import type { Grant } from "../../agent/grant.ts";
-import type { LogEntry, LogTail, Owner } from "../../store/task-store.ts";
+import type { LogEntry, LogTail, Owner, TaskRef } from "../../store/task-store.ts";
 import { type CallDetails, type Command, decodeCommand } from "../command.ts";
 import type { EngineContext } from "../engine-context.ts";
 import { DecodingTurns, entryBytes } from "../read-task.ts";
@@ -80,17 +81,17 @@ type JournalSource = Pick<EngineContext, "store" | "journalCodec">;
 /**
  * Reads a task's journal. A large one is decoded in slices, and other calls run in between.
  *
+ * @param history the messages of the task that are in memory: large ones of the journal become the same objects
  * @param share whose task it is
  */
 export async function readJournal(
   source: JournalSource,
-  owner: Owner,
-  taskId: string,
+  { owner, taskId, history }: TaskRef & { readonly history: readonly Message[] },
   share: string | undefined,
 ): Promise<Journal> {
   const turns = turnsOf(share);
   const reader = await readNotes(source, owner, taskId, turns);
-  const steps = reader.journal();
+  const steps = reader.journal(new KnownMessages(history));
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;
@@ -192,13 +193,13 @@ class JournalReader {
   }
 
   /** Decodes the messages; yields the number of bytes that it has read. */
-  *journal(): Generator<number, Journal> {
+  *journal(known: KnownMessages): Generator<number, Journal> {
     this.#settleNewest(undefined);
-    const queued = yield* decodeMessages(this.#queued);
+    const queued = yield* decodeMessages(this.#queued, known);
     return {
       records: this.#records,
       bytes: this.#bytes,
-      answers: yield* decodeMessages(this.#inputs),
+      answers: yield* decodeMessages(this.#inputs, known),
       queued,
       untaken: queued.filter(({ sequence }) => !this.#taken.has(sequence)),
       call: this.#call,
@@ -279,6 +280,7 @@ class JournalReader {
 
 function* decodeMessages(
   all: readonly (StoredMessage | QueuedMessage)[],
+  known: KnownMessages,
 ): Generator<number, readonly QueuedMessage[]> {
   const decoded: QueuedMessage[] = [];
   for (const each of all) {
@@ -287,7 +289,42 @@ function* decodeMessages(
       continue;
     }
     const { payload, ...rest } = each;
-    decoded.push({ ...rest, message: yield* decodeInSteps(MessageSchema, payload) });
+    const message = (yield* known.find(payload)) ?? (yield* decodeInSteps(MessageSchema, payload));
+    decoded.push({ ...rest, message });
   }
   return decoded;
+}
+
+/** Bytes from which a message of the journal is looked for among those in memory. A smaller one takes little twice. */
+const largeBytes = 16 * 1024;
+
+/** Messages that are in memory, by their ids. */
+class KnownMessages {
+  readonly #byId = new Map<string, Message[]>();
+
+  constructor(messages: readonly Message[]) {
+    for (const message of messages) {
+      const others = this.#byId.get(message.messageId);
+      if (others === undefined) this.#byId.set(message.messageId, [message]);
+      else others.push(message);
+    }
+  }
+
+  /** The large message with exactly these bytes; yields the number of bytes that it has written. */
+  *find(payload: Uint8Array): Generator<number, Message | undefined> {
+    if (payload.length < largeBytes) return undefined;
+    for (const message of this.#byId.get(readMessageId(payload)) ?? []) {
+      const bytes = encodeMessage(MessageSchema, message);
+      yield bytes.length;
+      if (constantTimeEqual(bytes, payload)) return message;
+    }
+    return undefined;
+  }
+}
+
+/** The id of an encoded message. The log has messages as `encodeMessage` writes them: the id comes first. */
+function readMessageId(payload: Uint8Array): string {
+  const reader = new BinaryReader(payload);
+  const [field] = reader.tag();
+  return field === MessageSchema.field.messageId.number ? reader.string() : "";
 }
