@@ -59,7 +59,8 @@ export const notCompleted: string = `state <> ${TaskState.COMPLETED}`;
  * out: a task that ends in its first commit never gets into this index.
  *
  * Version 9: `tasks_unfinished` has the tasks without a timer apart from those with one, and each owner's together; a query must
- * repeat its words.
+ * repeat its words. `stored_bytes` is what a load of the task reads: its snapshot and the entries after it. It is null for a task that
+ * has had no snapshot since it was stored by an older version: to count takes long for a task of many entries.
  */
 export const schemaSteps: readonly string[] = [
   `
@@ -202,6 +203,7 @@ export const schemaSteps: readonly string[] = [
   drop index tasks_unfinished;
   create index tasks_unfinished on tasks ((wake_at is not null), tenant, principal, task_id)
     where state in (${TaskState.SUBMITTED}, ${TaskState.WORKING});
+  alter table tasks add column stored_bytes integer;
   `,
 ];
 

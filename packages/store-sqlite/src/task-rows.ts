@@ -32,7 +32,7 @@ import { prepareQuery, type Query } from "./schema.ts";
 /** Columns of `tasks` that make a TaskRow. */
 export const taskColumns: string =
   "number, task_id, tenant, principal, context_id, state, status_timestamp, wake_at, " +
-  "sequence, generation, fence, snapshot_sequence, snapshot_generation, push_config_count, loads";
+  "sequence, generation, fence, snapshot_sequence, snapshot_generation, push_config_count, loads, stored_bytes";
 
 /** One row of `tasks`, by the names of its columns. */
 export interface TaskRow {
@@ -51,6 +51,7 @@ export interface TaskRow {
   readonly snapshot_generation: number;
   readonly push_config_count: number;
   readonly loads: number;
+  readonly stored_bytes: number | null;
 }
 
 interface SegmentRow {
@@ -257,7 +258,8 @@ export function createTaskReader(database: DatabaseSync, values: LargeValues): T
       return {
         ...toBareTask(row),
         loads: row.loads,
-        bytes: bytes.get(number, snapshot_generation, snapshot_sequence, number)?.bytes ?? 0,
+        bytes:
+          row.stored_bytes ?? bytes.get(number, snapshot_generation, snapshot_sequence, number)?.bytes ?? 0,
       };
     },
 

@@ -62,11 +62,12 @@ export function createTaskWriter(
 ): TaskWriter {
   const insertTask = database.prepare(`
     insert into tasks (number, task_id, tenant, principal, context_id, state, status_timestamp, wake_at, sequence, generation,
-      fence, snapshot_sequence, snapshot_generation)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, 0)`);
-  const moveTail = database.prepare("update tasks set sequence = ?, generation = ? where number = ?");
+      stored_bytes, fence, snapshot_sequence, snapshot_generation)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, 0)`);
+  const tailColumns = "sequence = ?, generation = ?, stored_bytes = stored_bytes + ?";
+  const moveTail = database.prepare(`update tasks set ${tailColumns} where number = ?`);
   const moveIndex = database.prepare(
-    "update tasks set context_id = ?, state = ?, status_timestamp = ?, wake_at = ?, sequence = ?, generation = ? where number = ?",
+    `update tasks set context_id = ?, state = ?, status_timestamp = ?, wake_at = ?, ${tailColumns} where number = ?`,
   );
   const appendEntries = createAppendEntries(database);
   const runsOfSnapshot = prepareQuery<{
@@ -77,7 +78,7 @@ export function createTaskWriter(
     insert or replace into snapshots (task, head, head_run, head_bytes, artifacts, artifacts_run, artifacts_bytes)
     values (?, ?, ?, ?, ?, ?, ?)`);
   const moveSnapshot = database.prepare(
-    "update tasks set snapshot_sequence = ?, snapshot_generation = ? where number = ?",
+    "update tasks set snapshot_sequence = ?, snapshot_generation = ?, stored_bytes = ? where number = ?",
   );
   const raiseFence = database.prepare("update tasks set fence = fence + 1 where number = ?");
   const setLoads = database.prepare("update tasks set loads = ? where number = ?");
@@ -92,7 +93,7 @@ export function createTaskWriter(
     return lastNumber;
   }
 
-  function createTask(number: number, { taskId, owner, index }: TaskCommit, tail: LogTail): number {
+  function createTask(number: number, { taskId, owner, index, entries }: TaskCommit, tail: LogTail): number {
     const { contextId, state, statusTimestamp, wakeAt } = index;
     insertTask.run(
       number,
@@ -105,6 +106,7 @@ export function createTaskWriter(
       wakeAt ?? null,
       tail.sequence,
       tail.generation,
+      bytesOf(entries),
     );
     return number;
   }
@@ -113,17 +115,22 @@ export function createTaskWriter(
    * Most commits of a stream do not change the values by which lists are ordered. Those commits change no index of the
    * table.
    */
-  function updateTask(row: TaskRow, { index }: TaskCommit, { sequence, generation }: LogTail): number {
+  function updateTask(
+    row: TaskRow,
+    { index, entries }: TaskCommit,
+    { sequence, generation }: LogTail,
+  ): number {
     const { contextId, state, statusTimestamp, wakeAt = null } = index;
+    const bytes = bytesOf(entries);
     if (
       row.status_timestamp === statusTimestamp &&
       row.state === state &&
       row.wake_at === wakeAt &&
       row.context_id === contextId
     ) {
-      moveTail.run(sequence, generation, row.number);
+      moveTail.run(sequence, generation, bytes, row.number);
     } else {
-      moveIndex.run(contextId, state, statusTimestamp, wakeAt, sequence, generation, row.number);
+      moveIndex.run(contextId, state, statusTimestamp, wakeAt, sequence, generation, bytes, row.number);
     }
     return row.number;
   }
@@ -137,7 +144,7 @@ export function createTaskWriter(
   ): readonly LostRun[] {
     const { head_run = null, artifacts_run = null } = runsOfSnapshot.get(task) ?? {};
     putSnapshot.run(task, ...place(head, written, withoutHistory.head), ...place(artifacts, written));
-    moveSnapshot.run(tail.sequence, tail.generation, task);
+    moveSnapshot.run(tail.sequence, tail.generation, head.length + (artifacts?.length ?? 0), task);
     return [head_run, artifacts_run].flatMap((run) => (run === null ? [] : [{ task, run }]));
   }
 
@@ -191,6 +198,10 @@ export function createTaskWriter(
       return row !== undefined;
     },
   };
+}
+
+function bytesOf(entries: readonly LogEntry[]): number {
+  return entries.reduce((sum, { payload }) => sum + payload.length, 0);
 }
 
 function toListChange(

@@ -1,9 +1,9 @@
 import { StreamResponseSchema, TaskSchema, TaskState } from "@a2a-connect/proto";
 import type { TaskStore } from "@a2a-connect/server";
-import type { TaskView } from "@a2a-connect/server/store";
+import type { EntryKind, TaskView } from "@a2a-connect/server/store";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { describe, expect } from "vitest";
-import { alice, createCommit, createPushConfig } from "../task-commit.ts";
+import { alice, type CommitInit, createCommit, createPushConfig } from "../task-commit.ts";
 import {
   accepted,
   committed,
@@ -303,6 +303,21 @@ export function readSuite(it: StoreTest): void {
         bytes: payloads.reduce((sum, { length }) => sum + length, 0),
         loads: 0,
       });
+    });
+
+    it("counts from the newest snapshot on", async (store) => {
+      let after: CommitInit["after"];
+      let bytes = 0;
+      for (const [at, snapshot] of [false, true, false, true, false, false].entries()) {
+        const state = at % 2 === 0 ? TaskState.WORKING : TaskState.INPUT_REQUIRED;
+        const kinds: readonly EntryKind[] = at === 0 ? ["task", "artifact"] : ["artifact", "journal"];
+        const commit = createCommit({ ...(after && { after }), kinds, state, snapshot });
+        after = await accepted(store, commit);
+        const { head, artifacts } = commit.snapshot ?? {};
+        const added = commit.entries.reduce((sum, { payload }) => sum + payload.length, 0);
+        bytes = head === undefined ? bytes + added : head.length + (artifacts?.length ?? 0);
+        expect(await store.weigh(alice, "task-1")).toMatchObject({ bytes });
+      }
     });
 
     it("has the number of loads that was noted, of this task alone, until it is forgotten", async (store) => {
