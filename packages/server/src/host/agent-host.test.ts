@@ -438,7 +438,7 @@ describe("agents of one host", () => {
     [
       "old events that are being read",
       { maxTailBytes: 1, maxTotalTailBytes: 20_000 },
-      { first: [100], second: [8], third: [100] },
+      { first: [100], second: [1], third: [100] },
     ],
   ] as const) {
     it(`share the memory for ${what}, and those with other limits have their own`, async () => {
