@@ -94,7 +94,14 @@ export {
   parseJsonMedia,
   parseMediaType,
 } from "./media-type.ts";
-export { isLarge, type JsonSize, sizeOfJson, sizeOfValue } from "./message-weight.ts";
+export {
+  bytesBeyondUtf8,
+  isLarge,
+  type JsonSize,
+  sizeOfJson,
+  sizeOfValue,
+  textBytes,
+} from "./message-weight.ts";
 export { RecentMap } from "./recent-map.ts";
 export { findMissingFields, isRequiredField } from "./required-fields.ts";
 export { createRouteTable, isReservedTenant, type RouteMatch } from "./route-table.ts";

@@ -68,6 +68,8 @@ function weighMetadata(metadata: object): number {
 export interface JsonSize {
   readonly values: number;
   readonly texts: number;
+  /** What texts take in memory beyond their bytes in UTF-8. */
+  readonly wide: number;
 }
 
 /** The sizes that were found. Messages do not change. */
@@ -87,7 +89,7 @@ export function sizeOfValue(value: Value): JsonSize {
 function sizeOf(json: object, open: (element: unknown) => unknown): JsonSize {
   let size = knownSizes.get(json);
   if (size === undefined) {
-    size = { values: 0, texts: 0 };
+    size = { values: 0, texts: 0, wide: 0 };
     addJson(json, open, size);
     knownSizes.set(json, size);
   }
@@ -97,12 +99,13 @@ function sizeOf(json: object, open: (element: unknown) => unknown): JsonSize {
 function addJson(
   element: unknown,
   open: (element: unknown) => unknown,
-  size: { values: number; texts: number },
+  size: { values: number; texts: number; wide: number },
 ): void {
   size.values += 1;
   const json = open(element);
   if (typeof json === "string") {
-    size.texts += json.length;
+    size.texts += textBytes(json);
+    size.wide += bytesBeyondUtf8(json);
   } else if (Array.isArray(json)) {
     for (const item of json) addJson(item, open, size);
   } else if (typeof json === "object" && json !== null) {
@@ -120,4 +123,23 @@ function openValue(value: unknown): unknown {
   const { kind } = value as Value; // what a data part holds, and what is in it
   if (kind.case === "structValue") return kind.value.fields;
   return kind.case === "listValue" ? kind.value.values : kind.value;
+}
+
+/** V8 keeps a text with such a character in two bytes for each character, and others in one. To ask that of the others takes no time. */
+const wideCharacter = /[\u0100-\uffff]/;
+
+/** What a text takes in memory, about, in bytes. */
+export function textBytes(text: string): number {
+  return wideCharacter.test(text) ? 2 * text.length : text.length;
+}
+
+/** How much that is beyond the text's bytes in UTF-8. */
+export function bytesBeyondUtf8(text: string): number {
+  if (!wideCharacter.test(text)) return 0;
+  let utf8 = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at);
+    utf8 += unit < 0x80 ? 1 : unit < 0x800 || (unit & 0xf800) === 0xd800 ? 2 : 3; // a pair of surrogates has 4
+  }
+  return Math.max(0, 2 * text.length - utf8);
 }

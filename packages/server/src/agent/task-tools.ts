@@ -116,7 +116,8 @@ export class TaskTools implements ExecutorInput {
   readonly principal: string;
   readonly tenant: string;
   readonly metadata: JsonObject | undefined;
-  readonly text: string;
+  /** The text of the message, for as long as code has it. */
+  #text: WeakRef<{ readonly text: string }> | undefined;
   readonly artifact: EventTools["artifact"];
   readonly working: EventTools["working"];
   readonly append: EventTools["append"];
@@ -146,7 +147,6 @@ export class TaskTools implements ExecutorInput {
     this.principal = input.principal;
     this.tenant = input.tenant;
     this.metadata = input.metadata;
-    this.text = partText(input.message);
     this.artifact = unused.events("artifact", createArtifactTool(nextArtifactOrdinal));
     this.working = unused.events("working", eventTools.working);
     this.append = unused.events("append", eventTools.append);
@@ -154,6 +154,15 @@ export class TaskTools implements ExecutorInput {
     this.fail = unused.events("fail", eventTools.fail);
     this.reject = unused.events("reject", eventTools.reject);
     this.#signal = signal;
+  }
+
+  /** Made when code reads it, and not kept: of several parts it takes as much memory as they do. */
+  get text(): string {
+    const known = this.#text?.deref();
+    if (known !== undefined) return known.text;
+    const made = { text: partText(this.message) };
+    this.#text = new WeakRef(made);
+    return made.text;
   }
 
   /** Made when code reads it: many executors do not. */

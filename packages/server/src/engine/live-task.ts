@@ -18,7 +18,7 @@ import { alwaysStoredBytes } from "./capacity/stored-bytes.ts";
 import { type Command, encodeCommand } from "./command.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { CommittedEvent, type StatusInit, statusEvent, type TaskName } from "./events.ts";
-import { memoryOfStepValues, memoryOfValues } from "./memory-weight.ts";
+import { memoryOfValues } from "./memory-weight.ts";
 import { type LoadedTask, readTask, taskNotFound } from "./read-task.ts";
 import type { SeenTask } from "./task-handle.ts";
 import { type EncodedStep, encodeEvent, encodeInput, type PendingEntry, TaskLog } from "./task-log.ts";
@@ -341,7 +341,8 @@ export class LiveTask {
   }
 
   #acceptNote(kind: "command" | "journal", payload: Uint8Array): void {
-    this.#accept({ step: { case: undefined }, kind, payload, weight: payload.length }, undefined);
+    const weight = { weight: payload.length, ownBytes: 0, values: 0 };
+    this.#accept({ step: { case: undefined }, kind, payload, ...weight }, undefined);
   }
 
   #accept(encoded: EncodedStep, response: StreamResponse | undefined): void {
@@ -380,7 +381,7 @@ export class LiveTask {
   #publish(batch: readonly PendingEntry[], withSnapshot: boolean): void {
     this.#snapshots.stored(batch, withSnapshot);
     this.#seen = undefined;
-    for (const { step, payload, weight, response, entry } of batch) {
+    for (const { step, payload, ownBytes, response, entry } of batch) {
       const before = this.#task?.status?.state;
       if (step.case !== undefined) {
         this.#task = applyStep(this.#task, step);
@@ -389,14 +390,7 @@ export class LiveTask {
         this.#noteState(before);
       }
       if (response !== undefined && entry.generation !== undefined) {
-        this.readers.publish(
-          new CommittedEvent(
-            entry.generation,
-            response,
-            payload.length,
-            memoryOfStepValues(step, weight - payload.length),
-          ),
-        );
+        this.readers.publish(new CommittedEvent(entry.generation, response, payload.length, ownBytes));
       }
     }
     this.#tellTimer();

@@ -24,6 +24,13 @@ describe("the weight of a message", () => {
     expect(names - weigh(json({ x: null }))).toBe(4_999);
   });
 
+  it("counts a text with a character beyond Latin-1 two bytes a character, as V8 keeps it", () => {
+    const latin = "\u00e9".repeat(1_000);
+    for (const of of [text, json]) {
+      expect(weigh(of(`${latin}\u20ac`)) - weigh(of(latin))).toBe(1_002);
+    }
+  });
+
   it("counts metadata as it counts data", () => {
     expect(weighWith({ zeros })).toBeGreaterThan(100 * 1_000);
     expect(weighWith({ x: "y".repeat(1_000) }) - weighWith({ x: "" })).toBe(1_000);
@@ -42,7 +49,23 @@ describe("the weight of a step", () => {
 
   it("counts the objects that a part is", () => {
     const value = create(MessageSchema, { parts: [text(""), text("x")] });
-    expect(weighStep({ case: "input", value }, 10)).toBe(10 + 2 * 128);
+    expect(weighStep({ case: "input", value }, 10).weight).toBe(10 + 2 * 128);
+  });
+
+  it.each([
+    ["a text of ASCII", "y".repeat(1_000), 0],
+    ["one of them with another character", `\u20ac${"y".repeat(997)}`, 2 * 998 - 1_000],
+    ["a text of which UTF-8 takes more than V8", "\u6587".repeat(500), 0],
+    ["pairs of surrogates", "\u{1f642}".repeat(250), 0],
+  ])("counts what %s takes in memory beyond its bytes", (_, words, beyond) => {
+    const bytes = new TextEncoder().encode(words).length;
+    for (const part of [text(words), json(words)]) {
+      const value = create(MessageSchema, { parts: [part] });
+      const empty = create(MessageSchema, { parts: [part.content.case === "text" ? text("") : json("")] });
+      const [own, none] = [value, empty].map((each) => weighStep({ case: "input", value: each }, bytes));
+      expect((own?.weight ?? 0) - (none?.weight ?? 0)).toBe(beyond);
+      expect((own?.ownBytes ?? 0) - (none?.ownBytes ?? 0)).toBe(beyond);
+    }
   });
 
   for (const [name, step] of [
@@ -55,7 +78,7 @@ describe("the weight of a step", () => {
     ["message", { case: "input", value: create(MessageSchema, { metadata }) }],
   ] as const) {
     it(`counts the values in the metadata of a ${name}`, () => {
-      expect(weighStep(step, withoutMetadata)).toBe(withoutMetadata + 32 * (zeros.length + 2));
+      expect(weighStep(step, withoutMetadata).weight).toBe(withoutMetadata + 32 * (zeros.length + 2));
     });
   }
 });

@@ -1,5 +1,13 @@
-import { isObject, type JsonSize, sizeOfJson, sizeOfValue, type TaskStep } from "@a2a-connect/core/internal";
-import type { Artifact, Message } from "@a2a-connect/proto";
+import {
+  bytesBeyondUtf8,
+  isObject,
+  type JsonSize,
+  sizeOfJson,
+  sizeOfValue,
+  type TaskStep,
+  textBytes,
+} from "@a2a-connect/core/internal";
+import type { Artifact, Message, StreamResponse } from "@a2a-connect/proto";
 import type { Value } from "@bufbuild/protobuf/wkt";
 import type { CallDetails } from "./command.ts";
 
@@ -30,7 +38,7 @@ const partWeight = 2 * objectBytes;
  * JSON bounds the recursion.
  */
 export function weighMessage(value: unknown): number {
-  if (typeof value === "string") return value.length;
+  if (typeof value === "string") return textBytes(value);
   if (typeof value !== "object" || value === null) return 0;
   if (value instanceof Uint8Array) return objectBytes + value.byteLength;
   let bytes = objectBytes;
@@ -66,94 +74,96 @@ function weighJson({ values, texts }: JsonSize): number {
   return values * valueBytes + texts;
 }
 
-/** What a step adds to the weight of its task: its encoded bytes, and some for each part and each value of its data. */
-export function weighStep(step: TaskStep | { readonly case: undefined }, bytes: number): number {
+/** What a step weighs, by what it has besides its encoded bytes. */
+export interface StepWeight {
+  /** What it adds to the weight of its task. */
+  readonly weight: number;
+  /** What it takes in memory beyond its encoded bytes: its values, and texts of two bytes a character. */
+  readonly ownBytes: number;
+  /** How many values of data and metadata it has. */
+  readonly values: number;
+}
+
+/** @param bytes of the encoded step */
+export function weighStep(step: TaskStep | { readonly case: undefined }, bytes: number): StepWeight {
+  const { parts, values, wide } = sizeOfStep(step);
+  return {
+    weight: bytes + wide + parts * partWeight + values * valueWeight,
+    ownBytes: wide + values * valueBytes,
+    values,
+  };
+}
+
+/** What the texts of a step take in memory beyond their bytes. */
+export function wideBytes(step: StreamResponse["payload"]): number {
+  return step.case === "message" ? 0 : sizeOfStep(step).wide; // no log has a direct Message
+}
+
+function sizeOfStep(step: TaskStep | { readonly case: undefined }): Size {
   switch (step.case) {
     case "task":
-      return (
-        bytes +
-        weighMetadata(step.value) +
-        weighValues(step.value.history) +
-        weighValues(step.value.artifacts)
-      );
+      return sizeOf([...step.value.history, ...step.value.artifacts], step.value);
     case "statusUpdate":
-      return bytes + weighMetadata(step.value) + weighValues([step.value.status?.message]);
+      return sizeOf([step.value.status?.message], step.value);
     case "artifactUpdate":
-      return bytes + weighMetadata(step.value) + weighValues([step.value.artifact]);
+      return sizeOf([step.value.artifact], step.value);
     case "input":
-      return bytes + weighValues([step.value]);
+      return sizeOf([step.value]);
     default:
-      return bytes;
+      return sizeOf([]);
   }
 }
 
-/** How many values of data and metadata the messages of a step have. */
-export function countStepValues(step: TaskStep): number {
-  switch (step.case) {
-    case "task":
-      return countValues(step.value.history);
-    case "statusUpdate":
-      return countValues([step.value.status?.message]);
-    case "input":
-      return countValues([step.value]);
-    default:
-      return 0;
-  }
-}
-
-/** What the parts and values of messages or artifacts add to their bytes. */
-export function weighValues(all: readonly (Message | Artifact | undefined)[]): number {
-  const parts = all.reduce((sum, each) => sum + (each?.parts.length ?? 0), 0);
-  return parts * partWeight + countValues(all) * valueWeight;
+/** What the parts, values and texts of messages or artifacts add to their bytes. */
+export function weighValues(all: readonly (Message | Artifact)[]): number {
+  const { parts, values, wide } = sizeOf(all);
+  return wide + parts * partWeight + values * valueWeight;
 }
 
 /** How many values of data and metadata there are in messages or artifacts. */
 export function countValues(all: readonly (Message | Artifact | undefined)[]): number {
-  let values = 0;
+  return sizeOf(all).values;
+}
+
+/** What messages or artifacts have besides their encoded bytes. */
+interface Size {
+  readonly parts: number;
+  /** Of data and metadata. */
+  readonly values: number;
+  /** What texts take in memory beyond their bytes. */
+  readonly wide: number;
+}
+
+interface Holder {
+  readonly metadata?: object | undefined;
+}
+
+/** @param holder what has them, and metadata of its own */
+function sizeOf(all: readonly (Message | Artifact | undefined)[], holder?: Holder): Size {
+  const size = { parts: 0, values: 0, wide: 0 };
+  const add = ({ values, wide }: Pick<Size, "values" | "wide">): void => {
+    size.values += values;
+    size.wide += wide;
+  };
+  const addMetadata = ({ metadata }: Holder): void => {
+    if (metadata !== undefined) add(sizeOfJson(metadata));
+  };
+  if (holder !== undefined) addMetadata(holder);
   for (const each of all) {
     if (each === undefined) continue;
-    values += countMetadata(each);
+    addMetadata(each);
+    size.parts += each.parts.length;
     for (const part of each.parts) {
-      values += countMetadata(part);
-      if (part.content.case === "data") values += sizeOfValue(part.content.value).values;
+      addMetadata(part);
+      const { content } = part;
+      if (content.case === "data") add(sizeOfValue(content.value));
+      else if (content.case === "text") size.wide += bytesBeyondUtf8(content.value);
     }
   }
-  return values;
-}
-
-/** What the values of a step take in memory. @param weight of the step, by `weighStep`, without its bytes */
-export function memoryOfStepValues(step: TaskStep | { readonly case: undefined }, weight: number): number {
-  return ((weight - countParts(step) * partWeight) / valueWeight) * valueBytes;
-}
-
-function countParts(step: TaskStep | { readonly case: undefined }): number {
-  switch (step.case) {
-    case "task":
-      return partsOf(step.value.history) + partsOf(step.value.artifacts);
-    case "statusUpdate":
-      return step.value.status?.message?.parts.length ?? 0;
-    case "artifactUpdate":
-      return step.value.artifact?.parts.length ?? 0;
-    case "input":
-      return step.value.parts.length;
-    default:
-      return 0;
-  }
-}
-
-function partsOf(all: readonly (Message | Artifact)[]): number {
-  return all.reduce((sum, { parts }) => sum + parts.length, 0);
+  return size;
 }
 
 /** What so many values take in memory beyond what they add to the weight of their task. */
 export function memoryOfValues(values: number): number {
   return values * (valueBytes - valueWeight);
-}
-
-function weighMetadata(holder: { readonly metadata?: object | undefined }): number {
-  return countMetadata(holder) * valueWeight;
-}
-
-function countMetadata({ metadata }: { readonly metadata?: object | undefined }): number {
-  return metadata === undefined ? 0 : sizeOfJson(metadata).values;
 }

@@ -128,7 +128,7 @@ class TaskFold {
     const step = yield* decodeStep(entry, this.#options);
     if (step === undefined) return;
     this.#task = applyStep(this.#task, step);
-    this.#weigh(step, weighStep(step, entry.payload.length));
+    this.#weigh(step, weighStep(step, entry.payload.length).weight);
   }
 
   end(view: TaskView): Omit<LoadedTask, "stored"> {

@@ -10,7 +10,7 @@ import {
 import { create } from "@bufbuild/protobuf";
 import type { Snapshot } from "../store/task-store.ts";
 import { AgentMistake } from "./agent-mistake.ts";
-import { countStepValues, countValues, memoryOfStepValues, objectBytes } from "./memory-weight.ts";
+import { countValues, objectBytes } from "./memory-weight.ts";
 import type { LoadedTask } from "./read-task.ts";
 import type { EncodedStep } from "./task-log.ts";
 
@@ -51,14 +51,14 @@ export class SnapshotPolicy {
   }
 
   /** A step was accepted that brings the task to `state`. The message of WORKING is dropped with the next status. */
-  accept({ step, kind, payload, weight }: EncodedStep, state: TaskState): void {
+  accept({ step, kind, weight, ownBytes, values }: EncodedStep, state: TaskState): void {
     const isProgress = kind === "status" && state === TaskState.WORKING;
     if (kind === "status") {
-      this.#progressBytes = isProgress ? weight + memoryOfStepValues(step, weight - payload.length) : 0;
+      this.#progressBytes = isProgress ? weight + ownBytes : 0;
     }
     if (step.case !== undefined && kind !== "artifact" && !isProgress) {
       this.#headBytes += weight;
-      this.#headValues += countStepValues(step);
+      this.#headValues += values;
     }
   }
 
