@@ -1,7 +1,10 @@
 import {
+  PartSchema,
   StreamResponseSchema,
   TaskArtifactUpdateEventSchema,
   type TaskPushNotificationConfig,
+  TaskSchema,
+  TaskState,
 } from "@a2a-connect/proto";
 import { createCommit, createPushConfig } from "@a2a-connect/testing";
 import { create, fromJson, toBinary } from "@bufbuild/protobuf";
@@ -96,3 +99,33 @@ describe("a notification", () => {
     });
   }
 });
+
+it.each([
+  ["a small task", "x".repeat(1_000)],
+  ["a large one", "\u0001".repeat(300_000)],
+])(
+  "for a webhook of A2A 0.3 has the whole of %s, or its status alone when that would take too much",
+  async (_, text) => {
+    const part = create(PartSchema, { content: { case: "text", value: text } });
+    const task = create(TaskSchema, {
+      id: "task-1",
+      status: { state: TaskState.WORKING },
+      history: [{ messageId: "m", parts: [part] }],
+      artifacts: [{ artifactId: "a", parts: [part] }],
+    });
+    const config = createPushConfig("task-1", "hook");
+    const [event] = events;
+    if (event === undefined) throw new Error("there is an event");
+    const tell = async (maxBytes: number) => {
+      const { body, bytes } = await createNotification(config, event, undefined, { task, maxBytes });
+      expect(body.reduce((sum, { length }) => sum + length, 0)).toBe(bytes);
+      return { bytes, json: JSON.parse(await new Blob([...body] as BlobPart[]).text()) };
+    };
+    const whole = await tell(Number.MAX_SAFE_INTEGER);
+    expect(whole.json).toMatchObject({ id: "task-1", history: [{ parts: [{ text }] }], artifacts: [{}] });
+    expect(await tell(whole.bytes)).toEqual(whole);
+    const { json, bytes } = await tell(whole.bytes - 1);
+    expect(json).toMatchObject({ id: "task-1", kind: "task", status: { state: "working" } });
+    expect(bytes).toBeLessThan(300);
+  },
+);

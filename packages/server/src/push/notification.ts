@@ -21,17 +21,18 @@ const tokenHeader = "X-A2A-Notification-Token";
  * receiver which events it has seen already. A large one is made in slices, and other calls run in between.
  *
  * @param caller whose webhook it is (`nextSlice`)
- * @param task the task as it is after the event, for a webhook that an older caller has registered: it gets the whole task
+ * @param older the task as it is after the event, for a webhook that an older caller has registered: it gets the whole task, or its
+ *   status alone when the task would take more than so many bytes
  * @throws Error (as a rejection) when the event was damaged, or the config has a value that a header cannot carry
  */
 export async function createNotification(
   config: TaskPushNotificationConfig,
   event: LogEvent,
   caller: string | undefined,
-  task?: Task,
+  older?: { readonly task: Task; readonly maxBytes: number },
 ): Promise<Notification> {
   const headers = new Headers({
-    "content-type": task === undefined ? "application/a2a+json" : "application/json",
+    "content-type": older === undefined ? "application/a2a+json" : "application/json",
     [eventIdHeader]: String(event.generation),
   });
   const { token, authentication } = config;
@@ -41,9 +42,33 @@ export async function createNotification(
   if (token !== "") {
     headers.set(tokenHeader, token);
   }
-  const text = task === undefined ? await writeEvent(event, caller) : writeOlderTask(task);
-  const body = await encodeInTurns(typeof text === "string" ? [text] : text, caller, "notification");
+  const encode = (text: string | Iterable<string>) =>
+    encodeInTurns(typeof text === "string" ? [text] : text, caller, "notification");
+  const body =
+    older === undefined
+      ? await encode(await writeEvent(event, caller))
+      : ((await encodeTask(older, encode)) ??
+        (await encode(writeOlderTask({ ...older.task, history: [], artifacts: [] }))));
   return { headers, body, bytes: body.reduce((sum, { length }) => sum + length, 0) };
+}
+
+/** @returns undefined when that has more bytes than it may have: the JSON of a character may be six times its bytes */
+async function encodeTask(
+  { task, maxBytes }: { readonly task: Task; readonly maxBytes: number },
+  encode: (texts: Iterable<string>) => Promise<readonly Uint8Array[]>,
+): Promise<readonly Uint8Array[] | undefined> {
+  let length = 0;
+  const texts = writeOlderTask(task);
+  const body = await encode(
+    (function* () {
+      for (const text of typeof texts === "string" ? [texts] : texts) {
+        length += text.length;
+        if (length > maxBytes) return;
+        yield text;
+      }
+    })(),
+  );
+  return length > maxBytes ? undefined : body;
 }
 
 async function writeEvent(

@@ -46,7 +46,7 @@ export interface PushOptions {
   /**
    * Bytes of the notifications in these requests. The server makes no other notification of more than 16 KiB while those
    * under way have as many bytes together, so there are at most those of one notification more. One caller gets its share
-   * (`limits.maxShare`). Agents of one host share it as they share `maxConcurrent`. Default 64 MiB.
+   * (`limits.maxShare`). A whole task for a webhook of A2A 0.3 that would take more goes without its history and artifacts. Agents of one host share it as they share `maxConcurrent`. Default 64 MiB.
    */
   readonly maxConcurrentBytes?: number;
   /** Webhooks of one task; one more is refused with TASK_TOO_LARGE, unless it replaces another. Default 100. */

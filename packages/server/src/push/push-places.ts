@@ -1,12 +1,6 @@
-import { ReadTurns, shareByLimits, Wakes } from "@a2a-connect/core/internal";
+import { type Holding, ReadTurns, SharedBudget, shareByLimits, Wakes } from "@a2a-connect/core/internal";
 import type { Clock } from "../engine/clock.ts";
 import { type Attempt, isLarge } from "./choose-deliveries.ts";
-
-/** A request that runs. */
-export interface RunningAttempt extends Attempt {
-  /** Whether its notification is in memory. */
-  readonly isMade: boolean;
-}
 
 /** What bounds the requests of senders; see `PushOptions`. */
 export interface PushLimits {
@@ -26,9 +20,11 @@ export class PushPlaces {
   /** Turns in which requests begin. */
   readonly begins: Wakes;
   /** Large notifications that are made, one of each caller at a time. */
-  readonly making: ReadTurns = new ReadTurns(2);
+  readonly #making = new ReadTurns(2);
+  /** The large notifications in memory. */
+  readonly #made: SharedBudget;
   readonly #clock: Pick<Clock, "schedule">;
-  readonly #running = new Set<RunningAttempt>();
+  readonly #running = new Map<Attempt, Holding>();
   /**
    * The requests that have failed in this period, which the first of them began. They keep their places until it ends:
    * otherwise thousands of webhooks that refuse at once would take all of the processor.
@@ -38,7 +34,9 @@ export class PushPlaces {
   /** Senders with due deliveries; whose turn is next comes first. */
   readonly #waiting = new Set<() => void>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, { maxConcurrentBytes: max, maxShare }: PushLimits) {
+    const refuse = () => new Error("notifications that were made are never refused");
+    this.#made = new SharedBudget({ max, maxShare, refuse });
     this.#clock = clock;
     this.begins = new Wakes(clock, beginsInATurn);
   }
@@ -48,23 +46,56 @@ export class PushPlaces {
     return this.#running.size + this.#failed.length;
   }
 
-  /** Bytes of the large notifications in memory. */
-  get madeBytes(): number {
-    const made = [...this.#running].filter((run) => run.isMade && isLarge(run));
-    return made.reduce((sum, { bytes }) => sum + bytes, 0);
-  }
-
   /** What takes places beside these running requests. */
   others(own: ReadonlySet<Attempt>): readonly Attempt[] {
-    return [...this.#failed, ...[...this.#running].filter((run) => !own.has(run))];
+    return [...this.#failed, ...[...this.#running.keys()].filter((run) => !own.has(run))];
   }
 
-  begin(run: RunningAttempt): void {
-    this.#running.add(run);
+  begin(run: Attempt): void {
+    this.#running.set(run, this.#made.open(run.share));
+  }
+
+  /** The notification of a request is in memory, until the request ends. */
+  countMade(run: Attempt): void {
+    if (isLarge(run)) this.#running.get(run)?.grow(run.bytes);
+  }
+
+  /**
+   * Makes few large notifications at a time, when those of the caller leave room: one takes several times its size meanwhile, and may
+   * be larger than its event was, above all when it is a whole task.
+   *
+   * @param make must not hold the notification when it rejects
+   * @throws ConnectError when the signal aborts meanwhile
+   */
+  async makeInTurn<Made>({ share }: Attempt, signal: AbortSignal, make: () => Promise<Made>): Promise<Made> {
+    for (;;) {
+      await this.#roomFor(share, signal);
+      const made = await this.#making.run({ share, signal: () => signal }, async () =>
+        signal.aborted || this.#hasRoom(share) ? { value: await make() } : undefined,
+      );
+      if (made !== undefined) return made.value;
+    }
+  }
+
+  #hasRoom(share: string): boolean {
+    return this.#made.hasRoom(share, 1, 0); // the last one may cross the limit
+  }
+
+  async #roomFor(share: string, signal: AbortSignal): Promise<void> {
+    while (!this.#hasRoom(share) && !signal.aborted) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const look = () => resolve();
+      this.#waiting.add(look);
+      signal.addEventListener("abort", look);
+      await promise;
+      this.#waiting.delete(look);
+      signal.removeEventListener("abort", look);
+    }
   }
 
   /** A failed one keeps its place for now, but no bytes: its notification is gone. */
-  end(run: RunningAttempt, hasFailed: boolean): void {
+  end(run: Attempt, hasFailed: boolean): void {
+    this.#running.get(run)?.end();
     this.#running.delete(run);
     if (hasFailed) this.#keep({ delivery: run.delivery, share: run.share, bytes: 0 });
     this.#tellRoom();
@@ -107,5 +138,5 @@ export class PushPlaces {
 
 /** Gives the senders of one host that have the same limits the same places. */
 export function createPushPlacesFor(clock: Clock): (limits: PushLimits) => PushPlaces {
-  return shareByLimits(() => new PushPlaces(clock));
+  return shareByLimits((limits) => new PushPlaces(clock, limits));
 }

@@ -557,6 +557,35 @@ describe("large notifications", () => {
     expect(hooks.idsAt(b)).toEqual([1]);
   });
 
+  it("of whole tasks wait without work for those of their caller that hang, and those of others are made", async () => {
+    let looks = 0;
+    const hooks = setUp({ maxConcurrentBytes: 2 ** 15 }, (store) => ({
+      dueDeliveries(query) {
+        looks += 1;
+        return store.dueDeliveries(query);
+      },
+    }));
+    hooks.answer(a, "hang");
+    for (const [taskId, text] of [
+      ["large", "x".repeat(2 ** 15)],
+      ["small", "x"],
+      ["theirs", "x"],
+    ] as const) {
+      const config = createPushConfig(taskId, "hook", taskId === "theirs" ? b : a);
+      config.$unknown = [{ no: 100_000, wireType: 0, data: Uint8Array.of(1) }]; // as the codec of 0.3 marks it
+      if (taskId !== "theirs")
+        hooks.sender.noteCaller({ owner: alice, taskId, id: "hook" }, "network 192.0.2.1");
+      await hooks.commit(taskId, { text, pushConfigs: [config] });
+      await hooks.clock.settle();
+    }
+    expect([hooks.idsAt(a), hooks.idsAt(b)]).toEqual([[1], [1]]);
+    looks = 0;
+    await hooks.clock.advance(10_000);
+    expect(looks).toBeLessThan(5);
+    await hooks.clock.advance(5_000); // the first is given up
+    expect(hooks.idsAt(a)).toEqual([1, 1]);
+  });
+
   it("are each made, however large, one after the other", async () => {
     const { until, clock, received, reads } = await startHanging(1, "x".repeat(2 ** 20));
     for (let count = 1; count <= 5; count += 1) {

@@ -10,7 +10,7 @@ import { NotedTasks } from "./noted-tasks.ts";
 import { createNotification, type Notification } from "./notification.ts";
 import { type PostOutcome, postNotification } from "./post-notification.ts";
 import { completePushOptions, type PushOptions, retryDelayMs } from "./push-options.ts";
-import { type PushLimits, PushPlaces, type RunningAttempt } from "./push-places.ts";
+import { type PushLimits, PushPlaces } from "./push-places.ts";
 
 /** What a sender uses. */
 export interface PushContext extends Pick<EngineContext, "store" | "clock" | "log" | "nameOwner"> {
@@ -37,11 +37,10 @@ const nextPageMs = 50;
 const turnsBetweenLooks = 8;
 
 /** A running delivery: one request. */
-interface Run extends RunningAttempt {
+interface Run extends Attempt {
   bytes: number;
   /** The last event that it tells of. */
   last: number;
-  isMade: boolean;
   /** Aborts when the config is removed or replaced, and at the end. */
   readonly controller: AbortController;
 }
@@ -88,9 +87,8 @@ export class PushSender {
     this.#callers = new KnownCallers(context.nameOwner);
     this.#quota = new ConfigQuota(context.store, this.#options.maxConfigsPerTask);
     const { maxConcurrent, maxConcurrentBytes } = this.#options;
-    const { maxShare } = context.limits;
-    this.#places =
-      context.placesFor?.({ maxConcurrent, maxConcurrentBytes, maxShare }) ?? new PushPlaces(context.clock);
+    const limits = { maxConcurrent, maxConcurrentBytes, maxShare: context.limits.maxShare };
+    this.#places = context.placesFor?.(limits) ?? new PushPlaces(context.clock, limits);
   }
 
   /** Whether answers hide the secrets of configs from all callers, also from their owner (requirement N-9). */
@@ -283,7 +281,6 @@ export class PushSender {
       void this.#run({
         ...attempt,
         last: attempt.delivery.next,
-        isMade: false,
         controller: new AbortController(),
       });
     }
@@ -326,32 +323,19 @@ export class PushSender {
       return { kind: "failed", problem: "was not called, because its URL is none or has too long a host" };
     }
     await this.#places.begins.turn(run.share);
-    let notification: Notification | undefined;
+    let notification: Notification;
     try {
-      notification = await (isLarge(run) || isOlderConfig(config) ? this.#makeInTurn(run) : this.#make(run));
+      const make = () => this.#make(run);
+      const inTurn = isLarge(run) || isOlderConfig(config);
+      notification = await (inTurn ? this.#places.makeInTurn(run, signal, make) : make());
     } catch {
       // The reason is private, because it is about a config or an event.
       const problem = "was not called, because its event could not be read";
       return signal.aborted ? { kind: "stopped" } : { kind: "failed", problem };
     }
-    if (signal.aborted || notification === undefined) return { kind: "stopped" };
+    if (signal.aborted) return { kind: "stopped" };
     const settings = { ...this.#options, caller: run.share, clock: this.#context.clock, signal };
     return postNotification(url, notification, settings);
-  }
-
-  /**
-   * Makes few large notifications at a time: one takes several times its size meanwhile, and may be larger than its event
-   * was, above all when it is a whole task.
-   *
-   * @returns undefined when those before have taken the room
-   * @throws ConnectError when the config is removed or replaced meanwhile
-   */
-  #makeInTurn(run: Run): Promise<Notification | undefined> {
-    const { share, controller } = run;
-    return this.#places.making.run({ share, signal: () => controller.signal }, async () => {
-      const hasRoom = this.#places.madeBytes < this.#options.maxConcurrentBytes;
-      return hasRoom && !controller.signal.aborted ? this.#make(run) : undefined;
-    });
   }
 
   async #make(run: Run): Promise<Notification> {
@@ -366,10 +350,10 @@ export class PushSender {
       config,
       { ...event, generation: run.last },
       run.share,
-      loaded?.task,
+      loaded && { task: loaded.task, maxBytes: this.#options.maxConcurrentBytes },
     );
     run.bytes = notification.bytes;
-    run.isMade = true;
+    this.#places.countMade(run);
     return notification;
   }
 
