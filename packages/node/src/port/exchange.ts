@@ -2,6 +2,7 @@ import type { HttpHandler, HttpRequest, HttpResponse } from "@a2a-connect/bindin
 import { Code, ConnectError } from "@connectrpc/connect";
 import { createForwardedForReader, type ReadForwardedFor } from "../network/caller-network.ts";
 import { createForwardedUrlReader } from "../network/forwarded-url.ts";
+import { parseTrustedProxies, type RemoteEnd, trustedOnce } from "../network/trusted-proxies.ts";
 import { type Callers, findCallers } from "./callers/callers.ts";
 import { Places } from "./callers/places.ts";
 import type { ListenLimits, ListenOptions } from "./listen-options.ts";
@@ -20,6 +21,8 @@ export interface ExchangeContext extends RequestContext {
   readonly requestTimeoutMs: number;
   /** The limit of an HTTP/2 request's header fields (Node enforces that of HTTP/1.1). */
   readonly maxHeaderBytes: number;
+  /** Whether a connection comes from a trusted proxy. */
+  readonly isProxy: (connection: RemoteEnd) => boolean;
   /** Undefined: no proxy is trusted. */
   readonly readForwardedFor: ReadForwardedFor | undefined;
   /** Who sends them, and what callers share, of other ports, too. */
@@ -57,8 +60,9 @@ export function createExchangeContext(
     callers: findCallers(limits),
     places: new Places(limits),
     ...(trustedProxies.length === 0
-      ? { readForwardedUrl: undefined, readForwardedFor: undefined }
+      ? { isProxy: () => false, readForwardedUrl: undefined, readForwardedFor: undefined }
       : {
+          isProxy: trustedOnce(parseTrustedProxies(trustedProxies)),
           readForwardedUrl: createForwardedUrlReader(trustedProxies, onWarning),
           readForwardedFor: createForwardedForReader(trustedProxies),
         }),

@@ -57,12 +57,12 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
       stream.on("error", () => undefined);
       connection.countRequest();
       const places = placesOf(rawHeaders);
-      const taken = context.places.takeRequest(connection.caller.address, places);
-      if (taken === null) return refuse(stream, places);
+      // A proxy's connection brings those of many callers, and goes on for the others when one has too many.
+      const network = context.readForwardedFor?.(session.socket, headers);
+      const taken = context.places.takeRequest(network ?? connection.caller.address, places);
+      if (taken === null) return refuse(stream, network === undefined ? places : 0);
       stream.once("close", () => taken.end());
       try {
-        // A proxy's connection brings those of many callers.
-        const network = context.readForwardedFor?.(session.socket, headers);
         const turn = starts.turn(network === undefined ? connection : { caller: network });
         if (turn !== undefined) await turn;
         if (!stream.destroyed)

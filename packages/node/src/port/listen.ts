@@ -51,7 +51,7 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
   const connections: Connections = { all: new Set(), undecided: new Set() };
   const route = (socket: Socket, protocol: Protocol): void => {
     connections.undecided.delete(socket);
-    context.callers.ofSocket(socket).join(socket, () => {
+    context.callers.ofSocket(socket).join(socket, context.isProxy(socket), () => {
       if (context.draining) socket.destroy();
       else if (socket.destroyed) return;
       else if (protocol === "h2") http2.adopt(socket);

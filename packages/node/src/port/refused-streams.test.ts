@@ -99,6 +99,40 @@ it("streams beyond those of all connections are refused for a repeat, and a conn
   for (const { session } of [first, greedy, other]) session.destroy();
 });
 
+it("streams of a caller behind a trusted proxy are refused beyond its part, and the proxy's connection goes on for others", async () => {
+  const gate = createGate();
+  await using listener = await listen(
+    async () => {
+      await gate.opened;
+      return { status: 200 };
+    },
+    { maxStreams: 80, trustedProxies: ["loopback"] },
+  );
+  using session = openHttp2(listener.url);
+  let told = 0;
+  session.on("goaway", () => (told += 1));
+  const call = async (address: string): Promise<number | undefined> => {
+    const stream = session.request({ "x-forwarded-for": address }).resume();
+    const { promise, resolve } = Promise.withResolvers<number | undefined>();
+    stream.on("error", () => undefined).on("response", (head) => resolve(head[":status"]));
+    stream.on("close", () => resolve(stream.rstCode));
+    return promise;
+  };
+  const refused: unknown[] = [];
+  const rest = Promise.withResolvers<void>();
+  const greedy = Array.from({ length: 1_200 }, async () => {
+    const outcome = await call("203.0.113.1");
+    if (outcome === constants.NGHTTP2_REFUSED_STREAM && refused.push(outcome) === 1_130) rest.resolve();
+    return outcome;
+  });
+  await rest.promise; // 70 of 80 are one caller's
+  const other = call("203.0.113.2");
+  gate.open();
+  expect(await other).toBe(200);
+  expect((await Promise.all(greedy)).filter((outcome) => outcome === 200)).toHaveLength(70);
+  expect(told).toBe(0);
+});
+
 it("a stream with a large header takes the places of several until it closes", async () => {
   const gate = createGate();
   let [begun, refused] = [0, 0];

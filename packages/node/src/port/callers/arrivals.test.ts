@@ -230,6 +230,49 @@ it("thousands of connections of a caller, of which some bring too much in each t
   expect(changes).toBeLessThanOrEqual(3_000 + 2 * 128 * turns); // when all are stopped and started in each turn: 6,000 * turns
 });
 
+it("a caller that has filled a turn is not read in the next one, although Node has read on after a write", async () => {
+  const arrivals = new Arrivals(256);
+  const [greedy, other] = [{}, {}];
+  const [one, alone] = [new FakeConnection(), new FakeConnection()];
+  arrivals.join(greedy, one as unknown as Socket, () => undefined);
+  arrivals.join(other, alone as unknown as Socket, () => undefined);
+  arrivals.count(greedy, 256);
+  expect([one._handle.isRead, alone._handle.isRead]).toEqual([false, false]);
+  one._handle.readStart();
+  await nextTurn();
+  expect([one._handle.isRead, alone._handle.isRead]).toEqual([false, true]);
+  await nextTurn();
+  expect([one._handle.isRead, alone._handle.isRead]).toEqual([true, true]);
+});
+
+it.each([
+  ["a proxy", true, 20],
+  ["another caller", false, 600],
+])(
+  "connections of %s that wait and bring a request each begin in few turns, and few in each",
+  async (_, isProxy, most) => {
+    const arrivals = new Arrivals(256, { isProxy: () => isProxy });
+    const caller = {};
+    let begun = 0;
+    arrivals.join(caller, new FakeConnection() as unknown as Socket, () => undefined);
+    arrivals.count(caller, 256); // nothing more may arrive in this turn
+    for (let at = 0; at < 500; at += 1) {
+      arrivals.join(caller, new FakeConnection() as unknown as Socket, () => {
+        begun += 1;
+        arrivals.count(caller, 1);
+      });
+    }
+    const perTurn: number[] = [];
+    while (begun < 500) {
+      const before = begun;
+      await nextTurn();
+      perTurn.push(begun - before);
+    }
+    expect(perTurn.length).toBeLessThan(most);
+    expect(Math.max(...perTurn)).toBeLessThanOrEqual(isProxy ? 256 : 1);
+  },
+);
+
 describe("a caller whose work has made a turn very long", () => {
   function createPort() {
     let busyMs = 0;

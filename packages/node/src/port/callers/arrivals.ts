@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import { setTimeout } from "node:timers";
+import { afterMicrotasks } from "@a2a-connect/core/internal";
 import { type EndedTurn, type LoopTurns, longTurnMs, loopTurns } from "./loop-turns.ts";
 
 /** A parser of Node's reads in a socket's place. Only what Node calls `_handle` can tell it to stop. */
@@ -24,8 +25,15 @@ const fewBytes = 128 * 1024;
  */
 const startsInATurn = 128;
 
+/**
+ * A proxy may open a connection for each call of all its callers, and brings one request with it. So many of them are read again in one
+ * turn, and begin for so many milliseconds of it: only then it is known whose calls they are.
+ */
+const ofProxy = { startsInATurn: 512, beginMs: 20 };
+
 /** The connections of one caller, and how many of them are read in a turn. */
 class CallerSockets {
+  readonly isProxy: boolean;
   /** With the bytes that each had brought when they were last counted. */
   readonly #sockets = new Map<ReadSocket, number>();
   /** Those that are read, with the bytes that each had brought before. */
@@ -45,6 +53,10 @@ class CallerSockets {
   isResting = false;
   /** How many connections are read in one turn. */
   #atATime = Number.POSITIVE_INFINITY;
+
+  constructor(isProxy: boolean) {
+    this.isProxy = isProxy;
+  }
 
   /** Whether only some of the connections are read in a turn. */
   get takesTurns(): boolean {
@@ -117,18 +129,37 @@ class CallerSockets {
     return { connections, bytes };
   }
 
-  /** One of the connections that wait goes on or begins. What it has brought arrives with that, and counts in this turn. */
-  takeTurn(): void {
+  /** @param mayGoOn whether this turn has room for a further connection of those that wait at a proxy */
+  takeTurn(mayGoOn: () => boolean): void {
     this.arrived = 0;
     this.stopped = false;
     if (this.takesTurns) {
       this.#stopReading();
-      for (const { _handle } of this.#sockets.keys()) _handle?.readStop(); // Node reads on where it has written
+      this.#keepStopped();
     }
-    this.#startReading(Math.min(this.#atATime, startsInATurn));
+    this.#startReading(Math.min(this.#atATime, this.isProxy ? ofProxy.startsInATurn : startsInATurn));
+    this.#goOn(mayGoOn);
+  }
+
+  /**
+   * One of the connections that wait goes on or begins, of a proxy then the next, too. What it has brought arrives with that, and counts
+   * in this turn.
+   */
+  #goOn(mayGoOn: () => boolean): void {
     const [socket] = this.waiting.keys();
-    if (this.left.length > 0) this.left.shift()?.();
+    const left = this.left.shift();
+    if (left !== undefined) left();
     else if (socket !== undefined) this.begin(socket);
+    else return;
+    if (!this.isProxy) return;
+    afterMicrotasks(() => {
+      if (!this.stopped && mayGoOn()) this.#goOn(mayGoOn);
+    });
+  }
+
+  /** Node reads on where it has written. */
+  #keepStopped(): void {
+    for (const { _handle } of this.#sockets.keys()) _handle?.readStop();
   }
 
   /** Begins one that waits. */
@@ -147,6 +178,7 @@ class CallerSockets {
   /** Its connections are read in the turn after the next. */
   sitOut(): void {
     this.arrived = 0;
+    this.#keepStopped();
   }
 
   get #hasStopped(): boolean {
@@ -182,6 +214,8 @@ export interface ArrivalsOptions {
   readonly turns?: LoopTurns;
   /** Ends the rest of a caller after a very long turn. Default: as long as the turn took. */
   readonly later?: (task: () => void, tookMs: number) => void;
+  /** Whether a caller is a proxy, which passes on the calls of others: it may bring all that may arrive in a turn. Default: none is. */
+  readonly isProxy?: (caller: object | string) => boolean;
 }
 
 /**
@@ -202,7 +236,10 @@ export class Arrivals {
   readonly #callers = new Map<object | string, CallerSockets>();
   readonly #turns: LoopTurns;
   readonly #later: (task: () => void, tookMs: number) => void;
+  readonly #isProxy: (caller: object | string) => boolean;
   #arrived = 0;
+  /** How many turns have ended. */
+  #turn = 0;
   /** Whether the end of this turn is told. */
   #isWatching = false;
   /** Until when it is known whose work the event loop did. */
@@ -210,6 +247,7 @@ export class Arrivals {
 
   constructor(maxInATurn: number, options: ArrivalsOptions = {}) {
     const { turns = loopTurns, later = (task, tookMs) => setTimeout(task, tookMs).unref() } = options;
+    this.#isProxy = options.isProxy ?? (() => false);
     this.#maxInATurn = maxInATurn;
     this.#turns = turns;
     this.#later = later;
@@ -221,7 +259,7 @@ export class Arrivals {
    * @param begin gives it to its parser, now or when requests may arrive again; at once when it closes before
    */
   join(caller: object | string, socket: Socket, begin: () => void): void {
-    const sockets = this.#callers.get(caller) ?? new CallerSockets();
+    const sockets = this.#callers.get(caller) ?? new CallerSockets(this.#isProxy(caller));
     this.#callers.set(caller, sockets);
     sockets.add(socket);
     if (!this.#isWatching) this.#attributedMs = this.#turns.busyMs;
@@ -282,7 +320,7 @@ export class Arrivals {
     const sockets = this.#callers.get(caller);
     if (sockets === undefined) return;
     sockets.arrived += cost;
-    if (sockets.arrived >= this.#maxInATurn / 2) sockets.stop();
+    if (!sockets.isProxy && sockets.arrived >= this.#maxInATurn / 2) sockets.stop();
   }
 
   /**
@@ -328,10 +366,15 @@ export class Arrivals {
     // arrive in a turn, the others are read alone in the next one.
     const wasFull = this.#arrived >= this.#maxInATurn;
     this.#arrived = 0;
+    const turn = ++this.#turn;
+    const mayGoOn = (): boolean =>
+      turn === this.#turn &&
+      this.#arrived < this.#maxInATurn &&
+      this.#turns.busyMs - busyMs < ofProxy.beginMs;
     for (const each of this.#callers.values()) {
       if (each.isResting) continue;
       if (wasFull && each.arrived > 0) each.sitOut();
-      else each.takeTurn();
+      else each.takeTurn(mayGoOn);
       if (each.isWaiting) this.#schedule();
     }
   };

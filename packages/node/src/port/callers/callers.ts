@@ -31,6 +31,8 @@ export interface Caller {
   readonly bodies: Bodies;
   /** Its own, and those of proxies that have open calls from there. */
   connections: number;
+  /** Whether it is a trusted proxy. */
+  isProxy: boolean;
 }
 
 type Limits = Pick<ListenLimits, "maxUnreadBytes" | "maxBodyBytesPerConnection" | "maxTotalBodyBytes">;
@@ -40,7 +42,9 @@ type Limits = Pick<ListenLimits, "maxUnreadBytes" | "maxBodyBytesPerConnection" 
  * and answers. Each of these has a file here, and none lets one caller take what others need. All other code asks its `CallerConnection`.
  */
 export class Callers {
-  readonly arrivals: Arrivals = new Arrivals(maxArrivalsInATurn);
+  readonly arrivals: Arrivals = new Arrivals(maxArrivalsInATurn, {
+    isProxy: (caller) => (caller as Caller).isProxy, // `CallerConnection` gives it these
+  });
   /** These five are explained at the methods of `CallerConnection`: `turnBeforeRequest` is the one of `beforeRequest`. */
   readonly beforeRequest: EventLoopTurns = this.#createTurns();
   readonly afterShortBody: EventLoopTurns = this.#createTurns();
@@ -86,7 +90,7 @@ export class Callers {
   enter(address: string): Caller {
     let caller = this.#callers.get(address);
     if (caller === undefined) {
-      caller = { address, bodies: this.bodies.openCaller(), connections: 0 };
+      caller = { address, bodies: this.bodies.openCaller(), connections: 0, isProxy: false };
       this.#callers.set(address, caller);
     }
     caller.connections += 1;
@@ -169,8 +173,14 @@ export class CallerConnection {
     return this.caller.address === "" ? undefined : this.caller.address;
   }
 
-  /** From here on the connection is read in turns. @param begin gives it to its parser, now or when requests may arrive again */
-  join(socket: Socket, begin: () => void): void {
+  /**
+   * From here on the connection is read in turns.
+   *
+   * @param isProxy whether its other end is a trusted proxy
+   * @param begin gives it to its parser, now or when requests may arrive again
+   */
+  join(socket: Socket, isProxy: boolean, begin: () => void): void {
+    this.#peer.isProxy = isProxy;
     this.#callers.arrivals.join(this.#peer, socket, begin);
   }
 
