@@ -5,6 +5,7 @@ import { createEngineHarness, readStream, say, taskOf } from "@a2a-connect/testi
 import { Code, type ConnectError } from "@connectrpc/connect";
 import { describe, expect, it, vi } from "vitest";
 import { startScripted } from "../../../test-support/agents.ts";
+import { detached, sendTask } from "../../../test-support/tasks.ts";
 import { defineAgent } from "../../agent/agent-definition.ts";
 import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
 
@@ -390,4 +391,30 @@ it("the message of WORKING takes memory until the next status", async () => {
   const sent = send(400 * kibibyte);
   (await script.nextTurn()).returns();
   expect(taskOf(await sent).status?.state).toBe(TaskState.COMPLETED);
+});
+
+it("what came with the message of a durable task counts again when its executor is loaded again", async () => {
+  const agent = defineAgent({
+    card: { name: "Sleeper" },
+    durable: true,
+    whileWorking: "queue",
+    async *execute(task) {
+      yield task.working();
+      await task.sleep(3_600_000);
+    },
+  });
+  const limits = { maxActiveBytes: 1024 * kibibyte };
+  const { client, clock } = await createEngineHarness({ agent, limits });
+  const metadata = { text: "x".repeat(600 * kibibyte) };
+  const { id } = await sendTask(client, { ...detached("go"), metadata });
+  await clock.advance(31_000); // its executor has left memory
+  const large = () => client.sendMessage(detached("y".repeat(500 * kibibyte)));
+  const other = taskOf(await large()).id;
+  await client.cancelTask({ id: other });
+  await clock.settle();
+  await client.sendMessage(detached("wake", { taskId: id }));
+  await clock.settle();
+  await expect(large()).rejects.toMatchObject({ code: Code.ResourceExhausted });
+  await clock.advance(31_000);
+  await large();
 });

@@ -84,6 +84,8 @@ export class DurableExecution implements Execution, DurableRun {
   #stoppedBefore: number | undefined;
   #journal: JournalSession | undefined;
   #replay: EmissionReplay | undefined;
+  /** What of the journal counts as memory of the task, besides its messages. */
+  #journalBytes = 0;
   #isYielding = false;
   #cancelGraceTimer: (() => void) | undefined;
   #cancelUnloadTimer: () => void = () => {};
@@ -354,6 +356,7 @@ export class DurableExecution implements Execution, DurableRun {
     const { live, clock } = this;
     const { store, journalCodec, limits } = this.#context;
     const journal = await this.#readJournal();
+    this.#countJournal(journal);
     const replay = new EmissionReplay(store, live.owner, live.name.taskId, journal, live.generation);
     this.#inbox.load(journal);
     this.#answers.load(journal.answers);
@@ -389,6 +392,7 @@ export class DurableExecution implements Execution, DurableRun {
     }
     const { live, share } = this;
     try {
+      await this.untilRoom(); // hundreds may be loaded at the same moment
       for (;;) {
         await live.flushed();
         const { sequence } = live.accepted;
@@ -405,6 +409,12 @@ export class DurableExecution implements Execution, DurableRun {
       }
       throw this.diverge(error instanceof Error ? error.message : "the journal cannot be read");
     }
+  }
+
+  #countJournal({ bytes, call }: Journal): void {
+    if (this.#ended) return;
+    this.#journalBytes = bytes + weighDetails(call ?? {});
+    this.live.memory.grow(this.#journalBytes);
   }
 
   #tools(call: CallDetails): DurableTools {
@@ -558,6 +568,7 @@ export class DurableExecution implements Execution, DurableRun {
       this.#letGo();
     }
     await this.live.flushed().catch(() => {});
+    this.live.memory.grow(-this.#journalBytes);
     this.#activation.resolve();
     this.#done.resolve();
   }

@@ -1,16 +1,21 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { decodeMessage, encodeMessage } from "@a2a-connect/core/internal";
+import { decodeMessage, encodeMessage, ReadTurns } from "@a2a-connect/core/internal";
 import { MessageSchema } from "@a2a-connect/proto";
 import { say } from "@a2a-connect/testing";
 import { create } from "@bufbuild/protobuf";
 import { expect, it } from "vitest";
 import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
-import type { LogEntry } from "../../store/task-store.ts";
-import { encodeCommand } from "../command.ts";
+import type { LogEntry, TaskStore } from "../../store/task-store.ts";
+import { type Command, encodeCommand } from "../command.ts";
 import { readJournal } from "./journal.ts";
 import { createJournalCodec } from "./journal-codec.ts";
 
 const task = { owner: { tenant: "", principal: "anonymous" }, taskId: "task" };
+
+function sourceOf<Store extends TaskStore>(store: Store) {
+  const reads = { tasks: new ReadTurns(4), lists: new ReadTurns(2) };
+  return { store, journalCodec: createJournalCodec(), reads };
+}
 
 /** A store whose log has answers, each with the details of its call. */
 function storeOf(answers: readonly string[]) {
@@ -31,9 +36,9 @@ function storeOf(answers: readonly string[]) {
   return { ...createMemoryTaskStore(), entries: async () => ({ entries, end, more: false }) };
 }
 
-it("a long journal is decoded in slices, and each answer has the details of its call", async () => {
+it("a long journal is decoded in slices, and its newest answer has the details of its call", async () => {
   const store = storeOf(Array.from({ length: 20 }, (_, at) => `${at}${"x".repeat(100 * 1_024)}`));
-  const source = { store, journalCodec: createJournalCodec() };
+  const source = sourceOf(store);
   let isRead = false;
   const reading = readJournal(source, { ...task, history: [] }, undefined).finally(() => {
     isRead = true;
@@ -43,13 +48,13 @@ it("a long journal is decoded in slices, and each answer has the details of its 
   expect(turns).toBeGreaterThan(10); // of the event loop, one for each slice at least
   const { answers } = await reading;
   expect(answers.map(({ sequence, details }) => [sequence, details?.metadata])).toEqual(
-    Array.from({ length: 20 }, (_, at) => [2 * at + 1, { at }]),
+    Array.from({ length: 20 }, (_, at) => [2 * at + 1, at === 19 ? { at } : undefined]),
   );
 });
 
 it("a large message of the journal is the one that the task has in memory; a small one and a changed one are not", async () => {
   const texts = ["a".repeat(20_000), "b".repeat(20_000), "small", "c".repeat(20_000)];
-  const source = { store: storeOf(texts), journalCodec: createJournalCodec() };
+  const source = sourceOf(storeOf(texts));
   const { entries } = await source.store.entries();
   const history = entries
     .filter(({ kind }) => kind === "input")
@@ -59,4 +64,39 @@ it("a large message of the journal is the one that the task has in memory; a sma
   const { answers } = await readJournal(source, { ...task, history }, undefined);
   expect(answers.map(({ message }) => history.indexOf(message))).toEqual([0, 1, -1, -1]);
   expect(answers.map(({ message }) => message.parts[0]?.content.value)).toEqual(texts);
+});
+
+it("queued messages have what came with them until they are taken, and that of the newest turn for as long as it is", async () => {
+  const log: readonly (string | Command)[] = [
+    "first",
+    { type: "call", metadata: { of: "the task" } },
+    ...["one", "two", "three", "four"].flatMap((words, at): readonly (string | Command)[] => [
+      words,
+      { type: "queued", input: 3 + 2 * at, metadata: { of: words } },
+    ]),
+    { type: "turn", input: 3 },
+    { type: "turn", input: 5 },
+  ];
+  const entries = log.map(
+    (each, at): LogEntry => ({
+      sequence: at + 1,
+      generation: undefined,
+      ...(typeof each === "string"
+        ? { kind: "input", payload: encodeMessage(MessageSchema, create(MessageSchema, say(each).message)) }
+        : { kind: "command", payload: encodeCommand(each) }),
+    }),
+  );
+  const read = async () => {
+    const end = { sequence: entries.length, generation: 1 };
+    const store = { ...createMemoryTaskStore(), entries: async () => ({ entries, end, more: false }) };
+    const { queued, untaken } = await readJournal(sourceOf(store), { ...task, history: [] }, undefined);
+    return {
+      known: queued.map(({ details }) => details?.metadata?.["of"]),
+      untaken: untaken.map(({ sequence }) => sequence),
+    };
+  };
+  expect(await read()).toEqual({ known: [undefined, "two", "three", "four"], untaken: [7, 9] });
+  const taken = createJournalCodec().encode({ op: "inbox.take#1", kind: "value", value: 7 });
+  entries.push({ sequence: entries.length + 1, generation: undefined, kind: "journal", payload: taken });
+  expect(await read()).toEqual({ known: [undefined, "two", undefined, "four"], untaken: [9] });
 });

@@ -45,9 +45,9 @@ export interface Journal {
   readonly records: ReadonlyMap<string, LoggedRecord>;
   /** Bytes of all records. */
   readonly bytes: number;
-  /** Messages and grants that answered a question, oldest first. */
+  /** Messages and grants that answered a question, oldest first. The newest message has what came with it. */
   readonly answers: readonly QueuedMessage[];
-  /** Messages that came while the executor was at work, oldest first. */
+  /** Messages that came while the executor was at work, oldest first. Those not taken, and the newest turn's, have what came with them. */
   readonly queued: readonly QueuedMessage[];
   readonly call: Extract<Command, { type: "call" }> | undefined;
   /** Queued messages for which no turn began, and which were not taken from an inbox. */
@@ -79,25 +79,28 @@ export const emptyJournal: Journal = {
 type JournalSource = Pick<EngineContext, "store" | "journalCodec">;
 
 /**
- * Reads a task's journal. A large one is decoded in slices, and other calls run in between.
+ * Reads a task's journal. A large one is decoded in slices, and other calls run in between. Few are read at a time, because what is
+ * decoded may be large and is counted only then.
  *
  * @param history the messages of the task that are in memory: large ones of the journal become the same objects
  * @param share whose task it is
  */
 export async function readJournal(
-  source: JournalSource,
+  { reads, ...source }: JournalSource & Pick<EngineContext, "reads">,
   { owner, taskId, history }: TaskRef & { readonly history: readonly Message[] },
   share: string | undefined,
 ): Promise<Journal> {
-  const turns = turnsOf(share);
-  const reader = await readNotes(source, owner, taskId, turns);
-  const steps = reader.journal(new KnownMessages(history));
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-    const turn = turns.count(step.value);
-    if (turn !== undefined) await turn;
-  }
+  return reads.tasks.run({ share }, async () => {
+    const turns = turnsOf(share);
+    const reader = await readNotes(source, owner, taskId, turns);
+    const steps = reader.journal(new KnownMessages(history));
+    for (;;) {
+      const step = steps.next();
+      if (step.done === true) return step.value;
+      const turn = turns.count(step.value);
+      if (turn !== undefined) await turn;
+    }
+  });
 }
 
 /** The messages of a task that came while its executor was at work, and that no turn or inbox took, as they are stored. */
@@ -146,7 +149,7 @@ class JournalReader {
   readonly #records = new Map<string, LoggedRecord>();
   /** Inputs and grants, oldest first. A command moves queued ones out. */
   readonly #inputs: (StoredMessage | QueuedMessage)[] = [];
-  readonly #queued: StoredMessage[] = [];
+  readonly #queued = new Map<number, StoredMessage>();
   readonly #taken = new Set<number>();
   #notes = 0;
   #bytes = 0;
@@ -173,6 +176,7 @@ class JournalReader {
         this.#records.set(record.op, { ...record, ...this.#placeOf(sequence) });
         if (record.op.startsWith("inbox.") && "value" in record) {
           this.#taken.add(Number(record.value));
+          this.#forgetDetails(Number(record.value));
         }
         break;
       }
@@ -189,13 +193,13 @@ class JournalReader {
 
   /** Queued messages for which no turn began, and which were not taken from an inbox. */
   get untaken(): readonly StoredMessage[] {
-    return this.#queued.filter(({ sequence }) => !this.#taken.has(sequence));
+    return [...this.#queued.values()].filter(({ sequence }) => !this.#taken.has(sequence));
   }
 
   /** Decodes the messages; yields the number of bytes that it has read. */
   *journal(known: KnownMessages): Generator<number, Journal> {
     this.#settleNewest(undefined);
-    const queued = yield* decodeMessages(this.#queued, known);
+    const queued = yield* decodeMessages([...this.#queued.values()], known);
     return {
       records: this.#records,
       bytes: this.#bytes,
@@ -221,11 +225,25 @@ class JournalReader {
   #settleNewest(next: Command | undefined): void {
     const wasQueued = next?.type === "queued" && next.input === this.#newest;
     if (this.#newest !== undefined && !wasQueued) {
-      this.#turnInput = undefined;
-      this.#restarts = 0;
-      this.#isWaiting = false;
+      const before = this.#inputs.at(-2);
+      if (before !== undefined && "payload" in before) this.#inputs.splice(-2, 1, withoutDetails(before));
+      this.#beginTurn(undefined);
     }
     this.#newest = undefined;
+  }
+
+  /** @param input of the turn when it was queued before */
+  #beginTurn(input: number | undefined): void {
+    if (this.#turnInput !== undefined) this.#forgetDetails(this.#turnInput);
+    this.#turnInput = input;
+    this.#restarts = 0;
+    this.#isWaiting = false;
+  }
+
+  /** No later run needs what came with a queued message that was taken long ago. */
+  #forgetDetails(sequence: number): void {
+    const queued = this.#queued.get(sequence);
+    if (queued !== undefined) this.#queued.set(sequence, withoutDetails(queued));
   }
 
   #command(command: Command, sequence: number): void {
@@ -237,7 +255,7 @@ class JournalReader {
         const queued = this.#inputs.at(-1); // both are in one commit, one after the other
         if (queued?.sequence === command.input && "payload" in queued) {
           this.#inputs.pop();
-          this.#queued.push({ ...queued, details: command });
+          this.#queued.set(queued.sequence, { ...queued, details: command });
         }
         break;
       }
@@ -246,10 +264,8 @@ class JournalReader {
         this.#newest = sequence;
         break;
       case "turn":
-        this.#turnInput = command.input;
+        this.#beginTurn(command.input);
         this.#taken.add(command.input);
-        this.#restarts = 0;
-        this.#isWaiting = false;
         break;
       case "waiting":
       case "begun":
@@ -276,6 +292,10 @@ class JournalReader {
       this.#inputs.push({ ...answer, details: call });
     }
   }
+}
+
+function withoutDetails({ sequence, payload }: StoredMessage): StoredMessage {
+  return { sequence, payload };
 }
 
 function* decodeMessages(
