@@ -58,6 +58,16 @@ it("an idle connection keeps nothing of the body of its last request", async () 
 });
 
 for (const how of ["bytes", "iteration"] as const) {
+  it(`${how}: is empty for requests of one connection that wait for their turns while an empty frame ends them`, async () => {
+    await using listener = await listen(measuring(how, maxBytes));
+    using session = openHttp2(listener.url);
+    await once(session, "remoteSettings");
+    const answers = Array.from({ length: 40 }, () =>
+      callHttp2(session, { ":method": "POST" }, new Uint8Array(0)),
+    );
+    for (const { body } of await Promise.all(answers)) expect(JSON.parse(body).length).toBe(0);
+  });
+
   describe(`a request body read by ${how}`, () => {
     it("arrives whole, 6 MB of it, on both HTTP versions", async () => {
       await using listener = await listen(measuring(how, 16 * 1024 * 1024));

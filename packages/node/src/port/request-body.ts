@@ -75,7 +75,8 @@ export class RequestBody implements HttpBody, BudgetedBody {
   constructor(source: Readable, options: RequestBodyOptions) {
     this.#source = source;
     this.#options = options;
-    if (options.declaredLength === 0) {
+    // A body without bytes may have ended while its request waited for its turn, and says so once.
+    if (options.declaredLength === 0 || source.readableEnded) {
       this.#ended = true;
     } else {
       source
