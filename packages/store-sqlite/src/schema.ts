@@ -58,7 +58,7 @@ export const notCompleted: string = `state <> ${TaskState.COMPLETED}`;
  * Version 8: `tasks_by_state` lists the tasks in one state, however many others there are. Most tasks end as COMPLETED, which is left
  * out: a task that ends in its first commit never gets into this index.
  *
- * Version 9: `tasks_unfinished` has the tasks without a timer apart from those with one, and each owner's together; a query must
+ * Version 9: `tasks_unfinished` has the tasks without a timer apart from those with one, and each caller's together; a query must
  * repeat its words. `stored_bytes` is what a load of the task reads: its snapshot and the entries after it. It is null for a task that
  * has had no snapshot since it was stored by an older version: to count takes long for a task of many entries.
  */
@@ -201,7 +201,7 @@ export const schemaSteps: readonly string[] = [
   `,
   `
   drop index tasks_unfinished;
-  create index tasks_unfinished on tasks ((wake_at is not null), tenant, principal, task_id)
+  create index tasks_unfinished on tasks ((wake_at is not null), principal, tenant, task_id)
     where state in (${TaskState.SUBMITTED}, ${TaskState.WORKING});
   alter table tasks add column stored_bytes integer;
   `,

@@ -163,10 +163,12 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
     },
 
     async unfinished({ hasTimer, after, limit }) {
-      const { owner, taskId = null } = after ?? beforeAllTasks;
-      return read(() =>
-        unfinished.all(Number(hasTimer), owner.tenant, owner.principal, taskId, limit).map(toRef),
-      );
+      const last = after ?? beforeAllTasks;
+      const [principal, tenant, taskId] =
+        "owner" in last
+          ? [last.owner.principal, last.owner.tenant, last.taskId]
+          : [last.principal, null, null];
+      return read(() => unfinished.all(Number(hasTimer), principal, tenant, taskId, limit).map(toRef));
     },
 
     async weigh(owner, taskId) {
@@ -275,13 +277,13 @@ function prepareParts(database: DatabaseSync) {
     expireRows: createExpireRows(database, values),
     totals,
     listTasks: createListTasks(database, reader, totals),
-    // An empty blob is greater than any text: after all of an owner's tasks.
+    // An empty blob is greater than any text: after all tasks of a principal.
     unfinished: prepareQuery<RefRow>(
       database,
       `select task_id, tenant, principal from tasks
        where state in (${TaskState.SUBMITTED}, ${TaskState.WORKING}) and (wake_at is not null) = ?
-         and (tenant, principal, task_id) > (?, ?, coalesce(?, x''))
-       order by tenant, principal, task_id limit ?`,
+         and (principal, tenant, task_id) > (?, coalesce(?, x''), coalesce(?, x''))
+       order by principal, tenant, task_id limit ?`,
     ),
     due: prepareQuery<RefRow & { readonly wake_at: number }>(
       database,

@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import type { buildConnector } from "undici";
 import type { AnswerTurns } from "./answer-turns.ts";
+import { ShortHandshake } from "./short-handshake.ts";
 
 /** How connections are made. */
 export interface ConnectInTurnOptions {
@@ -56,7 +57,11 @@ export function connectInTurn(
         if (socket.destroyed || socket.readableEnded) return end(new errors.SocketError("other side closed")); // TLS would wait for it without end
         if (!isSecure) return end(null, socket);
         try {
-          connectTls({ ...options, port, httpSocket: socket }, (...[error, secure]) => {
+          // undici asks for a socket and hands it on to `tls.connect`, which takes any stream.
+          const short = reads === "all" ? new ShortHandshake(socket) : undefined;
+          const httpSocket = (short ?? socket) as Socket;
+          connectTls({ ...options, port, httpSocket }, (...[error, secure]) => {
+            short?.handshakeEnded();
             turns.countHandshake(caller);
             end(error, secure);
           });

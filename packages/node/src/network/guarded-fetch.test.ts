@@ -344,3 +344,26 @@ async function countingServer(host = "127.0.0.1", port = 0): Promise<CountingSer
 function redirectTo(location: string): Promise<Listener> {
   return listen(async () => ({ status: 302, header: new Headers({ location }) }));
 }
+
+it("a server whose certificates are long is not asked, before OpenSSL reads them", async () => {
+  let asked = 0;
+  const call = async (names: number): Promise<Response> => {
+    const { cert, key } = createSelfSignedCertificate([
+      "localhost",
+      ...Array.from({ length: names }, (_, at) => `host-${at}.agents.example`),
+    ]);
+    await using listener = await listen(
+      async (request) => {
+        asked += 1;
+        return echo(request);
+      },
+      { tls: { cert, key } },
+    );
+    const { port } = listener;
+    await using guarded = createGuardedFetch({ allow: [`localhost:${port}`], ca: cert });
+    return await guarded.fetch(`https://localhost:${port}/`, { method: "POST", body: "x".repeat(100_000) });
+  };
+  expect((await call(500)).status).toBe(200); // 12 KB
+  await expect(call(2_000)).rejects.toMatchObject({ cause: { message: /more than 32768 bytes/ } });
+  expect(asked).toBe(1);
+});

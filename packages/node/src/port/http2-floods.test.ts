@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import type { OutgoingHttpHeaders } from "node:http";
+import { constants } from "node:http2";
 import { text } from "node:stream/consumers";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { HttpHandler, HttpRequest } from "@a2a-connect/bindings";
@@ -269,6 +270,30 @@ it("begins the requests of callers in turn that come over one connection of a tr
   );
   expect(begun).toHaveLength(91);
   expect(begun.indexOf("203.0.113.2")).toBeLessThan(40);
+});
+
+it("goes on with the connection of a trusted proxy when one of its callers gives up thousands of calls at once", async () => {
+  const gate = createGate();
+  let begun = 0;
+  const handler: HttpHandler = async () => {
+    begun += 1;
+    await gate.opened;
+    return { status: 200 };
+  };
+  await using listener = await listen(handler, { trustedProxies: ["loopback"] });
+  using session = openHttp2(listener.url);
+  await once(session, "remoteSettings");
+  const call = (address: string) => session.request({ "x-forwarded-for": address }).resume();
+  const greedy = Array.from({ length: 3_000 }, () => call("203.0.113.1").on("error", () => undefined));
+  const other = call("203.0.113.2");
+  const answered = once(other, "response");
+  await expect.poll(() => begun).toBe(3_001);
+  const closed = greedy.map((stream) => once(stream, "close"));
+  for (const stream of greedy) stream.close(constants.NGHTTP2_CANCEL);
+  await Promise.all(closed);
+  await new Promise((resolve) => session.ping(resolve)); // the server has read all of that
+  gate.open();
+  expect((await answered)[0][":status"]).toBe(200);
 });
 
 it.each([

@@ -28,19 +28,22 @@ export interface Http2Sessions {
 const streamWindowBytes = 1024 * 1024;
 const connectionWindowBytes = 4 * 1024 * 1024;
 
+/**
+ * Node ends a connection that resets more than a thousand requests at once, or 33 a second. That of a trusted proxy resets those of all
+ * its callers.
+ */
+const resetsOfProxy = { streamResetBurst: 1_000_000, streamResetRate: 1_000_000 };
+
 /** Node's HTTP/2 server without a port: it serves the connections that `adopt` hands over, within `limits`. */
 export function createHttp2Server(context: ExchangeContext, limits: ListenLimits): Http2Sessions {
   const sessions = new Set<ServerHttp2Session>();
   const keepHandle = createHandleKeeper();
-  // No request handler: Node would install its compatibility layer, and both would answer every stream.
-  const server = createServer({
-    settings: {
-      maxConcurrentStreams: limits.maxStreamsPerConnection,
-      maxHeaderListSize: limits.maxHeaderBytes,
-      initialWindowSize: streamWindowBytes,
-    },
-  });
-  server.on("session", (session) => {
+  const settings = {
+    maxConcurrentStreams: limits.maxStreamsPerConnection,
+    maxHeaderListSize: limits.maxHeaderBytes,
+    initialWindowSize: streamWindowBytes,
+  };
+  const serve = (session: ServerHttp2Session): void => {
     sessions.add(session);
     session.once("close", () => sessions.delete(session));
     keepHandle(session);
@@ -71,11 +74,14 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
         stream.destroy(error instanceof Error ? error : undefined); // to throw here would end the process
       }
     });
-  });
+  };
+  // No request handler: Node would install its compatibility layer, and both would answer every stream.
+  const ofCallers = createServer({ settings }).on("session", serve);
+  const ofProxies = createServer({ settings, ...resetsOfProxy }).on("session", serve);
   return {
     adopt(socket) {
       socket.allowHalfOpen = false; // it was set for an HTTP/1.1 socket; a session would outlive its peer
-      server.emit("connection", socket);
+      (context.isProxy(socket) ? ofProxies : ofCallers).emit("connection", socket);
     },
     goAway() {
       for (const session of sessions) session.close();

@@ -155,7 +155,7 @@ it("tasks that were at work go on before older ones of other callers that sleep;
   expect([runs.indexOf("bob"), runs.length]).toEqual([0, 301]);
 });
 
-it("callers take turns when their unfinished tasks are taken up, however many one has", async () => {
+it("callers take turns when their unfinished tasks are taken up, however many one has, and in however many tenants", async () => {
   const clock = createFakeClock();
   const memory = createMemoryTaskStore();
   const runs: string[] = [];
@@ -173,9 +173,10 @@ it("callers take turns when their unfinished tasks are taken up, however many on
     return { ...(await createEngineHarness({ agent, clock, store })), kill: store.kill };
   };
   const before = await start();
-  for (let at = 0; at < 450; at += 1) await sendTask(before.clientOf("alice"), detached("wait"));
-  for (const caller of ["bob", "zoe"])
-    for (let at = 0; at < 150; at += 1) await sendTask(before.clientOf(caller), detached("wait"));
+  const send = (caller: string, tenant: string) =>
+    sendTask(before.clientOf(caller), { ...detached("wait"), tenant });
+  for (let at = 0; at < 450; at += 1) await send("alice", `a${at}`);
+  for (const caller of ["bob", "zoe"]) for (let at = 0; at < 150; at += 1) await send(caller, "z");
   await clock.settle();
   before.kill();
   runs.length = 0;

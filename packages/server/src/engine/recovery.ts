@@ -2,8 +2,7 @@ import { findA2AError } from "@a2a-connect/core";
 import { TaskSchema, TaskState } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { isSameOwner } from "../store/decide-commit.ts";
-import type { Owner, TaskRef, TaskWeight, UnfinishedQuery } from "../store/task-store.ts";
+import type { TaskRef, TaskWeight, UnfinishedQuery } from "../store/task-store.ts";
 import { endings } from "./endings.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { statusEvent } from "./events.ts";
@@ -39,10 +38,10 @@ export class LoadFailure extends Error {}
 /** Takes up an unfinished task; `onPutOff` is called when that waits for others of its caller. */
 type TakeUp = (task: TaskRef, onPutOff: () => void) => Promise<void>;
 
-/** Where reading the names of unfinished tasks goes on: those of one owner, or of the owners that have had no turn. */
+/** Where reading the names of unfinished tasks goes on: those of one principal, or of the principals that have had no turn. */
 interface Place {
   readonly after: UnfinishedQuery["after"];
-  readonly owner: Owner | undefined;
+  readonly principal: string | undefined;
 }
 
 /** A load that waits for room. */
@@ -144,28 +143,30 @@ export class Recovery {
     for (const hasTimer of [false, true]) await this.#recoverThose(hasTimer, takeUp, onError);
   }
 
-  /** Each owner has a page of its tasks taken up, then those that have more have their next page, in turns. */
+  /**
+   * Each principal has a page of its tasks taken up, of all its tenants, then those that have more have their next page, in turns.
+   */
   async #recoverThose(
     hasTimer: boolean,
     takeUp: TakeUp,
     onError: (error: unknown) => Promise<void>,
   ): Promise<void> {
-    const places: Place[] = [{ after: undefined, owner: undefined }];
+    const places: Place[] = [{ after: undefined, principal: undefined }];
     for (let [place] = places; place !== undefined && !this.#closed; [place] = places) {
-      const { after, owner } = place;
+      const { after, principal } = place;
       try {
         const limit = this.#inBackground ? pageSize.besideCalls : pageSize.beforeStart;
         const tasks = await this.#context.store.unfinished({ hasTimer, after, limit });
-        const page = owner === undefined ? tasks : tasks.filter((task) => isSameOwner(task.owner, owner));
+        const page = tasks.filter((task) => (principal ?? task.owner.principal) === task.owner.principal);
         await Promise.all(page.map((task) => untilPutOff(task, takeUp)));
         places.shift();
         const [first, last] = [page[0], page.at(-1)];
         if (first !== undefined && last !== undefined) {
-          const hasMore = page.length === limit && isSameOwner(first.owner, last.owner);
-          if (hasMore) places.push({ after: last, owner: last.owner });
-          if (owner === undefined) {
-            places.unshift({ after: hasMore ? { owner: last.owner, taskId: undefined } : last, owner });
-          }
+          const of = last.owner.principal;
+          const hasMore = page.length === limit && first.owner.principal === of;
+          if (hasMore) places.push({ after: last, principal: of });
+          if (principal === undefined)
+            places.unshift({ after: hasMore ? { principal: of } : last, principal });
         }
         if (this.#inBackground) await this.#context.clock.nextTurn();
       } catch (error) {

@@ -323,11 +323,12 @@ function compareTasks(one: TaskRef, other: TaskRef): number {
   return compareOwners(one.owner, other.owner) || compareText(one.taskId, other.taskId);
 }
 
-function isUnfinishedAfter(task: TaskRef, { owner, taskId }: NonNullable<UnfinishedQuery["after"]>): boolean {
-  const order = compareOwners(task.owner, owner);
-  return order > 0 || (order === 0 && taskId !== undefined && compareText(task.taskId, taskId) > 0);
+function isUnfinishedAfter(task: TaskRef, after: NonNullable<UnfinishedQuery["after"]>): boolean {
+  return "owner" in after
+    ? compareTasks(task, after) > 0
+    : compareText(task.owner.principal, after.principal) > 0;
 }
 
 function compareOwners(one: Owner, other: Owner): number {
-  return compareText(one.tenant, other.tenant) || compareText(one.principal, other.principal);
+  return compareText(one.principal, other.principal) || compareText(one.tenant, other.tenant);
 }

@@ -241,8 +241,8 @@ export interface TaskRef {
 export interface UnfinishedQuery {
   /** Those that have a timer (`wakeAt`), due or not; false: those that have none. */
   readonly hasTimer: boolean;
-  /** The last one before; without an id, all tasks of that owner come before. Undefined begins with the first. */
-  readonly after: { readonly owner: Owner; readonly taskId: string | undefined } | undefined;
+  /** The last one before, or a principal of whom all come before. Undefined begins with the first. */
+  readonly after: TaskRef | { readonly principal: string } | undefined;
   readonly limit: number;
 }
 
@@ -363,7 +363,7 @@ export interface TaskStore {
   putReply(owner: Owner, key: RequestKey, message: Message, expiresAt: number): Promise<boolean>;
 
   /**
-   * Tasks in SUBMITTED or WORKING, of all owners, by tenant, then principal, then id: after a crash, the tasks to take up. A store
+   * Tasks in SUBMITTED or WORKING, of all owners, by principal, then tenant, then id: after a crash, the tasks to take up. A store
    * that outlives a process should find them without passing those that the query leaves out, which may be many.
    */
   unfinished(query: UnfinishedQuery): Promise<readonly TaskRef[]>;

@@ -213,14 +213,16 @@ async function compare(store: TaskStore, model: StoreModel, questions: readonly 
       .filter(({ index }) => (index.wakeAt !== undefined) === hasTimer)
       .map(({ owner, taskId }) => ({ owner, taskId }))
       .sort((one, other) => byOwner(one.owner, other.owner) || byBytes(one.taskId, other.taskId));
-    for (const after of [undefined, "b"]) {
-      for (const owner of owners) {
-        const rest = inOrder.filter((task) => {
-          const order = byOwner(task.owner, owner);
-          return order > 0 || (order === 0 && after !== undefined && byBytes(task.taskId, after) > 0);
-        });
-        const query = { hasTimer, after: { owner, taskId: after }, limit: 3 };
-        expect(await store.unfinished(query)).toEqual(rest.slice(0, 3));
+    for (const owner of owners) {
+      const afterTask = inOrder.filter(
+        (task) => (byOwner(task.owner, owner) || byBytes(task.taskId, "b")) > 0,
+      );
+      const afterPrincipal = inOrder.filter((task) => byBytes(task.owner.principal, owner.principal) > 0);
+      for (const [after, rest] of [
+        [{ owner, taskId: "b" }, afterTask],
+        [{ principal: owner.principal }, afterPrincipal],
+      ] as const) {
+        expect(await store.unfinished({ hasTimer, after, limit: 3 })).toEqual(rest.slice(0, 3));
       }
     }
     expect(await store.unfinished({ hasTimer, after: undefined, limit: 3 })).toEqual(inOrder.slice(0, 3));

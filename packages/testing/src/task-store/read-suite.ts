@@ -1,6 +1,6 @@
 import { StreamResponseSchema, TaskSchema, TaskState } from "@a2a-connect/proto";
 import type { TaskStore } from "@a2a-connect/server";
-import type { EntryKind, TaskView } from "@a2a-connect/server/store";
+import type { EntryKind, TaskView, UnfinishedQuery } from "@a2a-connect/server/store";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { describe, expect } from "vitest";
 import { alice, type CommitInit, createCommit, createPushConfig } from "../task-commit.ts";
@@ -225,8 +225,8 @@ export function readSuite(it: StoreTest): void {
   });
 
   describe("unfinished", () => {
-    it("pages through what is SUBMITTED or WORKING, of all owners, by owner, then by id", async (store) => {
-      const bob = { tenant: alice.tenant, principal: "bob" };
+    it("pages through what is SUBMITTED or WORKING, of all owners, by principal, then by tenant, then by id", async (store) => {
+      const bob = { tenant: "", principal: "bob" };
       for (const state of [
         TaskState.WORKING,
         TaskState.SUBMITTED,
@@ -244,14 +244,14 @@ export function readSuite(it: StoreTest): void {
         { owner: alice, taskId: `task-${TaskState.SUBMITTED}` },
         { owner: alice, taskId: `task-${TaskState.WORKING}` },
       ]);
-      const restAfter = (taskId: string | undefined) =>
-        store.unfinished({ hasTimer: false, after: { owner: alice, taskId }, limit: 2 });
+      const rest = (after: UnfinishedQuery["after"]) =>
+        store.unfinished({ hasTimer: false, after, limit: 2 });
       const ofBob = { owner: bob, taskId: "task-0" };
-      expect(await restAfter(`task-${TaskState.SUBMITTED}`)).toEqual([
+      expect(await rest({ owner: alice, taskId: `task-${TaskState.SUBMITTED}` })).toEqual([
         { owner: alice, taskId: `task-${TaskState.WORKING}` },
         ofBob,
       ]);
-      expect(await restAfter(undefined)).toEqual([ofBob]);
+      expect(await rest({ principal: alice.principal })).toEqual([ofBob]);
     });
 
     it("gives tasks that have a timer apart from those that have none", async (store) => {

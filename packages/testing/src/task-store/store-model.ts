@@ -153,7 +153,7 @@ export function isSame(one: Owner, other: Owner): boolean {
 
 /** The order of owners. */
 export function byOwner(one: Owner, other: Owner): number {
-  return byBytes(one.tenant, other.tenant) || byBytes(one.principal, other.principal);
+  return byBytes(one.principal, other.principal) || byBytes(one.tenant, other.tenant);
 }
 
 /** The order of ids. */
