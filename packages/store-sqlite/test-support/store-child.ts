@@ -29,6 +29,9 @@ export function hasSmallDisks(): boolean {
   return spawnSync(command, args, { stdio: "ignore" }).status === 0;
 }
 
+/** Modules of the testing package: all of it takes a process six times as long to load, vitest among it. */
+const testing = new URL("../../testing/src/", import.meta.url);
+
 /**
  * Runs `script`, a module's text, in a process that has `store`, and from the testing package `commitStorm`,
  * `createCommit`, `createPushConfig` and `alice`.
@@ -38,7 +41,8 @@ export function startStore(
   script: string,
 ): StoreChild {
   const source = `
-    import { alice, commitStorm, createCommit, createPushConfig } from "@a2a-connect/testing";
+    import { alice, createCommit, createPushConfig } from "${new URL("task-commit.ts", testing)}";
+    import { commitStorm } from "${new URL("task-store/commit-storm.ts", testing)}";
     import { createSqliteTaskStore } from "./src/index.ts";
     const store = createSqliteTaskStore(${JSON.stringify(options)});
     ${script}
