@@ -10,7 +10,7 @@ import { isSameOwner } from "../store/decide-commit.ts";
 import type { LogEvent, Owner, TaskStore } from "../store/task-store.ts";
 import type { Clock } from "./clock.ts";
 import { CommittedEvent } from "./events.ts";
-import { valueBytes, wideBytes } from "./memory-weight.ts";
+import { valueBytes, weighStep } from "./memory-weight.ts";
 import { DecodingTurns } from "./read-task.ts";
 
 /** Events in one page. */
@@ -146,7 +146,9 @@ async function decodeEvents(
       const turn = turns.count(step.value);
       if (turn !== undefined) await turn;
     }
-    const ownBytes = values * valueBytes + wideBytes(step.value.payload);
+    const { payload: event } = step.value;
+    const { wide } = weighStep(event.case === "message" ? { case: undefined } : event, payload.length); // no log has a direct Message
+    const ownBytes = values * valueBytes + wide;
     events.push(new CommittedEvent(generation, step.value, payload.length, ownBytes));
   }
   return events;

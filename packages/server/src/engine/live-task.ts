@@ -341,7 +341,7 @@ export class LiveTask {
   }
 
   #acceptNote(kind: "command" | "journal", payload: Uint8Array): void {
-    const weight = { weight: payload.length, ownBytes: 0, values: 0 };
+    const weight = { weight: payload.length, ownBytes: 0, values: 0, wide: 0 };
     this.#accept({ step: { case: undefined }, kind, payload, ...weight }, undefined);
   }
 

@@ -68,6 +68,16 @@ describe("the weight of a step", () => {
     }
   });
 
+  it("counts that of URLs, names and ids, too", () => {
+    const words = `\u20ac${"y".repeat(997)}`;
+    const part = { content: { case: "url", value: words }, filename: words } as const;
+    const message = create(MessageSchema, { parts: [part], referenceTaskIds: [words], extensions: [words] });
+    expect(weighStep({ case: "input", value: message }, 0).wide).toBe(4 * 996);
+    const artifact = { parts: [part], name: words, description: words, extensions: [words] };
+    const update = create(TaskArtifactUpdateEventSchema, { artifact });
+    expect(weighStep({ case: "artifactUpdate", value: update }, 0).wide).toBe(5 * 996);
+  });
+
   for (const [name, step] of [
     ["task", { case: "task", value: create(TaskSchema, { metadata }) }],
     ["status update", { case: "statusUpdate", value: create(TaskStatusUpdateEventSchema, { metadata }) }],

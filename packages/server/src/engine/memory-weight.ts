@@ -7,7 +7,7 @@ import {
   type TaskStep,
   textBytes,
 } from "@a2a-connect/core/internal";
-import type { Artifact, Message, StreamResponse } from "@a2a-connect/proto";
+import type { Artifact, Message } from "@a2a-connect/proto";
 import type { Value } from "@bufbuild/protobuf/wkt";
 import type { CallDetails } from "./command.ts";
 
@@ -82,6 +82,8 @@ export interface StepWeight {
   readonly ownBytes: number;
   /** How many values of data and metadata it has. */
   readonly values: number;
+  /** What its texts take in memory beyond their bytes. */
+  readonly wide: number;
 }
 
 /** @param bytes of the encoded step */
@@ -91,12 +93,8 @@ export function weighStep(step: TaskStep | { readonly case: undefined }, bytes: 
     weight: bytes + wide + parts * partWeight + values * valueWeight,
     ownBytes: wide + values * valueBytes,
     values,
+    wide,
   };
-}
-
-/** What the texts of a step take in memory beyond their bytes. */
-export function wideBytes(step: StreamResponse["payload"]): number {
-  return step.case === "message" ? 0 : sizeOfStep(step).wide; // no log has a direct Message
 }
 
 function sizeOfStep(step: TaskStep | { readonly case: undefined }): Size {
@@ -114,10 +112,10 @@ function sizeOfStep(step: TaskStep | { readonly case: undefined }): Size {
   }
 }
 
-/** What the parts, values and texts of messages or artifacts add to their bytes. */
-export function weighValues(all: readonly (Message | Artifact)[]): number {
-  const { parts, values, wide } = sizeOf(all);
-  return wide + parts * partWeight + values * valueWeight;
+/** What the parts, values and texts of a message or an artifact add to its bytes; `wide` of it are what texts take beyond theirs. */
+export function weighContent(of: Message | Artifact): { readonly weight: number; readonly wide: number } {
+  const { parts, values, wide } = sizeOf([of]);
+  return { weight: wide + parts * partWeight + values * valueWeight, wide };
 }
 
 /** How many values of data and metadata there are in messages or artifacts. */
@@ -149,15 +147,21 @@ function sizeOf(all: readonly (Message | Artifact | undefined)[], holder?: Holde
     if (metadata !== undefined) add(sizeOfJson(metadata));
   };
   if (holder !== undefined) addMetadata(holder);
+  const addTexts = (texts: readonly string[]): void => {
+    for (const text of texts) size.wide += bytesBeyondUtf8(text);
+  };
   for (const each of all) {
     if (each === undefined) continue;
     addMetadata(each);
+    addTexts(each.extensions);
+    addTexts("referenceTaskIds" in each ? each.referenceTaskIds : [each.name, each.description]);
     size.parts += each.parts.length;
     for (const part of each.parts) {
       addMetadata(part);
       const { content } = part;
       if (content.case === "data") add(sizeOfValue(content.value));
-      else if (content.case === "text") size.wide += bytesBeyondUtf8(content.value);
+      else if (typeof content.value === "string") size.wide += bytesBeyondUtf8(content.value);
+      size.wide += bytesBeyondUtf8(part.filename);
     }
   }
   return size;

@@ -3,6 +3,7 @@ import type { EntryKind, LogEntry } from "@a2a-connect/server/store";
 import { alice, createCommit } from "@a2a-connect/testing";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { expect, it } from "vitest";
+import { storedBytes } from "../store/segment.ts";
 import { readTask } from "./read-task.ts";
 
 const kib = 1024;
@@ -58,6 +59,24 @@ it("reads a long log in bounded pages, counts their bytes, and gives everybody a
   expect([...artifactBytes.values()]).toEqual([grownBytes - (stored.entries[0]?.payload.length ?? 0)]);
   expect(turns()).toBeGreaterThanOrEqual(Math.floor(grownBytes / (192 * kib)));
 });
+
+it.each([false, true])(
+  "counts what texts take in memory beyond their bytes, in a snapshot (%s) and in the log",
+  async (snapshot) => {
+    const countOf = async (text: string) => {
+      const store = createMemoryTaskStore();
+      await store.commit(createCommit({ kinds: ["task", "input", "artifact"], text, snapshot }));
+      const stored = await find(store, "full");
+      let counted = 0;
+      const clock = { async nextTurn() {} };
+      await readTask({ store, clock }, stored, "full", (bytes) => (counted += bytes));
+      return { counted, bytes: storedBytes(stored) };
+    };
+    const latin = await countOf("x".repeat(100 * kib));
+    const wide = await countOf(`\u20ac${"x".repeat(100 * kib)}`);
+    expect(wide.counted - wide.bytes - (latin.counted - latin.bytes)).toBeGreaterThan(99 * kib);
+  },
+);
 
 it("gives other calls their turns between thousands of small entries", async () => {
   const kinds = Array.from({ length: 4_000 }, () => "artifact" as const);

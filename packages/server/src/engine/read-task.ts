@@ -1,13 +1,21 @@
 import { a2aError } from "@a2a-connect/core";
 import { applyStep, type DecodeOptions, decodeInSteps, type TaskStep } from "@a2a-connect/core/internal";
-import { MessageSchema, StreamResponseSchema, type Task, TaskSchema, TaskState } from "@a2a-connect/proto";
+import {
+  type Artifact,
+  type Message,
+  MessageSchema,
+  StreamResponseSchema,
+  type Task,
+  TaskSchema,
+  TaskState,
+} from "@a2a-connect/proto";
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 import type { ConnectError } from "@connectrpc/connect";
 import { taskPageLimit } from "../store/log-page.ts";
 import { storedBytes } from "../store/segment.ts";
 import type { LogEntry, Snapshot, StoredTask, TaskStore, TaskView } from "../store/task-store.ts";
 import type { Clock } from "./clock.ts";
-import { valueBytes, weighStep, weighValues } from "./memory-weight.ts";
+import { valueBytes, weighContent, weighStep } from "./memory-weight.ts";
 
 /** Bytes that are decoded before other calls run. */
 const turnBytes = 128 * 1024;
@@ -71,7 +79,7 @@ export async function readTask(
   turns: DecodingTurns = new DecodingTurns(clock),
 ): Promise<LoadedTask> {
   const { snapshot, entries, more, ...rest } = stored;
-  const fold = new TaskFold((values) => count(values * valueBytes));
+  const fold = new TaskFold(count);
   const run = async (steps: Iterable<number>): Promise<void> => {
     for (const bytes of steps) {
       const turn = turns.count(bytes);
@@ -96,28 +104,30 @@ export async function readTask(
 
 class TaskFold {
   readonly #options: DecodeOptions;
+  readonly #count: CountBytes;
   #task: Task | undefined;
   #headBytes = 0;
   #grownBytes = 0;
   readonly #artifactBytes = new Map<string, number>();
 
-  /** @param onValues told how many values were decoded */
-  constructor(onValues: (values: number) => void) {
-    this.#options = { onValues };
+  /** @param count gets what is decoded takes besides its bytes: values, and texts of two bytes a character */
+  constructor(count: CountBytes) {
+    this.#count = count;
+    this.#options = { onValues: (values) => count(values * valueBytes) };
   }
 
   *begin({ head, artifacts }: Snapshot): Generator<number, void> {
     const task = yield* decodeInSteps(TaskSchema, head, this.#options);
     this.#headBytes = head.length;
     for (const message of task.history) {
-      this.#headBytes += weighValues([message]);
+      this.#headBytes += this.#weighContent(message);
       yield 0;
     }
     if (artifacts !== undefined) {
       task.artifacts = (yield* decodeInSteps(TaskSchema, artifacts, this.#options)).artifacts;
       const sizes = lengthsOf(TaskSchema.field.artifacts.number, artifacts);
       for (const [at, artifact] of task.artifacts.entries()) {
-        this.#artifactBytes.set(artifact.artifactId, (sizes[at] ?? 0) + weighValues([artifact]));
+        this.#artifactBytes.set(artifact.artifactId, (sizes[at] ?? 0) + this.#weighContent(artifact));
       }
     }
     this.#task = task;
@@ -128,7 +138,9 @@ class TaskFold {
     const step = yield* decodeStep(entry, this.#options);
     if (step === undefined) return;
     this.#task = applyStep(this.#task, step);
-    this.#weigh(step, weighStep(step, entry.payload.length).weight);
+    const { weight, wide } = weighStep(step, entry.payload.length);
+    if (wide > 0) this.#count(wide);
+    this.#weigh(step, weight);
   }
 
   end(view: TaskView): Omit<LoadedTask, "stored"> {
@@ -142,6 +154,12 @@ class TaskFold {
       grownBytes: this.#grownBytes,
       artifactBytes: this.#artifactBytes,
     };
+  }
+
+  #weighContent(of: Message | Artifact): number {
+    const { weight, wide } = weighContent(of);
+    if (wide > 0) this.#count(wide);
+    return weight;
   }
 
   #weigh(step: TaskStep, bytes: number): void {
