@@ -12,6 +12,7 @@ import { AbandonedCode } from "./capacity/abandoned-code.ts";
 import type { CallerBudgets } from "./capacity/caller-budgets.ts";
 import { KnownCallers } from "./capacity/known-callers.ts";
 import { MemoryTurns } from "./capacity/memory-turns.ts";
+import { alwaysStoredBytes } from "./capacity/stored-bytes.ts";
 import { createJournalCodec } from "./durable/journal-codec.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { EventPages } from "./event-pages.ts";
@@ -255,8 +256,10 @@ export class TaskEngine {
     metadata: JsonObject | undefined,
     count: CountBytes,
   ): Promise<SeenTask> {
+    const bytes = weighDetails({ metadata });
+    if (bytes > alwaysStoredBytes) this.#context.stored.assertRoom(caller.share, this.#context);
     const waiting = this.#active.open(caller.share);
-    waiting.add(weighDetails({ metadata }));
+    waiting.add(bytes);
     try {
       return await this.#cancel(caller, taskId, metadata, count);
     } finally {

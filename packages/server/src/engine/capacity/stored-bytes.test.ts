@@ -1,5 +1,6 @@
 import { TaskState } from "@a2a-connect/proto";
 import { createEngineHarness, readStream, reasonOf, say, taskOf } from "@a2a-connect/testing";
+import type { JsonObject } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { createFakeWebhooks } from "../../../test-support/fake-webhooks.ts";
@@ -185,6 +186,21 @@ describe("a caller that has stored most of what there is room for", () => {
       Code.ResourceExhausted,
     );
     expect(tasks).toBeLessThan(64);
+  });
+
+  it("may cancel its tasks, but not with much metadata, which is stored", async () => {
+    const { alice, fill, clock } = await start();
+    const ids: string[] = [];
+    for (let at = 0; at < 100; at += 1) {
+      const configuration = { returnImmediately: true };
+      ids.push(taskOf(await alice.sendMessage({ ...say("sleep 60000 0"), configuration })).id);
+    }
+    await clock.settle();
+    const cancel = (at: number, metadata: JsonObject) => alice.cancelTask({ id: ids[at] ?? "", metadata });
+    const canceled = await fill((at) => cancel(at, { why: large }), Code.ResourceExhausted);
+    expect(canceled).toBeGreaterThan(10);
+    const { status } = await cancel(canceled, { why: "short" });
+    expect(status?.state).toBe(TaskState.CANCELED);
   });
 
   it("gets no further direct Messages that are kept for repeats", async () => {
