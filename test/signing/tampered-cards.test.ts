@@ -52,6 +52,7 @@ describe("a card that has something of everything, signed, and then changed in o
 
 describe("a signed card in which one thing was changed", () => {
   it("is refused, unless it still says the same", async () => {
+    const numRuns = isLong ? 1_000 : 300;
     let refused = 0;
     await fc.assert(
       fc.asyncProperty(
@@ -67,9 +68,9 @@ describe("a signed card in which one thing was changed", () => {
           refused += Number(await isRefused(tampered, signed));
         },
       ),
-      { numRuns: 1_000 },
+      { numRuns },
     );
-    expect(refused).toBeGreaterThan(500); // else next to nothing was changed
+    expect(refused).toBeGreaterThan(numRuns / 2); // else next to nothing was changed
   });
 
   it("is refused by the legacy profiles, but for additions that are called uncovered, and what was empty", async () => {

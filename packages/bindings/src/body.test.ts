@@ -271,53 +271,50 @@ describe("decompression", () => {
   });
 });
 
-describe.each([...(Object.keys(wires) as (keyof typeof wires)[]), "HTTP+JSON of 0.3"] as const)(
-  "a call that waits, over %s",
-  (name) => {
-    it("keeps nothing of its body but the message", async () => {
-      setFlagsFromString("--expose-gc");
-      const collect = runInNewContext("gc") as () => void;
-      const used = () => {
-        collect();
-        const { heapUsed, arrayBuffers } = process.memoryUsage();
-        return heapUsed + arrayBuffers;
-      };
-      const end = Promise.withResolvers<void>();
-      let waiting = 0;
-      const service = createFakeService({
-        sendMessage: async () => {
-          waiting += 1;
-          await end.promise;
-          return { payload: { case: "message", value: { messageId: "m-2" } } };
-        },
-      });
-      const isOlder = name === "HTTP+JSON of 0.3";
-      const { path, type } = wires[isOlder ? "HTTP+JSON" : name];
-      const handler = isOlder
-        ? createHttpJsonHandler(service, { olderVersions: true })
-        : handlerOf(name, service);
-      const send = () => {
-        const body: HttpBody = {
-          bytes: async () => (isOlder ? olderWithUnknown(2 * 2 ** 20) : withUnknown(name, 2 * 2 ** 20)),
-          async *[Symbol.asyncIterator]() {},
-        };
-        return handler?.({
-          ...memoryRequest({
-            url: `http://localhost${isOlder ? "/v1" : ""}${path}`,
-            header: { "content-type": type },
-          }),
-          body,
-        });
-      };
-      const before = used();
-      const answers = Array.from({ length: 20 }, send);
-      await expect.poll(() => waiting).toBe(20);
-      await expect.poll(() => used() - before).toBeLessThan(8 * 2 ** 20); // buffers are freed a while after that
-      end.resolve();
-      for (const answer of answers) expect((await answer)?.status).toBe(200);
+describe.each(Object.keys(wires) as (keyof typeof wires)[])("a call that waits, over %s", (name) => {
+  it("keeps nothing of its body but the message", async () => {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    const used = () => {
+      collect();
+      const { heapUsed, arrayBuffers } = process.memoryUsage();
+      return heapUsed + arrayBuffers;
+    };
+    const end = Promise.withResolvers<void>();
+    let waiting = 0;
+    const service = createFakeService({
+      sendMessage: async () => {
+        waiting += 1;
+        await end.promise;
+        return { payload: { case: "message", value: { messageId: "m-2" } } };
+      },
     });
-  },
-);
+    const isOlder = name === "HTTP+JSON of 0.3";
+    const { path, type } = wires[isOlder ? "HTTP+JSON" : name];
+    const handler = isOlder
+      ? createHttpJsonHandler(service, { olderVersions: true })
+      : handlerOf(name, service);
+    const send = () => {
+      const body: HttpBody = {
+        bytes: async () => (isOlder ? olderWithUnknown(2 * 2 ** 20) : withUnknown(name, 2 * 2 ** 20)),
+        async *[Symbol.asyncIterator]() {},
+      };
+      return handler?.({
+        ...memoryRequest({
+          url: `http://localhost${isOlder ? "/v1" : ""}${path}`,
+          header: { "content-type": type },
+        }),
+        body,
+      });
+    };
+    const before = used();
+    const answers = Array.from({ length: 20 }, send);
+    await expect.poll(() => waiting).toBe(20);
+    await expect.poll(() => used() - before).toBeLessThan(8 * 2 ** 20); // buffers are freed a while after that
+    end.resolve();
+    for (const answer of answers) expect((await answer)?.status).toBe(200);
+  });
+});
 
 /** A request with as many bytes that no version of the protocol knows. */
 function withUnknown(name: keyof typeof wires, bytes: number): Uint8Array {

@@ -12,7 +12,10 @@ function parsePlainly(text: string): Uint8Array | undefined {
     return undefined;
   }
   const characters = atob(digits.replaceAll("-", "+").replaceAll("_", "/"));
-  return Uint8Array.from(characters, (character) => character.charCodeAt(0));
+  // Not `from` with a function: it takes ten times as long.
+  const bytes = new Uint8Array(characters.length);
+  for (let at = 0; at < bytes.length; at += 1) bytes[at] = characters.charCodeAt(at);
+  return bytes;
 }
 
 function encode(bytes: Uint8Array): string {
@@ -45,7 +48,9 @@ const textCase: fc.Arbitrary<TextCase> = fc.record({
 
 function bytesOf({ borders, more, step }: TextCase): Uint8Array {
   const length = Math.max(0, (borders * border * 3) / 4 + more);
-  return Uint8Array.from({ length }, (_, at) => (at * step) >> 3);
+  const bytes = new Uint8Array(length);
+  for (let at = 0; at < length; at += 1) bytes[at] = (at * step) >> 3;
+  return bytes;
 }
 
 function textOf(of: TextCase): string {

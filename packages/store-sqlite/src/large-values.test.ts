@@ -272,11 +272,20 @@ async function countTurns(reads: number, read: () => Promise<unknown>): Promise<
   return turns;
 }
 
+/** Bytes that tests share: megabytes take long to make. */
+const filled = new Map<number, Uint8Array>();
+
+/** @param seed has one length in all calls */
+function fill(length: number, seed: number): Uint8Array {
+  const bytes = filled.get(seed) ?? new Uint8Array(length).map((_, at) => (at * seed) % 251);
+  filled.set(seed, bytes);
+  return bytes;
+}
+
 /** Three entries of 3 MiB, in 6 pieces each, and a snapshot of 2 MiB and 1.5 MiB. */
 function createLarge(taskId = "task-1"): TaskCommit {
   const kinds = ["task", "input", "artifact"] as const;
   const commit = createCommit({ taskId, kinds });
-  const fill = (length: number, seed: number) => new Uint8Array(length).map((_, at) => (at * seed) % 251);
   return {
     ...commit,
     entries: commit.entries.map((entry, at) => ({ ...entry, payload: fill(3 * mebibyte, at + 3) })),
