@@ -38,6 +38,8 @@ export function serveTarget({ agent, ...options }: TargetOptions = {}): Target {
   const log: LogRecord[] = [];
   let served: ServedAgent | undefined;
   let caller: RawCaller | undefined;
+  /** How many records of the log were looked at. */
+  let checked = 0;
   beforeAll(async () => {
     served = await serve(agent ?? createReferenceAgent("full"), {
       ...(agent === undefined ? profileOptions("full") : {}),
@@ -67,7 +69,9 @@ export function serveTarget({ agent, ...options }: TargetOptions = {}): Target {
     async send(request) {
       const answer = await running().caller.call(request);
       expectDiscreet(describeAnswer(answer));
-      for (const record of log) expectDiscreet(JSON.stringify({ ...record, error: undefined }));
+      for (; checked < log.length; checked += 1) {
+        expectDiscreet(JSON.stringify({ ...log[checked], error: undefined }));
+      }
       expect(answer.fields.get("content-type")).not.toMatch(/html/);
       return answer;
     },
@@ -110,10 +114,14 @@ const indiscretions = [
   /Unexpected token|Cannot read propert/,
 ];
 
+const ourFolder = import.meta.dirname.replace(/\/test\/bad-input$/, "");
+
 /** Fails when a text holds what only the operator's error objects may hold. */
 export function expectDiscreet(text: string): void {
-  for (const pattern of indiscretions) expect(text).not.toMatch(pattern);
-  expect(text).not.toContain(import.meta.dirname.replace(/\/test\/bad-input$/, ""));
+  // Thousands of answers, some of megabytes: `expect` sees only those that are wrong.
+  const found = indiscretions.find((pattern) => pattern.test(text));
+  if (found !== undefined) expect(text).not.toMatch(found);
+  if (text.includes(ourFolder)) expect(text).not.toContain(ourFolder);
 }
 
 function describeAnswer({ fields, body, trailers }: RawAnswer): string {
