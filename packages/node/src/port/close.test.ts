@@ -1,8 +1,12 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
+import type { ServerHttp2Stream } from "node:http2";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import type { HttpHandler } from "@a2a-connect/bindings";
 import { longestTimerMs } from "@a2a-connect/core/internal";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { aborted, createGate, json } from "../../test-support/handlers.ts";
 import { callHttp2, openHttp2 } from "../../test-support/http2-call.ts";
 import { openRawConnection } from "../../test-support/raw-connection.ts";
@@ -117,6 +121,32 @@ describe("Listener.close", () => {
     session.destroy();
     await left.opened;
   });
+});
+
+it("keeps nothing of HTTP/2 connections that have closed", async () => {
+  const sessions: WeakRef<object>[] = [];
+  const note = (message: unknown): void => {
+    const { stream } = message as { readonly stream: ServerHttp2Stream }; // as Node documents it
+    if (stream.session !== undefined) sessions.push(new WeakRef(stream.session));
+  };
+  subscribe("http2.server.stream.created", note);
+  onTestFinished(() => void unsubscribe("http2.server.stream.created", note));
+  await using listener = await listen(async () => json("here"));
+  for (let at = 0; at < 20; at += 1) {
+    const session = openHttp2(listener.url);
+    await callHttp2(session, {});
+    session.destroy();
+  }
+  setFlagsFromString("--expose-gc");
+  const collectGarbage = runInNewContext("gc") as () => void; // the flag made it
+  await expect
+    .poll(async () => {
+      await nextTurn(); // until then what a WeakRef was made of stays
+      collectGarbage();
+      return sessions.filter((session) => session.deref() !== undefined).length;
+    })
+    .toBeLessThan(3);
+  expect(sessions).toHaveLength(20);
 });
 
 it("closes an HTTP/2 connection that is idle for idleSessionTimeoutMs, but not while a stream is open", async () => {

@@ -30,9 +30,15 @@ const connectionWindowBytes = 4 * 1024 * 1024;
 
 /**
  * Node ends a connection that resets more than a thousand requests at once, or 33 a second. That of a trusted proxy resets those of all
- * its callers.
+ * its callers, and has the headers of all of them.
  */
-const resetsOfProxy = { streamResetBurst: 1_000_000, streamResetRate: 1_000_000 };
+const ofProxy = { streamResetBurst: 1_000_000, streamResetRate: 1_000_000, maxSessionMemory: 1_024 };
+
+/**
+ * In megabytes. Node counts the headers of open streams, and ends a connection that goes beyond: with its own 10, one of 1,250 calls with
+ * a token of 8 KB. What all connections may have is bounded by places.
+ */
+const maxSessionMemory = 64;
 
 /** Node's HTTP/2 server without a port: it serves the connections that `adopt` hands over, within `limits`. */
 export function createHttp2Server(context: ExchangeContext, limits: ListenLimits): Http2Sessions {
@@ -76,8 +82,8 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
     });
   };
   // No request handler: Node would install its compatibility layer, and both would answer every stream.
-  const ofCallers = createServer({ settings }).on("session", serve);
-  const ofProxies = createServer({ settings, ...resetsOfProxy }).on("session", serve);
+  const ofCallers = createServer({ settings, maxSessionMemory }).on("session", serve);
+  const ofProxies = createServer({ settings, ...ofProxy }).on("session", serve);
   return {
     adopt(socket) {
       socket.allowHalfOpen = false; // it was set for an HTTP/1.1 socket; a session would outlive its peer
@@ -151,12 +157,18 @@ function countStreams(session: ServerHttp2Session): () => boolean {
   return () => open > 0;
 }
 
+/** Not by `session.setTimeout`: Node does not clear that when a session closes, and keeps the session until the time is over. */
 function closeWhenIdle(session: ServerHttp2Session, timeoutMs: number, hasStreams: () => boolean): void {
-  session.setTimeout(timeoutMs);
-  // Not as `setTimeout`'s callback, which is called only once: a stream may have been open then.
-  session.on("timeout", () => {
-    if (!hasStreams()) session.close();
-  });
+  const end = (): void => {
+    if (hasStreams()) timer.refresh();
+    else session.close();
+  };
+  const timer = setTimeout(end, timeoutMs).unref();
+  const refresh = (): void => void timer.refresh();
+  session
+    .on("ping", refresh)
+    .on("stream", (stream) => stream.once("close", refresh))
+    .once("close", () => clearTimeout(timer));
 }
 
 /**

@@ -133,6 +133,26 @@ it("streams of a caller behind a trusted proxy are refused beyond its part, and 
   expect(told).toBe(0);
 });
 
+it("a connection may have more than a thousand calls with large headers", async () => {
+  const gate = createGate();
+  let begun = 0;
+  await using listener = await listen(async () => {
+    begun += 1;
+    await gate.opened;
+    return { status: 200 };
+  });
+  using session = openHttp2(listener.url);
+  await once(session, "remoteSettings");
+  const statuses = Array.from({ length: 1_700 }, async () => {
+    const stream = session.request({ authorization: `Bearer ${"x".repeat(8_000)}` }).resume();
+    const [head] = await once(stream, "response");
+    return head[":status"];
+  });
+  await expect.poll(() => begun).toBe(1_700);
+  gate.open();
+  expect(new Set(await Promise.all(statuses))).toEqual(new Set([200]));
+});
+
 it("a stream with a large header takes the places of several until it closes", async () => {
   const gate = createGate();
   let [begun, refused] = [0, 0];

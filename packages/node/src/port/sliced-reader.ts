@@ -19,7 +19,7 @@ interface ParsedSocket extends Socket {
  */
 export class SlicedReader {
   readonly #socket: ParsedSocket;
-  readonly #connection: Pick<CallerConnection, "waitIfStopped">;
+  readonly #connection: Pick<CallerConnection, "countRead" | "waitIfStopped">;
   /** Node's own listeners, which parse. */
   readonly #parse: readonly ((bytes: Buffer) => void)[];
   /** Other listeners of Node, which it takes away from a connection that is a tunnel. */
@@ -31,7 +31,7 @@ export class SlicedReader {
   #waitsForTurn = false;
 
   /** @param socket Node's server has taken it, and listens to it */
-  constructor(socket: Socket, connection: Pick<CallerConnection, "waitIfStopped">) {
+  constructor(socket: Socket, connection: Pick<CallerConnection, "countRead" | "waitIfStopped">) {
     this.#socket = socket;
     this.#connection = connection;
     this.#parse = socket.listeners("data") as ((bytes: Buffer) => void)[];
@@ -77,6 +77,7 @@ export class SlicedReader {
   #read(bytes: Buffer): void {
     const socket = this.#socket;
     if (this.#isDiscarding || socket.parser == null) return;
+    this.#connection.countRead();
     this.#waitsForTurn ||= this.#connection.waitIfStopped(() => {
       this.#waitsForTurn = false;
       socket.resume();

@@ -23,6 +23,9 @@ const maxPiecesInATurn = 256;
 /** What a piece of a request's body costs of what may arrive; a request costs 1. */
 const pieceCost = 1 / 8;
 
+/** What a read of a connection of HTTP/1.1 costs besides: each byte of a request may come in a record of TLS of its own. */
+const readCost = 1 / 32;
+
 /** All connections from one address, and all calls that trusted proxies pass on from there. */
 export interface Caller {
   /** An IPv4 address, or an IPv6 network of 64 bits; "" when the connections have none. */
@@ -192,6 +195,11 @@ export class CallerConnection {
   /** A frame or a chunk of a body, or a packet with a part of one, has arrived. */
   countPiece(): void {
     this.#callers.arrivals.count(this.#peer, pieceCost);
+  }
+
+  /** Some bytes have arrived. */
+  countRead(): void {
+    this.#callers.arrivals.count(this.#peer, readCost);
   }
 
   /** Whether what the connection has brought must wait. @param readOn called when it is read again */

@@ -353,11 +353,16 @@ export class DurableExecution implements Execution, DurableRun {
 
   /** Reads what earlier runs did. */
   async #load(): Promise<{ readonly emissions: DurableEmissions; readonly call: CallDetails }> {
-    const { live, clock } = this;
-    const { store, journalCodec, limits } = this.#context;
+    const { live, clock, share } = this;
+    const { journalCodec, limits } = this.#context;
     const journal = await this.#readJournal();
     this.#countJournal(journal);
-    const replay = new EmissionReplay(store, live.owner, live.name.taskId, journal, live.generation);
+    const replay = new EmissionReplay(
+      this.#context,
+      { owner: live.owner, taskId: live.name.taskId, share },
+      journal,
+      live.generation,
+    );
     this.#inbox.load(journal);
     this.#answers.load(journal.answers);
     this.#replay = replay;

@@ -1,9 +1,11 @@
+import { nextSlice } from "@a2a-connect/bindings/server";
 import { formatTaskState } from "@a2a-connect/core";
 import { stateOf } from "@a2a-connect/core/internal";
 import type { TaskState } from "@a2a-connect/proto";
 import type { DurableEvent } from "../../agent/task-event.ts";
-import type { LogEvent, Owner, TaskStore } from "../../store/task-store.ts";
-import { taskNotFound } from "../read-task.ts";
+import type { LogEvent, TaskRef } from "../../store/task-store.ts";
+import type { EngineContext } from "../engine-context.ts";
+import { DecodingTurns, entryBytes, taskNotFound } from "../read-task.ts";
 import { decodeEvent } from "../task-log.ts";
 import type { Journal } from "./journal.ts";
 
@@ -17,29 +19,29 @@ export interface LoggedEmission {
   readonly what: string;
 }
 
-/** The events that a task's executor has emitted before, read page by page, in order. */
+/** The events that a task's executor has emitted before, read page by page, in order. What they contain is not kept. */
 export class EmissionReplay {
-  readonly #store: Pick<TaskStore, "events">;
-  readonly #owner: Owner;
-  readonly #taskId: string;
+  readonly #source: Pick<EngineContext, "store" | "reads">;
+  readonly #task: TaskRef & { readonly share: string | undefined };
   /** Sequences of answers: the engine itself emits the WORKING right after each. */
   readonly #answers: ReadonlySet<number>;
   #cursor = 1; // the engine emits the creation
-  #page: readonly LogEvent[] = [];
+  #page: readonly LoggedEmission[] = [];
   #at = 0;
   #left: number;
 
-  /** @param last generation of the log's last event */
+  /**
+   * @param task with the caller whose turn its reads take
+   * @param last generation of the log's last event
+   */
   constructor(
-    store: Pick<TaskStore, "events">,
-    owner: Owner,
-    taskId: string,
+    source: Pick<EngineContext, "store" | "reads">,
+    task: TaskRef & { readonly share: string | undefined },
     journal: Pick<Journal, "answers">,
     last: number,
   ) {
-    this.#store = store;
-    this.#owner = owner;
-    this.#taskId = taskId;
+    this.#source = source;
+    this.#task = task;
     this.#answers = new Set(journal.answers.map(({ sequence }) => sequence));
     this.#left = Math.max(0, last - 1 - this.#answers.size);
   }
@@ -62,17 +64,29 @@ export class EmissionReplay {
       this.#cursor = event.generation;
       if (!this.#answers.has(event.sequence - 1)) {
         this.#left--;
-        return toEmission(event);
+        return event;
       }
     }
   }
 
-  async #turnPage(): Promise<LogEvent> {
-    this.#page = await this.#store.events(this.#owner, this.#taskId, this.#cursor, pageSize);
+  /** Hundreds of executors may be loaded at the same moment: few pages are in memory, and they are decoded in slices. */
+  async #turnPage(): Promise<LoggedEmission> {
+    const { owner, taskId, share } = this.#task;
+    const { store, reads } = this.#source;
+    this.#page = await reads.tasks.run({ share }, async () => {
+      const turns = new DecodingTurns({ nextTurn: () => nextSlice(share) });
+      const page: LoggedEmission[] = [];
+      for (const event of await store.events(owner, taskId, this.#cursor, pageSize)) {
+        const turn = turns.count(entryBytes + event.payload.length);
+        if (turn !== undefined) await turn;
+        page.push(toEmission(event));
+      }
+      return page;
+    });
     this.#at = 0;
     const [event] = this.#page;
     if (event === undefined) {
-      throw taskNotFound(this.#taskId); // it has expired while it was read
+      throw taskNotFound(taskId); // it has expired while it was read
     }
     return event;
   }
