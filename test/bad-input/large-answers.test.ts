@@ -76,8 +76,8 @@ describe("a large answer", () => {
 
 describe("callers who do not read", () => {
   it("keep further large answers off with CAPACITY on all wires, and no small one, until they have gone", async () => {
-    // The system's own buffers take some MiB of an answer, so this is more than they do.
-    await using harness = await startAgentHarness({ agent, store: "sqlite", maxUnreadBytes: 40 * mib });
+    // The system's own buffers take some MiB of an answer, so this is more than they do. Its texts count two bytes a character.
+    await using harness = await startAgentHarness({ agent, store: "sqlite", maxUnreadBytes: 80 * mib });
     const { grpc } = harness.clients;
     const large = await send(grpc, "30");
     const small = await send(grpc, "0");

@@ -110,7 +110,8 @@ function addJson(
     for (const item of json) addJson(item, open, size);
   } else if (typeof json === "object" && json !== null) {
     for (const name in json) {
-      size.texts += name.length;
+      size.texts += textBytes(name);
+      size.wide += bytesBeyondUtf8(name);
       addJson((json as Readonly<Record<string, unknown>>)[name], open, size);
     }
   }

@@ -383,7 +383,11 @@ export class Executions {
     const free = this.reserve(live); // the turn for a message that is queued meanwhile comes later
     const { owner, memory } = live;
     const { history } = live.seen().task;
-    const journal = await readJournal(this.#context, { owner, taskId, history }, memory.share).finally(free);
+    const journal = await readJournal(
+      this.#context,
+      { owner, taskId, history, withDetails: true },
+      memory.share,
+    ).finally(free);
     if (this.#byTask.has(taskId)) {
       return; // it was taken up twice, and the other call was faster
     }

@@ -29,6 +29,8 @@ describe("the weight of a message", () => {
     for (const of of [text, json]) {
       expect(weigh(of(`${latin}\u20ac`)) - weigh(of(latin))).toBe(1_002);
     }
+    const named = (name: string) => weigh(json({ [name]: null }));
+    expect(named(`${latin}\u20ac`) - named(latin)).toBe(1_002);
   });
 
   it("counts metadata as it counts data", () => {

@@ -93,3 +93,21 @@ it("repeats of a message that a task ended without read its log a few at a time"
   expect(new Set(repeats.map(({ status }) => status))).toEqual(new Set(["rejected"]));
   expect(most).toBe(2);
 });
+
+it("what comes with a message to the inbox of a durable executor is not stored, because nothing reads it", async () => {
+  const store = createMemoryTaskStore();
+  const agent = defineAgent({
+    card: { name: "Sleeper" },
+    durable: true,
+    whileWorking: "queue",
+    async *execute(task) {
+      yield task.working();
+      await task.sleep(60_000);
+    },
+  });
+  const { client } = await createEngineHarness({ agent, store });
+  const { id } = await sendTask(client, detached("begin"));
+  await client.sendMessage({ ...detached("more", { taskId: id }), metadata: { text: "x".repeat(100_000) } });
+  const owner = { tenant: "", principal: "anonymous" };
+  expect((await store.weigh(owner, id))?.bytes).toBeLessThan(2_000);
+});

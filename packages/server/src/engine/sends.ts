@@ -397,7 +397,8 @@ export class Sends {
   /** The task is at work, and its code takes messages meanwhile. */
   async #queue(held: Held, message: Message, input: SendInput): Promise<TaskHandle> {
     const { live } = held;
-    const details = detailsOf(input);
+    // A durable executor takes messages alone from its inbox. What came with them would stay in the log of a task that lasts.
+    const details = isDurable(selectSkillById(live.agent, live.skill)) ? {} : detailsOf(input);
     const { queued, generation } = live.messages.enqueue(message, input, details, input.ifGenerationMatch);
     await live.flushed();
     const seen = live.seen();

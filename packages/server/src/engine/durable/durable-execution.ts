@@ -402,7 +402,7 @@ export class DurableExecution implements Execution, DurableRun {
         await live.flushed();
         const { sequence } = live.accepted;
         const { history } = live.seen().task;
-        const task = { owner: live.owner, taskId: live.name.taskId, history };
+        const task = { owner: live.owner, taskId: live.name.taskId, history, withDetails: false };
         const journal = await readJournal(this.#context, task, share);
         if (sequence === live.accepted.sequence) {
           return journal; // what is accepted, what callers see, and what was read are the same

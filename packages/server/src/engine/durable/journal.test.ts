@@ -10,7 +10,7 @@ import { type Command, encodeCommand } from "../command.ts";
 import { readJournal } from "./journal.ts";
 import { createJournalCodec } from "./journal-codec.ts";
 
-const task = { owner: { tenant: "", principal: "anonymous" }, taskId: "task" };
+const task = { owner: { tenant: "", principal: "anonymous" }, taskId: "task", withDetails: true };
 
 function sourceOf<Store extends TaskStore>(store: Store) {
   const reads = { tasks: new ReadTurns(4), lists: new ReadTurns(2) };
@@ -86,10 +86,14 @@ it("queued messages have what came with them until they are taken, and that of t
         : { kind: "command", payload: encodeCommand(each) }),
     }),
   );
-  const read = async () => {
+  const read = async (withDetails = true) => {
     const end = { sequence: entries.length, generation: 1 };
     const store = { ...createMemoryTaskStore(), entries: async () => ({ entries, end, more: false }) };
-    const { queued, untaken } = await readJournal(sourceOf(store), { ...task, history: [] }, undefined);
+    const { queued, untaken } = await readJournal(
+      sourceOf(store),
+      { ...task, history: [], withDetails },
+      undefined,
+    );
     return {
       known: queued.map(({ details }) => details?.metadata?.["of"]),
       untaken: untaken.map(({ sequence }) => sequence),
@@ -99,4 +103,5 @@ it("queued messages have what came with them until they are taken, and that of t
   const taken = createJournalCodec().encode({ op: "inbox.take#1", kind: "value", value: 7 });
   entries.push({ sequence: entries.length + 1, generation: undefined, kind: "journal", payload: taken });
   expect(await read()).toEqual({ known: [undefined, "two", undefined, "four"], untaken: [9] });
+  expect(await read(false)).toEqual({ known: [undefined, undefined, undefined, undefined], untaken: [9] });
 });

@@ -83,16 +83,22 @@ type JournalSource = Pick<EngineContext, "store" | "journalCodec">;
  * decoded may be large and is counted only then.
  *
  * @param history the messages of the task that are in memory: large ones of the journal become the same objects
+ * @param withDetails whether queued messages have what came with them, for turns of their own
  * @param share whose task it is
  */
 export async function readJournal(
   { reads, ...source }: JournalSource & Pick<EngineContext, "reads">,
-  { owner, taskId, history }: TaskRef & { readonly history: readonly Message[] },
+  {
+    owner,
+    taskId,
+    history,
+    withDetails,
+  }: TaskRef & { readonly history: readonly Message[]; readonly withDetails: boolean },
   share: string | undefined,
 ): Promise<Journal> {
   return reads.tasks.run({ share }, async () => {
     const turns = turnsOf(share);
-    const reader = await readNotes(source, owner, taskId, turns);
+    const reader = await readNotes(source, owner, taskId, turns, withDetails);
     const steps = reader.journal(new KnownMessages(history));
     for (;;) {
       const step = steps.next();
@@ -110,7 +116,7 @@ export async function readUntaken(
   taskId: string,
   share: string | undefined,
 ): Promise<readonly StoredMessage[]> {
-  return (await readNotes(source, owner, taskId, turnsOf(share))).untaken;
+  return (await readNotes(source, owner, taskId, turnsOf(share), false)).untaken;
 }
 
 function turnsOf(share: string | undefined): DecodingTurns {
@@ -122,8 +128,9 @@ async function readNotes(
   owner: Owner,
   taskId: string,
   turns: DecodingTurns,
+  withDetails: boolean,
 ): Promise<JournalReader> {
-  const reader = new JournalReader(journalCodec);
+  const reader = new JournalReader(journalCodec, withDetails);
   let after: LogTail = { sequence: 0, generation: 0 };
   for (;;) {
     const { entries, end, more } = await store.entries(owner, taskId, after, "notes", pageSize);
@@ -146,6 +153,7 @@ export interface StoredMessage {
 
 class JournalReader {
   readonly #codec: JournalCodec;
+  readonly #withDetails: boolean;
   readonly #records = new Map<string, LoggedRecord>();
   /** Inputs and grants, oldest first. A command moves queued ones out. */
   readonly #inputs: (StoredMessage | QueuedMessage)[] = [];
@@ -161,8 +169,9 @@ class JournalReader {
   /** An input that was just read: the next entries say whether it was queued or began a turn. */
   #newest: number | undefined;
 
-  constructor(codec: JournalCodec) {
+  constructor(codec: JournalCodec, withDetails: boolean) {
     this.#codec = codec;
+    this.#withDetails = withDetails;
   }
 
   read({ kind, sequence, payload }: LogEntry): void {
@@ -255,7 +264,7 @@ class JournalReader {
         const queued = this.#inputs.at(-1); // both are in one commit, one after the other
         if (queued?.sequence === command.input && "payload" in queued) {
           this.#inputs.pop();
-          this.#queued.set(queued.sequence, { ...queued, details: command });
+          this.#queued.set(queued.sequence, this.#withDetails ? { ...queued, details: command } : queued);
         }
         break;
       }
