@@ -327,7 +327,10 @@ function* decodeMessages(
 /** Bytes from which a message of the journal is looked for among those in memory. A smaller one takes little twice. */
 const largeBytes = 16 * 1024;
 
-/** Messages that are in memory, by their ids. */
+/** Messages with one id that a message of the journal is compared with. Both are in order, so the first one is nearly always the same. */
+const maxCompared = 3;
+
+/** Messages that are in memory and have not been found yet, by their ids. */
 class KnownMessages {
   readonly #byId = new Map<string, Message[]>();
 
@@ -342,10 +345,13 @@ class KnownMessages {
   /** The large message with exactly these bytes; yields the number of bytes that it has written. */
   *find(payload: Uint8Array): Generator<number, Message | undefined> {
     if (payload.length < largeBytes) return undefined;
-    for (const message of this.#byId.get(readMessageId(payload)) ?? []) {
+    const others = this.#byId.get(readMessageId(payload)) ?? [];
+    for (const message of others.slice(0, maxCompared)) {
       const bytes = encodeMessage(MessageSchema, message);
       yield bytes.length;
-      if (constantTimeEqual(bytes, payload)) return message;
+      if (!constantTimeEqual(bytes, payload)) continue;
+      others.splice(others.indexOf(message), 1);
+      return message;
     }
     return undefined;
   }
