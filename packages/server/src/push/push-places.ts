@@ -65,13 +65,14 @@ export class PushPlaces {
    * be larger than its event was, above all when it is a whole task.
    *
    * @param make must not hold the notification when it rejects
-   * @throws ConnectError when the signal aborts meanwhile
+   * @throws ConnectError, or why the signal aborted, when it aborts before that
    */
   async makeInTurn<Made>({ share }: Attempt, signal: AbortSignal, make: () => Promise<Made>): Promise<Made> {
     for (;;) {
       await this.#roomFor(share, signal);
+      signal.throwIfAborted();
       const made = await this.#making.run({ share, signal: () => signal }, async () =>
-        signal.aborted || this.#hasRoom(share) ? { value: await make() } : undefined,
+        this.#hasRoom(share) ? { value: await make() } : undefined,
       );
       if (made !== undefined) return made.value;
     }
