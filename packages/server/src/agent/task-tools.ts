@@ -116,7 +116,7 @@ export class TaskTools implements ExecutorInput {
   readonly principal: string;
   readonly tenant: string;
   readonly metadata: JsonObject | undefined;
-  /** The text of the message, for as long as code has it. */
+  /** The text of the message, as it was made last. */
   #text: WeakRef<{ readonly text: string }> | undefined;
   readonly artifact: EventTools["artifact"];
   readonly working: EventTools["working"];

@@ -42,33 +42,43 @@ export async function createNotification(
   if (token !== "") {
     headers.set(tokenHeader, token);
   }
-  const encode = (text: string | Iterable<string>) =>
-    encodeInTurns(typeof text === "string" ? [text] : text, caller, "notification");
-  const body =
-    older === undefined
-      ? await encode(await writeEvent(event, caller))
-      : ((await encodeTask(older, encode)) ??
-        (await encode(writeOlderTask({ ...older.task, history: [], artifacts: [] }))));
+  const whole =
+    older &&
+    (await runInTurns(encodeWithin(older.maxBytes, writeOlderTask(older.task)), caller, "notification"));
+  const body = whole ?? (await encodeRest(event, caller, older?.task));
   return { headers, body, bytes: body.reduce((sum, { length }) => sum + length, 0) };
 }
 
-/** @returns undefined when that has more bytes than it may have: the JSON of a character may be six times its bytes */
-async function encodeTask(
-  { task, maxBytes }: { readonly task: Task; readonly maxBytes: number },
-  encode: (texts: Iterable<string>) => Promise<readonly Uint8Array[]>,
-): Promise<readonly Uint8Array[] | undefined> {
-  let length = 0;
-  const texts = writeOlderTask(task);
-  const body = await encode(
-    (function* () {
-      for (const text of typeof texts === "string" ? [texts] : texts) {
-        length += text.length;
-        if (length > maxBytes) return;
-        yield text;
-      }
-    })(),
-  );
-  return length > maxBytes ? undefined : body;
+const encoder = new TextEncoder();
+
+/** The text as bytes; undefined when they are more than that. The JSON of a character may be six times its bytes. */
+function* encodeWithin(
+  maxBytes: number,
+  text: string | Iterable<string>,
+): Generator<number, readonly Uint8Array[] | undefined> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for (const each of typeof text === "string" ? [text] : text) {
+    const piece = encoder.encode(each);
+    bytes += piece.length;
+    if (bytes > maxBytes) return undefined;
+    pieces.push(piece);
+    yield piece.length;
+  }
+  return pieces;
+}
+
+/** The event, or of a task its status alone. */
+async function encodeRest(
+  event: LogEvent,
+  caller: string | undefined,
+  task: Task | undefined,
+): Promise<readonly Uint8Array[]> {
+  const text =
+    task === undefined
+      ? await writeEvent(event, caller)
+      : writeOlderTask({ ...task, history: [], artifacts: [] });
+  return encodeInTurns(typeof text === "string" ? [text] : text, caller, "notification");
 }
 
 async function writeEvent(

@@ -178,6 +178,7 @@ class CallerSockets {
   /** Its connections are read in the turn after the next. */
   sitOut(): void {
     this.arrived = 0;
+    this.#stopReading(); // those that have joined since the others were stopped
     this.#keepStopped();
   }
 

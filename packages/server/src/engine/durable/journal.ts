@@ -47,7 +47,7 @@ export interface Journal {
   readonly bytes: number;
   /** Messages and grants that answered a question, oldest first. The newest message has what came with it. */
   readonly answers: readonly QueuedMessage[];
-  /** Messages that came while the executor was at work, oldest first. Those not taken, and the newest turn's, have what came with them. */
+  /** Messages that came while the executor was at work, oldest first. Those not taken, and the newest turn's, may have what came with them. */
   readonly queued: readonly QueuedMessage[];
   readonly call: Extract<Command, { type: "call" }> | undefined;
   /** Queued messages for which no turn began, and which were not taken from an inbox. */
