@@ -58,9 +58,11 @@ export const notCompleted: string = `state <> ${TaskState.COMPLETED}`;
  * Version 8: `tasks_by_state` lists the tasks in one state, however many others there are. Most tasks end as COMPLETED, which is left
  * out: a task that ends in its first commit never gets into this index.
  *
- * Version 9: `tasks_unfinished` has the tasks without a timer apart from those with one, and each caller's together; a query must
- * repeat its words. `stored_bytes` is what a load of the task reads: its snapshot and the entries after it. It is null for a task that
- * has had no snapshot since it was stored by an older version: to count takes long for a task of many entries.
+ * Version 9: `tasks_unfinished` has the tasks without a timer apart from those with one; a query must repeat its words.
+ *
+ * Version 10: that index has each caller's tasks together. `stored_bytes` is what a load of the task reads: its snapshot and the
+ * entries after it. It is null for a task that has had no snapshot since it was stored by an older version: to count takes long for a
+ * task of many entries.
  */
 export const schemaSteps: readonly string[] = [
   `
@@ -198,6 +200,11 @@ export const schemaSteps: readonly string[] = [
   `
   create index tasks_by_state on tasks (tenant, principal, state, status_timestamp, task_id)
     where ${notCompleted};
+  `,
+  `
+  drop index tasks_unfinished;
+  create index tasks_unfinished on tasks ((wake_at is not null), task_id)
+    where state in (${TaskState.SUBMITTED}, ${TaskState.WORKING});
   `,
   `
   drop index tasks_unfinished;
