@@ -48,3 +48,22 @@ it("refuses two credentials for different tenants or tasks, and ends with the on
     expiresAt: 7,
   });
 });
+
+it("tells the error of a gate that throws at once, also when another one fails later", async () => {
+  const rejections: unknown[] = [];
+  const note = (reason: unknown): void => void rejections.push(reason);
+  process.on("unhandledRejection", note);
+  try {
+    const failing = (verify: AuthGate["verify"]): AuthGate => ({ ...passing({}), verify });
+    const later = failing(async () => Promise.reject(new Error("too many passwords are being checked")));
+    const atOnce = failing(() => {
+      throw new Error("the file of keys is malformed");
+    });
+    const authenticator = new Authenticator({ gates: { later, atOnce } });
+    await expect(async () => authenticator.authenticate(credentials)).rejects.toThrow("the file of keys");
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(rejections).toEqual([]);
+  } finally {
+    process.off("unhandledRejection", note);
+  }
+});

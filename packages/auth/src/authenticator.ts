@@ -62,7 +62,7 @@ export class Authenticator {
 
   /** The caller; at once when every gate knows at once. @throws ConnectError Unauthenticated */
   authenticate(credentials: Credentials): Caller | Promise<Caller> {
-    const verdicts = this.#gates.map((gate) => gate.verify(credentials));
+    const verdicts = this.#gates.map((gate) => verify(gate, credentials));
     return verdicts.some((verdict) => verdict instanceof Promise)
       ? Promise.all(verdicts).then((all) => this.#decide(all, credentials))
       : this.#decide(verdicts as Verdict[], credentials); // none is a promise
@@ -100,6 +100,15 @@ export class Authenticator {
       return challenge.scheme === "Bearer" ? withParams(challenge, verdict, metadataUrl) : challenge;
     });
     return unauthenticated(reasons[0] ?? "the call needs credentials", challenges);
+  }
+}
+
+/** A gate that throws at once must not leave the promises of others behind, which may reject later. */
+function verify(gate: AuthGate, credentials: Credentials): Verdict | Promise<Verdict> {
+  try {
+    return gate.verify(credentials);
+  } catch (error) {
+    return Promise.reject(error);
   }
 }
 

@@ -148,9 +148,9 @@ function guardStream(
   };
   return (request, context) => {
     const passing = pass({ method, request, context }, gates);
-    return passing === undefined
-      ? open(request, context)
-      : streamAfter(passing, () => open(request, context));
+    if (passing === undefined) return open(request, context);
+    passing.catch(() => {}); // who reads the stream is told, and an interceptor may read it later or never
+    return streamAfter(passing, () => open(request, context));
   };
 }
 
