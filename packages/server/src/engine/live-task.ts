@@ -38,6 +38,9 @@ export interface Origin {
   readonly caller: string | undefined;
 }
 
+/** Size from which a task is claimed in a turn of its caller. */
+const largeBytes = 64 * 1024;
+
 /**
  * One task in memory: it takes all its messages and events one after the other, and its readers follow it here.
  *
@@ -183,12 +186,16 @@ export class LiveTask {
     return isTerminal(stateOf(this.#task));
   }
 
-  /** Claims the task. After that, decisions hold, because no commit of another process can come between. */
-  claim(): Promise<void> {
+  /**
+   * Claims the task. After that, decisions hold, because no commit of another process can come between.
+   *
+   * @param share who needs it; undefined: not known
+   */
+  claim(share: string | undefined): Promise<void> {
     if (this.#log.isClaimed) {
       return Promise.resolve();
     }
-    this.#claiming ??= this.#claim().finally(() => {
+    this.#claiming ??= this.#claim(share).finally(() => {
       this.#claiming = undefined;
     });
     return this.#claiming;
@@ -434,8 +441,11 @@ export class LiveTask {
     this.#lostController.abort(why);
   }
 
-  async #claim(): Promise<void> {
-    const stored = await this.#context.store.claim(this.owner, this.name.taskId);
+  async #claim(share: string | undefined): Promise<void> {
+    const { store, reads } = this.#context;
+    const claim = () => store.claim(this.owner, this.name.taskId);
+    // It reads the whole task once more, which counts nowhere.
+    const stored = await (this.bytes < largeBytes ? claim() : reads.tasks.run({ share }, claim));
     if (stored === undefined) {
       throw taskNotFound(this.name.taskId);
     }

@@ -265,7 +265,7 @@ export class Recovery {
   async #claim({ owner, taskId }: TaskRef): Promise<LiveTask | undefined> {
     const live = await this.#tasks.acquire(owner, taskId);
     try {
-      await live?.claim();
+      await live?.claim(live.caller);
       return live;
     } catch (error) {
       if (live !== undefined) {

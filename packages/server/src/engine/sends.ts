@@ -343,7 +343,7 @@ export class Sends {
           description: "is not the context of message.taskId",
         });
       }
-      await live.claim();
+      await live.claim(input.share);
       live.messages.assertGeneration(input.ifGenerationMatch);
       live.messages.assertGoing();
       const selection = selectSkillById(live.agent, live.skill);

@@ -66,6 +66,7 @@ export class TaskEngine {
   readonly #held: HeldTasks;
   readonly #followers: SharedBudget;
   readonly #active: SharedBudget;
+  readonly #configTurns: ReadTurns;
 
   constructor(options: TaskEngineOptions) {
     const { store, budgets, ...given } = options;
@@ -95,6 +96,7 @@ export class TaskEngine {
     };
     this.#followers = budgets.followers;
     this.#active = budgets.active;
+    this.#configTurns = new ReadTurns(2, { pace: wakes.reads });
     this.#tasks = new LiveTasks(this.#context, budgets, callers);
     this.#held = new HeldTasks(this.#tasks, this.#followers);
     const sourceFor: SourceFor = (share) => ({ store, clock: clockFor(share) });
@@ -230,6 +232,16 @@ export class TaskEngine {
   }
 
   /**
+   * Reads or writes push configs when it is the caller's turn. A list may have 1.6 MB, and the store reads it in one piece, before
+   * the reads of tasks that come later.
+   *
+   * @throws ConnectError why the signal of a call that waited aborted; what `work` throws
+   */
+  inConfigTurn<Result>(reader: Reader, work: () => Promise<Result>): Promise<Result> {
+    return this.#configTurns.run(reader, work);
+  }
+
+  /**
    * Stores a push config of the caller's task.
    *
    * @returns false when there is no such task
@@ -275,7 +287,7 @@ export class TaskEngine {
   ): Promise<SeenTask> {
     const { live, release } = await this.#held.acquire(caller, taskId);
     try {
-      await live.claim();
+      await live.claim(caller.share);
       const ended = isTerminal(live.acceptedState);
       await this.#executions.stop(live, "canceled", metadata);
       const seen = live.seen();
@@ -301,7 +313,7 @@ export class TaskEngine {
     const share = this.#tasks.callerOf({ owner, taskId });
     const { live, release } = await this.#held.acquire({ owner, share }, taskId);
     try {
-      await live.claim();
+      await live.claim(share);
       await this.sends.goOn(live, live.messages.grant(grant), share);
     } finally {
       await live

@@ -59,9 +59,9 @@ export function implementService(context: OperationContext, gates: readonly Gate
     cancelTask: cancelTask(engine),
     subscribeToTask: subscribeToTask(engine),
     createTaskPushNotificationConfig: createPushConfig(engine, push),
-    getTaskPushNotificationConfig: getPushConfig(store, push),
-    listTaskPushNotificationConfigs: listPushConfigs(store, push),
-    deleteTaskPushNotificationConfig: deletePushConfig(store, push),
+    getTaskPushNotificationConfig: getPushConfig(engine, store, push),
+    listTaskPushNotificationConfigs: listPushConfigs(engine, store, push),
+    deleteTaskPushNotificationConfig: deletePushConfig(engine, store, push),
     getExtendedAgentCard: getExtendedCard(cards),
   };
   const spec = createServiceImplSpec<typeof A2AService>(A2AService, operations);

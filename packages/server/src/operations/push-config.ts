@@ -9,7 +9,7 @@ import type { TaskEngine } from "../engine/task-engine.ts";
 import { findUnsendableField } from "../push/notification.ts";
 import type { PushSender } from "../push/push-sender.ts";
 import type { TaskStore } from "../store/task-store.ts";
-import { answerCounterOf, callerOf, type Operation, ownerOf } from "./operation.ts";
+import { answerCounterOf, callerOf, type Operation } from "./operation.ts";
 import { formatPageToken, parsePageToken } from "./page-token.ts";
 
 /** CreateTaskPushNotificationConfig: registers a webhook with a task, replacing one of the same id (spec §3.1.7). */
@@ -22,14 +22,16 @@ export function createPushConfig(
     const { taskId, id } = config;
     const caller = callerOf(context);
     const { owner, share } = caller;
-    const release = await push?.reserve({ owner, taskId, id });
-    try {
-      if (!(await engine.putPushConfig(caller, config))) {
-        throw taskNotFound(taskId);
+    await engine.inConfigTurn(caller, async () => {
+      const release = await push?.reserve({ owner, taskId, id });
+      try {
+        if (!(await engine.putPushConfig(caller, config))) {
+          throw taskNotFound(taskId);
+        }
+      } finally {
+        release?.();
       }
-    } finally {
-      release?.();
-    }
+    });
     push?.configChanged({ owner, taskId, id }, share);
     return showPushConfig(config, push);
   };
@@ -37,11 +39,13 @@ export function createPushConfig(
 
 /** GetTaskPushNotificationConfig: one webhook of a task (spec §3.1.8). */
 export function getPushConfig(
+  engine: TaskEngine,
   store: TaskStore,
   push: PushSender | undefined,
 ): Operation<"getTaskPushNotificationConfig"> {
   return async ({ taskId, id }, context) => {
-    const config = await store.findPushConfig(ownerOf(context), taskId, id);
+    const caller = callerOf(context);
+    const config = await engine.inConfigTurn(caller, () => store.findPushConfig(caller.owner, taskId, id));
     if (config === undefined) {
       throw taskNotFound(taskId);
     }
@@ -53,6 +57,7 @@ const maxPageSize = 100;
 
 /** ListTaskPushNotificationConfigs: the webhooks of a task by id, page by page (spec §3.1.9). */
 export function listPushConfigs(
+  engine: TaskEngine,
   store: TaskStore,
   push: PushSender | undefined,
 ): Operation<"listTaskPushNotificationConfigs"> {
@@ -63,39 +68,40 @@ export function listPushConfigs(
         description: `must be from 1 to ${maxPageSize}, but is ${pageSize}`,
       });
     }
-    const owner = ownerOf(context);
+    const caller = callerOf(context);
+    const { owner } = caller;
     const scope = [owner.tenant, owner.principal, taskId];
     const limit = pageSize === 0 ? maxPageSize : pageSize;
-    const [after] = pageToken === "" ? [] : parsePageToken(pageToken, scope);
-    // One more than the page needs, to know whether another page follows.
-    const found = await store.listPushConfigs(
-      owner,
-      taskId,
-      typeof after === "string" ? after : undefined,
-      limit + 1,
+    const [last] = pageToken === "" ? [] : parsePageToken(pageToken, scope);
+    const after = typeof last === "string" ? last : undefined;
+    const found = await engine.inConfigTurn(caller, () =>
+      // One more than the page needs, to know whether another page follows.
+      store.listPushConfigs(owner, taskId, after, limit + 1),
     );
     if (found === undefined) {
       throw taskNotFound(taskId);
     }
     const configs = found.slice(0, limit);
     answerCounterOf(context)(weighMessage(configs));
-    const last = configs.at(-1);
-    const more = found.length > limit && last !== undefined;
+    const end = configs.at(-1);
+    const more = found.length > limit && end !== undefined;
     return {
       configs: configs.map((config) => showPushConfig(config, push)),
-      nextPageToken: more ? formatPageToken([last.id], scope) : "",
+      nextPageToken: more ? formatPageToken([end.id], scope) : "",
     };
   };
 }
 
 /** DeleteTaskPushNotificationConfig: removes a webhook for good; a missing one is no error (spec §3.1.10). */
 export function deletePushConfig(
+  engine: TaskEngine,
   store: TaskStore,
   push: PushSender | undefined,
 ): Operation<"deleteTaskPushNotificationConfig"> {
   return async ({ taskId, id }, context) => {
-    const owner = ownerOf(context);
-    if (!(await store.deletePushConfig(owner, taskId, id))) {
+    const caller = callerOf(context);
+    const { owner } = caller;
+    if (!(await engine.inConfigTurn(caller, () => store.deletePushConfig(owner, taskId, id)))) {
       throw taskNotFound(taskId);
     }
     push?.configChanged({ owner, taskId, id });

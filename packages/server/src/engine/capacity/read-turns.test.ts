@@ -1,10 +1,23 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { ReadTurns, type TurnOptions } from "@a2a-connect/core/internal";
-import { createEngineHarness, say, taskOf } from "@a2a-connect/testing";
+import { createEngineHarness, readStream, say, taskOf } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it, vi } from "vitest";
 import { defineAgent } from "../../agent/agent-definition.ts";
 import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
+
+/** Passes what a store answers on a turn later, and counts how many such answers are awaited at a time. */
+function countRunning() {
+  const counts = { running: 0, most: 0 };
+  const slow = async <Result>(result: Promise<Result>): Promise<Result> => {
+    counts.running += 1;
+    counts.most = Math.max(counts.most, counts.running);
+    await new Promise((resolve) => setImmediate(resolve));
+    counts.running -= 1;
+    return result;
+  };
+  return { counts, slow };
+}
 
 /** Reads that end when a test says so. */
 function setUp(max: number, options?: TurnOptions) {
@@ -126,22 +139,75 @@ it("gets, subscriptions and lists of many calls read the store a few at a time",
   });
   const { client } = await createEngineHarness({ agent, store });
   const { id } = taskOf(await client.sendMessage({ message: say("begin").message }));
-  let [running, most] = [0, 0];
-  const slow = async <Result>(result: Promise<Result>): Promise<Result> => {
-    running += 1;
-    most = Math.max(most, running);
-    await new Promise((resolve) => setImmediate(resolve));
-    running -= 1;
-    return result;
-  };
+  const { counts, slow } = countRunning();
   const { find, list } = store;
   vi.spyOn(store, "find").mockImplementation((...args) => slow(find(...args)));
   vi.spyOn(store, "list").mockImplementation((...args) => slow(list(...args)));
   await Promise.all(Array.from({ length: 50 }, () => client.getTask({ id })));
-  expect(most).toBe(4);
-  most = 0;
+  expect(counts.most).toBe(4);
+  counts.most = 0;
   await Promise.all(Array.from({ length: 20 }, () => client.listTasks({})));
-  expect(most).toBe(2);
+  expect(counts.most).toBe(2);
+});
+
+it("large tasks that one caller goes on with are claimed two at a time, because a claim reads the whole task again", async () => {
+  const store = createMemoryTaskStore();
+  const agent = defineAgent({
+    card: { name: "Asker" },
+    async *execute(turn) {
+      yield turn.inputRequired("More?");
+    },
+  });
+  const { clientFrom } = await createEngineHarness({ agent, store });
+  const client = clientFrom("192.0.2.1");
+  const { counts, slow } = countRunning();
+  const { claim } = store;
+  vi.spyOn(store, "claim").mockImplementation((...args) => slow(claim(...args)));
+  for (const [length, most] of [
+    [100_000, 2],
+    [1_000, 8],
+  ] as const) {
+    counts.most = 0;
+    const sends = Array.from({ length: 8 }, () => client.sendMessage(say("x".repeat(length))));
+    const ids = (await Promise.all(sends)).map((sent) => taskOf(sent).id);
+    const followers = ids.map((id) => readStream((signal) => client.subscribeToTask({ id }, { signal })));
+    while (followers.some(({ events }) => events.length === 0)) await nextTurn();
+    await Promise.all(ids.map((id) => client.cancelTask({ id })));
+    expect(counts.most).toBe(most);
+    await Promise.all(followers.map(({ ended }) => ended));
+  }
+});
+
+it("calls about push configs come to the store two at a time, one for each caller", async () => {
+  const store = createMemoryTaskStore();
+  const { clientFrom } = await createEngineHarness({
+    agent: { card: { name: "Agent" }, execute: () => [] },
+    store,
+    push: { fetch: async () => new Response(), refuseUrl: () => undefined },
+  });
+  const [one, other] = [clientFrom("192.0.2.1"), clientFrom("192.0.2.2")];
+  const { id: taskId } = taskOf(await one.sendMessage({ message: say("begin").message }));
+  const { counts, slow } = countRunning();
+  const { putPushConfig, pushConfigIds, findPushConfig, listPushConfigs, deletePushConfig } = store;
+  vi.spyOn(store, "putPushConfig").mockImplementation((...args) => slow(putPushConfig(...args)));
+  vi.spyOn(store, "pushConfigIds").mockImplementation((...args) => slow(pushConfigIds(...args)));
+  vi.spyOn(store, "findPushConfig").mockImplementation((...args) => slow(findPushConfig(...args)));
+  vi.spyOn(store, "listPushConfigs").mockImplementation((...args) => slow(listPushConfigs(...args)));
+  vi.spyOn(store, "deletePushConfig").mockImplementation((...args) => slow(deletePushConfig(...args)));
+  const config = { taskId, id: "a", url: "https://example.com/hook" };
+  await one.createTaskPushNotificationConfig(config);
+  for (const call of [
+    (client: typeof one) => client.createTaskPushNotificationConfig(config),
+    (client: typeof one) => client.getTaskPushNotificationConfig(config),
+    (client: typeof one) => client.listTaskPushNotificationConfigs({ taskId }),
+    (client: typeof one) => client.deleteTaskPushNotificationConfig(config),
+  ]) {
+    counts.most = 0;
+    await Promise.all(Array.from({ length: 20 }, () => call(one)));
+    expect(counts.most).toBe(1);
+    await Promise.all(Array.from({ length: 20 }, (_, at) => call(at % 2 === 0 ? one : other)));
+    expect(counts.most).toBe(2);
+  }
 });
 
 it("reads that waited begin a few in a turn of the event loop, although a store in memory answers at once", async () => {
