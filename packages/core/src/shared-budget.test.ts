@@ -4,8 +4,8 @@ import { SharedBudget } from "./shared-budget.ts";
 const full = new Error("full");
 
 describe("a budget that callers share", () => {
-  const createBudget = (max: number, maxShare = 7 / 8, uncounted = 0) => {
-    const budget = new SharedBudget({ max, maxShare, uncounted, refuse: () => full });
+  const createBudget = (max: number, maxShare = 7 / 8, small = 0) => {
+    const budget = new SharedBudget({ max, maxShare, small, refuse: () => full });
     return (share: string | undefined, amount: number, isBounded = true) => {
       const holding = budget.open(share, isBounded);
       holding.add(amount);
@@ -37,23 +37,25 @@ describe("a budget that callers share", () => {
     expect(() => take(undefined, 1)).toThrow(full);
   });
 
-  it("gives any amount to one that is alone, and small amounts to any number", () => {
-    const take = createBudget(100, 7 / 8, 16);
+  it("gives any amount to one that is alone, or beside small ones only", () => {
+    const take = createBudget(800, 7 / 8, 16);
+    for (let taken = 0; taken < 6; taken += 1) take("bob", 16);
     const large = take("alice", 1_000);
     large.add(1_000);
-    for (let taken = 0; taken < 1_000; taken += 1) take("alice", 16);
-    expect(() => take("bob", 17)).toThrow(full);
+    expect(() => take("bob", 17 + 800)).toThrow(full);
   });
 
-  it("counts what holdings have grown by, and small ones that are small no more", () => {
-    const take = createBudget(100, 1, 16);
-    const growing = take("alice", 16);
-    const other = take("bob", 70);
-    growing.add(14);
-    expect(() => growing.add(1)).toThrow(full);
-    expect(() => take("bob", 17)).toThrow(full);
-    other.end();
-    growing.add(100);
+  it("has more for small ones, also when it is used up, and bounds them", () => {
+    const take = createBudget(800, 7 / 8, 16);
+    for (let taken = 0; taken < 7; taken += 1) take("alice", 100);
+    expect(() => take("alice", 17)).toThrow(full);
+    for (let taken = 0; taken < 6; taken += 1) take("alice", 16);
+    expect(() => take("alice", 16)).toThrow(full);
+    const growing = take("bob", 16);
+    growing.add(70);
+    expect(() => growing.add(2)).toThrow(full);
+    for (let taken = 0; taken < 6; taken += 1) take("bob", 16);
+    expect(() => take("bob", 16)).toThrow(full);
   });
 
   it("counts without refusing what is not bounded", () => {

@@ -4,8 +4,8 @@ export interface SharedBudgetOptions {
   readonly max: number;
   /** The part of it that one caller can have: above 0, to 1 for all of it. */
   readonly maxShare: number;
-  /** What a holding may have without being counted. Default 0. */
-  readonly uncounted?: number;
+  /** What a holding has at most that counts as small. Default 0. */
+  readonly small?: number;
   /** The error of one that is refused. */
   readonly refuse: () => Error;
 }
@@ -14,10 +14,10 @@ export interface SharedBudgetOptions {
 export interface Holding {
   /** The caller; undefined: none is known. */
   readonly share: string | undefined;
-  /** How much it has, whether it is counted or not. */
+  /** How much it has. */
   readonly amount: number;
   /**
-   * Takes more. A holding that is alone gets any amount.
+   * Takes more. A holding that is alone, or beside small ones only, gets any amount.
    *
    * @throws Error of the budget when there is no room for it; then it has what it had
    */
@@ -32,12 +32,12 @@ export interface Holding {
  * Bounds what all callers together have of something, such as memory, and what one of them has. No caller loses what it
  * has, so some is always kept for others: a caller may take more while it has less than `maxShare / (1 - maxShare)`
  * times as much as is free. The first caller gets `maxShare` of all, the next as much of the rest. What a caller has beyond
- * its part, because its holdings have grown, counts for itself alone: otherwise it would leave the others nothing.
+ * its part, because its holdings have grown, counts for itself alone: otherwise it would leave the others nothing. In the same way it
+ * may have small holdings beyond its part: up to an eighth of `max`, so that large ones do not keep out what is small.
  */
 export class SharedBudget {
   readonly #options: SharedBudgetOptions;
-  /** What each caller has, and how much of it is taken from what there is for all. */
-  readonly #byShare = new Map<string, { readonly all: number; readonly taken: number }>();
+  readonly #byShare = new Map<string, Part>();
   /** What all have together. */
   #all = 0;
   /** The same, but of each caller no more than its part. */
@@ -63,9 +63,7 @@ export class SharedBudget {
    * @param coming what will be taken besides, at most
    */
   hasRoom(share: string | undefined, amount: number, coming: number): boolean {
-    const { uncounted = 0 } = this.#options;
-    const isAlone = this.#all + coming === 0;
-    return amount <= uncounted || isAlone || this.#hasRoom(share, amount + coming);
+    return this.#hasRoom(share, amount + coming, this.#all + coming, amount);
   }
 
   /**
@@ -76,18 +74,13 @@ export class SharedBudget {
   isExceeded(share: string | undefined, times = 1): boolean {
     if (share === undefined) return this.#taken > this.#options.max * times;
     const own = this.#byShare.get(share);
-    return own !== undefined && own.all > this.#partOf(share) * times;
+    return own !== undefined && own.all > this.#partOf(own) * times;
   }
 
-  /** For its holdings. @throws Error of the budget when a holding of this caller, which has `counted`, may not have so much more */
-  admit(share: string | undefined, counted: number, change: number): void {
-    const isAlone = this.#all === counted;
-    if (change > 0 && !isAlone && !this.#hasRoom(share, change)) throw this.#options.refuse();
-  }
-
-  /** For its holdings: what a holding with so much counts for. */
-  countOf(amount: number): number {
-    return amount > (this.#options.uncounted ?? 0) ? amount : 0;
+  /** For its holdings. @throws Error of the budget when a holding of this caller, which has `amount`, may not have so much more */
+  admit(share: string | undefined, amount: number, change: number): void {
+    const isRefused = change > 0 && !this.#hasRoom(share, change, this.#all - amount, amount + change);
+    if (isRefused) throw this.#options.refuse();
   }
 
   /** For its holdings: a caller has so much more. */
@@ -97,29 +90,53 @@ export class SharedBudget {
       this.#taken += change;
       return;
     }
-    const before = this.#of(share);
-    const all = before.all + change;
-    const taken = Math.min(all, Math.max(before.taken, this.#partOf(share)));
-    this.#taken += taken - before.taken;
-    if (all === 0) this.#byShare.delete(share);
-    else this.#byShare.set(share, { all, taken });
+    const own = this.#byShare.get(share) ?? { all: 0, taken: 0 };
+    const most = Math.max(own.taken, this.#partOf(own));
+    own.all += change;
+    const taken = Math.min(own.all, most);
+    this.#taken += taken - own.taken;
+    own.taken = taken;
+    if (own.all === 0) this.#byShare.delete(share);
+    else this.#byShare.set(share, own);
   }
 
-  #hasRoom(share: string | undefined, amount: number): boolean {
-    if (this.#taken + amount > this.#options.max) return false;
-    return share === undefined || this.#of(share).all + amount <= this.#partOf(share);
+  /**
+   * @param amount what the caller wants
+   * @param others what others have
+   * @param whole what the holding has with it
+   */
+  #hasRoom(share: string | undefined, amount: number, others: number, whole: number): boolean {
+    const { max, small = 0 } = this.#options;
+    const forSmall = max * smallPart;
+    if (others <= (small === 0 ? 0 : forSmall)) return true;
+    const beyond = whole <= small ? forSmall : 0;
+    if (share === undefined) return this.#taken + amount <= max + beyond;
+    const own = this.#of(share);
+    return own.all + amount <= this.#partOf(own) + beyond;
   }
 
   /** How much a caller may have, beside what the others have now. */
-  #partOf(share: string): number {
+  #partOf({ taken }: Readonly<Part>): number {
     const { max, maxShare } = this.#options;
-    return Math.max(0, (max - this.#taken + this.#of(share).taken) * maxShare);
+    return Math.max(0, (max - this.#taken + taken) * maxShare);
   }
 
-  #of(share: string): { readonly all: number; readonly taken: number } {
-    return this.#byShare.get(share) ?? { all: 0, taken: 0 };
+  #of(share: string): Readonly<Part> {
+    return this.#byShare.get(share) ?? nothing;
   }
 }
+
+/** What a caller has. */
+interface Part {
+  all: number;
+  /** How much of it is taken from what there is for all. */
+  taken: number;
+}
+
+const nothing: Readonly<Part> = { all: 0, taken: 0 };
+
+/** What a caller may have in small holdings beyond its part, of all. */
+const smallPart = 1 / 8;
 
 /**
  * Gives what has the same limits the same budgets, for as long as one of them is in use: several servers with budgets of their own
@@ -143,7 +160,6 @@ class CountedHolding implements Holding {
   readonly #budget: SharedBudget;
   readonly #isBounded: boolean;
   #amount = 0;
-  #counted = 0;
 
   constructor(budget: SharedBudget, share: string | undefined, isBounded: boolean) {
     this.#budget = budget;
@@ -156,26 +172,17 @@ class CountedHolding implements Holding {
   }
 
   add(amount: number): void {
-    if (this.#isBounded) {
-      const change = this.#budget.countOf(this.#amount + amount) - this.#counted;
-      this.#budget.admit(this.share, this.#counted, change);
-    }
+    if (this.#isBounded) this.#budget.admit(this.share, this.#amount, amount);
     this.grow(amount);
   }
 
   grow(amount: number): void {
+    if (amount === 0) return;
     this.#amount += amount;
-    this.#count(this.#budget.countOf(this.#amount) - this.#counted);
+    this.#budget.count(this.share, amount);
   }
 
   end(): void {
-    this.#amount = 0;
-    this.#count(-this.#counted);
-  }
-
-  #count(change: number): void {
-    if (change === 0) return; // as of most tasks, which are small
-    this.#counted += change;
-    this.#budget.count(this.share, change);
+    this.grow(-this.#amount);
   }
 }

@@ -3,7 +3,7 @@ import { SharedBudget, shareByLimits } from "@a2a-connect/core/internal";
 import { RetryInfoSchema } from "@a2a-connect/proto/google/rpc/error_details";
 import type { ConnectError } from "@connectrpc/connect";
 
-/** Size up to which an answer is not counted. */
+/** Size up to which an answer is small. */
 const smallBytes = 64 * 1024;
 
 /** When a caller should try again, in seconds. */
@@ -11,11 +11,11 @@ const retryAfterSeconds = 1;
 
 /**
  * The memory of all answers, of ports and mounts with the same limit, until their readers have taken them; CAPACITY when it is used
- * up. One address has 7/8 of it at most. A single answer may be larger, so that a caller can get it at all.
+ * up. One address has 7/8 of it at most. It has an eighth more for small ones. A single answer may be larger, so that a caller can get it at all.
  */
 export const findUnreadAnswers: (limits: { readonly maxUnreadBytes: number }) => SharedBudget = shareByLimits(
   ({ maxUnreadBytes: max }) =>
-    new SharedBudget({ max, maxShare: 7 / 8, uncounted: smallBytes, refuse: () => tooMuch(max) }),
+    new SharedBudget({ max, maxShare: 7 / 8, small: smallBytes, refuse: () => tooMuch(max) }),
 );
 
 function tooMuch(maxBytes: number): ConnectError {

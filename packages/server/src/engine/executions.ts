@@ -32,7 +32,7 @@ import type { LiveTask } from "./live-task.ts";
 import type { LiveTasks } from "./live-tasks.ts";
 import { LoadFailure, Recovery } from "./recovery.ts";
 import { RunningExecutions } from "./running-executions.ts";
-import { TurnExecution } from "./turn-execution.ts";
+import { TurnExecution, type TurnPlan } from "./turn-execution.ts";
 
 /** How long after a failed write the server takes up a task again, and how long after each further failure. */
 const recoveryDelayMs = 1_000;
@@ -140,7 +140,7 @@ export class Executions {
     { selection, message, details, share, attempt = 1, isFirst = false }: TurnStart,
   ): TurnExecution {
     const isNew = "create" in task;
-    return new TurnExecution(this.#context, {
+    const plan: TurnPlan = {
       input: {
         ...callInput(task, selection, message, details),
         task: isNew || isFirst ? undefined : task.copy(),
@@ -151,9 +151,9 @@ export class Executions {
       outputModes: selection.outputModes,
       priority: readLifecycleRequest(message).priority,
       share,
-      task: isNew ? task.create : task,
       onTask: (live, turn) => this.track(live, turn),
-    });
+    };
+    return new TurnExecution(this.#context, plan, isNew ? task.create : task);
   }
 
   /**

@@ -6,6 +6,7 @@ import type { CallerBudgets } from "./capacity/caller-budgets.ts";
 import type { KnownCallers } from "./capacity/known-callers.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { LiveTask } from "./live-task.ts";
+import { taskBytes } from "./memory-weight.ts";
 import { type LoadedTask, readTask, taskNotFound } from "./read-task.ts";
 import type { SeenTask, TaskHandle } from "./task-handle.ts";
 
@@ -212,6 +213,7 @@ export class LiveTasks {
     const share = caller === undefined ? creator : caller.share;
     const memory = this.#budgets.active.open(share, caller !== undefined);
     try {
+      memory.add(taskBytes);
       const read = await readTask(this.#context, stored, "full", (bytes) => memory.add(bytes));
       if (loads.arrivals > arrivals && !(await this.#isCurrent(read.stored, loads))) {
         memory.end();

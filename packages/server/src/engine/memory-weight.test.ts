@@ -38,6 +38,15 @@ describe("the weight of a message", () => {
     expect(weighWith({ x: "y".repeat(1_000) }) - weighWith({ x: "" })).toBe(1_000);
   });
 
+  it("counts the texts of a list, which may be empty", () => {
+    const many = Array.from({ length: 1_000 }, () => "");
+    for (const lists of [{ referenceTaskIds: many }, { extensions: many }]) {
+      expect(weighMessage(create(MessageSchema, lists))).toBeGreaterThan(16 * 1_000);
+      const { weight, ownBytes } = weighStep({ case: "input", value: create(MessageSchema, lists) }, 2_000);
+      expect(weight + ownBytes).toBeGreaterThan(16 * 1_000);
+    }
+  });
+
   it("takes no name in metadata for one of protobuf's own", () => {
     const named = { $typeName: "google.protobuf.Value", kind: "x", metadata: { case: "listValue" } };
     expect(weighWith(named)).toBeGreaterThan(weighWith({}));

@@ -27,6 +27,9 @@ export const objectBytes: number = 64;
 /** Memory of a value of JSON besides its text, about, in bytes: protobuf-es makes two objects of it. */
 export const valueBytes: number = 2 * objectBytes;
 
+/** Memory of a task besides what it contains, about, in bytes: its objects, and those of its execution. */
+export const taskBytes: number = 8 * 1024;
+
 /** What a value of a data part or of metadata adds to the bytes of a task: in memory it takes much more than encoded. */
 const valueWeight = 32;
 
@@ -43,7 +46,8 @@ export function weighMessage(value: unknown): number {
   if (value instanceof Uint8Array) return objectBytes + value.byteLength;
   let bytes = objectBytes;
   if (Array.isArray(value)) {
-    for (const element of value) bytes += weighMessage(element);
+    for (const element of value)
+      bytes += (typeof element === "string" ? valueWeight : 0) + weighMessage(element);
     return bytes;
   }
   const members = value as Readonly<Record<string, unknown>>;
@@ -80,7 +84,7 @@ export interface StepWeight {
   readonly weight: number;
   /** What it takes in memory beyond its encoded bytes: its values, and texts of two bytes a character. */
   readonly ownBytes: number;
-  /** How many values of data and metadata it has. */
+  /** How many values of data and metadata it has, and texts in lists. */
   readonly values: number;
   /** What its texts take in memory beyond their bytes. */
   readonly wide: number;
@@ -118,7 +122,7 @@ export function weighContent(of: Message | Artifact): { readonly weight: number;
   return { weight: wide + parts * partWeight + values * valueWeight, wide };
 }
 
-/** How many values of data and metadata there are in messages or artifacts. */
+/** How many values of data, metadata and lists of texts there are in messages or artifacts. */
 export function countValues(all: readonly (Message | Artifact | undefined)[]): number {
   return sizeOf(all).values;
 }
@@ -126,7 +130,7 @@ export function countValues(all: readonly (Message | Artifact | undefined)[]): n
 /** What messages or artifacts have besides their encoded bytes. */
 interface Size {
   readonly parts: number;
-  /** Of data and metadata. */
+  /** Of data, metadata and lists of texts. */
   readonly values: number;
   /** What texts take in memory beyond their bytes. */
   readonly wide: number;
@@ -148,13 +152,15 @@ function sizeOf(all: readonly (Message | Artifact | undefined)[], holder?: Holde
   };
   if (holder !== undefined) addMetadata(holder);
   const addTexts = (texts: readonly string[]): void => {
+    size.values += texts.length; // a megabyte of short ones takes several
     for (const text of texts) size.wide += bytesBeyondUtf8(text);
   };
   for (const each of all) {
     if (each === undefined) continue;
     addMetadata(each);
     addTexts(each.extensions);
-    addTexts("referenceTaskIds" in each ? each.referenceTaskIds : [each.name, each.description]);
+    if ("referenceTaskIds" in each) addTexts(each.referenceTaskIds);
+    else size.wide += bytesBeyondUtf8(each.name) + bytesBeyondUtf8(each.description);
     size.parts += each.parts.length;
     for (const part of each.parts) {
       addMetadata(part);

@@ -34,7 +34,7 @@ import type { Executions } from "./executions.ts";
 import { KeyedSends } from "./keyed-sends.ts";
 import { LiveTask } from "./live-task.ts";
 import type { Caller, Held, HeldTasks, LiveTasks } from "./live-tasks.ts";
-import { weighDetails, weighMessage } from "./memory-weight.ts";
+import { taskBytes, weighDetails, weighMessage } from "./memory-weight.ts";
 import { QueuedHandle, type SeenTask, type Sent, type TaskHandle } from "./task-handle.ts";
 import type { Intake } from "./task-messages.ts";
 import { readDeadline } from "./timers.ts";
@@ -242,7 +242,7 @@ export class Sends {
     const name = { taskId: randomId(), contextId: message.contextId || randomId() };
     const memory = this.#active.open(share);
     const first: FirstMessage = { owner, name, agent, message: { ...message, ...name }, input, memory };
-    memory.add(weighMessage(message) + weighDetails(detailsOf(input)));
+    memory.add(taskBytes + weighMessage(message) + weighDetails(detailsOf(input)));
     try {
       if (memory.amount > slowBytes) await nextSlice(share); // encoding it takes as long as weighing it
       return isDurable(selection)

@@ -32,8 +32,6 @@ export interface TurnPlan {
   readonly priority: Priority | undefined;
   /** See `Runnable`. */
   readonly share: string | undefined;
-  /** The task, or what creates that of a new message: the turn's first status or artifact does so, or a wait for a slot. */
-  readonly task: LiveTask | (() => LiveTask);
   /** The turn has its task: from the beginning, or because it was created just now. */
   onTask(live: LiveTask, turn: TurnExecution): void;
 }
@@ -53,6 +51,8 @@ export class TurnExecution implements Execution {
   readonly #silence: SilenceWatch;
   readonly #done = Promise.withResolvers<void>();
   readonly #first = Promise.withResolvers<Message | LiveTask>();
+  /** Creates the task of a new message. Is let go then: it has the call that brought the message, with its headers. */
+  #create: (() => LiveTask) | undefined;
   #live: LiveTask | undefined;
   #cancelTaskTimer: () => void = () => {};
   #cancelGraceTimer: () => void = () => {};
@@ -67,16 +67,16 @@ export class TurnExecution implements Execution {
    */
   #hadLastEvent = false;
 
-  constructor(context: EngineContext, plan: TurnPlan) {
+  /** @param task what creates that of a new message: the turn's first status or artifact does so, or a wait for a slot */
+  constructor(context: EngineContext, plan: TurnPlan, task: LiveTask | (() => LiveTask)) {
     this.#context = context;
     this.#plan = plan;
     const { agent, clock } = context;
     this.#emitter = new Emitter(plan.outputModes, () => this.taskOrNew());
     this.#silence = new SilenceWatch(clock, agent.inactivityTimeoutMs, () => this.abort("inactive"));
     this.#first.promise.catch(() => {}); // A caller that asks gets the rejection. Without a caller it is no error.
-    if (typeof plan.task !== "function") {
-      this.#adopt(plan.task);
-    }
+    if (typeof task === "function") this.#create = task;
+    else this.#adopt(task);
   }
 
   /** See `Scheduler`. */
@@ -120,8 +120,9 @@ export class TurnExecution implements Execution {
 
   /** The task of the turn. The first call creates that of a new message. */
   taskOrNew(): LiveTask {
-    const { task } = this.#plan;
-    return this.#live ?? this.#adopt(typeof task === "function" ? task() : task);
+    const live = this.#live ?? (this.#create && this.#adopt(this.#create()));
+    if (live === undefined) throw new Error("a turn has its task, or creates it");
+    return live;
   }
 
   /** No slot yet. A `waiting` note in the log proves that no user code ran. */
@@ -199,6 +200,7 @@ export class TurnExecution implements Execution {
     this.#plan.onTask(live, this);
     this.#cancelTaskTimer();
     this.#live = live;
+    this.#create = undefined;
     const lose = () => this.abort("lost");
     live.lost.addEventListener("abort", lose, { once: true });
     this.#forgetTask = () => live.lost.removeEventListener("abort", lose);

@@ -12,13 +12,13 @@ import { Code, ConnectError } from "@connectrpc/connect";
 
 /**
  * The memory of all request bodies, of mounts with the same limit, until messages are made of them; CAPACITY when it is used up. One
- * address has 7/8 of it at most. Short bodies are not counted.
+ * address has 7/8 of it at most, and an eighth more for short bodies.
  */
 export const findBodyBudget: (limits: { readonly maxTotalBodyBytes: number }) => SharedBudget = shareByLimits(
   ({ maxTotalBodyBytes: max }) => {
     const words = `all requests hold more than ${max} bytes of bodies; send it again later`;
     const refuse = (): Error => a2aError("CAPACITY", words, { maxBytes: String(max) });
-    return new SharedBudget({ max, maxShare: 7 / 8, uncounted: shortBodyBytes, refuse });
+    return new SharedBudget({ max, maxShare: 7 / 8, small: shortBodyBytes, refuse });
   },
 );
 

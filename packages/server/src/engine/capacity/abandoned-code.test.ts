@@ -1,8 +1,7 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { createEngineHarness, say, taskOf } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { collectGarbage } from "../../../test-support/collect-garbage.ts";
 import { defineAgent } from "../../agent/agent-definition.ts";
 
 const kibibyte = 1_024;
@@ -48,18 +47,6 @@ async function startDeaf(wait: () => Promise<void>, durable: boolean) {
     return 20;
   };
   return { send, sendUntilRefused };
-}
-
-/** Full garbage collections, until unreachable objects are gone. */
-async function collectGarbage(isGone: () => Promise<boolean>): Promise<boolean> {
-  setFlagsFromString("--expose-gc");
-  const gc = runInNewContext("gc") as () => void; // what the flag brings
-  for (let rounds = 0; rounds < 20; rounds += 1) {
-    await new Promise((resolve) => setImmediate(resolve));
-    gc();
-    if (await isGone()) return true;
-  }
-  return false;
 }
 
 for (const durable of [false, true]) {

@@ -1,10 +1,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { json, text } from "@a2a-connect/core";
-import { TaskState } from "@a2a-connect/proto";
+import { SendMessageRequestSchema, TaskState } from "@a2a-connect/proto";
 import { createEngineHarness, readStream, say, taskOf } from "@a2a-connect/testing";
+import { create } from "@bufbuild/protobuf";
 import { Code, type ConnectError } from "@connectrpc/connect";
 import { describe, expect, it, vi } from "vitest";
 import { startScripted } from "../../../test-support/agents.ts";
+import { collectGarbage } from "../../../test-support/collect-garbage.ts";
 import { detached, sendTask } from "../../../test-support/tasks.ts";
 import { defineAgent } from "../../agent/agent-definition.ts";
 import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
@@ -84,6 +86,89 @@ it("thousands of messages of many values are counted at once, and do not wait fo
   for (let turns = 0; turns < 3; turns += 1) await nextTurn();
   expect(refused).toBeGreaterThan(80);
   gate.resolve();
+});
+
+describe("small tasks", () => {
+  const tenth = "x".repeat(10 * kibibyte);
+  const sendUntilRefused = async (send: () => Promise<unknown>): Promise<number> => {
+    for (let taken = 0; taken < 1_000; taken += 1) {
+      const [sent] = await Promise.allSettled([send()]);
+      if (sent.status === "fulfilled") continue;
+      expect(sent.reason).toMatchObject({ code: Code.ResourceExhausted });
+      return taken;
+    }
+    return 1_000;
+  };
+  const limits = { maxActiveBytes: 800 * kibibyte };
+
+  it.each([
+    ["at work", 1_000],
+    ["waiting for a slot", 1],
+  ])("are bounded, too, though there are slots: %s", async (_, maxRunning) => {
+    const gate = Promise.withResolvers<void>();
+    const agent = holder(gate.promise);
+    const { client } = await createEngineHarness({ agent, limits: { ...limits, maxRunning } });
+    const taken = await sendUntilRefused(() => client.sendMessage(detached(tenth)));
+    expect(taken).toBeGreaterThan(30); // 18 KiB of 7/8 of the memory, and an eighth more
+    expect(taken).toBeLessThan(60);
+    gate.resolve();
+  });
+
+  it("are bounded where their messages have thousands of texts of no length", async () => {
+    const gate = Promise.withResolvers<void>();
+    const { client } = await createEngineHarness({ agent: holder(gate.promise), limits });
+    const many = Array.from({ length: 1_000 }, () => "");
+    for (const lists of [{ referenceTaskIds: many }, { extensions: many }]) {
+      const message = { ...say("hold").message, ...lists };
+      const taken = await sendUntilRefused(() => client.sendMessage({ ...detached(""), message }));
+      expect(taken).toBeLessThan(25);
+    }
+    gate.resolve();
+  });
+
+  it("are bounded where their answers wait for a slot; another caller's new tasks may wait all the same", async () => {
+    const gate = Promise.withResolvers<void>();
+    const { client, clientOf } = await createEngineHarness({
+      agent: {
+        card: { name: "Asker" },
+        async *execute(turn) {
+          if (turn.text === "ask") {
+            yield turn.inputRequired("Go on?");
+            return;
+          }
+          yield turn.working();
+          await gate.promise;
+        },
+      },
+      limits: { ...limits, maxRunning: 1, maxQueued: 2, maxShare: 7 / 8 },
+    });
+    const ids: string[] = [];
+    for (let asked = 0; asked < 80; asked += 1) {
+      ids.push(taskOf(await client.sendMessage({ ...say("ask") })).id);
+    }
+    const taken = await sendUntilRefused(() => {
+      const message = { ...say(tenth).message, taskId: ids.pop() ?? "" };
+      return client.sendMessage({ message, configuration: { returnImmediately: true } });
+    });
+    expect(taken).toBeGreaterThan(30);
+    expect(taken).toBeLessThan(60);
+    await clientOf("zoe").sendMessage(detached("hello"));
+    gate.resolve();
+  });
+});
+
+it("a task that exists keeps nothing of the call that has created it", async () => {
+  const { client, script } = await startScripted();
+  const send = async () => {
+    const request = create(SendMessageRequestSchema, detached());
+    const answer = client.sendMessage(request);
+    const { turn, yields } = await script.nextTurn();
+    await yields(turn.working());
+    await answer;
+    return new WeakRef(request.message ?? request);
+  };
+  const sent = await send();
+  expect(await collectGarbage(() => sent.deref() === undefined)).toBe(true);
 });
 
 describe("what comes with a message", () => {

@@ -2,13 +2,14 @@ import { a2aError } from "@a2a-connect/core";
 import { SharedBudget, shareByLimits } from "@a2a-connect/core/internal";
 import type { EngineLimits } from "../engine-context.ts";
 import { EventBudget } from "../events.ts";
+import { taskBytes } from "../memory-weight.ts";
 import { StoredBytes } from "./stored-bytes.ts";
 
 /** When a caller may try again. */
 const retryAfterSeconds = "1";
 
-/** What a task may take without being counted. Even where each place has such a task, all of them take little. */
-const smallBytes = 16 * 1024;
+/** What a small task takes at most. */
+const smallBytes = taskBytes + 16 * 1024;
 
 type Limits = Pick<EngineLimits, "maxActiveBytes" | "maxFollowers" | "maxShare" | "maxTotalTailBytes">;
 
@@ -52,13 +53,14 @@ export function createBudgetsFor(): (limits: Limits) => CallerBudgets {
 
 /**
  * The bytes that tasks take in memory that callers hold there: new tasks, tasks with a further message, and tasks that are
- * followed. Places alone bound nothing: thousands of tasks may run and wait, and each may be as large as a task can be.
+ * followed. Places alone bound nothing: thousands of tasks may run and wait, each may be as large as a task can be, each agent of a
+ * host has places of its own, and answers wait without one.
  */
 function createActiveBytes({ maxActiveBytes, maxShare }: Limits): SharedBudget {
   const words = `tasks that run, wait or are followed take most of ${maxActiveBytes} bytes of memory; try again in ${retryAfterSeconds} second or later, or send a smaller message`;
   const metadata = { retryAfterSeconds, maxActiveBytes: String(maxActiveBytes) };
   const refuse = () => a2aError("CAPACITY", words, metadata);
-  return new SharedBudget({ max: maxActiveBytes, maxShare, uncounted: smallBytes, refuse });
+  return new SharedBudget({ max: maxActiveBytes, maxShare, small: smallBytes, refuse });
 }
 
 /** The calls that wait for something of a task that they did not create: each is a stream that stays open. */

@@ -128,6 +128,13 @@ describe("the scheduler", () => {
     });
   }
 
+  it("keeps no waiting slot for what was promised: it takes none from others", () => {
+    const { scheduler, work, start } = schedule({ maxRunning: 1, maxQueued: 2, limits: { maxQueued: 2 } });
+    start("running");
+    for (const name of ["1", "2", "3"]) scheduler.start(work(name), "always");
+    expect(["4", "5", "6"].map((name) => start(name))).toEqual(["queued", "queued", "refused"]);
+  });
+
   it("takes work of other skills while one skill's queue is full", () => {
     const { start } = schedule({ skills: { a: { maxRunning: 1, maxQueued: 0 }, b: {} } });
     expect([start("1", "a"), start("2", "a"), start("3", "b"), start("4")]).toEqual([

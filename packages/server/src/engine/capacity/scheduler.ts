@@ -39,6 +39,8 @@ export class Scheduler {
   /** One for each skill that has been asked for; as many as the card has, or has had, at most. */
   readonly #lanes = new Map<string | undefined, Lane>();
   readonly #order = new CallerOrder();
+  /** Of the work that waits, what was promised already. It has no waiting slot: one caller's answers would take those of others. */
+  readonly #promised = new Set<Runnable>();
   #tickets = 0;
 
   constructor({ agent, limits, clock }: Pick<EngineContext, "agent" | "limits" | "clock">) {
@@ -63,7 +65,8 @@ export class Scheduler {
   /**
    * Runs `work` now, or when a place becomes free.
    *
-   * @param admission `always` for work that was promised already: it waits even where the queue is full
+   * @param admission `always` for work that was promised already: it waits even where the queue is full, and its task's memory is its
+   *   only bound
    * @throws ConnectError CAPACITY when the queue of this process is full, or the caller's part of it
    */
   start(work: Runnable, admission: "bounded" | "always" = "bounded"): StartResult {
@@ -77,6 +80,7 @@ export class Scheduler {
       this.#run(work, slots);
     } else {
       queue.add(work, ++this.#tickets);
+      if (admission === "always") this.#promised.add(work);
       this.#countWaiting(work, slots, 1);
     }
     return result;
@@ -114,7 +118,7 @@ export class Scheduler {
       return "refused";
     }
     const { maxQueued } = this.#limits;
-    if (this.#all.waiting >= maxQueued) {
+    if (this.#all.queued >= maxQueued) {
       throw this.#capacityError(`${maxQueued} tasks are waiting already`);
     }
     if (!slots.mayWait(share) || !this.#all.mayWait(share)) {
@@ -139,13 +143,16 @@ export class Scheduler {
     const isWaiting = queue.delete(work);
     if (isWaiting) {
       this.#countWaiting(work, slots, -1);
+      this.#promised.delete(work);
     }
     return isWaiting;
   }
 
-  #countWaiting({ share }: Runnable, slots: Slots, change: 1 | -1): void {
-    slots.countWaiting(share, change);
-    this.#all.countWaiting(share, change);
+  #countWaiting(work: Runnable, slots: Slots, change: 1 | -1): void {
+    for (const each of [slots, this.#all]) {
+      each.countWaiting(change);
+      if (!this.#promised.has(work)) each.countQueued(work.share, change);
+    }
   }
 
   #laneOf(skill: string | undefined): Lane {
@@ -215,12 +222,14 @@ export class Scheduler {
 class Slots {
   readonly #most: CapacityDefinition;
   readonly #runningOf: Shares;
-  readonly #waitingOf: Shares;
+  readonly #queuedOf: Shares;
   #maxRunning = 0;
   #maxQueued = 0;
   readonly runTime: RunTime = new RunTime();
   #running = 0;
   #waiting = 0;
+  /** Of these, the work that has a waiting slot. */
+  #queued = 0;
 
   /**
    * @param maxShare the part of the places that one caller may have
@@ -229,7 +238,7 @@ class Slots {
   constructor(capacity: CapacityDefinition, maxShare: number, most: CapacityDefinition = {}) {
     this.#most = most;
     this.#runningOf = new Shares(maxShare);
-    this.#waitingOf = new Shares(maxShare);
+    this.#queuedOf = new Shares(maxShare);
     this.limit(capacity);
   }
 
@@ -248,13 +257,17 @@ class Slots {
     return this.#waiting;
   }
 
+  get queued(): number {
+    return this.#queued;
+  }
+
   get hasFree(): boolean {
     return this.#running < this.#maxRunning;
   }
 
   /** Whether as much waits as the definition allows. */
   get isFull(): boolean {
-    return this.#waiting >= this.#maxQueued;
+    return this.#queued >= this.#maxQueued;
   }
 
   /** Whether there is a place for this caller. */
@@ -265,7 +278,7 @@ class Slots {
   /** Whether there is room in the queue for this caller. */
   mayWait(share: string | undefined): boolean {
     const all = Math.min(this.#maxQueued, this.#most.maxQueued ?? Number.POSITIVE_INFINITY);
-    return this.#waitingOf.mayTake(share, { all, taken: this.#waiting });
+    return this.#queuedOf.mayTake(share, { all, taken: this.#queued });
   }
 
   countRunning(share: string | undefined, change: 1 | -1): void {
@@ -273,9 +286,13 @@ class Slots {
     this.#runningOf.count(share, change);
   }
 
-  countWaiting(share: string | undefined, change: 1 | -1): void {
+  countWaiting(change: 1 | -1): void {
     this.#waiting += change;
-    this.#waitingOf.count(share, change);
+  }
+
+  countQueued(share: string | undefined, change: 1 | -1): void {
+    this.#queued += change;
+    this.#queuedOf.count(share, change);
   }
 }
 

@@ -1,24 +1,12 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { TaskState } from "@a2a-connect/proto";
 import { reasonOf, say } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
+import { collectGarbage } from "../../../test-support/collect-garbage.ts";
 import { createDurableServers } from "../../../test-support/durable-servers.ts";
 import { createHeldStore } from "../../../test-support/held-store.ts";
 import { detached, sendTask, stateOf } from "../../../test-support/tasks.ts";
 import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
 import { defaultEngineLimits } from "../engine-context.ts";
-
-/** Full garbage collections, until unreachable objects are gone, which takes two or three. */
-async function collectGarbage(isGone: () => boolean, most = 20): Promise<boolean> {
-  setFlagsFromString("--expose-gc");
-  const gc = runInNewContext("gc") as () => void; // what the flag brings
-  for (let rounds = 0; rounds < most && !isGone(); rounds += 1) {
-    await new Promise((resolve) => setImmediate(resolve));
-    gc();
-  }
-  return isGone();
-}
 
 describe("a durable executor that waits", () => {
   it("is dropped after its time, with all that it held, and is read back when it is needed", async () => {

@@ -1,0 +1,18 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+
+/** Full garbage collections, until unreachable objects are gone, which takes two or three. @returns whether they are */
+export async function collectGarbage(
+  isGone: () => boolean | Promise<boolean>,
+  mostRounds = 20,
+): Promise<boolean> {
+  setFlagsFromString("--expose-gc");
+  const gc = runInNewContext("gc") as () => void; // what the flag brings
+  for (let rounds = 0; rounds < mostRounds; rounds += 1) {
+    await nextTurn(); // until then what a WeakRef was made of stays
+    gc();
+    if (await isGone()) return true;
+  }
+  return false;
+}
