@@ -33,13 +33,12 @@ function parseErrorDetail(item: unknown): ConnectError["details"] {
   if (typeof item !== "object" || item === null || !("@type" in item)) {
     return [];
   }
-  const { "@type": type, ...value } = item;
-  const desc = detailSchemas.find((schema) => type === `type.googleapis.com/${schema.typeName}`);
+  const desc = detailSchemas.find((schema) => item["@type"] === `type.googleapis.com/${schema.typeName}`);
   if (desc === undefined) {
     return [];
   }
   try {
-    return [{ desc, value: parseMessage<DescMessage>(desc, value, { isLenient: true }) }];
+    return [{ desc, value: parseMessage<DescMessage>(desc, item, { isLenient: true }) }];
   } catch {
     return [];
   }

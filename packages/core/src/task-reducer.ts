@@ -7,6 +7,7 @@ import type {
   TaskStatus,
 } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
+import { mergeMembers, setMember } from "./json/json-value.ts";
 import { canTransition, formatTaskState, isInterrupted } from "./task-state.ts";
 
 /** One step of the fold: an event of the wire, or the caller's message. */
@@ -119,7 +120,9 @@ function extendArtifact(known: Artifact, chunk: Artifact): void {
   known.description ||= chunk.description;
   if (chunk.metadata !== undefined) {
     known.metadata ??= ownMetadata({});
-    Object.assign(known.metadata, chunk.metadata);
+    for (const [name, value] of Object.entries(chunk.metadata)) {
+      setMember(known.metadata, name, value);
+    }
   }
 }
 
@@ -134,7 +137,7 @@ function ownArtifact(artifact: Artifact): Artifact {
 
 /** Without a prototype, as the codecs make it: a key `__proto__` is an ordinary key. */
 function ownMetadata(metadata: JsonObject): JsonObject {
-  return Object.assign(Object.create(null), metadata);
+  return mergeMembers(metadata);
 }
 
 /**

@@ -6,6 +6,7 @@ import {
   type LazyObject,
   report,
   reportAt,
+  toTable,
 } from "@a2a-connect/core/internal";
 
 /**
@@ -114,7 +115,7 @@ export function list(form: Form): Form {
 /** An object whose member names are chosen by its author. */
 export function table(form: Form): Form {
   const convert = (value: object, each: (member: unknown, name: string) => unknown) =>
-    Object.fromEntries(Object.entries(value).map(([name, member]) => [name, each(member, name)]));
+    toTable(Object.entries(value).map(([name, member]) => [name, each(member, name)]));
   return {
     toOlder: (value) =>
       convert(value as LazyObject, (member) => form.toOlder(member as LazyJson)) as LazyObject, // a map field

@@ -1,4 +1,11 @@
-import { type FieldWalk, isObject, report, reportAt } from "@a2a-connect/core/internal";
+import {
+  type FieldWalk,
+  isObject,
+  mergeMembers,
+  report,
+  reportAt,
+  toTable,
+} from "@a2a-connect/core/internal";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type Form, type Members, reportMissing } from "./form.ts";
 
@@ -32,7 +39,8 @@ export function partForm(dialect: keyof typeof places): Form {
     if (data !== undefined) {
       const isWrapped = !isObject(data);
       const object = isWrapped ? { value: data } : data;
-      const marked = isWrapped ? { metadata: { ...(metadata as object), [wrappedMark]: true } } : rest;
+      const mark: JsonObject = { [wrappedMark]: true };
+      const marked = isWrapped ? { metadata: mergeMembers(metadata as JsonObject | undefined, mark) } : rest; // by its type
       return { kind: "data", content: { data: isJson ? object : { data: object }, ...marked } };
     }
     const file = {
@@ -127,15 +135,13 @@ export function partForm(dialect: keyof typeof places): Form {
 }
 
 /** Data that was no object, without the mark. */
-function unwrapData(
-  current: Readonly<Record<string, unknown>>,
-  { [wrappedMark]: mark, ...metadata }: Members,
-): Record<string, unknown> {
+function unwrapData(current: Readonly<Record<string, unknown>>, metadata: Members): Record<string, unknown> {
   const { data } = current;
-  if (mark !== true || !isObject(data) || !Object.hasOwn(data, "value")) {
+  if (metadata[wrappedMark] !== true || !isObject(data) || !Object.hasOwn(data, "value")) {
     return current;
   }
-  const rest = Object.keys(metadata).length === 0 ? {} : { metadata };
+  const others = Object.entries(metadata).filter(([name]) => name !== wrappedMark);
+  const rest = others.length === 0 ? {} : { metadata: toTable(others) };
   return { data: data["value"], ...rest };
 }
 

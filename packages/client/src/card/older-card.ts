@@ -1,4 +1,11 @@
-import { isObject, parseProtocolVersion, shownList, shownText } from "@a2a-connect/core/internal";
+import {
+  isObject,
+  mergeMembers,
+  parseProtocolVersion,
+  shownList,
+  shownText,
+  toTable,
+} from "@a2a-connect/core/internal";
 import { isOlderCard, isUnset, olderInterfaces, olderSecurityMembers } from "./older-members.ts";
 import {
   type Members,
@@ -72,7 +79,9 @@ export function withOlderSecurity(json: Members): NormalizedCard {
         ? {
             skills: skills.map((skill: unknown, at) =>
               isObject(skill) && found.has(`skills[${at}].security`)
-                ? { ...skill, securityRequirements: normalizeSecurityRequirements(skill["security"]) }
+                ? mergeMembers(skill, {
+                    securityRequirements: normalizeSecurityRequirements(skill["security"]),
+                  })
                 : skill,
             ),
           }
@@ -160,9 +169,9 @@ function normalizeSkills(skills: unknown, warnings: string[]): unknown {
     if (!isObject(skill)) {
       return skill;
     }
-    const { security, ...rest } = skill;
-    return {
-      ...rest,
+    const { security } = skill;
+    const rest = toTable(Object.entries(skill).filter(([name]) => name !== "security"));
+    return mergeMembers(rest, {
       description: hasText(skill["description"])
         ? skill["description"]
         : describe(
@@ -172,7 +181,7 @@ function normalizeSkills(skills: unknown, warnings: string[]): unknown {
           ),
       tags: skill["tags"] ?? [],
       ...(isUnset(security) ? {} : { securityRequirements: normalizeSecurityRequirements(security) }),
-    };
+    });
   });
 }
 

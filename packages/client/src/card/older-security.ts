@@ -1,4 +1,4 @@
-import { isObject, shownList, shownText } from "@a2a-connect/core/internal";
+import { isObject, mergeMembers, shownList, shownText, toTable } from "@a2a-connect/core/internal";
 import { isOlderScheme, isUnset } from "./older-members.ts";
 
 /** JSON of an object, with unknown members. */
@@ -12,7 +12,7 @@ export function normalizeSecuritySchemes(schemes: unknown, warnings: string[]): 
   if (!isObject(schemes)) {
     return schemes;
   }
-  return Object.fromEntries(
+  return toTable(
     Object.entries(schemes).flatMap(([name, scheme]) => {
       const normalized = isObject(scheme) ? normalizeScheme(name, scheme, warnings) : scheme;
       return normalized === undefined ? [] : [[name, normalized]];
@@ -33,11 +33,11 @@ export function normalizeSecurityRequirements(security: unknown): unknown {
     if (!isObject(alternative) || isObject(alternative["schemes"])) {
       return alternative;
     }
-    const schemes = Object.entries(alternative).map(([name, scopes]) => [
+    const schemes = Object.entries(alternative).map(([name, scopes]): [string, unknown] => [
       name,
       Array.isArray(scopes) ? { list: scopes } : scopes,
     ]);
-    return { schemes: Object.fromEntries(schemes) };
+    return { schemes: toTable(schemes) };
   });
 }
 
@@ -70,7 +70,7 @@ export function schemesOfAuthentication(
   }
   const required = known.length > 0 ? known.map(([name]) => name) : unknown.slice(0, 1);
   return {
-    securitySchemes: Object.fromEntries(known),
+    securitySchemes: toTable(known),
     // When one alternative demands nothing, there are no requirements.
     securityRequirements: ways.some(({ free }) => free)
       ? []
@@ -113,14 +113,18 @@ function readOAuth(name: string, way: unknown): Way {
   const flows: Members = isObject(told["flows"]) ? told["flows"] : flowOfUrls(told);
   const found = flowNames.flatMap((flow) => {
     const content = flows[flow];
-    return isObject(content) ? [[flow, { scopes: {}, ...content }] as const] : [];
+    return isObject(content) ? [[flow, mergeMembers<unknown>({ scopes: {} }, content)] as const] : [];
   });
   return {
     name,
     free: false,
     found: found.map(([flow, content]) => [
       found.length === 1 ? name : `${name}.${flow}`,
-      { oauth2SecurityScheme: { flows: { [flow]: { ...content, scopes: scopesOf(content["scopes"]) } } } },
+      {
+        oauth2SecurityScheme: {
+          flows: { [flow]: mergeMembers(content, { scopes: scopesOf(content["scopes"]) }) },
+        },
+      },
     ]),
   };
 }
@@ -139,7 +143,7 @@ function flowOfUrls({ authorizationUrl, tokenUrl, refreshUrl, scopes }: Members)
 function scopesOf(scopes: unknown): unknown {
   const names = typeof scopes === "string" ? scopes.split(" ").filter((name) => name !== "") : scopes;
   return Array.isArray(names)
-    ? Object.fromEntries(names.filter((name) => typeof name === "string").map((name: string) => [name, ""]))
+    ? toTable(names.filter((name) => typeof name === "string").map((name: string) => [name, ""]))
     : (names ?? {});
 }
 
@@ -161,14 +165,19 @@ function normalizeScheme(name: string, scheme: Members, warnings: string[]): unk
   if (!isOlderScheme(scheme)) {
     return scheme; // in the form of 1.0, or of none
   }
-  const { type, in: location, ...rest } = scheme;
+  const { type, in: location } = scheme;
+  const rest = toTable(Object.entries(scheme).filter(([name]) => name !== "type" && name !== "in"));
   switch (type) {
     case "apiKey":
-      return { apiKeySecurityScheme: { ...rest, location: location ?? null } };
+      return { apiKeySecurityScheme: mergeMembers<unknown>(rest, { location: location ?? null }) };
     case "http":
       return { httpAuthSecurityScheme: rest };
     case "oauth2":
-      return { oauth2SecurityScheme: { ...rest, flows: firstFlow(name, scheme["flows"] ?? null, warnings) } };
+      return {
+        oauth2SecurityScheme: mergeMembers(rest, {
+          flows: firstFlow(name, scheme["flows"] ?? null, warnings),
+        }),
+      };
     case "openIdConnect":
       return { openIdConnectSecurityScheme: rest };
     case "mutualTLS":
@@ -196,7 +205,7 @@ function firstFlow(name: string, flows: unknown, warnings: string[]): unknown {
     return flows;
   }
   const flow = flows[first];
-  return { [first]: isObject(flow) ? { scopes: {}, ...flow } : flow };
+  return { [first]: isObject(flow) ? mergeMembers<unknown>({ scopes: {} }, flow) : flow };
 }
 
 const flowNames = ["clientCredentials", "authorizationCode", "deviceCode", "password", "implicit"];

@@ -1,4 +1,4 @@
-import { formatBase64, sha256Hex } from "@a2a-connect/core/internal";
+import { formatBase64, sha256Hex, toTable } from "@a2a-connect/core/internal";
 import type { Inspect, Inspected } from "../options.ts";
 
 /** How many accepted values are remembered; the oldest is forgotten first. */
@@ -65,5 +65,5 @@ function inOrder(value: unknown): unknown {
     return value.map(inOrder);
   }
   const members = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
-  return Object.fromEntries(members.map(([name, member]) => [name, inOrder(member)]));
+  return toTable(members.map(([name, member]) => [name, inOrder(member)]));
 }

@@ -1,5 +1,5 @@
 import { isTerminal } from "@a2a-connect/core";
-import { isSame } from "@a2a-connect/core/internal";
+import { isSame, mergeMembers } from "@a2a-connect/core/internal";
 import {
   type Artifact,
   type Part,
@@ -47,7 +47,7 @@ function compareArtifact(known: Artifact | undefined, current: Artifact): Artifa
 
 /** Whether an append can turn one into the other: an append sets empty names and adds metadata. */
 function extendsTo(known: Artifact, current: Artifact): boolean {
-  const metadata = { ...known.metadata, ...current.metadata };
+  const metadata = mergeMembers(known.metadata, current.metadata);
   return equalsButParts(current, {
     ...known,
     name: known.name || current.name,

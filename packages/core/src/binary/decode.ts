@@ -11,7 +11,7 @@ import {
 import { scalarZeroValue } from "@bufbuild/protobuf/reflect";
 import { WireType } from "@bufbuild/protobuf/wire";
 import type { ListValue, Struct, Value } from "@bufbuild/protobuf/wkt";
-import { createTable, isObject, longNameWeight } from "../json/json-value.ts";
+import { createTable, isObject, longNameWeight, setMember } from "../json/json-value.ts";
 import { keepEncodedText, longText } from "./encoded-texts.ts";
 import { type DecodeOptions, Input, malformed } from "./input.ts";
 import { compileOnce, isJsonField, isOwnType, type OwnScalar, tags } from "./schema.ts";
@@ -317,7 +317,7 @@ function readEntry(
       readOther("a map's entry", 2, undefined, tag, input, end);
     }
   }
-  map[name] = value === undefined ? empty(input) : value;
+  setMember(map, name, value === undefined ? empty(input) : value);
 }
 
 /** How to read the value of an entry, and its default. */

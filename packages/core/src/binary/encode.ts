@@ -11,7 +11,7 @@ import {
 import { scalarZeroValue } from "@bufbuild/protobuf/reflect";
 import { WireType } from "@bufbuild/protobuf/wire";
 import { FeatureSet_FieldPresence, type ListValue, type Struct, type Value } from "@bufbuild/protobuf/wkt";
-import { createTable } from "../json/json-value.ts";
+import { toTable } from "../json/json-value.ts";
 import { isLarge, keepWeight } from "../message-weight.ts";
 import { encodedText, longText } from "./encoded-texts.ts";
 import { blockBytes, Output } from "./output.ts";
@@ -386,11 +386,8 @@ function writeEntries({ tag, form }: TaggedForm, map: Readonly<Record<string, un
 
 /** The names in the order of a deterministic encoding: array indexes by number, as every object has them, then the others. */
 function sortedNames(map: object): string[] {
-  const sorted = createTable<undefined>();
-  for (const name of Object.keys(map).sort()) {
-    sorted[name] = undefined;
-  }
-  return Object.keys(sorted);
+  const sorted = Object.keys(map).sort();
+  return Object.keys(toTable(sorted.map((name) => [name, undefined])));
 }
 
 function membersOf(desc: DescMessage): Member[] {

@@ -14,7 +14,7 @@ import { formatBase64 } from "../base64.ts";
 import type { RpcMethod } from "../methods.ts";
 import { isRequiredField } from "../required-fields.ts";
 import { formatDuration, formatTimestamp } from "./json-scalar.ts";
-import { assertJson, writeJsonValue } from "./json-value.ts";
+import { assertJson, toTable, writeJsonValue } from "./json-value.ts";
 
 /**
  * A message as ProtoJSON by the rules of requirement H-8: camelCase names. REQUIRED fields are written even at their
@@ -143,8 +143,7 @@ function valueWriter(field: DescField): ValueWriter {
     }
     case "map": {
       const write = elementWriter(field);
-      return (value) =>
-        Object.fromEntries(Object.entries(value as Fields).map(([key, each]) => [key, write(each)])); // a map field
+      return (value) => toTable(Object.entries(value as Fields).map(([key, each]) => [key, write(each)])); // a map field
     }
     default:
       return elementWriter(field);

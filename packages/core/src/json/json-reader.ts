@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { createTable, longNameWeight } from "./json-value.ts";
+import { createTable, longNameWeight, setMember } from "./json-value.ts";
 import {
   backslash,
   closeBrace,
@@ -191,7 +191,7 @@ export class JsonReader {
     } else if (Array.isArray(container)) {
       container.push(value);
     } else {
-      container[this.#names[this.#open.length - 1] ?? ""] = value;
+      setMember(container, this.#names[this.#open.length - 1] ?? "", value);
     }
     this.#expectMore();
     return true;

@@ -15,6 +15,7 @@ import {
   enterContainer,
   isObject,
   readJsonValue,
+  setMember,
   withPrototypes,
 } from "./json-value.ts";
 
@@ -257,7 +258,7 @@ function mapReader(read: ValueReader, nullIsValue: boolean): ValueReader {
           const element = readElement(read, nullIsValue, walk, json[key], depth + 1);
           walk.path.pop();
           if (element !== undefined) {
-            map[key] = element;
+            setMember<unknown>(map, key, element);
           }
         }
         if (isFull(walk)) {

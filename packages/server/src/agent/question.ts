@@ -1,7 +1,7 @@
 import { json, partText, text } from "@a2a-connect/core";
+import { toJsonValue } from "@a2a-connect/core/internal";
 import type { Message, Part } from "@a2a-connect/proto";
-import { type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
-import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { assertSchema, findMismatch, isTooLong, tooLong } from "./answer-schema.ts";
 import { type AuthHint, authMember, type Grant, withLink } from "./grant.ts";
 import type { QuestionOptions } from "./turn.ts";
@@ -138,7 +138,7 @@ function normalize(answer: string): string {
 function findData({ parts }: Message): JsonValue | undefined {
   for (const { content } of parts) {
     if (content.case === "data") {
-      return toJson(ValueSchema, content.value);
+      return toJsonValue(content.value);
     }
   }
   return undefined;

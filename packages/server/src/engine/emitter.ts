@@ -5,11 +5,13 @@ import {
   isLarge,
   joinBytes,
   matchesMediaType,
+  mergeMembers,
   sha256Hex,
+  toJsonValue,
 } from "@a2a-connect/core/internal";
 import { type Artifact, type Part, TaskState } from "@a2a-connect/proto";
-import { type JsonObject, toJson } from "@bufbuild/protobuf";
-import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { Value } from "@bufbuild/protobuf/wkt";
 import canonicalize from "canonicalize";
 import type { ArtifactEvent, StatusEvent } from "../agent/task-event.ts";
 import { AgentMistake, describeValue } from "./agent-mistake.ts";
@@ -228,7 +230,7 @@ async function sealOf(content: Uint8Array<ArrayBuffer>, replaceable: boolean): P
 
 /** `artifact` with more metadata. */
 function withMetadata(artifact: Artifact, metadata: JsonObject): Artifact {
-  return { ...artifact, metadata: { ...artifact.metadata, ...metadata } };
+  return { ...artifact, metadata: mergeMembers(artifact.metadata, metadata) };
 }
 
 function partBytes({ content }: Part): Uint8Array {
@@ -239,7 +241,7 @@ function partBytes({ content }: Part): Uint8Array {
     case "url":
       return utf8.encode(content.value);
     case "data":
-      return utf8.encode(canonicalize(toJson(ValueSchema, content.value)) ?? "");
+      return utf8.encode(canonicalize(toJsonValue(content.value)) ?? "");
     case undefined:
       return new Uint8Array();
   }

@@ -1,4 +1,10 @@
-import { formatFieldPath, isObject, isRequiredField } from "@a2a-connect/core/internal";
+import {
+  formatFieldPath,
+  isObject,
+  isRequiredField,
+  mergeMembers,
+  toTable,
+} from "@a2a-connect/core/internal";
 import { AgentCardSchema } from "@a2a-connect/proto";
 import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
@@ -58,7 +64,7 @@ function prune(message: DescMessage, json: JsonObject, walk: PruneWalk): JsonObj
     for (const { jsonName } of missing.filter(isRequiredField)) onMissing([...path, jsonName]);
   }
   // An assignment would lose one that is called `__proto__`.
-  return unknown.length === 0 ? pruned : { ...pruned, ...Object.fromEntries(unknown) };
+  return unknown.length === 0 ? pruned : mergeMembers(pruned, toTable(unknown));
 }
 
 function bothSpellings(jsonName: string, path: PruneWalk["path"]): CardTextError {
@@ -99,5 +105,5 @@ function pruneField({ fieldKind, message }: DescField, value: JsonValue, walk: P
   }
   if (!isObject(value)) return value;
   if (fieldKind === "message") return prune(message, value, walk);
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, pruneAt(key, each)]));
+  return toTable(Object.entries(value).map(([key, each]) => [key, pruneAt(key, each)]));
 }

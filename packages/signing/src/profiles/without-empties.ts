@@ -1,3 +1,4 @@
+import { toTable } from "@a2a-connect/core/internal";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 
 /** Names and indexes from the root of a card to a value in it. */
@@ -41,5 +42,5 @@ function copyFull(json: JsonValue, copying: Copying): JsonValue {
     else copied.push([name, copyFull(value, copying)]);
     path.pop();
   }
-  return isList ? copied.map(([, value]) => value) : Object.fromEntries(copied);
+  return isList ? copied.map(([, value]) => value) : toTable(copied);
 }
