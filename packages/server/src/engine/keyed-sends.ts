@@ -82,7 +82,7 @@ export class KeyedSends {
 
   /** Thousands may wait: when the first has failed, one of them is next and all others wait on. */
   #decide(name: string, taken: boolean): void {
-    const { repeats: wakes } = this.#context.wakes;
+    const { calls: wakes } = this.#context.wakes;
     const repeats = this.#undecided.get(name) ?? [];
     const next = taken ? undefined : repeats.shift();
     if (next !== undefined) {

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { TaskState } from "@a2a-connect/proto";
 import { createMemoryTaskStore } from "@a2a-connect/server";
 import { createEngineHarness, say, wordsOf } from "@a2a-connect/testing";
@@ -155,6 +156,26 @@ describe("a task that several callers load at the same time", () => {
     await clock.settle();
     expect([wordsOf(stream.events), stream.open]).toEqual([["task input-required"], true]);
     expect(finds.filter((each) => each === id)).toHaveLength(4);
+  });
+
+  it("lets the calls that have waited for it go on some at a time", async () => {
+    const { ids, hold, alice, clock } = await waitingTasks();
+    const [id = ""] = ids;
+    const letGo = hold(id);
+    let settled = 0;
+    const calls = Array.from({ length: 1_000 }, () =>
+      sendTask(alice, say("that", { taskId: id })).finally(() => settled++),
+    );
+    const results = Promise.allSettled(calls);
+    await clock.settle();
+    letGo();
+    let most = 0;
+    for (let before = 0; settled < 1_000; before = settled) {
+      await nextTurn();
+      most = Math.max(most, settled - before);
+    }
+    expect(most).toBeLessThan(200);
+    expect((await results).filter(({ status }) => status === "fulfilled")).toHaveLength(1);
   });
 
   it("is loaded for the others when the call goes away that began its load", async () => {

@@ -62,10 +62,11 @@ export class LiveTasks {
    * @throws ConnectError CAPACITY when a caller's task has no room in memory
    */
   async acquire(owner: Owner, taskId: string, caller?: Reader): Promise<LiveTask | undefined> {
-    for (;;) {
+    for (let hasWaited = false; ; hasWaited = true) {
       const kept = this.#kept.get(taskId);
       if (kept !== undefined && isSameOwner(kept.live.owner, owner)) {
         kept.holders++;
+        if (hasWaited && caller !== undefined) await this.#context.wakes.calls.turn(caller.share); // thousands may have waited for it
         return kept.live;
       }
       // A task of another owner costs the same read as one that does not exist: their times tell nothing apart.

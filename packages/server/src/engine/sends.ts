@@ -335,6 +335,7 @@ export class Sends {
     this.#context.stored.assertRoom(input.share, this.#context);
     const held = await this.#held.acquire(input, message.taskId);
     const { live, release } = held;
+    let counted = 0;
     try {
       const { contextId } = live.name;
       if (message.contextId !== "" && message.contextId !== contextId) {
@@ -358,10 +359,17 @@ export class Sends {
         assertInputModes(message, inputModes); // a missing skill has no list of modes
       }
       waiting.end();
-      live.memory.add(weighMessage(message) + weighDetails(detailsOf(input)));
+      // A durable executor takes messages alone from its inbox. What came with them would stay in the log of a task that lasts.
+      const details = isQueued && isDurable(selection) ? {} : detailsOf(input);
+      const bytes = weighMessage(message) + weighDetails(details);
+      live.memory.add(bytes);
+      counted = bytes;
       const named = { ...message, contextId };
-      return isQueued ? await this.#queue(held, named, input) : await this.#answer(held, named, input);
+      return isQueued
+        ? await this.#queue(held, named, input, details)
+        : await this.#answer(held, named, input, details);
     } catch (error) {
+      live.memory.grow(-counted);
       // The refusal depends on accepted entries: the caller must not learn of them before they are durable.
       await live.flushed().finally(release);
       throw error;
@@ -369,12 +377,12 @@ export class Sends {
   }
 
   /** The task waits for this message. */
-  async #answer(held: Held, message: Message, input: SendInput): Promise<TaskHandle> {
+  async #answer(held: Held, message: Message, input: SendInput, details: CallDetails): Promise<TaskHandle> {
     const { live } = held;
     const isKept = runsAgain(selectSkillById(live.agent, live.skill)) && hasDetails(input);
-    const kept = isKept ? detailsOf(input) : undefined;
+    const kept = isKept ? details : undefined;
     const { answer, generation } = live.messages.answer(message, input, kept, input.ifGenerationMatch);
-    const seen = await this.goOn(live, { ...answer, details: detailsOf(input) }, input.share);
+    const seen = await this.goOn(live, { ...answer, details }, input.share);
     return this.#held.handle(held, generation, seen);
   }
 
@@ -395,10 +403,8 @@ export class Sends {
   }
 
   /** The task is at work, and its code takes messages meanwhile. */
-  async #queue(held: Held, message: Message, input: SendInput): Promise<TaskHandle> {
+  async #queue(held: Held, message: Message, input: SendInput, details: CallDetails): Promise<TaskHandle> {
     const { live } = held;
-    // A durable executor takes messages alone from its inbox. What came with them would stay in the log of a task that lasts.
-    const details = isDurable(selectSkillById(live.agent, live.skill)) ? {} : detailsOf(input);
     const { queued, generation } = live.messages.enqueue(message, input, details, input.ifGenerationMatch);
     await live.flushed();
     const seen = live.seen();

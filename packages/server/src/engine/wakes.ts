@@ -5,8 +5,11 @@ import type { Clock } from "./clock.ts";
 export interface EngineWakes {
   /** Those who read a task, when there is something new. Each formats and writes what it has waited for. */
   readonly readers: Wakes;
-  /** Repeats of a request, when the first was decided. Each reads its key, and then the task; or it is the first now. */
-  readonly repeats: Wakes;
+  /**
+   * Calls that have waited for the same: repeats of a request for what the first decides (each reads its key, and then the task, or is the
+   * first now), and calls with one task for its load.
+   */
+  readonly calls: Wakes;
   /** Reads of tasks and lists that waited for others. Each decodes up to 128 KiB before it has a turn of its own. */
   readonly reads: Wakes;
   /** Executors, at each event that they yield and each step: hundreds may go on at the same moment. */
@@ -19,7 +22,7 @@ const known = new WeakMap<object, EngineWakes>();
 export function findWakes(clock: Pick<Clock, "nextTurn" | "ticks">): EngineWakes {
   const wakes = known.get(clock) ?? {
     readers: new Wakes(clock, 256),
-    repeats: new Wakes(clock, 64),
+    calls: new Wakes(clock, 64),
     reads: new Wakes(clock, 8),
     executors: new Wakes(clock, 512),
   };

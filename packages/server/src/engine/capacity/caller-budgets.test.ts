@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { json, text } from "@a2a-connect/core";
+import { findA2AError, json, text } from "@a2a-connect/core";
 import { SendMessageRequestSchema, TaskState } from "@a2a-connect/proto";
 import { createEngineHarness, readStream, say, taskOf } from "@a2a-connect/testing";
 import { create } from "@bufbuild/protobuf";
@@ -155,6 +155,30 @@ describe("small tasks", () => {
     await clientOf("zoe").sendMessage(detached("hello"));
     gate.resolve();
   });
+});
+
+it("a message that its task refuses gives back its memory", async () => {
+  const gate = Promise.withResolvers<void>();
+  const { client } = await createEngineHarness({
+    agent: {
+      card: { name: "Worker" },
+      durable: true,
+      async *execute(task) {
+        yield task.working();
+        await gate.promise;
+      },
+    },
+    limits: { maxActiveBytes: 600 * kibibyte, maxTaskBytes: 150 * kibibyte, maxShare: 1 },
+  });
+  const { id: taskId } = await sendTask(client, detached("begin"));
+  const long = "x".repeat(100 * kibibyte);
+  await sendTask(client, detached(long, { taskId }));
+  for (let sent = 0; sent < 10; sent += 1) {
+    const refused = await client.sendMessage(detached(long, { taskId })).catch((error: unknown) => error);
+    expect(findA2AError(refused)?.reason).toBe("TASK_TOO_LARGE");
+  }
+  await sendTask(client, detached(long));
+  gate.resolve();
 });
 
 it("a task that exists keeps nothing of the call that has created it", async () => {
