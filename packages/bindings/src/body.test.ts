@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { methods } from "@a2a-connect/core";
+import { inThreadTurn } from "@a2a-connect/core/internal";
 import { SendMessageRequestSchema } from "@a2a-connect/proto";
 import { SendMessageRequestSchema as OlderRequestSchema, Role as OlderRole } from "@a2a-connect/proto/a2a/v1";
 import { create, toBinary, toJsonString } from "@bufbuild/protobuf";
@@ -12,7 +13,6 @@ import { describe, expect, it } from "vitest";
 import { createFakeService, sendRequest } from "../test-support/fake-service.ts";
 import { memoryRequest, responseText } from "../test-support/memory-http.ts";
 import { unpackBody } from "./body.ts";
-import { inCompressionTurn } from "./compression-turns.ts";
 import type { HttpBody, HttpHandler, HttpResponse } from "./http.ts";
 import { createHttpJsonHandler } from "./http-json/handler.ts";
 import { createJsonRpcHandler } from "./jsonrpc/handler.ts";
@@ -174,7 +174,7 @@ describe.each(Object.keys(wires) as (keyof typeof wires)[])("a large body over %
 it("decompresses a large body that has its turn beside the answers of its caller, not behind them", async () => {
   const ends: (() => void)[] = [];
   const answers = Array.from({ length: 50 }, () =>
-    inCompressionTurn(callerNetwork, () => new Promise<void>((resolve) => ends.push(resolve))),
+    inThreadTurn(callerNetwork, () => new Promise<void>((resolve) => ends.push(resolve))),
   );
   const body: HttpBody = { async *[Symbol.asyncIterator]() {} };
   const compression: Compression = {

@@ -1,9 +1,8 @@
 import { a2aError, findA2AError, invalidParams } from "@a2a-connect/core";
-import { bodyTooLarge, readAtMost } from "@a2a-connect/core/internal";
+import { bodyTooLarge, inThreadTurn, readAtMost } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Compression } from "@connectrpc/connect/protocol";
 import { smallBodyBytes } from "./body-turns.ts";
-import { inCompressionTurn } from "./compression-turns.ts";
 import type { HttpBody, HttpRequest } from "./http.ts";
 import type { BindingSettings } from "./options.ts";
 
@@ -216,7 +215,7 @@ async function decompress(
   maxBytes: number,
 ): Promise<Uint8Array | undefined> {
   try {
-    return await inCompressionTurn(turnOf, () => {
+    return await inThreadTurn(turnOf, () => {
       caller.signal.throwIfAborted();
       return compression.decompress(bytes, maxBytes);
     });

@@ -1,6 +1,6 @@
+import { inThreadTurn } from "@a2a-connect/core/internal";
 import type { Compression } from "@connectrpc/connect/protocol";
 import type { Sender } from "./body.ts";
-import { inCompressionTurn } from "./compression-turns.ts";
 import type { HttpResponse } from "./http.ts";
 import { type HeldPlace, nextSlice } from "./next-slice.ts";
 
@@ -110,7 +110,7 @@ export async function encodeBody(
   if (coding === undefined) {
     return body;
   }
-  return inCompressionTurn(caller.callerNetwork, () => {
+  return inThreadTurn(caller.callerNetwork, () => {
     if (caller.signal.aborted) return body;
     header.set(field, coding.name);
     return coding.compress(typeof body === "string" ? encoder.encode(body) : body);

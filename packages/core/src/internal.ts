@@ -8,6 +8,7 @@ export { ByteBuffer, type ChunkedBody, chunksOf, joinBytes, readAtMost } from ".
 export { LinkedAbort } from "./async/linked-abort.ts";
 export { type Reader, ReadTurns, type TurnOptions } from "./async/read-turns.ts";
 export { SharedRequest } from "./async/shared-request.ts";
+export { inThreadTurn } from "./async/thread-turns.ts";
 export {
   afterMicrotasks,
   afterTurn,

@@ -1,6 +1,7 @@
 import {
   constantTimeEqual,
   formatHex,
+  inThreadTurn,
   parseBase64,
   parseHex,
   RecentMap,
@@ -30,8 +31,15 @@ export interface BasicOptions {
 
 /** What makes each guess at a password slow. */
 const iterations = 600_000;
-/** Guesses that are tested at a time, one for each sender; each takes a core for a third of a second. */
-const maxTests = 4;
+/**
+ * Guesses that are tested at a time, one for each sender; each takes a core and one of Node's four threads for a third of a second.
+ * More of them would test no more in a second on two cores, and every digest of a key would wait for one of them to end.
+ */
+const maxTests = 2;
+
+/** Of all gates together, because the threads are the process's. */
+const tests = new CheckTurns({ max: maxTests, maxOfOne: 1, wrongComeLast: true, what: "passwords" });
+
 const rememberedMs = 300_000;
 const maxLength = 1024;
 
@@ -53,7 +61,6 @@ export function basic({ users, realm = "agents" }: BasicOptions): AuthGate {
     hash: `pbkdf2-sha256:${iterations}:${"00".repeat(16)}:${"00".repeat(32)}`,
   });
   const remembered = new RecentMap<string, { readonly caller: Caller; readonly until: number }>(1_000);
-  const tests = new CheckTurns({ max: maxTests, maxOfOne: 1, wrongComeLast: true, what: "passwords" });
 
   function recall(digest: string): Caller | undefined {
     const known = remembered.get(digest);
@@ -71,7 +78,7 @@ export function basic({ users, realm = "agents" }: BasicOptions): AuthGate {
       const meanwhile = recall(digest); // the caller's first calls may come together
       if (meanwhile !== undefined) return meanwhile;
       const user = kept.get(name) ?? stranger;
-      const derived = await derive(password, user.salt, user.rounds);
+      const derived = await inThreadTurn(credentials.share, () => derive(password, user.salt, user.rounds));
       if (!constantTimeEqual(derived, user.derived) || user === stranger) {
         return { refused: "the user or the password is wrong" };
       }

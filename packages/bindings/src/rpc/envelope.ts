@@ -1,8 +1,7 @@
-import { bodyTooLarge, isLarge, KeptTexts } from "@a2a-connect/core/internal";
+import { bodyTooLarge, inThreadTurn, isLarge, KeptTexts } from "@a2a-connect/core/internal";
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { type Compression, compressedFlag, encodeEnvelope } from "@connectrpc/connect/protocol";
 import { collectBytes, malformedRequest, type Sender, type UnpackLimits, unpackBody } from "../body.ts";
-import { inCompressionTurn } from "../compression-turns.ts";
 import type { HttpBody } from "../http.ts";
 import { gzip, slowEventBytes, streamedCoding } from "../large-answer.ts";
 import { nextSlice } from "../next-slice.ts";
@@ -113,7 +112,7 @@ export function compressEnvelope(
   caller: string | undefined,
   signal?: AbortSignal,
 ): Promise<Uint8Array> {
-  return inCompressionTurn(caller, async () => {
+  return inThreadTurn(caller, async () => {
     if (signal?.aborted === true) return envelope;
     return encodeEnvelope(compressedFlag, await compression.compress(envelope.subarray(prefixBytes)));
   });

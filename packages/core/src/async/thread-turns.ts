@@ -1,8 +1,8 @@
-import { CallerQueue } from "@a2a-connect/core/internal";
+import { CallerQueue } from "../caller-queue.ts";
 
 /**
- * Bodies and messages that are compressed or decompressed at a time. Node has four threads for that; one is left to what else
- * needs a thread: names of hosts, signatures, files.
+ * Long work that runs on Node's threads at a time. Node has four of them; one is left to what else needs a thread for a moment:
+ * digests of keys, signatures, names of hosts, files.
  */
 const maxAtATime = 3;
 
@@ -10,13 +10,13 @@ let running = 0;
 const waiting = new CallerQueue<() => void>();
 
 /**
- * Compresses or decompresses when a thread is free for the caller. Without turns a caller that asks for hundreds of compressed
- * answers would have all threads for minutes.
+ * Compresses, decompresses or tests a password when a thread is free for the caller. Without turns a caller that asks for hundreds
+ * of compressed answers would have all threads for minutes.
  *
  * @param caller whose work it is; a body that has a turn of `BodyTurns` is one of its own, because others wait for that turn
  * @param work begins it
  */
-export async function inCompressionTurn<Result>(
+export async function inThreadTurn<Result>(
   caller: object | string | undefined,
   work: () => Result | Promise<Result>,
 ): Promise<Result> {
