@@ -33,6 +33,7 @@ import type { LiveTasks } from "./live-tasks.ts";
 import { LoadFailure, Recovery } from "./recovery.ts";
 import { RunningExecutions } from "./running-executions.ts";
 import { TurnExecution, type TurnPlan } from "./turn-execution.ts";
+import type { TakeUp } from "./unfinished-tasks.ts";
 
 /** How long after a failed write the server takes up a task again, and how long after each further failure. */
 const recoveryDelayMs = 1_000;
@@ -82,7 +83,8 @@ export class Executions {
     this.#tasks = tasks;
     this.#scheduler = new Scheduler(context);
     this.#running = new RunningExecutions(context);
-    this.#recovery = new Recovery(context, tasks, () => this.#running.dropResting());
+    const takeUp: TakeUp = (task, onPutOff) => this.recover(task, onPutOff);
+    this.#recovery = new Recovery(context, tasks, takeUp, () => this.#running.dropResting());
     tasks.watchLost((live) => this.#takeUpLost(live));
   }
 
@@ -297,7 +299,7 @@ export class Executions {
 
   /** Takes up the unfinished tasks of an earlier process, as many as there is room for; the rest follows later. */
   recoverAll(): Promise<void> {
-    return this.#recovery.recoverAll((task, onPutOff) => this.recover(task, onPutOff));
+    return this.#recovery.recoverAll();
   }
 
   /**

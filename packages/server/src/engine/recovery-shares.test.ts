@@ -97,6 +97,112 @@ it("a caller's tasks that stay at work keep no other caller's unfinished tasks w
   expect(count("bob sleep")).toBe(1);
 });
 
+it("a start knows few of the tasks of a caller that wait for room, and takes up all of them in the end", async () => {
+  const clock = createFakeClock();
+  const memory = createMemoryTaskStore();
+  const atWork: { readonly caller: string; readonly end: () => void }[] = [];
+  const agent: AgentDefinition = defineAgent({
+    card: { name: "Durable" },
+    durable: true,
+    async *execute(task) {
+      if (task.text === "sleep") await task.sleep(24 * 3_600_000);
+      await task.step("work", () => new Promise<void>((end) => atWork.push({ caller: task.principal, end })));
+      yield task.artifact({ text: "done" });
+    },
+  });
+  const weighed: string[] = [];
+  const start = async () => {
+    const store = createMortalStore(memory);
+    const weigh: typeof store.weigh = (owner, taskId) => {
+      weighed.push(owner.principal);
+      return store.weigh(owner, taskId);
+    };
+    const limits = { maxRecoveryBytes: 400 * kibibyte };
+    return {
+      ...(await createEngineHarness({ agent, clock, store: { ...store, weigh }, limits })),
+      kill: store.kill,
+    };
+  };
+  const before = await start();
+  for (let at = 0; at < 400; at += 1)
+    await sendTask(before.clientOf("alice"), detached(at < 300 ? "work" : "sleep"));
+  for (const text of ["work", "sleep"]) await sendTask(before.clientOf("bob"), detached(text));
+  await clock.settle();
+  before.kill();
+  atWork.length = 0;
+
+  const { clientOf } = await start();
+  await clock.settle();
+  const known = () => weighed.filter((caller) => caller === "alice").length;
+  expect(known()).toBeLessThanOrEqual(100);
+  expect(atWork.some(({ caller }) => caller === "bob")).toBe(true);
+  expect(weighed.filter((caller) => caller === "bob")).toHaveLength(2);
+  for (let ended = 0; ended < 200; ended += 1) {
+    atWork.shift()?.end();
+    await clock.settle();
+  }
+  expect(known()).toBeLessThan(250);
+  for (let ended = 0; ended < 101; ended += 1) {
+    atWork.shift()?.end();
+    await clock.settle();
+  }
+  expect([atWork.length, known()]).toEqual([0, 400]);
+  for (const [caller, done] of [
+    ["alice", 300],
+    ["bob", 1],
+  ] as const) {
+    const { totalSize } = await clientOf(caller).listTasks({ status: TaskState.COMPLETED });
+    expect(totalSize).toBe(done);
+  }
+});
+
+it("tasks that this process has created wait for nothing beside those that an earlier one has left behind", async () => {
+  const clock = createFakeClock();
+  const memory = createMemoryTaskStore();
+  const atWork: (() => void)[] = [];
+  const agent: AgentDefinition = defineAgent({
+    card: { name: "Durable" },
+    durable: true,
+    async *execute(task) {
+      if (task.text === "sleep") await task.sleep(24 * 3_600_000);
+      await task.step("work", () => new Promise<void>((end) => atWork.push(end)));
+    },
+  });
+  const weighed = new Set<string>();
+  const start = async (process: string) => {
+    const store = createMortalStore(memory);
+    const weigh: typeof store.weigh = (owner, taskId) => {
+      weighed.add(taskId);
+      return store.weigh(owner, taskId);
+    };
+    const limits = { maxRecoveryBytes: 200 * kibibyte };
+    let ids = 0;
+    const randomId = () => `${process}-${++ids}`;
+    return {
+      ...(await createEngineHarness({ agent, clock, store: { ...store, weigh }, limits, randomId })),
+      kill: store.kill,
+    };
+  };
+  const before = await start("one");
+  for (let at = 0; at < 200; at += 1) await before.clientFrom("192.0.2.1").sendMessage(detached("work"));
+  await clock.settle();
+  before.kill();
+  atWork.length = 0;
+
+  const { clientFrom } = await start("two");
+  const created: string[] = [];
+  for (let at = 0; at < 100; at += 1) {
+    created.push((await sendTask(clientFrom("192.0.2.2"), detached("sleep"))).id);
+  }
+  await clock.advance(25_000); // they have left memory
+  for (let ended = 0; ended < 200; ended += 1) {
+    atWork.shift()?.();
+    await clock.settle();
+  }
+  expect(atWork).toEqual([]);
+  expect(created.filter((id) => weighed.has(id))).toEqual([]);
+});
+
 it("callers without credentials each have their share of the memory when their tasks wake, by their address", async () => {
   const atWork: string[] = [];
   const agent: AgentDefinition = defineAgent({

@@ -2,7 +2,7 @@ import { findA2AError } from "@a2a-connect/core";
 import { TaskSchema, TaskState } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { TaskRef, TaskWeight, UnfinishedQuery } from "../store/task-store.ts";
+import type { TaskRef, TaskWeight } from "../store/task-store.ts";
 import { endings } from "./endings.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { statusEvent } from "./events.ts";
@@ -10,12 +10,10 @@ import type { LiveTask } from "./live-task.ts";
 import type { LiveTasks } from "./live-tasks.ts";
 import { encodeEvent } from "./task-log.ts";
 import { encodeSnapshot } from "./task-weight.ts";
+import { type TakeUp, UnfinishedTasks } from "./unfinished-tasks.ts";
 
 /** How many processes may begin to load a task without success; after that no more try. */
 const maxFailedLoads = 2;
-
-/** Unfinished tasks that are taken up at a time: before the server answers calls, and beside them. */
-const pageSize = { beforeStart: 100, besideCalls: 8 };
 
 /**
  * What is taken up before the first call is answered: so many tasks, so many bytes of them as are stored, or as many as take so long.
@@ -29,20 +27,8 @@ const loadedTaskBytes = 16 * 1024;
 /** Bytes of tasks that are being loaded at a time: more would all be ready at the end only. */
 const maxLoadingBytes = 4 * 1024 * 1024;
 
-/** How long after a failed read the next names are asked for again. */
-const retryMs = 1_000;
-
 /** A task could not be read, although the store could be reached. It stays as it is until the next try. */
 export class LoadFailure extends Error {}
-
-/** Takes up an unfinished task; `onPutOff` is called when that waits for others of its caller. */
-type TakeUp = (task: TaskRef, onPutOff: () => void) => Promise<void>;
-
-/** Where reading the names of unfinished tasks goes on: those of one principal, or of the principals that have had no turn. */
-interface Place {
-  readonly after: UnfinishedQuery["after"];
-  readonly principal: string | undefined;
-}
 
 /** A load that waits for room. */
 interface Waiting {
@@ -71,6 +57,7 @@ interface Waiting {
 export class Recovery {
   readonly #context: Pick<EngineContext, "store" | "clock" | "limits" | "log" | "randomId" | "onDeliveryDue">;
   readonly #tasks: LiveTasks;
+  readonly #unfinished: UnfinishedTasks;
   readonly #onFull: () => void;
   /** The bytes of tasks that were loaded here and are still in memory, or are being loaded. */
   #bytes = 0;
@@ -78,8 +65,6 @@ export class Recovery {
   readonly #bytesOf = new Map<string, number>();
   #loading = 0;
   #loadingBytes = 0;
-  /** Whether the server answers calls already. */
-  #inBackground = false;
   /** Whether what is being loaded is alone. */
   #isAlone = false;
   /** By caller; whose turn is next comes first. */
@@ -98,10 +83,17 @@ export class Recovery {
   #bytesDone = 0;
   #closed = false;
 
-  /** @param onFull called when the tasks at work leave no room: then waiting executors should be dropped */
-  constructor(context: EngineContext, tasks: LiveTasks, onFull: () => void) {
+  /**
+   * @param takeUp loads an unfinished task by `acquire`, to which it gives `onPutOff`
+   * @param onFull called when the tasks at work leave no room: then waiting executors should be dropped
+   */
+  constructor(context: EngineContext, tasks: LiveTasks, takeUp: TakeUp, onFull: () => void) {
+    const { store, clock, log, nameOwner } = context;
+    // The process knows only the callers of tasks that it has created.
+    const isLeftBehind = (task: TaskRef) => tasks.callerOf(task) === nameOwner(task.owner);
     this.#context = context;
     this.#tasks = tasks;
+    this.#unfinished = new UnfinishedTasks({ store, clock, log, isLeftBehind }, takeUp);
     this.#onFull = onFull;
   }
 
@@ -111,68 +103,17 @@ export class Recovery {
   }
 
   /**
-   * Calls `takeUp` for every unfinished task. Resolves when that is done for all of them, for enough to begin with, or for as many as
+   * Takes up every unfinished task. Resolves when that is done for all of them, for enough to begin with, or for as many as
    * there is room for; the others follow, when there is.
    *
-   * @param takeUp loads the task by `acquire`, to which it gives `onPutOff`; must not reject
    * @throws ConnectError `Unavailable` when the store cannot be reached
    */
-  async recoverAll(takeUp: TakeUp): Promise<void> {
-    const all = this.#recoverPages(takeUp, async (error) => {
-      if (!this.#inBackground) {
-        throw error;
-      }
-      this.#warn("unfinished tasks could not be read; trying again", undefined, error);
-      const { promise, resolve } = Promise.withResolvers<void>();
-      this.#context.clock.schedule(retryMs, resolve);
-      await promise;
-    });
+  async recoverAll(): Promise<void> {
+    const all = this.#unfinished.takeUpAll();
     const stopTimer = this.#context.clock.schedule(beforeStart.ms, () => this.#enough.resolve());
     await Promise.race([all, this.#enough.promise]).finally(stopTimer);
-    this.#inBackground = true;
+    this.#unfinished.goToBackground();
     all.catch((error: unknown) => this.#warn("unfinished tasks could not be read", undefined, error));
-  }
-
-  /**
-   * Tasks without a timer are first: they were at work. Those with a timer may be many that only sleep, of one caller.
-   *
-   * A task that has been taken up and sleeps since is named twice. That does no harm: the second time its executor is there, or has been
-   * dropped and waits again. A task that loses its timer meanwhile may be named not at all: what removed the timer has taken it up.
-   */
-  async #recoverPages(takeUp: TakeUp, onError: (error: unknown) => Promise<void>): Promise<void> {
-    for (const hasTimer of [false, true]) await this.#recoverThose(hasTimer, takeUp, onError);
-  }
-
-  /**
-   * Each principal has a page of its tasks taken up, of all its tenants, then those that have more have their next page, in turns.
-   */
-  async #recoverThose(
-    hasTimer: boolean,
-    takeUp: TakeUp,
-    onError: (error: unknown) => Promise<void>,
-  ): Promise<void> {
-    const places: Place[] = [{ after: undefined, principal: undefined }];
-    for (let [place] = places; place !== undefined && !this.#closed; [place] = places) {
-      const { after, principal } = place;
-      try {
-        const limit = this.#inBackground ? pageSize.besideCalls : pageSize.beforeStart;
-        const tasks = await this.#context.store.unfinished({ hasTimer, after, limit });
-        const page = tasks.filter((task) => (principal ?? task.owner.principal) === task.owner.principal);
-        await Promise.all(page.map((task) => untilPutOff(task, takeUp)));
-        places.shift();
-        const [first, last] = [page[0], page.at(-1)];
-        if (first !== undefined && last !== undefined) {
-          const of = last.owner.principal;
-          const hasMore = page.length === limit && first.owner.principal === of;
-          if (hasMore) places.push({ after: last, principal: of });
-          if (principal === undefined)
-            places.unshift({ after: hasMore ? { principal: of } : last, principal });
-        }
-        if (this.#inBackground) await this.#context.clock.nextTurn();
-      } catch (error) {
-        await onError(error);
-      }
-    }
   }
 
   /**
@@ -223,6 +164,7 @@ export class Recovery {
   /** Loads that wait for room end without one. */
   close(): void {
     this.#closed = true;
+    this.#unfinished.close();
     this.#cancelPatience?.();
     const loads = [...this.#waiting.values(), ...this.#putOff.values()].flat();
     this.#waiting.clear();
@@ -371,16 +313,19 @@ export class Recovery {
 
   /** Puts off what callers wait for that have their share. What is being loaded is counted when it was read. */
   #putOffAll(): void {
+    let isFull = false;
     for (const [first] of [...this.#waiting.values()]) {
       for (let next = first; next?.onPutOff !== undefined; [next] = this.#waiting.get(next.share) ?? []) {
         if (this.#tasks.hasRoom(next.share, next.bytes, this.#loadingBytes)) break;
         shiftFrom(this.#waiting, next);
         pushTo(this.#putOff, next);
-        this.#enough.resolve();
         next.onPutOff();
-        this.#onFull();
+        isFull = true;
       }
     }
+    if (!isFull) return;
+    this.#enough.resolve();
+    this.#onFull();
   }
 
   /** A task has left memory, or was loaded: the first of each caller that has room now is next. */
@@ -438,9 +383,4 @@ function shiftFrom(loads: Map<string, Waiting[]>, { share }: Waiting): void {
   others.shift();
   loads.delete(share);
   if (others.length > 0) loads.set(share, others);
-}
-
-/** Resolves when the task was taken up, or put off. */
-function untilPutOff(task: TaskRef, takeUp: TakeUp): Promise<void> {
-  return new Promise((resolve) => void takeUp(task, resolve).then(resolve));
 }
