@@ -52,6 +52,22 @@ it("a long journal is decoded in slices, and its newest answer has the details o
   );
 });
 
+it("nothing is kept of what came with answers for executors that do not use it, but grants are", async () => {
+  const { entries, ...store } = storeOf(["one", "two"]);
+  const log = (await entries()).entries;
+  const grant = { type: "grant", grant: { reference: "key-1" } } as const;
+  log.push({ sequence: 5, generation: undefined, kind: "command", payload: encodeCommand(grant) });
+  const read = async (length: number) => {
+    const end = { sequence: length, generation: 1 };
+    const page = async () => ({ entries: log.slice(0, length), end, more: false });
+    const source = sourceOf({ ...store, entries: page });
+    const { answers } = await readJournal(source, { ...task, history: [], withDetails: false }, undefined);
+    return answers.map(({ details }) => details);
+  };
+  expect(await read(4)).toEqual([undefined, undefined]);
+  expect(await read(5)).toEqual([undefined, undefined, { grant: grant.grant }]);
+});
+
 it("a large message of the journal is the one that the task has in memory; a small one and a changed one are not", async () => {
   const texts = ["a".repeat(20_000), "b".repeat(20_000), "small", "c".repeat(20_000)];
   const source = sourceOf(storeOf(texts));

@@ -45,7 +45,7 @@ export interface Journal {
   readonly records: ReadonlyMap<string, LoggedRecord>;
   /** Bytes of all records. */
   readonly bytes: number;
-  /** Messages and grants that answered a question, oldest first. The newest message has what came with it. */
+  /** Messages and grants that answered a question, oldest first. The newest message may have what came with it. */
   readonly answers: readonly QueuedMessage[];
   /** Messages that came while the executor was at work, oldest first. Those not taken, and the newest turn's, may have what came with them. */
   readonly queued: readonly QueuedMessage[];
@@ -83,7 +83,7 @@ type JournalSource = Pick<EngineContext, "store" | "journalCodec">;
  * decoded may be large and is counted only then.
  *
  * @param history the messages of the task that are in memory: large ones of the journal become the same objects
- * @param withDetails whether queued messages have what came with them, for turns of their own
+ * @param withDetails whether queued messages and the newest answer have what came with them, for turns of their own
  * @param share whose task it is
  */
 export async function readJournal(
@@ -294,11 +294,11 @@ class JournalReader {
 
   /** The details came with the newest answer or, before any answer, with the message that created the task. */
   #noteCall(call: Extract<Command, { type: "call" }>): void {
-    const answer = this.#inputs.pop();
+    const answer = this.#inputs.at(-1);
     if (answer === undefined) {
       this.#call = call;
-    } else {
-      this.#inputs.push({ ...answer, details: call });
+    } else if (this.#withDetails) {
+      this.#inputs.splice(-1, 1, { ...answer, details: call });
     }
   }
 }
