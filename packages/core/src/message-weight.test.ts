@@ -18,7 +18,7 @@ describe("the size of metadata", () => {
     const message = { ...create(MessageSchema, { messageId: "m", role: Role.USER }), metadata };
     expect(isLarge(message)).toBe(false);
     expect(isLarge(message, 8)).toBe(true);
-    expect(sizeOfJson(metadata)).toEqual({ values: 5, texts: "onetwothree".length, wide: 0 });
+    expect(sizeOfJson(metadata)).toEqual({ values: 9, texts: "onetwothree".length, wide: 0 });
     expect(visits).toBe(1);
   });
 });

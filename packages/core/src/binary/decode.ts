@@ -12,6 +12,7 @@ import { scalarZeroValue } from "@bufbuild/protobuf/reflect";
 import { WireType } from "@bufbuild/protobuf/wire";
 import type { ListValue, Struct, Value } from "@bufbuild/protobuf/wkt";
 import { createTable, isObject, longNameWeight, setMember } from "../json/json-value.ts";
+import { containerValues } from "../message-weight.ts";
 import { keepEncodedText, longText } from "./encoded-texts.ts";
 import { type DecodeOptions, Input, malformed } from "./input.ts";
 import { compileOnce, isJsonField, isOwnType, type OwnScalar, tags } from "./schema.ts";
@@ -55,8 +56,9 @@ export function* decodeInSteps<Desc extends DescMessage>(
   const input = new Input(bytes, options);
   let told = 0;
   const tell = (): void => {
-    options.onValues?.(input.values - told);
-    told = input.values;
+    const read = input.values + containerValues * input.containers;
+    options.onValues?.(read - told);
+    told = read;
   };
   input.stop = sliceBytes;
   const message = contentOf(desc).read(input, bytes.length, undefined) as MessageShape<Desc>; // see above
@@ -448,6 +450,7 @@ function enterContainer(
   message: Struct | ListValue | undefined,
 ): void {
   input.enter();
+  input.containers += 1;
   readContainer(input, end, into, message);
   input.leave();
 }

@@ -19,7 +19,7 @@ export interface DecodeOptions {
    * again.
    */
   readonly unknownFields?: "drop" | "keep";
-  /** Told after each slice how many values it had, counted as for `maxValues`. */
+  /** Told after each slice how many values it had, counted as for `maxValues`, but an object or a list of JSON as three (`JsonSize`). */
   readonly onValues?: (values: number) => void;
 }
 
@@ -54,6 +54,8 @@ export class Input {
   #depthLeft: number;
   #view: DataView | undefined;
   position = 0;
+  /** Objects and lists of JSON that were read. */
+  containers = 0;
   /** Reading pauses here, in the fields of all open messages. */
   stop: number = Number.POSITIVE_INFINITY;
   /** The paused messages. The innermost one, whose bytes come first, is the last. */

@@ -13,6 +13,7 @@ import {
   fromBinary,
   fromJson,
   type JsonObject,
+  type JsonValue,
   type Message,
   type MessageInitShape,
   toBinary,
@@ -104,6 +105,17 @@ describe.each(cases)("%s", (_, desc, message) => {
     expectSameContent(result, fromBinary(desc, bytes));
     expect(Math.max(...sizes)).toBeLessThan(600 * kib);
   });
+});
+
+it("is decoded with a count of its values, in which an object or a list of JSON is three", () => {
+  const countOf = (value: JsonValue): number => {
+    let values = 0;
+    const bytes = toBinary(ValueSchema, fromJson(ValueSchema, value));
+    run(decodeInSteps(ValueSchema, bytes, { onValues: (more) => (values += more) }));
+    return values;
+  };
+  const one = countOf([0]);
+  expect([countOf([0, 0]), countOf([0, []]), countOf([0, {}])].map((each) => each - one)).toEqual([1, 3, 3]);
 });
 
 it("merges the halves of a task, and of a message in it", () => {

@@ -33,6 +33,15 @@ describe("the weight of a message", () => {
     expect(named(`${latin}\u20ac`) - named(latin)).toBe(1_002);
   });
 
+  it.each([
+    ["objects", {}],
+    ["lists", []],
+  ])("counts %s without members by what they take", (_, empty) => {
+    const many = Array.from({ length: 1_000 }, () => empty);
+    expect(weigh(json(many))).toBeGreaterThan(300 * 1_000);
+    expect(weighWith({ many })).toBeGreaterThan(300 * 1_000);
+  });
+
   it("counts metadata as it counts data", () => {
     expect(weighWith({ zeros })).toBeGreaterThan(100 * 1_000);
     expect(weighWith({ x: "y".repeat(1_000) }) - weighWith({ x: "" })).toBe(1_000);
@@ -99,7 +108,7 @@ describe("the weight of a step", () => {
     ["message", { case: "input", value: create(MessageSchema, { metadata }) }],
   ] as const) {
     it(`counts the values in the metadata of a ${name}`, () => {
-      expect(weighStep(step, withoutMetadata).weight).toBe(withoutMetadata + 32 * (zeros.length + 2));
+      expect(weighStep(step, withoutMetadata).weight).toBe(withoutMetadata + 32 * (zeros.length + 2 * 3));
     });
   }
 });
