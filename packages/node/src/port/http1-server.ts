@@ -8,6 +8,7 @@ import {
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import type { Holding } from "@a2a-connect/core/internal";
 import { type ExchangeContext, serveExchange } from "./exchange.ts";
 import { formatRequestUrl, hasItsHost, toHttp1Fields } from "./http-head.ts";
 import type { ListenLimits, ListenOptions } from "./listen-options.ts";
@@ -95,7 +96,11 @@ export function createHttp1Server(
       for (const listener of own) listener.call(server, socket);
       const connection = context.callers.ofSocket(socket);
       const reader = new SlicedReader(socket, connection);
-      const pipeline = new Pipeline(socket, reader, connection, context.places, (message, response) => {
+      const takePlaces = ({ headers }: IncomingMessage, places: number): Holding | null => {
+        const network = context.readForwardedFor?.(socket, headers) ?? connection.caller.address;
+        return context.places.takeRequest(network, places);
+      };
+      const pipeline = new Pipeline(socket, reader, connection, takePlaces, (message, response) => {
         const { expect } = message.headers;
         if (expect === undefined || /^\s*100-continue\s*$/i.test(expect)) {
           return serveHttp1(context, message, response);

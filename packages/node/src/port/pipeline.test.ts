@@ -2,9 +2,6 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect, it, vi } from "vitest";
-import { Callers } from "./callers/callers.ts";
-import { Places } from "./callers/places.ts";
-import { defaultLimits } from "./listen-options.ts";
 import { Pipeline } from "./pipeline.ts";
 
 it("refuses what came last in a turn of its caller, once", async () => {
@@ -22,11 +19,8 @@ it("refuses what came last in a turn of its caller, once", async () => {
   };
   const discard = vi.fn();
   const reader = { hold: () => {}, release: () => {}, throwAway: () => {}, discard };
-  const caller = new Callers(defaultLimits).enter("192.0.2.1");
-  const connection = { turnBeforeEnd, caller };
-  const pipeline = new Pipeline(socket, reader, connection, new Places(defaultLimits), () =>
-    Promise.resolve(),
-  );
+  const served = () => Promise.resolve();
+  const pipeline = new Pipeline(socket, reader, { turnBeforeEnd }, () => null, served);
   pipeline.refuse(408);
   pipeline.refuse(400);
   expect(turns).toHaveLength(1);

@@ -3,12 +3,15 @@ import type { Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Holding } from "@a2a-connect/core/internal";
 import type { CallerConnection } from "./callers/callers.ts";
-import { type Places, placesOf } from "./callers/places.ts";
+import { placesOf } from "./callers/places.ts";
 import { type PlainErrorCode, plainErrorBody } from "./plain-error.ts";
 import type { SlicedReader } from "./sliced-reader.ts";
 
 /** Answers one request; resolves when the whole answer was written. */
 export type ServeHttp1 = (message: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+/** Takes so many places for a request until it ends. Null: its caller has as many as it may have. */
+type TakePlaces = (message: IncomingMessage, places: number) => Holding | null;
 
 type Pipelined = readonly [message: IncomingMessage, response: ServerResponse];
 
@@ -18,19 +21,19 @@ const maxAtATime = 8;
 /** How long a refused caller may read the reason before its connection is cut, in milliseconds. */
 const refusalLingerMs = 1_000;
 
-/** Its caller, in whose turns it ends: the headers of thousands may be late at the same moment. */
-type PipelineConnection = Pick<CallerConnection, "turnBeforeEnd" | "caller">;
+/** It ends in the turns of its caller: the headers of thousands may be late at the same moment. */
+type PipelineConnection = Pick<CallerConnection, "turnBeforeEnd">;
 
 /** The requests of one HTTP/1.1 connection, which a caller may send without waiting for answers. */
 export class Pipeline {
   readonly #socket: Socket;
   readonly #reader: Pick<SlicedReader, "hold" | "release" | "throwAway" | "discard">;
   readonly #connection: PipelineConnection;
-  readonly #places: Pick<Places, "takeRequest">;
+  readonly #takePlaces: TakePlaces;
   readonly #serve: ServeHttp1;
   #running = 0;
   readonly #waiting: Pipelined[] = [];
-  /** Each with its place; the first needs none, because its connection has one. */
+  /** Each with its places; the first has that of its connection, and needs others only for a large header. */
   readonly #unanswered = new Map<ServerResponse, Holding | undefined>();
   #last: Pipelined | undefined;
   #refusal: PlainErrorCode | undefined;
@@ -40,13 +43,13 @@ export class Pipeline {
     socket: Socket,
     reader: Pick<SlicedReader, "hold" | "release" | "throwAway" | "discard">,
     connection: PipelineConnection,
-    places: Pick<Places, "takeRequest">,
+    takePlaces: TakePlaces,
     serve: ServeHttp1,
   ) {
     this.#socket = socket;
     this.#reader = reader;
     this.#connection = connection;
-    this.#places = places;
+    this.#takePlaces = takePlaces;
     this.#serve = serve;
     socket.once("close", () => this.#forgetAll());
   }
@@ -57,11 +60,22 @@ export class Pipeline {
    */
   async add(...request: Pipelined): Promise<void> {
     const [message, response] = request;
-    const place = this.#takePlace(message);
-    if (place === null) {
+    const isFirst = this.#unanswered.size === 0;
+    const places = placesOf(message.rawHeaders) - (isFirst ? 1 : 0);
+    const place = places === 0 ? undefined : this.#takePlaces(message, places);
+    if (this.#refusal !== undefined || (place === null && !isFirst)) {
+      place?.end();
       this.#socket.destroy(); // Node keeps what it has parsed until the connection ends
       return;
     }
+    if (place === null) {
+      forgetHeader(message);
+      this.refuse(429);
+      return;
+    }
+    message.once("end", () => {
+      message.rawTrailers = []; // nothing reads them, and they may be as large as the header
+    });
     this.#last = request;
     this.#unanswered.set(response, place);
     response.once("close", () => {
@@ -78,12 +92,6 @@ export class Pipeline {
     await this.#serve(...request);
     if (this.#waiting.length > 0) await this.#serveWaiting(); // in the place of the one that was answered
     this.#running -= 1;
-  }
-
-  /** @returns null: the caller has as many as it may have */
-  #takePlace({ rawHeaders }: IncomingMessage): Holding | null | undefined {
-    if (this.#unanswered.size === 0) return undefined;
-    return this.#places.takeRequest(this.#connection.caller.address, placesOf(rawHeaders));
   }
 
   /** The connection is closed. Node tells so only the response that was next. */
@@ -156,4 +164,10 @@ export class Pipeline {
     await this.#connection.turnBeforeEnd();
     this.#socket.destroy();
   }
+}
+
+/** Node keeps the message while the refusal waits for its reader. */
+function forgetHeader(message: IncomingMessage): void {
+  message.rawHeaders = [];
+  message.headers = {};
 }

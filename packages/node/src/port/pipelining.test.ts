@@ -1,5 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { expect, it } from "vitest";
+import type { IncomingMessage } from "node:http";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
 import { aborted, createGate } from "../../test-support/handlers.ts";
 import { openRawConnection } from "../../test-support/raw-connection.ts";
 import { listen } from "./listen.ts";
@@ -102,6 +104,81 @@ it("requests that are sent before earlier ones are answered take places, and the
   await fits.until("answer to /19;");
   using next = await send(70); // all places are free again
   await next.until("answer to /69;");
+});
+
+describe("the header of a connection's first request", () => {
+  // Each field adds 32 bytes, so these take 9 places besides that of the connection.
+  const fields = Array.from({ length: 960 }, (_, at) => `a${at.toString(36)}: some\r\n`).join("");
+
+  async function openSlow() {
+    const gate = createGate();
+    const listener = await listen(
+      async ({ url }) => {
+        await gate.opened;
+        return { status: 200, body: `answer to ${new URL(url).pathname};` };
+      },
+      { maxStreams: 80, trustedProxies: ["127.0.0.1"] },
+    );
+    const ask = async (path: string, header: string) => {
+      const connection = await openRawConnection(listener.port);
+      await connection.write(`GET ${path} HTTP/1.1\r\nhost: localhost\r\n${header}\r\n`);
+      return connection;
+    };
+    return { gate, ask, [Symbol.asyncDispose]: () => listener.close() };
+  }
+
+  it.each(["", "x-forwarded-for: 192.0.2.1\r\n"])(
+    "takes places when it is large, and is refused when there are none, with fields %j",
+    async (forwarded) => {
+      await using server = await openSlow();
+      using opened = new DisposableStack();
+      const ask = async (path: string, header: string) =>
+        opened.use(await server.ask(path, header + forwarded));
+      const fit = await Promise.all(Array.from({ length: 7 }, (_, at) => ask(`/${at}`, fields))); // 70 are 7/8 of 80
+      const refused = await (await ask("/refused", fields)).closed();
+      expect(refused).toMatch(/^HTTP\/1\.1 429 .*connection: close\r\n.*RESOURCE_EXHAUSTED/s);
+      const small = await ask("/small", "");
+      const other = opened.use(await server.ask("/other", `x-forwarded-for: 192.0.2.2\r\n${fields}`));
+      server.gate.open();
+      for (const [at, connection] of fit.entries()) await connection.until(`answer to /${at};`);
+      await small.until("answer to /small;");
+      await other.until("answer to /other;");
+      await (await ask("/next", fields)).until("answer to /next;"); // the places are free again
+    },
+  );
+
+  it("is refused with what comes after it", async () => {
+    await using server = await openSlow();
+    using opened = new DisposableStack();
+    for (let at = 0; at < 7; at += 1) opened.use(await server.ask(`/${at}`, fields));
+    const refused = opened.use(
+      await server.ask("/refused", `${fields}\r\nGET /next HTTP/1.1\r\nhost: localhost\r\n`),
+    );
+    expect(await refused.closed()).toBe("");
+    server.gate.open();
+  });
+});
+
+it("the trailers of a request are not kept until it is answered", async () => {
+  const counts: number[] = [];
+  let message: IncomingMessage | undefined;
+  const see = (event: unknown): void => {
+    message = (event as { request: IncomingMessage }).request; // what Node documents for this channel
+  };
+  subscribe("http.server.request.start", see);
+  using _ = { [Symbol.dispose]: () => void unsubscribe("http.server.request.start", see) };
+  await using listener = await listen(async ({ body }) => {
+    for await (const _ of body);
+    await nextTurn();
+    counts.push(message?.rawTrailers.length ?? -1);
+    return { status: 200, body: "answer" };
+  });
+  using connection = await openRawConnection(listener.port);
+  await connection.write(
+    "POST / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n0\r\na: b\r\n\r\n",
+  );
+  await connection.until("answer");
+  expect(counts).toEqual([0]);
 });
 
 /** How many requests have been read at most that were not answered yet, until `end`. */
