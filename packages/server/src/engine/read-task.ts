@@ -14,6 +14,7 @@ import type { ConnectError } from "@connectrpc/connect";
 import { taskPageLimit } from "../store/log-page.ts";
 import { storedBytes } from "../store/segment.ts";
 import type { LogEntry, Snapshot, StoredTask, TaskStore, TaskView } from "../store/task-store.ts";
+import { showsHistory } from "../store/task-view.ts";
 import type { Clock } from "./clock.ts";
 import { valueBytes, weighContent, weighStep } from "./memory-weight.ts";
 
@@ -79,7 +80,7 @@ export async function readTask(
   turns: DecodingTurns = new DecodingTurns(clock),
 ): Promise<LoadedTask> {
   const { snapshot, entries, more, ...rest } = stored;
-  const fold = new TaskFold(count);
+  const fold = new TaskFold(view, count);
   const run = async (steps: Iterable<number>): Promise<void> => {
     for (const bytes of steps) {
       const turn = turns.count(bytes);
@@ -99,10 +100,11 @@ export async function readTask(
     }
     next = page.end;
   }
-  return { stored: rest, ...fold.end(view) };
+  return { stored: rest, ...fold.end() };
 }
 
 class TaskFold {
+  readonly #view: TaskView;
   readonly #options: DecodeOptions;
   readonly #count: CountBytes;
   #task: Task | undefined;
@@ -111,7 +113,8 @@ class TaskFold {
   readonly #artifactBytes = new Map<string, number>();
 
   /** @param count gets what is decoded takes besides its bytes: values, and texts of two bytes a character */
-  constructor(count: CountBytes) {
+  constructor(view: TaskView, count: CountBytes) {
+    this.#view = view;
     this.#count = count;
     this.#options = { onValues: (values) => count(values * valueBytes) };
   }
@@ -138,16 +141,15 @@ class TaskFold {
     const step = yield* decodeStep(entry, this.#options);
     if (step === undefined) return;
     this.#task = applyStep(this.#task, step);
+    if (!showsHistory(this.#view)) this.#task.history = []; // the agent's questions come into it, too
     const { weight, wide } = weighStep(step, entry.payload.length);
     if (wide > 0) this.#count(wide);
     this.#weigh(step, weight);
   }
 
-  end(view: TaskView): Omit<LoadedTask, "stored"> {
+  end(): Omit<LoadedTask, "stored"> {
     const task = this.#task;
     if (task === undefined) throw new Error("the log of a stored task is empty");
-    // The fold puts the agent's questions into history.
-    if (view === "results" || view === "summary") task.history = [];
     return {
       task,
       headBytes: this.#headBytes,

@@ -1,3 +1,4 @@
+import { StreamResponseSchema } from "@a2a-connect/proto";
 import {
   alice,
   type CommitInit,
@@ -6,6 +7,8 @@ import {
   createPushConfig,
   createTurnCount,
 } from "@a2a-connect/testing";
+import { create, fromJson, toBinary } from "@bufbuild/protobuf";
+import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createFakeWebhooks } from "../../test-support/fake-webhooks.ts";
 import type { LogRecord } from "../engine/engine-context.ts";
@@ -584,6 +587,35 @@ describe("large notifications", () => {
     expect(looks).toBeLessThan(5);
     await hooks.clock.advance(5_000); // the first is given up
     expect(hooks.idsAt(a)).toEqual([1, 1]);
+  });
+
+  it.each([
+    ["the artifacts of one that takes little memory", 100, [{ artifactId: "a" }]],
+    ["none of one that takes much, although its JSON is short", 5_000, undefined],
+  ])("of whole tasks have %s", async (_, values, artifacts) => {
+    const data = fromJson(ValueSchema, Array(values).fill(null));
+    const artifact = { artifactId: "a", parts: [{ content: { case: "data" as const, value: data } }] };
+    const event = { case: "artifactUpdate" as const, value: { taskId: "task-1", artifact } };
+    const payload = toBinary(StreamResponseSchema, create(StreamResponseSchema, { payload: event }));
+    const hooks = setUp({ maxConcurrentBytes: 2 ** 16 }, (store) => ({
+      commit(commit) {
+        const entries = commit.entries.map((entry) =>
+          entry.kind === "artifact" ? { ...entry, payload } : entry,
+        );
+        return store.commit({ ...commit, entries });
+      },
+    }));
+    const config = createPushConfig("task-1", "hook", a);
+    config.$unknown = [{ no: 100_000, wireType: 0, data: Uint8Array.of(1) }]; // as the codec of 0.3 marks it
+    await hooks.commit("task-1", { kinds: ["task", "artifact"], pushConfigs: [config] });
+    await hooks.clock.settle();
+    expect(hooks.idsAt(a)).toEqual([2]);
+    expect(hooks.log).toEqual([]);
+    const task = JSON.parse(hooks.received[0]?.body ?? "");
+    expect(task).toMatchObject({ id: "task-1", status: { state: "submitted" } });
+    expect(task.artifacts?.map(({ artifactId }: { artifactId: string }) => ({ artifactId }))).toEqual(
+      artifacts,
+    );
   });
 
   it("are each made, however large, one after the other", async () => {

@@ -2,8 +2,8 @@ import { isOlderConfig } from "@a2a-connect/bindings/server";
 import { parseForeignUrl, pause } from "@a2a-connect/core/internal";
 import { KnownCallers } from "../engine/capacity/known-callers.ts";
 import type { DueTask, EngineContext } from "../engine/engine-context.ts";
-import { type LoadedTask, readTask } from "../engine/read-task.ts";
-import type { Delivery, DeliveryMove, DueDeliveries } from "../store/task-store.ts";
+import { type CountBytes, type LoadedTask, readTask } from "../engine/read-task.ts";
+import type { Delivery, DeliveryMove, DueDeliveries, TaskView } from "../store/task-store.ts";
 import { type Attempt, chooseDeliveries, type DeliveryChoice, isLarge } from "./choose-deliveries.ts";
 import { ConfigQuota, type PushConfigName } from "./config-quota.ts";
 import { NotedTasks } from "./noted-tasks.ts";
@@ -357,12 +357,28 @@ export class PushSender {
     return notification;
   }
 
-  async #readTask({ owner, taskId }: Delivery): Promise<LoadedTask> {
-    const stored = await this.#context.store.find(owner, taskId, "full");
+  /** The task as it is now; without its history and artifacts when they would take too much memory. */
+  async #readTask(delivery: Delivery): Promise<LoadedTask> {
+    const { maxConcurrentBytes } = this.#options;
+    let bytes = 0;
+    const count = (more: number): void => {
+      bytes += more;
+      if (bytes > maxConcurrentBytes) throw new Error("the task takes too much memory");
+    };
+    try {
+      return await this.#readView(delivery, "full", count);
+    } catch (error) {
+      if (bytes <= maxConcurrentBytes) throw error;
+      return this.#readView(delivery, "summary");
+    }
+  }
+
+  async #readView({ owner, taskId }: Delivery, view: TaskView, count?: CountBytes): Promise<LoadedTask> {
+    const stored = await this.#context.store.find(owner, taskId, view);
     if (stored === undefined) {
       throw new Error("the task is missing");
     }
-    return readTask(this.#context, stored, "full");
+    return readTask(this.#context, stored, view, count);
   }
 
   /** The cursor's next position; undefined when the result is not known, and the event is sent again. */
