@@ -416,9 +416,9 @@ export class DurableExecution implements Execution, DurableRun {
     }
   }
 
-  #countJournal({ bytes, call }: Journal): void {
+  #countJournal({ memory, call }: Journal): void {
     if (this.#ended) return;
-    this.#journalBytes = bytes + weighDetails(call ?? {});
+    this.#journalBytes = memory + weighDetails(call ?? {});
     this.live.memory.grow(this.#journalBytes);
   }
 

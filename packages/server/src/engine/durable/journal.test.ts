@@ -68,18 +68,43 @@ it("nothing is kept of what came with answers for executors that do not use it, 
   expect(await read(5)).toEqual([undefined, undefined, { grant: grant.grant }]);
 });
 
-it("a large message of the journal is the one that the task has in memory; a small one and a changed one are not", async () => {
+it("a message of the journal is the one that the task has in memory; others count as memory", async () => {
   const texts = ["a".repeat(20_000), "b".repeat(20_000), "small", "c".repeat(20_000)];
   const source = sourceOf(storeOf(texts));
   const { entries } = await source.store.entries();
   const history = entries
     .filter(({ kind }) => kind === "input")
     .map(({ payload }) => decodeMessage(MessageSchema, payload));
+  const same = await readJournal(source, { ...task, history }, undefined);
+  expect(same.answers.map(({ message }) => history.indexOf(message))).toEqual([0, 1, 2, 3]);
+  expect(same.memory).toBe(0);
   const [, , , changed] = history;
   if (changed !== undefined) changed.parts = [];
-  const { answers } = await readJournal(source, { ...task, history }, undefined);
-  expect(answers.map(({ message }) => history.indexOf(message))).toEqual([0, 1, -1, -1]);
+  const { answers, memory } = await readJournal(source, { ...task, history }, undefined);
+  expect(answers.map(({ message }) => history.indexOf(message))).toEqual([0, 1, 2, -1]);
   expect(answers.map(({ message }) => message.parts[0]?.content.value)).toEqual(texts);
+  expect(memory).toBeGreaterThan(20_000);
+  expect(memory).toBeLessThan(21_000);
+});
+
+it("messages of one id are those that the task has in memory, also when answers came before messages to its inbox", async () => {
+  const history = ["call", ...Array.from({ length: 20 }, (_, at) => `${at}`)].map((words) =>
+    create(MessageSchema, say(words, { messageId: "same" }).message),
+  );
+  const inputs = history.slice(1).map((message) => encodeMessage(MessageSchema, message));
+  const entries: LogEntry[] = [];
+  const add = (entry: Pick<LogEntry, "kind" | "payload">) =>
+    entries.push({ ...entry, sequence: entries.length + 2, generation: undefined });
+  for (const [at, payload] of inputs.entries()) {
+    const input = add({ kind: "input", payload }) + 1;
+    if (at >= 10) add({ kind: "command", payload: encodeCommand({ type: "queued", input }) });
+  }
+  const end = { sequence: entries.length + 1, generation: 1 };
+  const store = { ...createMemoryTaskStore(), entries: async () => ({ entries, end, more: false }) };
+  const { answers, queued, memory } = await readJournal(sourceOf(store), { ...task, history }, undefined);
+  const places = [...answers, ...queued].map(({ message }) => history.indexOf(message));
+  expect(places).toEqual(Array.from({ length: 20 }, (_, at) => at + 1));
+  expect([answers.length, queued.length, memory]).toEqual([10, 10, 0]);
 });
 
 it("queued messages have what came with them until they are taken, and that of the newest turn for as long as it is", async () => {

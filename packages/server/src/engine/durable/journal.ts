@@ -7,6 +7,7 @@ import type { Grant } from "../../agent/grant.ts";
 import type { LogEntry, LogTail, Owner, TaskRef } from "../../store/task-store.ts";
 import { type CallDetails, type Command, decodeCommand } from "../command.ts";
 import type { EngineContext } from "../engine-context.ts";
+import { weighMessage } from "../memory-weight.ts";
 import { DecodingTurns, entryBytes } from "../read-task.ts";
 import type { JournalCodec, JournalRecord } from "./journal-codec.ts";
 
@@ -45,6 +46,8 @@ export interface Journal {
   readonly records: ReadonlyMap<string, LoggedRecord>;
   /** Bytes of all records. */
   readonly bytes: number;
+  /** What it takes in memory besides the messages of its task, about, in bytes, without `call`. */
+  readonly memory: number;
   /** Messages and grants that answered a question, oldest first. The newest message may have what came with it. */
   readonly answers: readonly QueuedMessage[];
   /** Messages that came while the executor was at work, oldest first. Those not taken, and the newest turn's, may have what came with them. */
@@ -66,6 +69,7 @@ export interface Journal {
 export const emptyJournal: Journal = {
   records: new Map(),
   bytes: 0,
+  memory: 0,
   answers: [],
   queued: [],
   untaken: [],
@@ -82,7 +86,7 @@ type JournalSource = Pick<EngineContext, "store" | "journalCodec">;
  * Reads a task's journal. A large one is decoded in slices, and other calls run in between. Few are read at a time, because what is
  * decoded may be large and is counted only then.
  *
- * @param history the messages of the task that are in memory: large ones of the journal become the same objects
+ * @param history the messages of the task that are in memory: those of the journal become the same objects
  * @param withDetails whether queued messages and the newest answer have what came with them, for turns of their own
  * @param share whose task it is
  */
@@ -208,11 +212,15 @@ class JournalReader {
   /** Decodes the messages; yields the number of bytes that it has read. */
   *journal(known: KnownMessages): Generator<number, Journal> {
     this.#settleNewest(undefined);
-    const queued = yield* decodeMessages([...this.#queued.values()], known);
+    // In the order of the log, as the known ones are.
+    const all = [...this.#queued.values(), ...this.#inputs].sort((a, b) => a.sequence - b.sequence);
+    const { messages, copies } = yield* decodeMessages(all, known);
+    const queued = messages.filter(({ sequence }) => this.#queued.has(sequence));
     return {
       records: this.#records,
       bytes: this.#bytes,
-      answers: yield* decodeMessages(this.#inputs, known),
+      memory: this.#bytes + copies,
+      answers: messages.filter(({ sequence }) => !this.#queued.has(sequence)),
       queued,
       untaken: queued.filter(({ sequence }) => !this.#taken.has(sequence)),
       call: this.#call,
@@ -307,25 +315,28 @@ function withoutDetails({ sequence, payload }: StoredMessage): StoredMessage {
   return { sequence, payload };
 }
 
+/** Yields the number of bytes that it has read. @returns the messages, and what those take that are not known ones */
 function* decodeMessages(
   all: readonly (StoredMessage | QueuedMessage)[],
   known: KnownMessages,
-): Generator<number, readonly QueuedMessage[]> {
-  const decoded: QueuedMessage[] = [];
+): Generator<number, { readonly messages: readonly QueuedMessage[]; readonly copies: number }> {
+  const messages: QueuedMessage[] = [];
+  let copies = 0;
   for (const each of all) {
     if ("message" in each) {
-      decoded.push(each);
+      messages.push(each);
       continue;
     }
     const { payload, ...rest } = each;
-    const message = (yield* known.find(payload)) ?? (yield* decodeInSteps(MessageSchema, payload));
-    decoded.push({ ...rest, message });
+    let message = yield* known.find(payload);
+    if (message === undefined) {
+      message = yield* decodeInSteps(MessageSchema, payload);
+      copies += weighMessage(message);
+    }
+    messages.push({ ...rest, message });
   }
-  return decoded;
+  return { messages, copies };
 }
-
-/** Bytes from which a message of the journal is looked for among those in memory. A smaller one takes little twice. */
-const largeBytes = 16 * 1024;
 
 /** Messages with one id that a message of the journal is compared with. Both are in order, so the first one is nearly always the same. */
 const maxCompared = 3;
@@ -342,9 +353,8 @@ class KnownMessages {
     }
   }
 
-  /** The large message with exactly these bytes; yields the number of bytes that it has written. */
+  /** The message with exactly these bytes, which takes as long as to decode one; yields the number of bytes that it has written. */
   *find(payload: Uint8Array): Generator<number, Message | undefined> {
-    if (payload.length < largeBytes) return undefined;
     const others = this.#byId.get(readMessageId(payload)) ?? [];
     for (const message of others.slice(0, maxCompared)) {
       const bytes = encodeMessage(MessageSchema, message);
