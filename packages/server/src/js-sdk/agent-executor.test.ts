@@ -1,9 +1,10 @@
 import { Role, TaskState } from "@a2a-connect/proto";
 import { createEngineHarness, createTurnCount, say } from "@a2a-connect/testing";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { countedPart } from "../../test-support/counted-data.ts";
-import { sendTask, subscribe } from "../../test-support/tasks.ts";
+import { detached, sendTask, subscribe } from "../../test-support/tasks.ts";
 import { fromAgentExecutor } from "./agent-executor.ts";
+import type { EventBus } from "./event-bus.ts";
 import type { SdkEvent, SdkTask } from "./sdk-types.ts";
 
 it("a task with much data is converted in several turns of the event loop", async () => {
@@ -31,6 +32,50 @@ it("a task with much data is converted in several turns of the event loop", asyn
   expect(lengths.at(-1)).toBe(43); // with the questions
   expect(reads.total).toBeGreaterThanOrEqual(20);
   expect(reads.mostInATurn).toBeLessThan(5);
+});
+
+describe("what ends no process, although code of the executor throws", () => {
+  const broken = (): never => {
+    throw new Error("broken");
+  };
+
+  /** An agent whose executor works until it is told to stop. */
+  async function startAgent(cancelTask: (taskId: string, bus: EventBus) => void, onFinished = () => {}) {
+    const executor = {
+      async execute(_context: never, bus: EventBus) {
+        bus.on("finished", onFinished);
+        bus.publish({ kind: "statusUpdate", data: { status: { state: TaskState.WORKING } } });
+        await new Promise<void>((resolve) => bus.on("finished", () => resolve()));
+      },
+      cancelTask,
+    };
+    const { client } = await createEngineHarness({
+      agent: { card: { name: "Agent" }, execute: fromAgentExecutor(executor as never) },
+    });
+    const { id } = await sendTask(client, detached());
+    return { client, id };
+  }
+
+  for (const [what, cancelTask] of [
+    ["returns no promise", (bus: EventBus) => bus.finished()],
+    ["throws at once", broken],
+    ["rejects", async () => broken()],
+  ] as const) {
+    it(`a cancelTask that ${what}`, async () => {
+      const asked: string[] = [];
+      const { client, id } = await startAgent((taskId, bus) => {
+        asked.push(taskId);
+        return cancelTask(bus);
+      });
+      expect((await client.cancelTask({ id })).status?.state).toBe(TaskState.CANCELED);
+      expect(asked).toEqual([id]);
+    });
+  }
+
+  it("a listener of the end", async () => {
+    const { client, id } = await startAgent(async () => broken(), broken);
+    expect((await client.cancelTask({ id })).status?.state).toBe(TaskState.CANCELED);
+  });
 });
 
 const ids = { messageId: "question", taskId: "", contextId: "" };

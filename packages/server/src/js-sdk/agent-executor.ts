@@ -35,11 +35,15 @@ export function fromAgentExecutor(executor: SdkAgentExecutor): TurnExecutor {
   return async function* execute(turn) {
     const bus = new EventBus();
     const given = bus as never; // it has all that their interface asks for
-    const cancel = (): void => {
-      executor.cancelTask(turn.taskId, given).catch((error: unknown) => bus.end(error));
+    // These two are asynchronous, so that what the executor throws at once is its failure, too.
+    const cancel = async (): Promise<void> => {
+      try {
+        await executor.cancelTask(turn.taskId, given);
+      } catch (error) {
+        bus.end(error);
+      }
     };
     turn.signal.addEventListener("abort", cancel, { once: true });
-    // Asynchronous, so that what it throws at once is its failure, too.
     const run = async (): Promise<void> => {
       const context = await toRequestContext(turn);
       if (!turn.signal.aborted) await executor.execute(context as never, given);

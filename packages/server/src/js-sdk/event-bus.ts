@@ -22,12 +22,18 @@ export class EventBus {
     this.end();
   }
 
-  /** Nothing more is published. A second call does nothing. */
+  /** Nothing more is published. A second call does nothing. It never throws: what a listener throws is the execution's failure. */
   end(...failure: [] | [error: unknown]): void {
     if (this.#ended) return;
     this.#ended = true;
     if (failure.length > 0) this.#failure = { error: failure[0] };
-    for (const listener of [...this.#listeners.finished.values()]) listener();
+    for (const listener of [...this.#listeners.finished.values()]) {
+      try {
+        listener();
+      } catch (error) {
+        this.#failure ??= { error };
+      }
+    }
     this.#wake();
   }
 
