@@ -7,6 +7,7 @@ import { create } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it, vi } from "vitest";
 import { startScripted } from "../../test-support/agents.ts";
+import { beginLongWork } from "../../test-support/long-work.ts";
 import { detached, sendTask } from "../../test-support/tasks.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
 import { StoredBytes } from "./capacity/stored-bytes.ts";
@@ -274,7 +275,7 @@ describe("a message to a task at work with an idempotency key", () => {
     }
   });
 
-  it("is compared with others like it, which no turn read, one in a slice", async () => {
+  it("is compared with others like it, which no turn read, one in a slice, and not behind other long work", async () => {
     const { client, script, clock } = await startScripted({ whileWorking: "queue" });
     const started = client.sendMessage(say("go"));
     const { turn, yields } = await script.nextTurn();
@@ -291,6 +292,7 @@ describe("a message to a task at work with an idempotency key", () => {
     }
     void yields(turn.complete("enough"));
     await started;
+    const work = beginLongWork(undefined, 300); // of the same caller
     let isOver = false;
     const repeat = client.sendMessage({ message: nth(others - 1) }, keyOf(others - 1)).finally(() => {
       isOver = true;
@@ -300,6 +302,8 @@ describe("a message to a task at work with an idempotency key", () => {
     for (; !isOver; turns += 1) await nextTurn();
     await refused;
     expect(turns).toBeGreaterThanOrEqual(others); // of the event loop
+    expect(work.begun).toBeLessThan(150);
+    await work.over;
   });
 });
 

@@ -417,7 +417,7 @@ export class Sends {
   }
 }
 
-/** Which of them is the same message. Each is compared in a slice: one of a hundred thousand values takes as long as a small call. */
+/** Which of them is the same message: for a read. Each is compared in a slice: one of a hundred thousand values takes as long as a small call. */
 async function findSame(
   all: readonly StoredMessage[],
   message: Message,
@@ -426,7 +426,7 @@ async function findSame(
   const { length } = encodeMessage(MessageSchema, message); // the same for any order of names
   let bytes: Uint8Array | undefined;
   for (const each of all.filter(({ payload }) => payload.length === length)) {
-    await nextSlice(share);
+    await nextSlice(share, "read");
     bytes ??= encodeDeterministically(MessageSchema, message);
     const stored = encodeDeterministically(MessageSchema, decodeMessage(MessageSchema, each.payload));
     if (constantTimeEqual(bytes, stored)) return each;

@@ -4,6 +4,7 @@ import { runInNewContext } from "node:vm";
 import { ReadTurns } from "@a2a-connect/core/internal";
 import { alice, createCommit } from "@a2a-connect/testing";
 import { expect, it } from "vitest";
+import { beginLongWork } from "../../../test-support/long-work.ts";
 import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
 import { EmissionReplay } from "./emission-replay.ts";
 
@@ -42,4 +43,16 @@ it("reads few pages at a time for executors of one caller, and keeps nothing of 
   const rest = [await replay?.next(), await replay?.next()];
   expect(rest.map((emission) => emission?.generation)).toEqual([3, 4]);
   expect(replay?.left).toBe(0);
+});
+
+it("does not wait for other long work of its caller", async () => {
+  const store = createMemoryTaskStore();
+  const kinds = ["task", ...Array.from({ length: 20 }, () => "artifact" as const)] as const;
+  await store.commit(createCommit({ kinds, text: "x".repeat(100_000) }));
+  const source = { store, reads: { tasks: new ReadTurns(4), lists: new ReadTurns(2) } };
+  const work = beginLongWork("alice", 200);
+  const task = { owner: alice, taskId: "task-1", share: "alice" };
+  await new EmissionReplay(source, task, { answers: [] }, 21).next();
+  expect(work.begun).toBeLessThan(100);
+  await work.over;
 });

@@ -74,7 +74,7 @@ export class EmissionReplay {
     const { owner, taskId, share } = this.#task;
     const { store, reads } = this.#source;
     this.#page = await reads.tasks.run({ share }, async () => {
-      const turns = new DecodingTurns({ nextTurn: () => nextSlice(share) });
+      const turns = new DecodingTurns({ nextTurn: () => nextSlice(share, "read") });
       const page: LoggedEmission[] = [];
       for (const event of await store.events(owner, taskId, this.#cursor, pageSize)) {
         const turn = turns.count(entryBytes + event.payload.length);

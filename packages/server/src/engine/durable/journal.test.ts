@@ -4,6 +4,7 @@ import { MessageSchema } from "@a2a-connect/proto";
 import { say } from "@a2a-connect/testing";
 import { create } from "@bufbuild/protobuf";
 import { expect, it } from "vitest";
+import { beginLongWork } from "../../../test-support/long-work.ts";
 import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
 import type { LogEntry, TaskStore } from "../../store/task-store.ts";
 import { type Command, encodeCommand } from "../command.ts";
@@ -50,6 +51,14 @@ it("a long journal is decoded in slices, and its newest answer has the details o
   expect(answers.map(({ sequence, details }) => [sequence, details?.metadata])).toEqual(
     Array.from({ length: 20 }, (_, at) => [2 * at + 1, at === 19 ? { at } : undefined]),
   );
+});
+
+it("a journal is read while other long work of its caller waits", async () => {
+  const store = storeOf(Array.from({ length: 20 }, () => "x".repeat(100 * 1_024)));
+  const work = beginLongWork("alice", 200);
+  await readJournal(sourceOf(store), { ...task, history: [] }, "alice");
+  expect(work.begun).toBeLessThan(100);
+  await work.over;
 });
 
 it("nothing is kept of what came with answers for executors that do not use it, but grants are", async () => {

@@ -124,7 +124,7 @@ export async function readUntaken(
 }
 
 function turnsOf(share: string | undefined): DecodingTurns {
-  return new DecodingTurns({ nextTurn: () => nextSlice(share) });
+  return new DecodingTurns({ nextTurn: () => nextSlice(share, "read") });
 }
 
 async function readNotes(
