@@ -13,9 +13,8 @@ import {
 import { create } from "@bufbuild/protobuf";
 import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
-import { parse } from "devalue";
 import { decodeCommand, type LoggedCommand } from "../engine/command.ts";
-import type { JournalRecord, RecordTimes } from "../engine/durable/journal-codec.ts";
+import { type JournalRecord, parseRecord } from "../engine/durable/journal-codec.ts";
 import { taskNotFound } from "../engine/read-task.ts";
 import { type Gate, type GatedCall, pass } from "../gates/protocol-gates.ts";
 import type { LogEntry, LogTail, TaskStore } from "../store/task-store.ts";
@@ -170,8 +169,6 @@ const recordKinds: Readonly<Record<JournalRecord["kind"], TaskNoteKind>> = {
   retry: TaskNoteKind.RETRY,
 };
 
-const decoder = new TextDecoder();
-
 /** Messages and errors by their type alone: their classes and schemas are the agent's. */
 const revivers = {
   Message: ([typeName]: [string]) => ({ $typeName: typeName }),
@@ -179,7 +176,7 @@ const revivers = {
 };
 
 function describeRecord(payload: Uint8Array, withPayload: boolean): Partial<TaskNote> {
-  const record = parse(decoder.decode(payload), revivers) as JournalRecord & RecordTimes; // the journal wrote it
+  const record = parseRecord(payload, revivers);
   const { kind, op, at, tookMs, resumedAt } = record;
   const until = kind === "sleep" ? record.until : kind === "retry" ? record.retryAt : undefined;
   return {

@@ -1,5 +1,5 @@
 import type { EndReason } from "@a2a-connect/core";
-import { decodeMessage, encodeMessage } from "@a2a-connect/core/internal";
+import { decodeMessage, encodeMessage, setMember } from "@a2a-connect/core/internal";
 import { file_lf_a2a_v1_a2a } from "@a2a-connect/proto";
 import { createRegistry, isMessage, type Message, type Registry } from "@bufbuild/protobuf";
 import {
@@ -108,8 +108,23 @@ export function createJournalCodec(registry: Registry = createRegistry()): Journ
         throw new JournalError(`the result of ${record.op} cannot be stored: ${explain(error)}`);
       }
     },
-    decode: (payload) => parse(decoder.decode(payload), revivers) as JournalRecord, // only `encode` writes them
+    decode: (payload) => parseRecord(payload, revivers),
   };
+}
+
+/** A record from the log. @param revivers make messages and errors of their parts */
+export function parseRecord(
+  payload: Uint8Array,
+  revivers: Parameters<typeof parse>[1],
+): JournalRecord & RecordTimes {
+  const record: unknown = parse(decoder.decode(payload), revivers, { operations: { set } });
+  return record as JournalRecord & RecordTimes; // only `encode` writes them
+}
+
+/** A step may have given JSON of a caller, who has chosen the names. */
+function set(target: Record<PropertyKey, unknown>, name: PropertyKey, value: unknown): void {
+  if (typeof name === "string") setMember(target, name, value);
+  else target[name] = value;
 }
 
 /** Up to so many values, texts and bytes are encoded in about a millisecond. */
