@@ -2,7 +2,7 @@ import type { Compression } from "@connectrpc/connect/protocol";
 import { describe, expect, it } from "vitest";
 import { unpackBody } from "./body.ts";
 import { encodeBody } from "./large-answer.ts";
-import { compressEnvelope } from "./rpc/envelope.ts";
+import { compressEnvelope, compressOnce } from "./rpc/envelope.ts";
 
 /** Compresses, and decompresses, to one byte, when the test says so. */
 class SlowCompression implements Compression {
@@ -48,8 +48,11 @@ function createCaller(callerNetwork: string, { signal } = new AbortController())
   const caller = { callerNetwork, signal };
   return {
     decompress: (by: Compression) => Promise.resolve(unpackBody(body, caller, new Uint8Array(1), by, limits)),
-    compressAnswer: (by: Compression) => encodeBody(caller, "text", by, "content-encoding", new Headers()),
-    compressMessage: (by: Compression) => compressEnvelope(new Uint8Array(6), by, callerNetwork, signal),
+    compressAnswer: (by: Compression, text = "text", header = new Headers()) =>
+      encodeBody(caller, text, by, "content-encoding", header),
+    compressMessage: (by: Compression, envelope = new Uint8Array(6)) =>
+      compressEnvelope(envelope, by, callerNetwork, signal),
+    compressEvent: (by: Compression, envelope: Uint8Array) => compressOnce(envelope, by, callerNetwork),
   };
 }
 
@@ -86,6 +89,30 @@ describe("compression, of all bodies and messages together", () => {
     await answer;
     await slow.endAll(21);
     await all;
+  });
+
+  it("is left out where much of its caller's waits for a turn, and done for others", async () => {
+    const slow = new SlowCompression();
+    const text = "x".repeat(2 ** 20);
+    const envelope = new Uint8Array(2 ** 20);
+    const waiting = Promise.all([
+      ...Array.from({ length: 2 }, () => greedy.compressAnswer(slow, text)),
+      greedy.compressMessage(slow, envelope),
+      greedy.compressEvent(slow, envelope),
+    ]);
+    const header = new Headers();
+    expect(await greedy.compressAnswer(slow, text, header)).toBe(text);
+    expect(header.has("content-encoding")).toBe(false);
+    expect(await greedy.compressMessage(slow, envelope)).toBe(envelope);
+    const event = new Uint8Array(2 ** 20);
+    expect(await greedy.compressEvent(slow, event)).toBe(event);
+    const others = other.compressAnswer(slow, text, header);
+    await slow.endAll(5);
+    await Promise.all([waiting, others]);
+    expect(header.get("content-encoding")).toBe("slow");
+    const again = greedy.compressEvent(slow, event);
+    await slow.endAll(6);
+    expect(await again).toHaveLength(6);
   });
 
   it("is not begun for a caller that has gone", async () => {

@@ -1,6 +1,6 @@
-import { inThreadTurn } from "@a2a-connect/core/internal";
 import type { Compression } from "@connectrpc/connect/protocol";
 import type { Sender } from "./body.ts";
+import { compressInTurn } from "./compress-in-turn.ts";
 import type { HttpResponse } from "./http.ts";
 import { type HeldPlace, nextSlice } from "./next-slice.ts";
 
@@ -88,8 +88,8 @@ export function isPieces(body: string | Uint8Array | Iterable<Uint8Array>): body
 }
 
 /**
- * A body in a coding, which is then named in the header; pieces only in the one that can be made piece by piece. A caller that
- * has gone is not worth it.
+ * A body in a coding, which is then named in the header; pieces only in the one that can be made piece by piece, and whole bodies
+ * unless too much waits (`compressInTurn`).
  *
  * @param field the header field for the name of the coding
  */
@@ -110,11 +110,10 @@ export async function encodeBody(
   if (coding === undefined) {
     return body;
   }
-  return inThreadTurn(caller.callerNetwork, () => {
-    if (caller.signal.aborted) return body;
-    header.set(field, coding.name);
-    return coding.compress(typeof body === "string" ? encoder.encode(body) : body);
-  });
+  const compressed = await compressInTurn(coding, body, caller.callerNetwork, caller.signal);
+  if (compressed === undefined) return body;
+  header.set(field, coding.name);
+  return compressed;
 }
 
 /** Pieces in gzip, each compressed when there is room for it. */

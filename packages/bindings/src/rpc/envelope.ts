@@ -1,7 +1,8 @@
-import { bodyTooLarge, inThreadTurn, isLarge, KeptTexts } from "@a2a-connect/core/internal";
+import { bodyTooLarge, isLarge, KeptTexts } from "@a2a-connect/core/internal";
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { type Compression, compressedFlag, encodeEnvelope } from "@connectrpc/connect/protocol";
 import { collectBytes, malformedRequest, type Sender, type UnpackLimits, unpackBody } from "../body.ts";
+import { compressInTurn } from "../compress-in-turn.ts";
 import type { HttpBody } from "../http.ts";
 import { gzip, slowEventBytes, streamedCoding } from "../large-answer.ts";
 import { nextSlice } from "../next-slice.ts";
@@ -71,8 +72,13 @@ export function compressOnce(
   }
   let result = codings.get(compression.name);
   if (result === undefined) {
-    result = compressEnvelope(envelope, compression, caller);
-    codings.set(compression.name, result);
+    const { name } = compression;
+    const known = codings;
+    result = compressEnvelope(envelope, compression, caller).then((made) => {
+      if (made === envelope) known.delete(name); // there was no room, which may be otherwise for the next reader
+      return made;
+    });
+    codings.set(name, result);
   }
   return result;
 }
@@ -105,17 +111,19 @@ function prefixOf(flags: number, message: readonly Uint8Array[]): Uint8Array {
   return prefix;
 }
 
-/** An envelope with its message compressed, in a turn of its caller. @param signal aborts when the caller has gone; then it stays as it is */
-export function compressEnvelope(
+/**
+ * An envelope with its message compressed, or the same one where it is to stay as it is (`compressInTurn`).
+ *
+ * @param signal aborts when the caller has gone
+ */
+export async function compressEnvelope(
   envelope: Uint8Array,
   compression: Compression,
   caller: string | undefined,
   signal?: AbortSignal,
 ): Promise<Uint8Array> {
-  return inThreadTurn(caller, async () => {
-    if (signal?.aborted === true) return envelope;
-    return encodeEnvelope(compressedFlag, await compression.compress(envelope.subarray(prefixBytes)));
-  });
+  const message = await compressInTurn(compression, envelope.subarray(prefixBytes), caller, signal);
+  return message === undefined ? envelope : encodeEnvelope(compressedFlag, message);
 }
 
 /**
