@@ -58,6 +58,19 @@ describe("a budget that callers share", () => {
     expect(() => take("bob", 16)).toThrow(full);
   });
 
+  it("counts nothing of a holding that has ended: a part of it may be given back twice", () => {
+    const budget = new SharedBudget({ max: 100, maxShare: 1, refuse: () => full });
+    const ended = budget.open("alice");
+    ended.add(60);
+    ended.end();
+    ended.grow(-60);
+    ended.add(200);
+    budget.open("bob").add(60);
+    const other = budget.open("alice");
+    expect(() => other.add(41)).toThrow(full);
+    other.add(40);
+  });
+
   it("counts without refusing what is not bounded", () => {
     const take = createBudget(100, 1);
     take("alice", 90);

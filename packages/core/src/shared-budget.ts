@@ -24,7 +24,7 @@ export interface Holding {
   add(amount: number): void;
   /** Takes more, or gives some back when it is negative. Is never refused. */
   grow(amount: number): void;
-  /** Gives all of it back. May be called more than once. */
+  /** Gives all of it back, for good: what is added or given back later does not count. May be called more than once. */
   end(): void;
 }
 
@@ -160,6 +160,7 @@ class CountedHolding implements Holding {
   readonly #budget: SharedBudget;
   readonly #isBounded: boolean;
   #amount = 0;
+  #hasEnded = false;
 
   constructor(budget: SharedBudget, share: string | undefined, isBounded: boolean) {
     this.#budget = budget;
@@ -172,17 +173,18 @@ class CountedHolding implements Holding {
   }
 
   add(amount: number): void {
-    if (this.#isBounded) this.#budget.admit(this.share, this.#amount, amount);
+    if (this.#isBounded && !this.#hasEnded) this.#budget.admit(this.share, this.#amount, amount);
     this.grow(amount);
   }
 
   grow(amount: number): void {
-    if (amount === 0) return;
+    if (amount === 0 || this.#hasEnded) return;
     this.#amount += amount;
     this.#budget.count(this.share, amount);
   }
 
   end(): void {
     this.grow(-this.#amount);
+    this.#hasEnded = true;
   }
 }

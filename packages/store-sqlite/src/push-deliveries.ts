@@ -110,9 +110,10 @@ export function createPushDeliveries(database: DatabaseSync): PushDeliveries {
     `${deliveries} where (due_at, push_configs.number) > (?, ?) and due_at <= ?
      order by due_at, push_configs.number limit ?`,
   );
+  // `+`: not by the index of all that is due, of which there may be ten thousands, but by that of the task's few configs.
   const freshOf = prepareQuery<DeliveryRow>(
     database,
-    `${deliveries} where task = ? and due_at = 0 order by push_configs.number limit ?`,
+    `${deliveries} where task = ? and +due_at = 0 order by push_configs.number limit ?`,
   );
   const segmentOf = prepareQuery<LayoutRow>(
     database,

@@ -323,13 +323,11 @@ export class TurnExecution implements Execution {
   #reply(parts: readonly Part[]): void {
     assertParts(parts, "a reply");
     assertJsonParts(parts, "a reply");
-    this.#hadLastEvent = true;
-    if (this.#live !== undefined) {
-      this.#live.emitStatus({ state: TaskState.COMPLETED, parts });
-      return;
-    }
     const { contextId } = this.#plan.input;
-    this.#first.resolve(agentReply({ contextId }, parts, this.#context.randomId));
+    if (this.#live === undefined)
+      this.#first.resolve(agentReply({ contextId }, parts, this.#context.randomId));
+    else this.#live.emitStatus({ state: TaskState.COMPLETED, parts }); // may be refused
+    this.#hadLastEvent = true;
   }
 
   #emitStatus(event: StatusEvent): void {

@@ -47,8 +47,9 @@ const agent = defineAgent({
     const [, artifacts] = /^artifacts (\d+)/.exec(turn.text) ?? [];
     for (let at = 0; at < Number(artifacts ?? 0); at += 1) yield turn.artifact({ id: `a${at}`, text: large });
     if (artifacts !== undefined) return;
+    if (turn.text === "work and reply") yield turn.working();
     if (turn.text === "final") yield turn.complete(large);
-    else if (turn.text === "reply long") yield turn.reply(large);
+    else if (/^reply long|and reply$/.test(turn.text)) yield turn.reply(large);
     else if (turn.text.startsWith("reply")) yield turn.reply(turn.text);
     else if (turn.text.endsWith("end")) yield turn.working();
     else yield turn.inputRequired("More?");
@@ -117,6 +118,15 @@ describe("a caller that has stored most of what there is room for", () => {
     expect(failed.map(reasonOf)).toEqual(failed.map(() => "capacity"));
     const { status } = taskOf(await bob.sendMessage(say(`${large} end`)));
     expect(status?.state).toBe(TaskState.COMPLETED);
+  });
+
+  it("has the tasks FAILED whose code ends with a long reply", async () => {
+    const { alice } = await start();
+    const sent = Array.from({ length: 60 }, () => alice.sendMessage(say("work and reply")));
+    const tasks = (await Promise.all(sent)).map(taskOf);
+    const failed = tasks.filter(({ status }) => status?.state === TaskState.FAILED);
+    expect(failed.length).toBeGreaterThan(5);
+    expect(failed.map(reasonOf)).toEqual(failed.map(() => "capacity"));
   });
 
   it("has the tasks FAILED that end with a long message, and keeps no long reply for repeats", async () => {
