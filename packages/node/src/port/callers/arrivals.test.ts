@@ -276,6 +276,98 @@ it.each([
   },
 );
 
+describe("connections that wait to begin", () => {
+  it("are not read until they begin, and then read on", async () => {
+    const arrivals = new Arrivals(256);
+    const caller = {};
+    arrivals.join(caller, new FakeConnection() as unknown as Socket, () => undefined);
+    arrivals.count(caller, 256); // nothing more may arrive in this turn
+    const all = Array.from({ length: 20 }, () => new FakeConnection());
+    const begun = new Set<FakeConnection>();
+    for (const each of all) arrivals.join(caller, each as unknown as Socket, () => void begun.add(each));
+    while (begun.size < all.length) {
+      for (const each of all) expect(each._handle.isRead).toBe(begun.has(each));
+      await nextTurn();
+    }
+    expect(all.filter(({ _handle }) => !_handle.isRead)).toEqual([]);
+  });
+
+  it("stay stopped when they bring so much as they begin that nothing more may arrive, until the next turns", async () => {
+    const arrivals = new Arrivals(256);
+    const caller = {};
+    arrivals.join(caller, new FakeConnection() as unknown as Socket, () => undefined);
+    arrivals.count(caller, 256);
+    const waiting = new FakeConnection();
+    let begun = false;
+    arrivals.join(caller, waiting as unknown as Socket, () => {
+      begun = true;
+      arrivals.count(caller, 256);
+    });
+    while (!begun) await nextTurn();
+    expect(waiting._handle.isRead).toBe(false);
+    for (let turn = 0; turn < 5; turn += 1) await nextTurn();
+    expect(waiting._handle.isRead).toBe(true);
+  });
+
+  const head = "POST / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: ";
+
+  it.each([
+    ["in cleartext", undefined, `${head}${2 ** 20}\r\n\r\n`],
+    ["for TLS", { tls: certificate }, Buffer.from([22, 3, 1, 0, 4, 1, 0, 0, 0])],
+  ])("have brought one packet at most, %s", async (_, options, start) => {
+    const { served, handler } = createServed();
+    await using listener = await listen(handler, options);
+    using opened = new DisposableStack();
+    const accepted: Socket[] = [];
+    const accept = (message: unknown): void => void accepted.push((message as { socket: Socket }).socket);
+    subscribe("net.server.socket", accept);
+    opened.defer(() => void unsubscribe("net.server.socket", accept));
+    const packet = Buffer.concat([Buffer.from(start), new Uint8Array(2 ** 18)]);
+    const all = Array.from({ length: 300 }, async () => {
+      const connection = opened.use(await openRawConnection(listener.port));
+      void connection.write(packet);
+      if (options !== undefined) await connection.closed(); // it is no TLS
+    });
+    let most = 0;
+    const over = Promise.all([...all, ...(options === undefined ? [served(all.length)] : [])]);
+    let isOver = false;
+    void over.finally(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      for (const socket of accepted) if (!("parser" in socket)) most = Math.max(most, socket.readableLength);
+      await nextTurn();
+    }
+    await over;
+    expect(most).toBeLessThanOrEqual(64 * 1024);
+  });
+
+  it.each([
+    ["in cleartext, also when the other side is closed", undefined],
+    ["over TLS", { tls: certificate }],
+  ])("are read to their end, %s", async (_, options) => {
+    await using listener = await listen(
+      async ({ body }) => {
+        let length = 0;
+        for await (const piece of body) length += piece.length;
+        return { status: 200, body: `${length} bytes` };
+      },
+      { ...options, halfCloseTimeoutMs: 60_000 },
+    );
+    const request = Buffer.concat([Buffer.from(`${head}200000\r\n\r\n`), new Uint8Array(200_000)]);
+    const secure = options && { ca: certificate.cert, ALPNProtocols: ["http/1.1"] };
+    const send = async (): Promise<string> => {
+      using connection = await openRawConnection(listener.port, secure);
+      if (options === undefined) connection.socket.end(request);
+      else void connection.write(request);
+      return await connection.closed();
+    };
+    for (const answer of await Promise.all(Array.from({ length: 200 }, send))) {
+      expect(answer).toContain("200000 bytes");
+    }
+  });
+});
+
 describe("a caller whose work has made a turn very long", () => {
   function createPort() {
     let busyMs = 0;

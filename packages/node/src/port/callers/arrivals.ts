@@ -43,7 +43,7 @@ class CallerSockets {
   /** The same of those that brought nothing, perhaps because the others brought all that may arrive. Both have every second turn. */
   readonly #quiet = new Set<ReadSocket>();
   #isQuietNext = false;
-  /** Begin those that are new, and bring requests already. */
+  /** Begin those that are new, and bring requests already. They are not read: nothing would count what they bring meanwhile. */
   readonly waiting = new Map<ReadSocket, () => void>();
   /** Go on with connections that have brought more than could be read. */
   readonly left: (() => void)[] = [];
@@ -75,6 +75,13 @@ class CallerSockets {
     const bytes = bytesReadOf(socket);
     this.#sockets.set(socket, bytes);
     this.#read.set(socket, bytes);
+  }
+
+  /** It begins later. */
+  wait(socket: ReadSocket, begin: () => void): void {
+    this.#read.delete(socket);
+    socket._handle?.readStop();
+    this.waiting.set(socket, begin);
   }
 
   /** @returns whether it was read */
@@ -165,8 +172,10 @@ class CallerSockets {
   /** Begins one that waits. */
   begin(socket: ReadSocket): void {
     const begin = this.waiting.get(socket);
+    if (begin === undefined) return;
     this.waiting.delete(socket);
-    begin?.();
+    if (this.#sockets.has(socket)) this.#readOn(socket); // before it begins: what it has brought may stop it again
+    begin();
   }
 
   get isWaiting(): boolean {
@@ -195,9 +204,13 @@ class CallerSockets {
       if (left === 0) return;
       left -= 1;
       from.delete(socket);
-      this.#read.set(socket, bytesReadOf(socket));
-      startReading(socket);
+      this.#readOn(socket);
     }
+  }
+
+  #readOn(socket: ReadSocket): void {
+    this.#read.set(socket, bytesReadOf(socket));
+    startReading(socket);
   }
 }
 
@@ -255,11 +268,12 @@ export class Arrivals {
   }
 
   /**
-   * From here on the connection is read in turns.
+   * From here on the connection is read in turns, and not at all until it begins.
    *
    * @param begin gives it to its parser, now or when requests may arrive again; at once when it closes before
+   * @returns whether it has to wait
    */
-  join(caller: object | string, socket: Socket, begin: () => void): void {
+  join(caller: object | string, socket: Socket, begin: () => void): boolean {
     const sockets = this.#callers.get(caller) ?? new CallerSockets(this.#isProxy(caller));
     this.#callers.set(caller, sockets);
     sockets.add(socket);
@@ -272,11 +286,12 @@ export class Arrivals {
     const mayBegin = !sockets.stopped && !sockets.takesTurns && sockets.waiting.size === 0;
     if (mayBegin && this.#arrived < this.#maxInATurn) {
       begin();
-      return;
+      return false;
     }
     socket.on("error", () => undefined); // without a parser it has no listener
-    sockets.waiting.set(socket, begin);
+    sockets.wait(socket, begin);
     this.#schedule();
+    return true;
   }
 
   /** From here on the connection is not read in turns any more. */

@@ -8,6 +8,7 @@ import type { ListenLimits } from "../listen-options.ts";
 import { Arrivals } from "./arrivals.ts";
 import { type Bodies, BodyBudget, type ConnectionBodies } from "./body-budget.ts";
 import { EventLoopTurns } from "./event-loop-turns.ts";
+import { FirstBytes } from "./first-bytes.ts";
 import { loopTurns } from "./loop-turns.ts";
 import { WriteBuffers } from "./write-buffers.ts";
 
@@ -184,7 +185,22 @@ export class CallerConnection {
    */
   join(socket: Socket, isProxy: boolean, begin: () => void): void {
     this.#peer.isProxy = isProxy;
-    this.#callers.arrivals.join(this.#peer, socket, begin);
+    this.joinTurns(this.#callers.arrivals, socket, begin);
+  }
+
+  /** The same in turns of another kind. */
+  joinTurns(turns: Arrivals, socket: Socket, begin: () => void): void {
+    let first: FirstBytes | undefined;
+    const waits = turns.join(this.#peer, socket, () => {
+      first?.end();
+      begin();
+    });
+    if (waits) first = this.holdFirstBytes(socket);
+  }
+
+  /** Counts what the connection has brought while it waits, and is not read. */
+  holdFirstBytes(socket: Socket): FirstBytes {
+    return new FirstBytes(socket, this.bodies);
   }
 
   /** A request has arrived. */

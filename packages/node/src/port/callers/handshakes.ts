@@ -13,8 +13,8 @@ const workInATurnMs = 10;
 const maxNewKeys = 100;
 
 /** A connection in TLS. Only what Node calls `_handle` can stop it while Node reads. */
-interface ReadSocket extends TLSSocket {
-  readonly _handle?: { readStop(): void } | null;
+interface ReadSocket extends Socket {
+  readonly _handle?: { readStart(): void; readStop(): void } | null;
 }
 
 /**
@@ -44,15 +44,22 @@ export class Handshakes {
   }
 
   /** @param begin begins TLS; its first flight has arrived */
-  async begin(connection: CallerConnection, socket: Socket, begin: () => void): Promise<void> {
+  async begin(connection: CallerConnection, socket: ReadSocket, begin: () => void): Promise<void> {
     const { caller } = connection;
     socket.on("error", () => undefined); // while it waits it has no other listener
-    await this.#starts.turn(connection);
+    const turn = this.#starts.turn(connection);
+    if (turn !== undefined) {
+      socket._handle?.readStop(); // nothing would count what it brings meanwhile
+      const first = connection.holdFirstBytes(socket);
+      await turn;
+      first.end();
+      socket._handle?.readStart();
+    }
     if (socket.destroyed) return;
     const peer = formatPeer(socket);
     this.#open.set(peer, () => this.#work.leave(caller, socket));
     socket.once("close", () => this.#open.delete(peer));
-    this.#work.join(caller, socket, begin);
+    connection.joinTurns(this.#work, socket, begin);
   }
 
   /** TLS tells a key. */
@@ -62,7 +69,7 @@ export class Handshakes {
     else if (/^(?:CLIENT_RANDOM|SERVER_HANDSHAKE)/.test(label)) this.#countWork(connection.caller); // TLS 1.3 tells further ones
   }
 
-  #countNewKey(connection: CallerConnection, socket: ReadSocket): void {
+  #countNewKey(connection: CallerConnection, socket: TLSSocket & ReadSocket): void {
     const count = (this.#newKeys.get(socket) ?? 0) + 1;
     this.#newKeys.set(socket, count);
     connection.countRequest();
