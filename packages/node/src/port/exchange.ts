@@ -3,7 +3,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { createForwardedForReader, type ReadForwardedFor } from "../network/caller-network.ts";
 import { createForwardedUrlReader } from "../network/forwarded-url.ts";
 import { parseTrustedProxies, type RemoteEnd, trustedOnce } from "../network/trusted-proxies.ts";
-import { type Callers, findCallers } from "./callers/callers.ts";
+import { type CallerConnection, type Callers, findCallers } from "./callers/callers.ts";
 import { Places } from "./callers/places.ts";
 import type { ListenLimits, ListenOptions } from "./listen-options.ts";
 import { CallSignal, type Incoming, NodeRequest, type RequestContext } from "./node-request.ts";
@@ -81,13 +81,24 @@ export async function serveExchange(
   incoming: Incoming,
   sink: ResponseSink,
 ): Promise<void> {
-  const { source, declaredLength, bodyTimeoutMs, cut } = incoming;
-  const { readForwardedFor, places } = context;
+  const { source, declaredLength, turn, bodyTimeoutMs, cut } = incoming;
+  const { readForwardedFor } = context;
   const told = readForwardedFor?.(incoming.socket, incoming.fields);
   const connection = told === undefined ? incoming.connection : incoming.connection.beginPassedOn(told);
-  const call = new CallSignal();
-  const patience = { stalledTimeoutMs: context.stalledReaderTimeoutMs, connection };
   const body = new RequestBody(source, { declaredLength, timeoutMs: bodyTimeoutMs, connection, cut });
+  if (turn !== undefined) await turn;
+  if (!sink.gone) await begin(context, incoming, sink, { body, connection });
+  body.discard();
+  if (told !== undefined) incoming.connection.endPassedOn(connection);
+}
+
+async function begin(
+  context: ExchangeContext,
+  incoming: Incoming,
+  sink: ResponseSink,
+  { body, connection }: { readonly body: RequestBody; readonly connection: CallerConnection },
+): Promise<void> {
+  const call = new CallSignal();
   sink.writable.on("error", () => undefined); // a broken socket, or a reset by the peer; "close" follows with the result
   sink.writable.once("close", async () => {
     if (sink.complete) return;
@@ -97,7 +108,8 @@ export async function serveExchange(
     call.abort(gone);
     body.refuse(gone);
   });
-  const place = readForwardedFor && places.takePassedOn(connection.caller.address);
+  const patience = { stalledTimeoutMs: context.stalledReaderTimeoutMs, connection };
+  const place = context.readForwardedFor && context.places.takePassedOn(connection.caller.address);
   const url = place === null ? 429 : incoming.url;
   if (typeof url === "number") {
     await sendResponse(plainError(url), "GET", sink, patience);
@@ -108,15 +120,13 @@ export async function serveExchange(
     try {
       const turn = connection.turnBeforeRequest();
       if (turn !== undefined) await turn;
-      if (turn === undefined || !sink.gone) await answer(context, request, sink, patience, cut);
+      if (turn === undefined || !sink.gone) await answer(context, request, sink, patience, incoming.cut);
     } finally {
       context.inFlight.delete(call);
       unread.end();
     }
   }
   place?.end();
-  body.discard();
-  if (told !== undefined) incoming.connection.endPassedOn(connection);
 }
 
 async function answer(

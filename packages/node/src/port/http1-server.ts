@@ -100,14 +100,11 @@ export function createHttp1Server(
         const network = context.readForwardedFor?.(socket, headers) ?? connection.caller.address;
         return context.places.takeRequest(network, places);
       };
-      const pipeline = new Pipeline(socket, reader, connection, takePlaces, (message, response) => {
+      const pipeline = new Pipeline(socket, reader, connection, takePlaces, (message, response, turn) => {
         const { expect } = message.headers;
-        if (expect === undefined || /^\s*100-continue\s*$/i.test(expect)) {
-          return serveHttp1(context, message, response);
-        }
-        response.writeHead(417, { "content-length": 0 }).end(); // RFC 9110 §10.1.1: no other expectation has a meaning
-        message.resume();
-        return Promise.resolve();
+        // RFC 9110 §10.1.1: no other expectation has a meaning.
+        const isMet = expect === undefined || /^\s*100-continue\s*$/i.test(expect);
+        return serveHttp1(context, message, response, isMet ? { turn } : { turn, url: 417 });
       });
       pipelines.set(socket, pipeline);
     },
@@ -142,13 +139,13 @@ export type MountedRequest = Pick<Incoming, "url" | "mount" | "boundToLoopback">
 /**
  * Answers one HTTP/1.x request.
  *
- * @param mounted what differs when it came through another server
+ * @param given what is known of it besides: by the mount in another server, or by its pipeline
  */
 export function serveHttp1(
   context: ExchangeContext,
   message: IncomingMessage,
   response: ServerResponse,
-  mounted?: MountedRequest,
+  given: Partial<Incoming> = {},
 ): Promise<void> {
   const { httpVersion, method = "GET", headers: fields, socket } = message;
   const ownUrl = (): string | undefined =>
@@ -158,7 +155,7 @@ export function serveHttp1(
     {
       httpVersion,
       method,
-      url: mounted?.url ?? ownUrl() ?? 400,
+      url: given.url ?? ownUrl() ?? 400,
       fields,
       rawFields: message.rawHeaders,
       source: message,
@@ -167,7 +164,7 @@ export function serveHttp1(
       connection: context.callers.ofSocket(socket),
       socket,
       cut: () => socket.destroy(),
-      ...mounted,
+      ...given,
     },
     new Http1Sink(context, response, socket),
   );

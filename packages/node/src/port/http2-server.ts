@@ -71,11 +71,10 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
       const taken = context.places.takeRequest(network ?? connection.caller.address, places);
       if (taken === null) return refuse(stream, network === undefined ? places : 0);
       stream.once("close", () => taken.end());
+      if (stream.destroyed) return;
       try {
         const turn = starts.turn(network === undefined ? connection : { caller: network });
-        if (turn !== undefined) await turn;
-        if (!stream.destroyed)
-          await serveHttp2(context, { connection, session, stream }, headers, rawHeaders);
+        await serveHttp2(context, { connection, session, stream, turn }, headers, rawHeaders);
       } catch (error) {
         stream.destroy(error instanceof Error ? error : undefined); // to throw here would end the process
       }
@@ -214,20 +213,20 @@ interface Http2Request {
   readonly connection: CallerConnection;
   readonly session: ServerHttp2Session;
   readonly stream: ServerHttp2Stream;
+  /** Undefined: it may begin at once. */
+  readonly turn: Promise<void> | undefined;
 }
 
 /** Answers one HTTP/2 request, on the stream itself: Node's compatibility layer costs twice as much for each call. */
 function serveHttp2(
   context: ExchangeContext,
-  { connection, session, stream }: Http2Request,
+  { connection, session, stream, turn }: Http2Request,
   fields: IncomingHttpHeaders,
   rawHeaders: readonly string[],
 ): Promise<void> {
   const url = findUrl(context, fields, rawHeaders);
   const length = stream.endAfterHeaders ? "0" : fields["content-length"];
-  if (fields.expect === "100-continue" && typeof url === "string") {
-    stream.additionalHeaders({ ":status": 100 });
-  }
+  const isAsking = fields.expect === "100-continue" && typeof url === "string";
   return serveExchange(
     context,
     {
@@ -238,6 +237,7 @@ function serveHttp2(
       rawFields: rawHeaders,
       source: stream,
       declaredLength: length === undefined ? undefined : Number(length),
+      turn: isAsking ? letSend(stream, turn) : turn,
       bodyTimeoutMs: context.requestTimeoutMs,
       connection,
       socket: session.socket,
@@ -245,6 +245,12 @@ function serveHttp2(
     },
     new Http2Sink(stream),
   );
+}
+
+/** Asks for the body of a caller that waits for that, when its request may begin. */
+async function letSend(stream: ServerHttp2Stream, turn: Promise<void> | undefined): Promise<void> {
+  if (turn !== undefined) await turn;
+  if (!stream.destroyed && !stream.closed) stream.additionalHeaders({ ":status": 100 });
 }
 
 /** The URL of a request, or why it is refused. */

@@ -60,6 +60,8 @@ export interface Incoming {
   readonly source: Readable;
   /** From `content-length`; 0 when the request has no body; undefined when only its end tells. */
   readonly declaredLength: number | undefined;
+  /** What it waits for before it begins. Its body is read meanwhile. */
+  readonly turn?: Promise<void> | undefined;
   /** Time limit for the body, in milliseconds. Undefined: Node enforces it. */
   readonly bodyTimeoutMs: number | undefined;
   readonly connection: CallerConnection;

@@ -7,13 +7,23 @@ import { placesOf } from "./callers/places.ts";
 import { type PlainErrorCode, plainErrorBody } from "./plain-error.ts";
 import type { SlicedReader } from "./sliced-reader.ts";
 
-/** Answers one request; resolves when the whole answer was written. */
-export type ServeHttp1 = (message: IncomingMessage, response: ServerResponse) => Promise<void>;
+/** Answers one request when it is its turn, and reads its body before that; resolves when the whole answer was written. */
+export type ServeHttp1 = (
+  message: IncomingMessage,
+  response: ServerResponse,
+  turn?: Promise<void>,
+) => Promise<void>;
 
 /** Takes so many places for a request until it ends. Null: its caller has as many as it may have. */
 type TakePlaces = (message: IncomingMessage, places: number) => Holding | null;
 
 type Pipelined = readonly [message: IncomingMessage, response: ServerResponse];
+
+interface Waiting {
+  readonly response: ServerResponse;
+  begin(): void;
+  readonly served: Promise<void>;
+}
 
 /** Requests of one connection that are served at a time; further pipelined ones wait. */
 const maxAtATime = 8;
@@ -32,7 +42,7 @@ export class Pipeline {
   readonly #takePlaces: TakePlaces;
   readonly #serve: ServeHttp1;
   #running = 0;
-  readonly #waiting: Pipelined[] = [];
+  readonly #waiting: Waiting[] = [];
   /** Each with its places; the first has that of its connection, and needs others only for a large header. */
   readonly #unanswered = new Map<ServerResponse, Holding | undefined>();
   #last: Pipelined | undefined;
@@ -84,7 +94,8 @@ export class Pipeline {
       this.#refuseWhenAnswered();
     });
     if (this.#running === maxAtATime) {
-      this.#waiting.push(request);
+      const { promise: turn, resolve: begin } = Promise.withResolvers<void>();
+      this.#waiting.push({ response, begin, served: this.#serve(...request, turn) });
       this.#reader.hold();
       return;
     }
@@ -98,16 +109,19 @@ export class Pipeline {
   #forgetAll(): void {
     for (const place of this.#unanswered.values()) place?.end();
     this.#unanswered.clear();
-    this.#waiting.length = 0;
+    for (const { begin } of this.#waiting.splice(0)) begin(); // each finds that its caller has gone
   }
 
   async #serveWaiting(): Promise<void> {
     while (this.#waiting.length > 0) {
       await nextTurn();
-      const next = this.#waiting.shift();
-      if (next === undefined || this.#socket.destroyed) return;
+      const [next] = this.#waiting;
+      if (next === undefined) return;
+      if (this.#refusal !== undefined && next.response === this.#broken) return; // that is its answer
+      this.#waiting.shift();
       if (this.#waiting.length === 0) this.#reader.release(); // its body may not have come yet
-      await this.#serve(...next);
+      next.begin();
+      await next.served;
     }
   }
 
@@ -119,8 +133,6 @@ export class Pipeline {
     if (this.#refusal !== undefined) return;
     this.#refusal = code;
     this.#reader.discard(); // while the refusal waits, the request could become whole, and be served
-    const at = this.#waiting.findIndex(([, response]) => response === this.#broken);
-    if (at !== -1) this.#waiting.splice(at, 1);
     this.#refuseWhenAnswered();
   }
 

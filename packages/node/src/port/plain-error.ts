@@ -6,6 +6,7 @@ const failures = {
   405: { status: "UNIMPLEMENTED", message: "This server is no proxy" },
   408: { status: "DEADLINE_EXCEEDED", message: "The request took too long to arrive" },
   413: { status: "RESOURCE_EXHAUSTED", message: "The request's chunk extensions are too large" },
+  417: { status: "INVALID_ARGUMENT", message: "This server meets no expectation but 100-continue" },
   429: { status: "RESOURCE_EXHAUSTED", message: "Too many calls of this address are open; try again later" },
   431: { status: "RESOURCE_EXHAUSTED", message: "The request's header fields are too large" },
   500: { status: "INTERNAL", message: "Internal error" },

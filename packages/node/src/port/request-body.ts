@@ -75,7 +75,7 @@ export class RequestBody implements HttpBody, BudgetedBody {
   constructor(source: Readable, options: RequestBodyOptions) {
     this.#source = source;
     this.#options = options;
-    // A body without bytes may have ended while its request waited for its turn, and says so once.
+    // A body without bytes may have ended before a mount got its request, and says so once.
     if (options.declaredLength === 0 || source.readableEnded) {
       this.#ended = true;
     } else {
@@ -85,6 +85,10 @@ export class RequestBody implements HttpBody, BudgetedBody {
         .on("error", () => undefined) // "close" follows
         .on("close", () => void this.#cutShort());
     }
+  }
+
+  get isRead(): boolean {
+    return this.#whole !== undefined || this.#chunks !== undefined;
   }
 
   /**

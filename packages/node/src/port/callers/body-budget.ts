@@ -6,9 +6,14 @@ import type { ListenLimits } from "../listen-options.ts";
 export interface BudgetedBody {
   /** Bytes that it holds in memory. */
   readonly held: number;
+  /** Whether code waits for its bytes: only then they have a limit of their own. */
+  readonly isRead: boolean;
   /** Frees the bytes, and tells the caller why. */
   refuse(reason: ConnectError): void;
 }
+
+/** The bytes of a body that always have room before it is read, because they may come with its header. */
+const minUnreadBytes = 1024 * 1024;
 
 /** Several bodies: their bytes together, and those of them that can still be refused. */
 export class Bodies {
@@ -31,7 +36,7 @@ type Limits = Pick<ListenLimits, "maxBodyBytesPerConnection" | "maxTotalBodyByte
  *
  * Beyond a limit the budget refuses the largest body, not the newest: of a full connection its largest; of all connections
  * together the largest of the caller that holds most. So a caller's unfinished bodies cost other callers nothing, and a
- * large body costs small ones nothing. A body without others is never refused.
+ * large body costs small ones nothing. A body without others is refused only before it is read.
  */
 export class BodyBudget {
   /** The bytes of all bodies. */
@@ -98,6 +103,9 @@ export class ConnectionBodies extends Bodies {
     const { maxBodyBytesPerConnection } = this.#budget.limits;
     this.allowRefusal(body);
     this.#change(bytes);
+    if (!body.isRead && body.held > Math.max(maxBodyBytesPerConnection, minUnreadBytes)) {
+      body.refuse(full("this connection's requests hold", maxBodyBytesPerConnection));
+    }
     while (this.held > maxBodyBytesPerConnection && this.refusable.size > 1) {
       this.refuseLargest(full("this connection's requests hold", maxBodyBytesPerConnection));
     }
