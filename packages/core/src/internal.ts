@@ -76,7 +76,15 @@ export {
   typeSchema,
 } from "./json/json-schema.ts";
 export { type JsonText, parseJsonText, readJsonText } from "./json/json-text.ts";
-export { isObject, mergeMembers, setMember, toJsonValue, toTable } from "./json/json-value.ts";
+export {
+  isObject,
+  mayBeIndex,
+  mergeMembers,
+  packIndexes,
+  setMember,
+  toJsonValue,
+  toTable,
+} from "./json/json-value.ts";
 export { findMemberInSteps, findMemberText } from "./json/member-text.ts";
 export { formatAnswer, formatLazily, formatOnce } from "./json/message-text.ts";
 export { findWrongFields, parseMessage } from "./json/parse-json.ts";

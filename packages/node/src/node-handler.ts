@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { comesFromThisMachine, createMount, type Mount, targetBelow } from "@a2a-connect/server/internal";
 import type { Mountable, MountOptions } from "@a2a-connect/server/mount";
 import { createExchangeContext } from "./port/exchange.ts";
-import { formatRequestUrl, hasItsHost } from "./port/http-head.ts";
+import { formatRequestUrl, hasItsHost, packFields } from "./port/http-head.ts";
 import { type MountedRequest, serveHttp1 } from "./port/http1-server.ts";
 import { defaultLimits, type ListenLimits, type ListenOptions } from "./port/listen-options.ts";
 
@@ -122,6 +122,7 @@ function readBefore(message: FrameworkMessage): Partial<MountedRequest> | Error 
     );
   }
   const { "content-encoding": _, ...fields } = headers; // what has read it has decompressed it
+  packFields(fields, message.rawHeaders);
   return { fields, source: Readable.from([bytes]), declaredLength: bytes.length };
 }
 

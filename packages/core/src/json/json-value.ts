@@ -25,11 +25,19 @@ export function createTable<T>(): Record<string, T> {
  * gaps again.
  */
 export function setMember<T>(object: Record<string, T>, name: string, value: T): void {
-  if (mayBeIndex(name) && !Object.hasOwn(object, lastIndex)) {
-    object[lastIndex] = value;
-    delete object[lastIndex];
+  if (mayBeIndex(name)) {
+    packIndexes(object);
   }
   object[name] = value;
+}
+
+/** From here on an object has no gaps (`setMember`), though it may have had some. */
+export function packIndexes(object: Record<string, unknown>): void {
+  if (Object.hasOwn(object, lastIndex)) {
+    return;
+  }
+  object[lastIndex] = undefined;
+  delete object[lastIndex];
 }
 
 /** A table with these members. Names may be chosen by others (`setMember`). */
@@ -51,7 +59,7 @@ export function mergeMembers<T>(
 const lastIndex = 2 ** 32 - 2;
 
 /** An index of one digit leaves no gap that matters. */
-function mayBeIndex(name: string): boolean {
+export function mayBeIndex(name: string): boolean {
   const first = name.charCodeAt(0);
   return name.length >= 2 && name.length <= 10 && first >= 0x30 && first <= 0x39;
 }

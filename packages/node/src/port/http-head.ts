@@ -1,6 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http2";
-import { maxAuthorityLength, parseForeignUrl, parseHttpUrl } from "@a2a-connect/core/internal";
+import {
+  maxAuthorityLength,
+  mayBeIndex,
+  packIndexes,
+  parseForeignUrl,
+  parseHttpUrl,
+} from "@a2a-connect/core/internal";
 
 /** reg-name, IPv4 or bracketed IPv6 with an optional port (RFC 3986 §3.2); no user info, nothing that could start a path. */
 const authorityPattern = /^(?:[A-Za-z0-9._~%!$&'()*+,;=-]+|\[[0-9A-Fa-f:.]+\])(?::\d*)?$/;
@@ -73,6 +79,16 @@ const connectionFields: ReadonlySet<string> = new Set([
   "transfer-encoding",
   "upgrade",
 ]);
+
+/**
+ * Node's fields are small afterwards, though some names may be array indexes: of `1023` and `2573` it makes an object of 31 KB. A copy
+ * has to be packed again.
+ *
+ * @param rawFields names and values in turn
+ */
+export function packFields(fields: IncomingHttpHeaders, rawFields: readonly string[]): void {
+  if (rawFields.some((name, at) => at % 2 === 0 && mayBeIndex(name))) packIndexes(fields);
+}
 
 /** Node's request fields as `Headers`, without HTTP/2's pseudo fields. */
 export function toHeaders(incoming: IncomingHttpHeaders): Headers {

@@ -10,7 +10,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Holding } from "@a2a-connect/core/internal";
 import { type ExchangeContext, serveExchange } from "./exchange.ts";
-import { formatRequestUrl, hasItsHost, toHttp1Fields } from "./http-head.ts";
+import { formatRequestUrl, hasItsHost, packFields, toHttp1Fields } from "./http-head.ts";
 import type { ListenLimits, ListenOptions } from "./listen-options.ts";
 import type { Incoming } from "./node-request.ts";
 import { Pipeline } from "./pipeline.ts";
@@ -148,6 +148,7 @@ export function serveHttp1(
   given: Partial<Incoming> = {},
 ): Promise<void> {
   const { httpVersion, method = "GET", headers: fields, socket } = message;
+  packFields(fields, message.rawHeaders);
   const ownUrl = (): string | undefined =>
     hasItsHost(message) ? formatRequestUrl(context.scheme, fields.host, message.url) : undefined;
   return serveExchange(

@@ -11,7 +11,7 @@ import type { CallerConnection } from "./callers/callers.ts";
 import { EventLoopTurns } from "./callers/event-loop-turns.ts";
 import { placesOf } from "./callers/places.ts";
 import { type ExchangeContext, serveExchange } from "./exchange.ts";
-import { formatRequestUrl, headerBytes, readAuthority, toHttp2Fields } from "./http-head.ts";
+import { formatRequestUrl, headerBytes, packFields, readAuthority, toHttp2Fields } from "./http-head.ts";
 import type { ListenLimits } from "./listen-options.ts";
 import type { PlainErrorCode } from "./plain-error.ts";
 import type { ResponseHead, ResponseSink } from "./send-response.ts";
@@ -64,6 +64,7 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
     session.on("stream", async (stream, headers, _flags, rawHeaders) => {
       // First of all: when a bad frame has ended the session, its streams fail before their requests begin.
       stream.on("error", () => undefined);
+      packFields(headers, rawHeaders);
       connection.countRequest();
       const places = placesOf(rawHeaders);
       // A proxy's connection brings those of many callers, and goes on for the others when one has too many.
