@@ -62,6 +62,7 @@ export {
   longestVerifiedLifetimeMs,
   readFreshness,
 } from "./freshness.ts";
+export { heapLimit, scaleToHeap } from "./heap.ts";
 export type { HttpRoute } from "./http-rule.ts";
 export { formatMessage, formatResponse } from "./json/format-json.ts";
 export { toTimestamp } from "./json/json-scalar.ts";

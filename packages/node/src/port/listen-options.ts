@@ -1,7 +1,11 @@
 import { readFileSync } from "node:fs";
 import type { HttpRequest } from "@a2a-connect/bindings";
+import { scaleToHeap } from "@a2a-connect/core/internal";
 
-/** Where and how to listen. */
+/**
+ * Where and how to listen. The defaults of `maxConnections`, `maxStreamsPerConnection`, `maxStreams`, `maxUnreadBytes`,
+ * `maxBodyBytesPerConnection` and `maxTotalBodyBytes` are for a heap of 2 GiB or more: a smaller one gets as much less of them.
+ */
 export interface ListenOptions {
   /** Default 0: any free port. */
   readonly port?: number;
@@ -76,7 +80,7 @@ export interface ListenOptions {
   /**
    * Stored bytes of all answers that callers have not read, of all ports and mounts of the process with the same limits for memory
    * (this one and the next two). The server refuses a further answer with
-   * CAPACITY until callers have read some, or they were cut. Answers up to 64 KiB are not counted. Default 256 MiB.
+   * CAPACITY until callers have read some, or they were cut. Of each address an eighth more is for answers up to 64 KiB. Default 256 MiB.
    *
    * The same limit holds for what waits in the buffers of connections and streams, small answers included. Beyond it the server
    * cuts answers off: of the address that has most, those that have waited longest.
@@ -120,6 +124,9 @@ function openFileLimit(): number {
   }
 }
 
+/** A body of the longest message comes through with any heap: its bytes are not there. */
+const longestBody = 24 * 2 ** 20;
+
 /** The defaults in the comments of ListenOptions. */
 export const defaultLimits: ListenLimits = {
   firstByteTimeoutMs: 10_000,
@@ -133,12 +140,12 @@ export const defaultLimits: ListenLimits = {
   halfCloseTimeoutMs: 500,
   maxHeaderBytes: 32 * 1024,
   maxPendingConnections: 4_096,
-  maxConnections: Math.min(8_192, Math.max(ownFiles, openFileLimit() - ownFiles)),
-  maxStreamsPerConnection: 4_096,
-  maxStreams: 16_384,
-  maxUnreadBytes: 256 * 2 ** 20,
-  maxBodyBytesPerConnection: 64 * 1024 * 1024,
-  maxTotalBodyBytes: 256 * 1024 * 1024,
+  maxConnections: Math.min(scaleToHeap(8_192), Math.max(ownFiles, openFileLimit() - ownFiles)),
+  maxStreamsPerConnection: scaleToHeap(4_096),
+  maxStreams: scaleToHeap(16_384),
+  maxUnreadBytes: scaleToHeap(256 * 2 ** 20),
+  maxBodyBytesPerConnection: Math.max(longestBody, scaleToHeap(64 * 2 ** 20)),
+  maxTotalBodyBytes: Math.max(2 * longestBody, scaleToHeap(256 * 2 ** 20)),
 };
 
 /** How a port closes. */

@@ -1,4 +1,4 @@
-import type { ReadTurns } from "@a2a-connect/core/internal";
+import { type ReadTurns, scaleToHeap } from "@a2a-connect/core/internal";
 import type { TaskState } from "@a2a-connect/proto";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
 import type { ServedAgent } from "../agent/served-agent.ts";
@@ -13,7 +13,10 @@ import type { EventPages } from "./event-pages.ts";
 import type { EventBudget } from "./events.ts";
 import type { EngineWakes } from "./wakes.ts";
 
-/** Limits of the engine; all have defaults. */
+/**
+ * Limits of the engine; all have defaults. Those of the memory and the number of tasks, which each take memory, are for a heap of 2 GiB
+ * or more: a smaller one gets as much less of `maxQueued`, `maxActiveBytes`, `maxFollowers`, `maxTotalTailBytes` and `maxRecoveryBytes`.
+ */
 export interface EngineLimits {
   /** Executions at a time in this process; further tasks wait in SUBMITTED. An agent may allow fewer. Default 1,000. */
   readonly maxRunning: number;
@@ -82,19 +85,19 @@ export interface EngineLimits {
 /** Every limit with its default. */
 export const defaultEngineLimits: EngineLimits = {
   maxRunning: 1_000,
-  maxQueued: 10_000,
+  maxQueued: scaleToHeap(10_000),
   maxShare: 7 / 8,
-  maxActiveBytes: 256 * 2 ** 20,
-  maxFollowers: 5_000,
+  maxActiveBytes: scaleToHeap(256 * 2 ** 20),
+  maxFollowers: scaleToHeap(5_000),
   maxTaskBytes: 64 * 2 ** 20,
   maxTailBytes: 2 ** 20,
-  maxTotalTailBytes: 64 * 2 ** 20,
+  maxTotalTailBytes: scaleToHeap(64 * 2 ** 20),
   chunkIntervalMs: 1,
   maxUncommitted: 64,
   maxUncommittedBytes: 256 * 2 ** 10,
   maxStepBytes: 2 ** 20,
   unloadAfterMs: 30_000,
-  maxRecoveryBytes: 64 * 2 ** 20,
+  maxRecoveryBytes: scaleToHeap(64 * 2 ** 20),
 };
 
 /** A record for the operator's log. It is never sent to a caller. */

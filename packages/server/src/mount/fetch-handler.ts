@@ -1,7 +1,12 @@
 import type { HttpRequest, HttpResponse } from "@a2a-connect/bindings";
 import { BodyTurns } from "@a2a-connect/bindings/server";
-import type { Holding, MountPoint, SharedBudget } from "@a2a-connect/core/internal";
-import { Wakes } from "@a2a-connect/core/internal";
+import {
+  type Holding,
+  type MountPoint,
+  type SharedBudget,
+  scaleToHeap,
+  Wakes,
+} from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { systemClock } from "../engine/clock.ts";
 import { plainError } from "../plain-routes.ts";
@@ -22,12 +27,12 @@ export type { Mountable, MountOptions } from "./mount.ts";
 export interface FetchHandlerOptions extends MountOptions {
   /**
    * Bytes of all answers that callers have not read, as `maxUnreadBytes` of `listen`. Mounts with the same limit share it. Default
-   * 256 MiB.
+   * 256 MiB, or as much less as the heap is smaller than 2 GiB.
    */
   readonly maxUnreadBytes?: number;
   /**
    * Bytes of all request bodies until messages are made of them, as `maxTotalBodyBytes` of `listen`. Mounts with the same limit
-   * share it. Default 256 MiB.
+   * share it. Default 256 MiB, or as much less as the heap is smaller than 2 GiB.
    */
   readonly maxTotalBodyBytes?: number;
 }
@@ -57,7 +62,8 @@ const sliceBytes = 64 * 1024;
  * @throws Error when the path is none
  */
 export function toFetchHandler(server: Mountable, options: FetchHandlerOptions = {}): FetchHandler {
-  const { maxUnreadBytes = 256 * 2 ** 20, maxTotalBodyBytes = 256 * 2 ** 20 } = options;
+  const full = scaleToHeap(256 * 2 ** 20);
+  const { maxUnreadBytes = full, maxTotalBodyBytes = full } = options;
   const shared: Shared = {
     mount: createMount(server, options),
     unread: findUnreadAnswers({ maxUnreadBytes }),

@@ -1,3 +1,5 @@
+import { scaleToHeap } from "@a2a-connect/core/internal";
+
 /**
  * Sends one request, like the platform's `fetch`. It must support `signal`, `redirect`, a body of bytes and, for a
  * notification of more than some 256 KiB, a stream of bytes whose number the `content-length` header says.
@@ -46,7 +48,7 @@ export interface PushOptions {
   /**
    * Bytes of the notifications in these requests. The server makes no other notification of more than 16 KiB while those
    * under way have as many bytes together, so there are at most those of one notification more. One caller gets its share
-   * (`limits.maxShare`). A whole task for a webhook of A2A 0.3 that would take more goes without its history and artifacts. Agents of one host share it as they share `maxConcurrent`. Default 64 MiB.
+   * (`limits.maxShare`). A whole task for a webhook of A2A 0.3 that would take more goes without its history and artifacts. Agents of one host share it as they share `maxConcurrent`. Default 64 MiB, or as much less as the heap is smaller than 2 GiB.
    */
   readonly maxConcurrentBytes?: number;
   /** Webhooks of one task; one more is refused with TASK_TOO_LARGE, unless it replaces another. Default 100. */
@@ -72,7 +74,7 @@ export function completePushOptions(
     refuseUrl = () => undefined,
     timeoutMs = 15_000,
     maxConcurrent = 128,
-    maxConcurrentBytes = 64 * 2 ** 20,
+    maxConcurrentBytes = scaleToHeap(64 * 2 ** 20),
     maxConfigsPerTask = 100,
     maxConfigBytes = 16 * 1024,
     redactCredentials = false,

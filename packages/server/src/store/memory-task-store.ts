@@ -1,4 +1,5 @@
 import { isTerminal } from "@a2a-connect/core";
+import { heapLimit } from "@a2a-connect/core/internal";
 import { TaskPushNotificationConfigSchema, TaskState } from "@a2a-connect/proto";
 import { clone } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -45,7 +46,7 @@ export interface MemoryTaskStoreOptions {
  * its own entries, for any length of the log, and a list its page, for any number of tasks.
  */
 export function createMemoryTaskStore({
-  maxBytes = defaultMaxBytes(),
+  maxBytes = heapLimit() / 4,
 }: MemoryTaskStoreOptions = {}): TaskStore {
   const tasks = new Map<string, MemoryTask>();
   const lists = createMemoryLists();
@@ -272,17 +273,6 @@ export function createMemoryTaskStore({
       open = false;
     },
   };
-}
-
-/** What Node has, and other runtimes may not. */
-interface NodeProcess {
-  getBuiltinModule?(name: "node:v8"): { getHeapStatistics(): { readonly heap_size_limit: number } };
-}
-
-function defaultMaxBytes(): number {
-  const { process } = globalThis as { readonly process?: NodeProcess };
-  const limit = process?.getBuiltinModule?.("node:v8")?.getHeapStatistics().heap_size_limit;
-  return (limit ?? 2 ** 32) / 4;
 }
 
 function toTarget({ owner, tail, fence, deliveries }: MemoryTask): CommitTarget {
