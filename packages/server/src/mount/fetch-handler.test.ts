@@ -37,6 +37,16 @@ function messageOf(text: string, method = "SendMessage", init: RequestInit = {})
   });
 }
 
+async function* inPieces(begin: () => void, end: () => void): AsyncGenerator<Uint8Array> {
+  begin();
+  try {
+    yield new Uint8Array(200_000);
+    yield new Uint8Array(100_000);
+  } finally {
+    end();
+  }
+}
+
 const card = (headers: HeadersInit = {}): Request =>
   new Request(`${base}/.well-known/agent-card.json`, { headers });
 
@@ -223,6 +233,63 @@ describe("toFetchHandler", () => {
     ]);
     await first.server.stop(0);
     await expect.poll(async () => reasonOf(await ask(second)), { timeout: 10_000 }).toBe(undefined);
+  });
+
+  it.each([
+    ["before it is ready, whole", "ready", () => new Uint8Array(300_000)],
+    ["before it is ready, in pieces", "ready", inPieces],
+    ["before its first piece is made", "first piece", inPieces],
+    ["before it is read, whole", "read", () => new Uint8Array(300_000)],
+    ["before it is read, in pieces", "read", inPieces],
+  ] as const)(
+    "counts no answer whose caller goes %s, where the runtime drops it",
+    async (_, when, makeBody) => {
+      const left = new AbortController();
+      let begun = 0;
+      let ended = 0;
+      const goes = (moment: typeof when): void => {
+        if (moment === when) left.abort();
+      };
+      const server = {
+        isGated: true,
+        log: () => {},
+        start: async () => {},
+        stopped: new AbortController().signal,
+        async handle(request: HttpRequest) {
+          request.countUnread?.(300_000);
+          goes("ready");
+          const begin = (): void => {
+            begun += 1;
+            goes("first piece");
+          };
+          return { status: 200, body: makeBody(begin, () => (ended += 1)) };
+        },
+      };
+      const handle = toFetchHandler(server, { maxUnreadBytes: 500_002 });
+      await handle(new Request(base, { signal: left.signal }), here);
+      goes("read");
+      const unread = await handle(new Request(base), here);
+      expect([unread.status, (await handle(new Request(base), here)).status]).toEqual([200, 500]);
+      await unread.body?.cancel();
+      expect(ended).toBe(begun);
+    },
+  );
+
+  it("tells callers that are there why their calls end with the server", async () => {
+    const stopped = new AbortController();
+    const server = {
+      isGated: true,
+      log: () => {},
+      start: async () => {},
+      stopped: stopped.signal,
+      async handle({ signal }: HttpRequest) {
+        stopped.abort();
+        await expect.poll(() => signal.aborted).toBe(true);
+        return { status: 503, body: "it stops" };
+      },
+    };
+    const answer = await toFetchHandler(server)(new Request(base), here);
+    expect([answer.status, await answer.text()]).toEqual([503, "it stops"]);
   });
 
   it("lets few calls in a turn of the event loop, of all mounts, begin, go on and make pieces of answers", async () => {

@@ -120,6 +120,8 @@ class FetchCall implements HttpRequest {
   readonly #unread: Holding;
   readonly #controller = new AbortController();
   readonly #runtime: AbortSignal;
+  #isAnswered = false;
+  #hasEnded = false;
 
   constructor(shared: Shared, request: Request, remoteAddress: string | undefined) {
     const { mount, unread, bodies } = shared;
@@ -156,8 +158,13 @@ class FetchCall implements HttpRequest {
     return this.signal.aborted;
   }
 
+  /** Whether its caller has gone, and will not read the answer. */
+  get isLeft(): boolean {
+    return this.#runtime.aborted;
+  }
+
   countUnread(bytes: number): void {
-    this.#unread.add(bytes);
+    if (!this.#hasEnded) this.#unread.add(bytes);
   }
 
   turnToGoOn(): Promise<void> | undefined {
@@ -175,15 +182,25 @@ class FetchCall implements HttpRequest {
     this.end();
   }
 
+  /** The runtime has the answer, and reads it. One whose caller has gone may do nothing more with it. */
+  handOver(): void {
+    this.#isAnswered = true;
+  }
+
   /** The answer is complete, or never will be. */
   end(): void {
+    this.#hasEnded = true;
     this.#unread.end();
     void this.body.release();
     this.#shared.mount.calls.delete(this);
     this.#runtime.removeEventListener("abort", this.#leave);
   }
 
-  readonly #leave = (): void => this.#controller.abort(callerLeft());
+  /** An answer that is still being made takes memory until it is ready, and counts until then. */
+  readonly #leave = (): void => {
+    this.#controller.abort(callerLeft());
+    if (this.#isAnswered) this.end();
+  };
 }
 
 function callerLeft(): ConnectError {
@@ -215,7 +232,7 @@ async function toResponse(
   call: FetchCall,
   onBroken: (error: unknown) => void,
 ): Promise<Response> {
-  const isBodiless = call.method === "HEAD" || status === 204 || status === 304;
+  const isBodiless = call.isLeft || call.method === "HEAD" || status === 204 || status === 304;
   const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
   // Workers would compress again what has the field content-encoding; the others do not know the option.
   const init: ResponseInit & { encodeBody: "manual" } = { status, headers: header, encodeBody: "manual" };
@@ -232,6 +249,10 @@ async function toResponse(
   const iterator = bytes[Symbol.asyncIterator]();
   // Header fields may be set until the first chunk is ready, unless the response says otherwise.
   const first = headAtOnce ? undefined : await iterator.next();
+  if (call.isLeft) {
+    letGo(iterator);
+    return toResponse({ status, header }, call, onBroken);
+  }
   return new Response(streamOf(iterator, first, call, onBroken), init);
 }
 
@@ -251,6 +272,7 @@ function streamOf(
   onBroken: (error: unknown) => void,
 ): ReadableStream<Uint8Array> {
   let ready = first;
+  call.handOver();
   const stop = (): void => letGo(iterator);
   call.signal.addEventListener("abort", stop, { once: true });
   return new ReadableStream<Uint8Array>(
