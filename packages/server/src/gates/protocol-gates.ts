@@ -17,7 +17,6 @@ import {
   readExtensions,
   readProtocolVersion,
   refuseQuery,
-  runtimeKey,
   versionHeader,
 } from "@a2a-connect/core/internal";
 import type { AgentCapabilities, AgentExtension, SendMessageRequest } from "@a2a-connect/proto";
@@ -35,22 +34,6 @@ export interface GatedCall {
   readonly method: RpcMethod;
   readonly request: Message;
   readonly context: HandlerContext;
-}
-
-/**
- * Undefined: the call has passed. A promise: a gate has to wait, and what comes after it has a turn: thousands of calls may have
- * waited for one answer of an authorization server.
- */
-export function pass(call: GatedCall, gates: readonly Gate[], first = 0): Promise<void> | undefined {
-  for (let index = first; index < gates.length; index++) {
-    const waiting = gates[index]?.(call);
-    if (waiting !== undefined) {
-      return waiting
-        .finally(() => call.context.values.get(runtimeKey).turnToGoOn?.())
-        .then(() => pass(call, gates, index + 1));
-    }
-  }
-  return undefined;
 }
 
 /** The supported versions. */

@@ -16,10 +16,11 @@ import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@co
 import { decodeCommand, type LoggedCommand } from "../engine/command.ts";
 import { type JournalRecord, parseRecord } from "../engine/durable/journal-codec.ts";
 import { taskNotFound } from "../engine/read-task.ts";
-import { type Gate, type GatedCall, pass } from "../gates/protocol-gates.ts";
+import type { Gate, GatedCall } from "../gates/protocol-gates.ts";
 import type { LogEntry, LogTail, TaskStore } from "../store/task-store.ts";
 import { callerOf } from "./operation.ts";
 import { formatPageToken, parsePageToken } from "./page-token.ts";
+import { pass } from "./pass-gates.ts";
 
 /** What the service reads, and who may call it. */
 export interface TaskNotesOptions {
