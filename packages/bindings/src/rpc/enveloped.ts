@@ -125,12 +125,22 @@ class EnvelopedCall implements StreamFormat {
     if (encoded instanceof Promise) return encoded.then((pieces) => envelopPieces(pieces, compression));
     // The length of an envelope comes first.
     if (isPieces(encoded)) {
-      return collectInTurns(encoded, callerNetwork).then((pieces) => envelopPieces(pieces, compression));
+      return collectInTurns(this.#count(encoded), callerNetwork).then((pieces) =>
+        envelopPieces(pieces, compression),
+      );
     }
     const envelope = encodeEnvelope(0, typeof encoded === "string" ? encoder.encode(encoded) : encoded);
     return compression !== null && this.#isWorthwhile(envelope)
       ? compressEnvelope(envelope, compression, callerNetwork, context.signal)
       : envelope;
+  }
+
+  /** Pieces of JSON that count as unread as they are made: they may have many times the bytes that are stored of them. */
+  *#count(pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
+    for (const piece of pieces) {
+      this.#request.countUnread?.(piece.length);
+      yield piece;
+    }
   }
 
   async #answerStream(messages: AsyncIterator<Message>): Promise<HttpResponse> {

@@ -1,7 +1,8 @@
 import { a2aError } from "@a2a-connect/core";
 import { GetTaskRequestSchema, SubscribeToTaskRequestSchema, TaskSchema } from "@a2a-connect/proto";
-import { create, fromBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, toJsonString } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { encodeEnvelope } from "@connectrpc/connect/protocol";
 import { describe, expect, it } from "vitest";
 import { createFakeService, fakeTask } from "../../test-support/fake-service.ts";
 import { memoryRequest, responseJson } from "../../test-support/memory-http.ts";
@@ -121,5 +122,36 @@ describe("JSON over Connect", () => {
       pageSize: 1,
       totalSize: 0,
     });
+  });
+});
+
+describe("large JSON over gRPC, which is made as a whole for its length", () => {
+  const parts = Array.from({ length: 4 }, () => ({
+    content: { case: "text" as const, value: "\u0001".repeat(100_000) },
+  }));
+  const task = fakeTask({ artifacts: [{ artifactId: "a", parts }] });
+  const text = toJsonString(TaskSchema, task); // six times as long as what is stored
+
+  function callGetTask(countUnread: (bytes: number) => void) {
+    const handlers = createRpcHandlers(createFakeService({ getTask: () => task }));
+    const body = [encodeEnvelope(0, new TextEncoder().encode('{"id":"t-1"}'))];
+    const request = memoryRequest({ header: { "content-type": "application/grpc+json" }, body });
+    return handlers.get("/lf.a2a.v1.A2AService/GetTask")?.({ ...request, countUnread });
+  }
+
+  it("counts as unread from when it is made", async () => {
+    let counted = 0;
+    const response = await callGetTask((bytes) => {
+      counted += bytes;
+    });
+    expect(response?.trailer?.get("grpc-status")).toBe("0");
+    expect(counted).toBeGreaterThanOrEqual(text.length);
+  });
+
+  it("is refused when there is no room for it", async () => {
+    const response = await callGetTask(() => {
+      throw a2aError("CAPACITY", "too much is unread");
+    });
+    expect(response?.trailer?.get("grpc-status")).toBe(String(Code.ResourceExhausted));
   });
 });
