@@ -15,7 +15,7 @@ export interface RawConnection extends Disposable {
 /** @param tls undefined: cleartext */
 export async function openRawConnection(
   port: number,
-  tls?: Pick<ConnectionOptions, "ca" | "ALPNProtocols">,
+  tls?: Pick<ConnectionOptions, "ca" | "ALPNProtocols"> & { readonly allowHalfOpen?: boolean },
 ): Promise<RawConnection> {
   const place = { port, host: "127.0.0.1" };
   const socket =

@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { connect } from "node:tls";
 import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { type Echo, echo, json } from "../../test-support/handlers.ts";
+import { createGate, type Echo, echo, json } from "../../test-support/handlers.ts";
 import { callHttp2, openHttp2 } from "../../test-support/http2-call.ts";
 import { openRawConnection } from "../../test-support/raw-connection.ts";
 import { listen } from "./listen.ts";
@@ -114,6 +114,20 @@ describe("listen", () => {
     using session = openHttp2(listener.url, tls.cert);
     const answer = await callHttp2(session, { ":path": "/" });
     expect(JSON.parse(answer.body)).toMatchObject({ httpVersion: "2.0", url: `${listener.url}/` });
+  });
+
+  it("answers over TLS a caller that has closed its sending side", async () => {
+    const tls = createSelfSignedCertificate();
+    const halfClosed = createGate();
+    const slow = async () => {
+      await halfClosed.opened;
+      return json("still here");
+    };
+    await using listener = await listen(slow, { tls, halfCloseTimeoutMs: 10_000 });
+    using connection = await openRawConnection(listener.port, { ca: tls.cert, allowHalfOpen: true });
+    const request = "GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+    connection.socket.end(request, () => setTimeout(halfClosed.open, 50));
+    expect(await connection.closed()).toContain('"still here"');
   });
 
   it("takes a ClientHello that comes in records of one byte, and closes on one that is too long", async () => {

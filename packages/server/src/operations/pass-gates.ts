@@ -5,6 +5,7 @@ import {
   isLarge,
   runtimeKey,
   SharedBudget,
+  scaleToHeap,
 } from "@a2a-connect/core/internal";
 import type { Message } from "@bufbuild/protobuf";
 import { weighMessage } from "../engine/memory-weight.ts";
@@ -36,7 +37,7 @@ export function pass(call: GatedCall, gates: readonly Gate[], first = 0): Promis
 const retryAfterSeconds = "1";
 
 /** Memory of the messages of all calls of a process whose credentials are being checked. */
-const maxBytes = 256 * 2 ** 20;
+const maxBytes = scaleToHeap(256 * 2 ** 20);
 
 /** About the encoded bytes up to which a message does not count: its headers take as much. */
 const shortBytes = 1024;
