@@ -66,6 +66,11 @@ export class SharedBudget {
     return this.#hasRoom(share, amount + coming, this.#all + coming, amount);
   }
 
+  /** Whether a caller has anything. */
+  hasAny(share: string): boolean {
+    return this.#byShare.has(share);
+  }
+
   /**
    * Whether a caller has more than its part: holdings have grown, or others have taken since then.
    *

@@ -84,7 +84,7 @@ export class Executions {
     this.#scheduler = new Scheduler(context);
     this.#running = new RunningExecutions(context);
     const takeUp: TakeUp = (task, onPutOff) => this.recover(task, onPutOff);
-    this.#recovery = new Recovery(context, tasks, takeUp, () => this.#running.dropResting());
+    this.#recovery = new Recovery(context, tasks, takeUp, (share) => this.#running.dropResting(share));
     tasks.watchLost((live) => this.#takeUpLost(live));
   }
 
@@ -183,7 +183,7 @@ export class Executions {
       askForPlace: () => void this.#scheduler.start(execution, "always"),
       onRest: () => {
         const isOver = this.#context.memoryTurns.areDue(live.memory);
-        this.#running.rest(execution, !this.#recovery.isFull && !isOver);
+        this.#running.rest(execution, !this.#recovery.isFullFor(execution.share) && !isOver);
       },
     });
     return execution;
@@ -265,10 +265,10 @@ export class Executions {
     await live.flushed();
   }
 
-  /** Does what is due when a timer of the task fires. */
-  async wake(task: TaskRef): Promise<void> {
+  /** Does what is due when a timer of the task fires. @param onPutOff see `recover` */
+  async wake(task: TaskRef, onPutOff: () => void): Promise<void> {
     const { taskId } = task;
-    const live = await this.#recovery.acquire(task);
+    const live = await this.#recovery.acquire(task, onPutOff);
     if (live === undefined) {
       return;
     }
@@ -305,7 +305,7 @@ export class Executions {
   /**
    * Takes up a task without an execution, in the way that its code allows. Tries again while the store fails.
    *
-   * @param onPutOff called when it waits until its caller's tasks leave room in memory
+   * @param onPutOff called when it waits until other tasks leave room
    */
   async recover(task: TaskRef, onPutOff: () => void = () => {}): Promise<void> {
     const { taskId } = task;

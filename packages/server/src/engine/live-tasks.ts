@@ -1,4 +1,4 @@
-import { invalidParams } from "@a2a-connect/core";
+import { findA2AError, invalidParams } from "@a2a-connect/core";
 import { lastEventIdHeader, type Reader, type SharedBudget } from "@a2a-connect/core/internal";
 import { isSameOwner } from "../store/decide-commit.ts";
 import type { Owner, TaskRef } from "../store/task-store.ts";
@@ -15,6 +15,17 @@ interface KeptTask {
   holders: number;
   /** Called when it is no longer in memory. */
   onDrop?: () => void;
+}
+
+/** A task has no room in memory beside the others of its caller. */
+export class NoRoom extends Error {
+  /** What it takes there at least. */
+  readonly bytes: number;
+
+  constructor(bytes: number) {
+    super("a task has no room in memory");
+    this.bytes = bytes;
+  }
 }
 
 /** A task that is being read from the store, for the calls of one caller or for the engine itself. */
@@ -59,9 +70,15 @@ export class LiveTasks {
    * The owner's task, held until `release`; undefined when the owner has no such task.
    *
    * @param caller for which call it is held; undefined: for none
-   * @throws ConnectError CAPACITY when a caller's task has no room in memory
+   * @param isBounded false: it has room in memory in any case
+   * @throws ConnectError CAPACITY, or NoRoom for no call, when it has no room in memory
    */
-  async acquire(owner: Owner, taskId: string, caller?: Reader): Promise<LiveTask | undefined> {
+  async acquire(
+    owner: Owner,
+    taskId: string,
+    caller?: Reader,
+    isBounded = true,
+  ): Promise<LiveTask | undefined> {
     for (let hasWaited = false; ; hasWaited = true) {
       const kept = this.#kept.get(taskId);
       if (kept !== undefined && isSameOwner(kept.live.owner, owner)) {
@@ -70,7 +87,7 @@ export class LiveTasks {
         return kept.live;
       }
       // A task of another owner costs the same read as one that does not exist: their times tell nothing apart.
-      const load = this.#load(owner, taskId, caller);
+      const load = this.#load(owner, taskId, caller, isBounded);
       try {
         if (!(await load.found)) return undefined;
         // another call that waited for it may have released it, or lost it, in between
@@ -104,9 +121,14 @@ export class LiveTasks {
     return this.#kept.get(taskId)?.live.caller ?? this.#callers.find({ owner, taskId });
   }
 
-  /** Whether a task that was left behind has room in memory beside the others of its caller, and those that are being loaded. */
+  /** Whether a task that no call needs has room in memory beside the others of its caller, and those that are being loaded. */
   hasRoom(share: string, bytes: number, loadingBytes: number): boolean {
     return this.#budgets.active.hasRoom(share, bytes, loadingBytes);
+  }
+
+  /** Whether something of a caller is in memory. */
+  hasAny(share: string): boolean {
+    return this.#budgets.active.hasAny(share);
   }
 
   /** Adds a task that was just created, held once: by its call, until that releases its handle. */
@@ -186,14 +208,14 @@ export class LiveTasks {
   }
 
   /** The load of a task that goes on for this caller, or a new one. */
-  #load(owner: Owner, taskId: string, caller: Reader | undefined): Load {
+  #load(owner: Owner, taskId: string, caller: Reader | undefined, isBounded: boolean): Load {
     const key = loadKey(owner, taskId);
     const loads = this.#loads.get(key) ?? { byCaller: new Map(), arrivals: 0 };
     this.#loads.set(key, loads);
     const whose = caller === undefined ? undefined : (caller.share ?? null);
     const known = loads.byCaller.get(whose);
     if (known !== undefined) return known;
-    const read = () => this.#read(owner, taskId, caller, loads);
+    const read = () => this.#read(owner, taskId, caller, loads, isBounded);
     const reading = caller === undefined ? read() : this.#context.reads.tasks.run(caller, read);
     const found = reading.finally(() => {
       loads.byCaller.delete(whose);
@@ -205,17 +227,29 @@ export class LiveTasks {
   }
 
   /** Reads a task and holds it, unless another load was faster. @returns whether the owner has such a task */
-  async #read(owner: Owner, taskId: string, caller: Reader | undefined, loads: Loads): Promise<boolean> {
+  async #read(
+    owner: Owner,
+    taskId: string,
+    caller: Reader | undefined,
+    loads: Loads,
+    isBounded: boolean,
+  ): Promise<boolean> {
     if (this.peek(owner, taskId) !== undefined) return true;
     const { arrivals } = loads;
     const stored = await this.#context.store.find(owner, taskId, "full");
     if (stored === undefined) return false;
     const creator = this.#callers.find({ owner, taskId });
     const share = caller === undefined ? creator : caller.share;
-    const memory = this.#budgets.active.open(share, caller !== undefined);
+    const memory = this.#budgets.active.open(share);
+    let needed = 0;
+    const count = (bytes: number) => {
+      needed += bytes;
+      if (isBounded) memory.add(bytes);
+      else memory.grow(bytes);
+    };
     try {
-      memory.add(taskBytes);
-      const read = await readTask(this.#context, stored, "full", (bytes) => memory.add(bytes));
+      count(taskBytes);
+      const read = await readTask(this.#context, stored, "full", count);
       if (loads.arrivals > arrivals && !(await this.#isCurrent(read.stored, loads))) {
         memory.end();
         return true;
@@ -225,7 +259,8 @@ export class LiveTasks {
       return true;
     } catch (error) {
       memory.end();
-      throw error;
+      const isRefused = caller === undefined && findA2AError(error)?.reason === "CAPACITY";
+      throw isRefused ? new NoRoom(needed) : error;
     }
   }
 

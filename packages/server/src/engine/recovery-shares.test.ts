@@ -1,9 +1,10 @@
+import { json } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
 import { createEngineHarness, createFakeClock } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
 import { expect, it } from "vitest";
 import { createMortalStore } from "../../test-support/mortal-store.ts";
-import { detached, sendTask } from "../../test-support/tasks.ts";
+import { detached, sendTask, subscribe } from "../../test-support/tasks.ts";
 import { type AgentDefinition, defineAgent } from "../agent/agent-definition.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
 
@@ -298,4 +299,85 @@ it("callers take turns when their unfinished tasks are taken up, however many on
     expect(runs.indexOf(caller)).toBeLessThanOrEqual(before);
     expect(runs.lastIndexOf(caller)).toBeLessThan(550);
   }
+});
+
+it("a caller's tasks whose timers are due have its share of the memory by what they take there, others have theirs, and all go on in the end", async () => {
+  const atWork: { readonly caller: string; readonly end: () => void }[] = [];
+  const clock = createFakeClock();
+  const at = clock.now() + 3_600_000;
+  const agent: AgentDefinition = defineAgent({
+    card: { name: "Sleeper" },
+    durable: true,
+    async *execute(task) {
+      yield task.working();
+      await task.sleep(at - (await task.now()));
+      await task.step("work", () => new Promise<void>((end) => atWork.push({ caller: task.principal, end })));
+    },
+  });
+  const limits = { maxActiveBytes: 4 * 2 ** 20, unloadAfterMs: 100 };
+  const memory = createMemoryTaskStore();
+  const claimed = new Set<string>();
+  const claim: typeof memory.claim = (owner, taskId) => {
+    claimed.add(`${owner.principal} ${taskId}`);
+    return memory.claim(owner, taskId);
+  };
+  const { clientOf } = await createEngineHarness({ agent, clock, limits, store: { ...memory, claim } });
+  /** Four bytes are stored of each value, and memory takes 128. */
+  const send = async (caller: string, values: number) => {
+    await sendTask(clientOf(caller), detached([json(Array.from({ length: values }, () => null))]));
+    await clock.advance(1_000);
+  };
+  for (let sent = 0; sent < 20; sent += 1) await send("alice", 4_000);
+  await send("carol", 30_000);
+  await send("bob", 1);
+  await clock.advance(at - clock.now());
+  const loaded = [...claimed].filter((task) => task.startsWith("alice")).length;
+  expect(loaded).toBeLessThanOrEqual(7); // 7/8 of 4 MiB
+  expect(loaded).toBeGreaterThan(3);
+  const callers = new Set(atWork.map(({ caller }) => caller));
+  expect(callers).toEqual(new Set(["alice", "bob", "carol"])); // although carol's takes more than what is left
+  for (let ended = 0; ended < 22; ended += 1) {
+    atWork.shift()?.end();
+    await clock.advance(1_000);
+  }
+  for (const [caller, tasks] of [
+    ["alice", 20],
+    ["bob", 1],
+    ["carol", 1],
+  ] as const) {
+    const { totalSize } = await clientOf(caller).listTasks({ status: TaskState.COMPLETED });
+    expect(totalSize).toBe(tasks);
+  }
+});
+
+it("a task whose timer waits for memory goes on when a call has loaded it", async () => {
+  const atWork: string[] = [];
+  const clock = createFakeClock();
+  const at = clock.now() + 3_600_000;
+  const agent: AgentDefinition = defineAgent({
+    card: { name: "Sleeper" },
+    durable: true,
+    async *execute(task) {
+      yield task.working();
+      await task.sleep(at - (await task.now()));
+      await task.step("work", () => {
+        atWork.push(task.taskId);
+        return new Promise<void>(() => {});
+      });
+    },
+  });
+  const limits = { maxActiveBytes: 2 ** 20, unloadAfterMs: 100 };
+  const { clientFrom } = await createEngineHarness({ agent, clock, limits });
+  const ids: string[] = [];
+  for (let sent = 0; sent < 12; sent += 1) {
+    ids.push((await sendTask(clientFrom("192.0.2.1"), detached(large))).id);
+    await clock.advance(1_000);
+  }
+  await clock.advance(at - clock.now());
+  const waiting = ids.filter((id) => !atWork.includes(id));
+  expect(waiting.length).toBeGreaterThan(2);
+  const [id = ""] = waiting.slice(-1);
+  subscribe(clientFrom("192.0.2.2"), id); // of the same owner, with memory of its own
+  await clock.advance(2_000);
+  expect(atWork).toContain(id);
 });

@@ -7,7 +7,7 @@ import { endings } from "./endings.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { statusEvent } from "./events.ts";
 import type { LiveTask } from "./live-task.ts";
-import type { LiveTasks } from "./live-tasks.ts";
+import { type LiveTasks, NoRoom } from "./live-tasks.ts";
 import { encodeEvent } from "./task-log.ts";
 import { encodeSnapshot } from "./task-weight.ts";
 import { type TakeUp, UnfinishedTasks } from "./unfinished-tasks.ts";
@@ -27,19 +27,35 @@ const loadedTaskBytes = 16 * 1024;
 /** Bytes of tasks that are being loaded at a time: more would all be ready at the end only. */
 const maxLoadingBytes = 4 * 1024 * 1024;
 
+/** How often those that were put off are looked at again: memory may have room although no task has left it. */
+const lookMs = 1_000;
+
 /** A task could not be read, although the store could be reached. It stays as it is until the next try. */
 export class LoadFailure extends Error {}
 
 /** A load that waits for room. */
 interface Waiting {
+  readonly task: TaskRef;
   /** Whose task it is. */
   readonly share: string;
+  /** What it counts in `maxRecoveryBytes`. */
   readonly bytes: number;
+  /** What it takes in memory, as far as that is known: values take up to 30 times as much as is stored of them. */
+  readonly needed: number;
   /** Whether no other task may be loaded meanwhile. */
   readonly alone: boolean;
-  readonly admit: (admitted: boolean) => void;
-  /** Called when it waits for its caller's other tasks. Undefined: it does not, because a timer of it is due. */
-  readonly onPutOff: (() => void) | undefined;
+  /** @param place undefined: the server stops */
+  readonly admit: (place: Place | undefined) => void;
+  /** Called when it waits for other tasks. */
+  readonly onPutOff: () => void;
+}
+
+type Load = Omit<Waiting, "admit">;
+
+/** A load may begin. */
+interface Place {
+  /** Whether it has to have room in memory beside its caller's other tasks. */
+  readonly isBounded: boolean;
 }
 
 /**
@@ -48,8 +64,9 @@ interface Waiting {
  * - At most `maxRecoveryBytes` of them are in memory at a time, or one task. Tasks that have been at work longer than
  *   `unloadAfterMs` do not count, because they may be waiting for the others. A caller has its share of these bytes, and callers take
  *   turns: tasks of one that stay at work, or are large, keep no other caller's tasks waiting.
- * - A caller's unfinished tasks have the same share of `maxActiveBytes` as those that it sends. Those beyond it are put off until
- *   others of it have left memory, and keep no other caller's tasks waiting.
+ * - They have the same share of `maxActiveBytes` as those that their caller sends. Those beyond it are put off until others of it have
+ *   left memory, and keep no other caller's tasks waiting. What a task takes there is known when it has been read: one that turns out
+ *   to have no room is put off, too. A caller's only task has room in any case.
  * - Before it loads a task, the store counts the attempt, and resets the count when the load succeeds. A task with a
  *   failed attempt is loaded while no other is, so that a crash affects no other task. The third time it is FAILED with
  *   reason `unloadable`, without being read.
@@ -58,13 +75,15 @@ export class Recovery {
   readonly #context: Pick<EngineContext, "store" | "clock" | "limits" | "log" | "randomId" | "onDeliveryDue">;
   readonly #tasks: LiveTasks;
   readonly #unfinished: UnfinishedTasks;
-  readonly #onFull: () => void;
+  readonly #onFull: (share?: string) => void;
   /** The bytes of tasks that were loaded here and are still in memory, or are being loaded. */
   #bytes = 0;
   /** The same, by caller. */
   readonly #bytesOf = new Map<string, number>();
   #loading = 0;
   #loadingBytes = 0;
+  /** What they take in memory, as far as that is known, by caller. */
+  readonly #loadingOf = new Map<string, number>();
   /** Whether what is being loaded is alone. */
   #isAlone = false;
   /** By caller; whose turn is next comes first. */
@@ -78,6 +97,7 @@ export class Recovery {
   /** Failed loads before this process, of the tasks that it has not loaded yet although it tried: it counts as one attempt. */
   readonly #failedBefore = new Map<string, number>();
   #cancelPatience: (() => void) | undefined;
+  #cancelLook: (() => void) | undefined;
   /** What was loaded here, or could not be. */
   #tasksDone = 0;
   #bytesDone = 0;
@@ -85,9 +105,9 @@ export class Recovery {
 
   /**
    * @param takeUp loads an unfinished task by `acquire`, to which it gives `onPutOff`
-   * @param onFull called when the tasks at work leave no room: then waiting executors should be dropped
+   * @param onFull called when the tasks at work leave no room, those of a caller or of all: then their waiting executors should be dropped
    */
-  constructor(context: EngineContext, tasks: LiveTasks, takeUp: TakeUp, onFull: () => void) {
+  constructor(context: EngineContext, tasks: LiveTasks, takeUp: TakeUp, onFull: (share?: string) => void) {
     const { store, clock, log, nameOwner } = context;
     // The process knows only the callers of tasks that it has created.
     const isLeftBehind = (task: TaskRef) => tasks.callerOf(task) === nameOwner(task.owner);
@@ -97,9 +117,9 @@ export class Recovery {
     this.#onFull = onFull;
   }
 
-  /** Whether a load waits for room. */
-  get isFull(): boolean {
-    return this.#waiting.size > 0 || this.#putOff.size > 0;
+  /** Whether a load waits for room that this caller's tasks may leave. */
+  isFullFor(share: string | undefined): boolean {
+    return this.#waiting.size > 0 || (share !== undefined && this.#putOff.has(share));
   }
 
   /**
@@ -120,10 +140,10 @@ export class Recovery {
    * The task, loaded when there is room for it, claimed, and held until it is released. Undefined when it no longer
    * exists, when it was failed as unloadable, and when the server stops.
    *
-   * @param onPutOff called when it waits until other tasks leave room; undefined: it does not wait until its caller's have left room in memory
+   * @param onPutOff called when it waits until other tasks leave room
    * @throws LoadFailure when it cannot be read; ConnectError `Unavailable` when the store cannot be reached
    */
-  async acquire(task: TaskRef, onPutOff?: () => void): Promise<LiveTask | undefined> {
+  async acquire(task: TaskRef, onPutOff: () => void): Promise<LiveTask | undefined> {
     const { owner, taskId } = task;
     if (this.#tasks.peek(owner, taskId) !== undefined) {
       return this.#claim(task); // it is in memory already
@@ -140,20 +160,38 @@ export class Recovery {
     const share = this.#tasks.callerOf(task);
     const bytes = Math.min(weight.bytes + loadedTaskBytes, this.#context.limits.maxRecoveryBytes);
     const alone = failed > 0;
-    if (!(await this.#room({ share, bytes, alone, onPutOff }))) {
-      return undefined;
+    for (let needed = weight.bytes + loadedTaskBytes; ; ) {
+      const load = { task, share, bytes, needed, alone, onPutOff };
+      const place = await this.#room(load);
+      if (place === undefined) return undefined;
+      try {
+        return await this.#loadAt(load, place, failed, weight.bytes);
+      } catch (error) {
+        if (!(error instanceof NoRoom)) throw error;
+        if (error.bytes > needed) needed = 2 * error.bytes; // it is a part of what it takes, and is not tried many times
+      }
     }
+  }
+
+  /** @param stored the bytes of the task in the store */
+  async #loadAt(
+    { task, share, bytes, needed }: Load,
+    { isBounded }: Place,
+    failed: number,
+    stored: number,
+  ): Promise<LiveTask | undefined> {
     let isHeld = false;
     try {
-      const live = await this.#load(task, failed);
+      const live = await this.#load(task, failed, isBounded);
       isHeld = live !== undefined && this.#tasks.onDrop(live, () => this.#release(share, bytes));
       return live;
     } finally {
       this.#loading--;
       this.#loadingBytes -= bytes;
+      addTo(this.#loadingOf, share, -needed);
       this.#isAlone = false;
       this.#tasksDone += 1;
-      this.#bytesDone += weight.bytes;
+      this.#bytesDone += stored;
       if (this.#tasksDone >= beforeStart.tasks || this.#bytesDone >= beforeStart.bytes) {
         this.#enough.resolve();
       }
@@ -166,14 +204,15 @@ export class Recovery {
     this.#closed = true;
     this.#unfinished.close();
     this.#cancelPatience?.();
+    this.#cancelLook?.();
     const loads = [...this.#waiting.values(), ...this.#putOff.values()].flat();
     this.#waiting.clear();
     this.#putOff.clear();
-    for (const { admit } of loads) admit(false);
+    for (const { admit } of loads) admit(undefined);
     this.#enough.resolve();
   }
 
-  async #load(task: TaskRef, failed: number): Promise<LiveTask | undefined> {
+  async #load(task: TaskRef, failed: number, isBounded: boolean): Promise<LiveTask | undefined> {
     const { owner, taskId } = task;
     const { store } = this.#context;
     this.#failedBefore.set(taskId, failed);
@@ -185,7 +224,7 @@ export class Recovery {
         );
     try {
       await store.noteLoads(owner, taskId, failed + 1); // it may be stored although the store does not answer
-      const live = await this.#claim(task);
+      const live = await this.#claim(task, isBounded);
       await note(0); // until then the store counts an attempt that has not failed
       this.#failedBefore.delete(taskId);
       return live;
@@ -194,7 +233,7 @@ export class Recovery {
         this.#failedBefore.delete(taskId);
         return undefined;
       }
-      if (error instanceof ConnectError && error.code === Code.Unavailable) {
+      if (error instanceof NoRoom || (error instanceof ConnectError && error.code === Code.Unavailable)) {
         void note(failed);
         throw error;
       }
@@ -204,8 +243,8 @@ export class Recovery {
     }
   }
 
-  async #claim({ owner, taskId }: TaskRef): Promise<LiveTask | undefined> {
-    const live = await this.#tasks.acquire(owner, taskId);
+  async #claim({ owner, taskId }: TaskRef, isBounded = true): Promise<LiveTask | undefined> {
+    const live = await this.#tasks.acquire(owner, taskId, undefined, isBounded);
     try {
       await live?.claim(live.caller);
       return live;
@@ -256,15 +295,15 @@ export class Recovery {
     });
   }
 
-  /** @returns whether there is room now; false when the server stops */
-  #room(load: Omit<Waiting, "admit">): Promise<boolean> {
+  /** Resolves when there is room; with undefined when the server stops. */
+  #room(load: Load): Promise<Place | undefined> {
     if (this.#closed) {
-      return Promise.resolve(false);
+      return Promise.resolve(undefined);
     }
-    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const { promise, resolve } = Promise.withResolvers<Place | undefined>();
     const waiting = { ...load, admit: resolve };
     pushTo(this.#waiting, waiting);
-    if (load.onPutOff !== undefined) this.#untold.push(waiting);
+    this.#untold.push(waiting);
     this.#tasks.watchRoom(() => this.#takeBack());
     this.#admit();
     return promise;
@@ -277,9 +316,7 @@ export class Recovery {
 
   #count(share: string, change: number): void {
     this.#bytes += change;
-    const bytes = (this.#bytesOf.get(share) ?? 0) + change;
-    if (bytes === 0) this.#bytesOf.delete(share);
-    else this.#bytesOf.set(share, bytes);
+    addTo(this.#bytesOf, share, change);
   }
 
   #admit(): void {
@@ -292,14 +329,15 @@ export class Recovery {
       this.#cancelPatience?.();
       this.#cancelPatience = undefined;
       this.#untold = [];
-      if (!this.isFull) this.#tasks.watchRoom(undefined);
+      if (this.#putOff.size === 0) this.#tasks.watchRoom(undefined);
       return;
     }
     if (this.#loading > 0) return;
-    for (const { onPutOff } of this.#untold.splice(0)) onPutOff?.(); // all that wait, wait for what is at work
+    for (const { onPutOff } of this.#untold.splice(0)) onPutOff(); // all that wait, wait for what is at work
     if (this.#cancelPatience === undefined) {
       this.#cancelPatience = this.#context.clock.schedule(this.#context.limits.unloadAfterMs, () => {
         this.#cancelPatience = undefined;
+        this.#putOffAll();
         const [[first] = []] = this.#waiting.values();
         if (this.#loading === 0 && first !== undefined) {
           this.#admitOne(first);
@@ -313,29 +351,58 @@ export class Recovery {
 
   /** Puts off what callers wait for that have their share. What is being loaded is counted when it was read. */
   #putOffAll(): void {
-    let isFull = false;
     for (const [first] of [...this.#waiting.values()]) {
-      for (let next = first; next?.onPutOff !== undefined; [next] = this.#waiting.get(next.share) ?? []) {
-        if (this.#tasks.hasRoom(next.share, next.bytes, this.#loadingBytes)) break;
+      for (let next = first; next !== undefined; [next] = this.#waiting.get(next.share) ?? []) {
+        if (this.#mayLoad(next)) break;
         shiftFrom(this.#waiting, next);
+        const isFirst = !this.#putOff.has(next.share);
         pushTo(this.#putOff, next);
         next.onPutOff();
-        isFull = true;
+        this.#enough.resolve();
+        if (isFirst) this.#onFull(next.share);
       }
     }
-    if (!isFull) return;
-    this.#enough.resolve();
-    this.#onFull();
+    this.#lookLater();
   }
 
   /** A task has left memory, or was loaded: the first of each caller that has room now is next. */
   #takeBack(): void {
     for (const [first] of [...this.#putOff.values()]) {
-      if (first === undefined || !this.#tasks.hasRoom(first.share, first.bytes, this.#loadingBytes)) continue;
+      if (first === undefined || !this.#mayLoad(first)) continue;
       shiftFrom(this.#putOff, first);
       pushTo(this.#waiting, first);
     }
     this.#admit();
+  }
+
+  #lookLater(): void {
+    if (this.#putOff.size === 0 || this.#closed || this.#cancelLook !== undefined) return;
+    const look = () => {
+      this.#cancelLook = undefined;
+      const all = [...this.#putOff.values()].flat();
+      for (const load of all.filter(({ task }) => this.#isLoaded(task))) {
+        removeFrom(this.#putOff, load);
+        pushTo(this.#waiting, load);
+      }
+      this.#takeBack();
+    };
+    this.#cancelLook = this.#context.clock.schedule(lookMs, look, { background: true });
+  }
+
+  /** Whether it need not wait until others of its caller leave memory. */
+  #mayLoad(load: Load): boolean {
+    const { share, task } = load;
+    const isOnly = !this.#loadingOf.has(share) && !this.#tasks.hasAny(share);
+    return isOnly || this.#hasMemory(load) || this.#isLoaded(task);
+  }
+
+  #hasMemory({ share, needed }: Load): boolean {
+    return this.#tasks.hasRoom(share, needed, this.#loadingOf.get(share) ?? 0);
+  }
+
+  /** Whether a call has loaded it meanwhile. */
+  #isLoaded({ owner, taskId }: TaskRef): boolean {
+    return this.#tasks.peek(owner, taskId) !== undefined;
   }
 
   /** The first load of the caller whose turn it is, of those whose caller has room. */
@@ -358,12 +425,14 @@ export class Recovery {
   }
 
   #admitOne(load: Waiting): void {
+    const isBounded = this.#hasMemory(load);
     shiftFrom(this.#waiting, load);
     this.#count(load.share, load.bytes);
     this.#loading++;
     this.#loadingBytes += load.bytes;
+    addTo(this.#loadingOf, load.share, load.needed);
     this.#isAlone = load.alone;
-    load.admit(true);
+    load.admit({ isBounded });
   }
 
   #warn(message: string, taskId: string | undefined, error: unknown): void {
@@ -371,10 +440,23 @@ export class Recovery {
   }
 }
 
+/** @param change by which a caller's number changes; 0 is not kept */
+function addTo(numbers: Map<string, number>, share: string, change: number): void {
+  const number = (numbers.get(share) ?? 0) + change;
+  if (number === 0) numbers.delete(share);
+  else numbers.set(share, number);
+}
+
 function pushTo(loads: Map<string, Waiting[]>, load: Waiting): void {
   const others = loads.get(load.share);
   if (others === undefined) loads.set(load.share, [load]);
   else others.push(load);
+}
+
+function removeFrom(loads: Map<string, Waiting[]>, load: Waiting): void {
+  const others = (loads.get(load.share) ?? []).filter((other) => other !== load);
+  if (others.length === 0) loads.delete(load.share);
+  else loads.set(load.share, others);
 }
 
 /** Removes the first load of its caller, whose next turn comes behind the other callers'. */

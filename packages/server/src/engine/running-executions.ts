@@ -46,9 +46,11 @@ export class RunningExecutions {
     }
   }
 
-  /** All that rest make room. */
-  dropResting(): void {
-    for (const execution of this.#all) drop(execution);
+  /** All that rest make room. @param share those of this caller; undefined: of all */
+  dropResting(share?: string): void {
+    for (const execution of this.#all) {
+      if (share === undefined || execution.share === share) drop(execution);
+    }
   }
 
   /** Those at work go on for `graceMs`, then they are told to stop. Resolves when all are done, and all that begin meanwhile. */

@@ -74,7 +74,9 @@ export class TaskEngine {
     const wakes = findWakes(options.clock);
     const callers = new KnownCallers(options.nameOwner);
     const callerOf = (task: TaskRef) => this.#tasks.callerOf(task);
-    this.#timers = new WakeTimers({ ...options, callerOf }, (task) => this.#executions.wake(task));
+    this.#timers = new WakeTimers({ ...options, callerOf }, (task, onPutOff) =>
+      this.#executions.wake(task, onPutOff),
+    );
     this.#context = {
       ...given,
       store,

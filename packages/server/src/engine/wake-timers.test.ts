@@ -8,7 +8,7 @@ import { WakeTimers } from "./wake-timers.ts";
 
 interface Setting {
   /** Wakes a task; default: `end`, after which it has no timer any more. */
-  readonly wake?: (taskId: string, end: () => Promise<void>) => Promise<void>;
+  readonly wake?: (taskId: string, end: () => Promise<void>, onPutOff: () => void) => Promise<void>;
   readonly callerOf?: (task: TaskRef) => string;
   readonly sizes?: ConstructorParameters<typeof WakeTimers>[2];
 }
@@ -38,10 +38,10 @@ function setUp({ wake = (_, end) => end(), callerOf = ({ owner }) => owner.princ
   };
   const timers = new WakeTimers(
     { store, clock: { ...clock, now }, callerOf, log: () => {} },
-    ({ owner: { principal }, taskId }) => {
+    ({ owner: { principal }, taskId }, onPutOff) => {
       if (taskId === forEver) return new Promise(() => {});
       woken.push(taskId);
-      return wake(taskId, () => commit(principal, taskId, undefined));
+      return wake(taskId, () => commit(principal, taskId, undefined), onPutOff);
     },
     sizes,
   );
@@ -215,6 +215,28 @@ describe("timers of one caller, more than memory takes", () => {
     expect([woken.length, new Set(woken).size]).toEqual([12_000, 12_000]);
     expect(read.timers).toBeLessThan(5 * 12_000);
   });
+});
+
+it("timers of tasks that are put off keep no other caller's waiting, and ring once", async () => {
+  const gate = Promise.withResolvers<void>();
+  const { now, clock, woken, commit, commitMany } = setUp({
+    async wake(taskId, end, onPutOff) {
+      if (taskId !== "carol's") {
+        onPutOff();
+        await gate.promise;
+      }
+      await end();
+    },
+  });
+  const at = now() + 1_000;
+  for (const caller of ["alice", "bob"]) await commitMany(caller, 300, at);
+  await commit("carol", "carol's", at + 1);
+  await clock.advance(1_001);
+  expect(woken).toContain("carol's");
+  gate.resolve();
+  await clock.advance(1);
+  expect([woken.length, new Set(woken).size]).toEqual([601, 601]);
+  expect(clock.alarms).toBe(0);
 });
 
 it("timers of more callers than memory takes ring when there are places again", async () => {

@@ -30,6 +30,9 @@ const retryMs = 1_000;
 /** How often to read the clock: when it is set forward, no timer of the process notices. */
 const lookMs = 1_000;
 
+/** Wakes a task; `onPutOff` is called when it waits for others, for any time. */
+type Wake = (task: TaskRef, onPutOff: () => void) => Promise<void>;
+
 /** A task that is woken. */
 interface Begun {
   readonly wakeAt: number;
@@ -52,7 +55,7 @@ interface TimersContext extends Pick<EngineContext, "store" | "clock" | "log"> {
  */
 export class WakeTimers {
   readonly #context: TimersContext;
-  readonly #wake: (task: TaskRef) => Promise<void>;
+  readonly #wake: Wake;
   readonly #sizes: Sizes;
   readonly #turns = new ReadTurns(maxAtATime);
   /** The tasks that are woken, or wait for their turn, by id. */
@@ -81,7 +84,7 @@ export class WakeTimers {
   #cancelLook: () => void = () => {};
   #closed = false;
 
-  constructor(context: TimersContext, wake: (task: TaskRef) => Promise<void>, sizes: Sizes = defaultSizes) {
+  constructor(context: TimersContext, wake: Wake, sizes: Sizes = defaultSizes) {
     this.#context = context;
     this.#wake = wake;
     this.#sizes = sizes;
@@ -263,8 +266,16 @@ export class WakeTimers {
     this.#begun.set(taskId, begun);
     this.#begunOf.set(caller, (this.#begunOf.get(caller) ?? 0) + 1);
     if (this.#begun.size === this.#sizes.places) this.#isFull = true;
+    let woken = Promise.resolve();
+    const begin = () => {
+      const putOff = Promise.withResolvers<void>();
+      woken = this.#wake(timer, putOff.resolve);
+      // What is put off needs no turn: the turns of all callers could wait for the memory of two.
+      return Promise.race([woken, putOff.promise.then(() => this.#context.clock.nextTurn())]);
+    };
     void this.#turns
-      .run({ share: caller }, () => this.#wake(timer))
+      .run({ share: caller }, begin)
+      .then(() => woken)
       .then(() => {
         if (this.#isReading) this.#rung.set(taskId, wakeAt);
       })
