@@ -381,3 +381,38 @@ it("a task whose timer waits for memory goes on when a call has loaded it", asyn
   await clock.advance(2_000);
   expect(atWork).toContain(id);
 });
+
+it("tasks that have been at work for long keep no unfinished tasks waiting", async () => {
+  const clock = createFakeClock();
+  const memory = createMemoryTaskStore();
+  const atWork: string[] = [];
+  const agent: AgentDefinition = defineAgent({
+    card: { name: "Durable" },
+    durable: true,
+    async *execute(task) {
+      await task.step("work", () => {
+        atWork.push(task.principal);
+        return new Promise<void>(() => {});
+      });
+    },
+  });
+  const start = async () => {
+    const store = createMortalStore(memory);
+    const limits = { maxActiveBytes: 2 ** 30, maxRecoveryBytes: 1_200 * kibibyte, unloadAfterMs: 30_000 };
+    return { ...(await createEngineHarness({ agent, clock, store, limits })), kill: store.kill };
+  };
+  const before = await start();
+  for (let at = 0; at < 12; at += 1) await sendTask(before.clientOf("alice"), detached(large));
+  for (let at = 0; at < 40; at += 1) await sendTask(before.clientOf("bob"), detached("work"));
+  await clock.settle();
+  before.kill();
+  atWork.length = 0;
+
+  await start();
+  await clock.advance(29_000);
+  const count = (caller: string) => atWork.filter((each) => each === caller).length;
+  expect(count("alice")).toBeLessThan(12);
+  expect(count("bob")).toBeLessThan(20);
+  await clock.advance(2_000);
+  expect([count("alice"), count("bob")]).toEqual([12, 40]);
+});

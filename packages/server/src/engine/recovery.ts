@@ -61,8 +61,9 @@ interface Place {
 /**
  * Loads tasks without a caller: the unfinished tasks of an earlier process, and those whose timer is due.
  *
- * - At most `maxRecoveryBytes` of them are in memory at a time, or one task. Tasks that have been at work longer than
- *   `unloadAfterMs` do not count, because they may be waiting for the others. A caller has its share of these bytes, and callers take
+ * - At most `maxRecoveryBytes` of them are in memory at a time, or one task. Tasks that have been there longer than
+ *   `unloadAfterMs` do not count, because they may be waiting for the others. So long one waits at most that is the next, although there
+ *   is no room for it. A caller has its share of these bytes, and callers take
  *   turns: tasks of one that stay at work, or are large, keep no other caller's tasks waiting.
  * - They have the same share of `maxActiveBytes` as those that their caller sends. Those beyond it are put off until others of it have
  *   left memory, and keep no other caller's tasks waiting. What a task takes there is known when it has been read: one that turns out
@@ -76,7 +77,7 @@ export class Recovery {
   readonly #tasks: LiveTasks;
   readonly #unfinished: UnfinishedTasks;
   readonly #onFull: (share?: string) => void;
-  /** The bytes of tasks that were loaded here and are still in memory, or are being loaded. */
+  /** The bytes of tasks that were loaded here not long ago and are still in memory, or are being loaded. */
   #bytes = 0;
   /** The same, by caller. */
   readonly #bytesOf = new Map<string, number>();
@@ -183,7 +184,7 @@ export class Recovery {
     let isHeld = false;
     try {
       const live = await this.#load(task, failed, isBounded);
-      isHeld = live !== undefined && this.#tasks.onDrop(live, () => this.#release(share, bytes));
+      isHeld = live !== undefined && this.#hold(live, share, bytes);
       return live;
     } finally {
       this.#loading--;
@@ -197,6 +198,21 @@ export class Recovery {
       }
       this.#release(share, isHeld ? 0 : bytes);
     }
+  }
+
+  /** Counts a loaded task until it leaves memory, or has been there for long. @returns whether it counts */
+  #hold(live: LiveTask, share: string, bytes: number): boolean {
+    let left = bytes;
+    const giveBack = () => {
+      cancelTimer();
+      this.#release(share, left);
+      left = 0;
+    };
+    const { clock, limits } = this.#context;
+    const cancelTimer = clock.schedule(limits.unloadAfterMs, giveBack, { background: true });
+    const isHeld = this.#tasks.onDrop(live, giveBack);
+    if (!isHeld) cancelTimer();
+    return isHeld;
   }
 
   /** Loads that wait for room end without one. */

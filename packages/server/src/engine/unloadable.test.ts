@@ -197,7 +197,7 @@ describe("tasks that are taken up", () => {
     await (await start()).harness; // it serves before the others are read
     expect(new Set(reads).size).toBe(2); // message and artifact: twice the size
     await clock.advance(30_000);
-    expect(new Set(reads).size).toBe(3);
+    expect(new Set(reads).size).toBe(4);
     await clock.advance(300_000);
     expect(new Set(reads).size).toBe(10);
   });
