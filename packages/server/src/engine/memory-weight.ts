@@ -17,6 +17,7 @@ import type { CallDetails } from "./command.ts";
 // | --- | --- | --- |
 // | a message and its details in memory | `weighMessage`, `weighDetails` | `maxActiveBytes` |
 // | an entry of the log | `weighStep` | `maxTaskBytes` |
+// | a record of a journal | `weighRecord` | `maxActiveBytes`, and four times `maxTaskBytes` |
 // | a task in memory | `LiveTask.bytes` | `maxActiveBytes`, and the memory of a read |
 //
 // `isLarge` of core decides by about the encoded bytes whether something takes turns.

@@ -502,27 +502,35 @@ it("the message of WORKING takes memory until the next status", async () => {
   expect(taskOf(await sent).status?.state).toBe(TaskState.COMPLETED);
 });
 
-it("what came with the message of a durable task counts again when its executor is loaded again", async () => {
+it.each([
+  ["what came with the message of a durable task counts", 600 * kibibyte, 0],
+  ["the values of a durable executor's results count", 0, 15], // of 400 values each, stored in 50 KB
+])("%s again when its executor is loaded again", async (_, length, steps) => {
   const agent = defineAgent({
     card: { name: "Sleeper" },
     durable: true,
     whileWorking: "queue",
     async *execute(task) {
       yield task.working();
+      for (let at = 0; at < steps; at += 1) {
+        await task.step("read", () => Array.from({ length: 400 }, () => ({})));
+      }
       await task.sleep(3_600_000);
     },
   });
   const limits = { maxActiveBytes: 1024 * kibibyte };
   const { client, clock } = await createEngineHarness({ agent, limits });
-  const metadata = { text: "x".repeat(600 * kibibyte) };
+  const metadata = { text: "x".repeat(length) };
   const { id } = await sendTask(client, { ...detached("go"), metadata });
+  await clock.settle();
   await clock.advance(31_000); // its executor has left memory
   const large = () => client.sendMessage(detached("y".repeat(500 * kibibyte)));
   const other = taskOf(await large()).id;
+  await clock.settle();
   await client.cancelTask({ id: other });
   await clock.settle();
   await client.sendMessage(detached("wake", { taskId: id }));
-  await clock.settle();
+  for (let turns = 0; turns < 100; turns += 1) await nextTurn(); // its journal is read in slices
   await expect(large()).rejects.toMatchObject({ code: Code.ResourceExhausted });
   await clock.advance(31_000);
   await large();

@@ -416,9 +416,9 @@ export class DurableExecution implements Execution, DurableRun {
     }
   }
 
-  #countJournal({ memory, call }: Journal): void {
+  #countJournal({ recordMemory, messageMemory, call }: Journal): void {
     if (this.#ended) return;
-    this.#journalBytes = memory + weighDetails(call ?? {});
+    this.#journalBytes = recordMemory + messageMemory + weighDetails(call ?? {});
     this.live.memory.grow(this.#journalBytes);
   }
 

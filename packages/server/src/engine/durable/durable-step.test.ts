@@ -6,11 +6,13 @@ import { create, createRegistry, isMessage } from "@bufbuild/protobuf";
 import { DurationSchema, file_google_protobuf_type, TypeSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
 import {
+  beginDurable,
   beginTask,
   createDurableServers,
   type DurableServers,
   type Process,
 } from "../../../test-support/durable-servers.ts";
+import { beginLongWork } from "../../../test-support/long-work.ts";
 import { detached, sendTask } from "../../../test-support/tasks.ts";
 import type { DurableTask, StepOptions } from "../../agent/durable-task.ts";
 import { defaultEngineLimits } from "../engine-context.ts";
@@ -131,6 +133,23 @@ describe("a step's result", () => {
     });
   }
 
+  it("may not take more memory with those before it than four times what all may have", async () => {
+    const words: string[] = [];
+    const { process, id } = await beginDurable(
+      async function* (task) {
+        const many = Array.from({ length: 400 }, () => ({})); // about 42,000 bytes
+        for (let at = 0; at < 12; at += 1) {
+          await task.step("make", () => many).catch(({ message }: Error) => words.push(message));
+        }
+        yield* task.ask("More?");
+      },
+      { limits: { ...defaultEngineLimits, maxTaskBytes: 100_000 } },
+    );
+    const memory = "the journal of this task would take more than 400000 bytes of memory";
+    expect(words).toEqual(Array(3).fill(memory));
+    await process.client.cancelTask({ id });
+  });
+
   it("is durable before the executor has it", async () => {
     const seen: string[] = [];
     const servers = createDurableServers(async function* (task) {
@@ -240,6 +259,7 @@ describe("large results of many tasks at the same moment", () => {
       expect(before).toBeLessThan(ids.length);
       expect(begun).toBeLessThan(ids.length);
       expect(late).toBe(0);
+      await beginLongWork(undefined, ids.length).over; // after theirs, for which steps of the next tests would wait
     });
   }
 });

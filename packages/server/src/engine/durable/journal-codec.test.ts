@@ -1,5 +1,6 @@
 import { toTable } from "@a2a-connect/core/internal";
-import type { JsonObject } from "@bufbuild/protobuf";
+import { create, type JsonObject } from "@bufbuild/protobuf";
+import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { expect, it } from "vitest";
 import { heapOf } from "../../../test-support/collect-garbage.ts";
 import { createJournalCodec } from "./journal-codec.ts";
@@ -23,4 +24,36 @@ it("members named by array indexes come back as they were, also those that refer
   const value: Record<string, unknown> = { b: 1, 1023: [2], 4294967294: 3, 7: "x" };
   value["99"] = { 2573: value };
   expect(codec.decode(encode(value))).toEqual({ op: "step#1", kind: "value", value });
+});
+
+const count = 3_000;
+const runs = 20;
+const times = <Value>(make: (at: number) => Value) => Array.from({ length: count }, (_, at) => make(at));
+
+const nulls = times(() => create(ValueSchema, { kind: { case: "nullValue", value: 0 } }));
+
+it.each<[string, unknown]>([
+  ["objects", times(() => ({}))],
+  ["objects with names of their own", times((at) => ({ [`name${at}`]: at, [`other${at}`]: "x" }))],
+  ["objects with the same names", times((at) => ({ id: at, name: `name ${at}`, tags: ["a"] }))],
+  ["objects with members named by array indexes", objects],
+  ["objects without a prototype", tables],
+  ["lists", times(() => [])],
+  ["numbers that occur once", times((at) => at + 0.5)],
+  ["the same number", Array(20 * count).fill(0)],
+  ["a text", "x".repeat(100 * count)],
+  ["a text of wide characters", "\u20ac".repeat(100 * count)],
+  ["maps", times(() => new Map([[1, 2]]))],
+  ["dates", times((at) => new Date(at))],
+  ["short bytes", times((at) => new Uint8Array([at]))],
+  ["a message", create(ValueSchema, { kind: { case: "listValue", value: { values: nulls } } })],
+])("counts about what a record takes in memory: %s", (_, value) => {
+  const payload = encode(value);
+  let counted = 0;
+  codec.decode(payload, (bytes) => {
+    counted += bytes;
+  });
+  const bytes = heapOf(() => Array.from({ length: runs }, () => codec.decode(payload))) / runs;
+  expect(counted).toBeGreaterThan(bytes / 3);
+  expect(counted).toBeLessThan(payload.length * 40);
 });

@@ -11,8 +11,11 @@ import {
   file_google_protobuf_timestamp,
   file_google_protobuf_wrappers,
 } from "@bufbuild/protobuf/wkt";
-import { DevalueError, parse, stringify } from "devalue";
+import { DevalueError, stringify, unflatten } from "devalue";
+import { weighMessage } from "../memory-weight.ts";
+import type { CountBytes } from "../read-task.ts";
 import { JournalError } from "./journal-error.ts";
+import { weighRecord } from "./record-weight.ts";
 
 /** The result of an operation that an executor waited for. Results are returned in the order of the log. */
 export type OperationResult = { readonly op: string } & (
@@ -69,8 +72,11 @@ export function isResult<Entry extends JournalRecord>(
 export interface JournalCodec {
   /** @throws JournalError with the path of a value that cannot be stored */
   encode(record: JournalRecord & RecordTimes): Uint8Array;
-  /** @throws JournalError when it holds a message of a type that is no longer known */
-  decode(payload: Uint8Array): JournalRecord;
+  /**
+   * @param count gets what the record takes in memory, about, in bytes
+   * @throws JournalError when it holds a message of a type that is no longer known
+   */
+  decode(payload: Uint8Array, count?: CountBytes): JournalRecord;
 }
 
 const encoder = new TextEncoder();
@@ -95,11 +101,15 @@ export function createJournalCodec(registry: Registry = createRegistry()): Journ
     Message: (value: unknown) => isMessage(value) && reduceMessage(types, value),
     Error: (value: unknown) => value instanceof Error && reduceError(value),
   };
-  const revivers = {
-    Message: ([typeName, bytes]: [string, Uint8Array]) => reviveMessage(types, typeName, bytes),
+  const revivers = (count: CountBytes) => ({
+    Message: ([typeName, bytes]: [string, Uint8Array]) => {
+      const message = reviveMessage(types, typeName, bytes);
+      count(weighMessage(message));
+      return message;
+    },
     Error: ([name, message, cause, code]: [string, string, unknown, unknown]) =>
       reviveError({ name, message, code }, cause),
-  };
+  });
   return {
     encode(record) {
       try {
@@ -108,16 +118,24 @@ export function createJournalCodec(registry: Registry = createRegistry()): Journ
         throw new JournalError(`the result of ${record.op} cannot be stored: ${explain(error)}`);
       }
     },
-    decode: (payload) => parseRecord(payload, revivers),
+    decode: (payload, count = () => {}) => parseRecord(payload, revivers(count), count),
   };
 }
 
-/** A record from the log. @param revivers make messages and errors of their parts */
+/**
+ * A record from the log.
+ *
+ * @param revivers make messages and errors of their parts
+ * @param count gets what the record takes in memory besides its messages, about, in bytes
+ */
 export function parseRecord(
   payload: Uint8Array,
-  revivers: Parameters<typeof parse>[1],
+  revivers: Parameters<typeof unflatten>[1],
+  count: CountBytes = () => {},
 ): JournalRecord & RecordTimes {
-  const record: unknown = parse(decoder.decode(payload), revivers, { operations: { set } });
+  const values: unknown[] = JSON.parse(decoder.decode(payload));
+  count(weighRecord(values));
+  const record: unknown = unflatten(values, revivers, { operations: { set } });
   return record as JournalRecord & RecordTimes; // only `encode` writes them
 }
 

@@ -13,6 +13,9 @@ export interface JournalLimits {
   readonly maxTaskBytes: number;
 }
 
+/** How many times as much memory as `maxTaskBytes` the values of all records may take: as those of a task may. */
+const memoryFactor = 4;
+
 /** What is needed to open a task's journal. */
 export interface JournalOptions {
   readonly live: LiveTask;
@@ -41,6 +44,7 @@ export class JournalSession {
   readonly #uses = new Map<string, number>();
   readonly #clock: Pick<Clock, "now">;
   #bytes: number;
+  #memory: number;
   #resumedAt: number | undefined;
 
   constructor({ live, journal, emissions, codec, limits, clock, isRerun, onStuck }: JournalOptions) {
@@ -52,6 +56,7 @@ export class JournalSession {
     this.#records = journal.records;
     this.#unclaimed = new Set(journal.records.keys());
     this.#bytes = journal.bytes;
+    this.#memory = journal.recordMemory;
     const { stop } = journal;
     const results = [...journal.records.values()].filter((record) => isResult(record));
     this.order = new ResultOrder(
@@ -100,9 +105,9 @@ export class JournalSession {
    */
   conclude(result: OperationResult, tookMs?: number): OperationResult & { readonly sequence: number } {
     const payload = this.#encode(result, tookMs);
+    const stored = result.kind === "value" ? this.#decodeResult(payload) : result;
     const sequence = this.#append(payload);
     this.order.add(result.op, sequence);
-    const stored = result.kind === "value" ? (this.#codec.decode(payload) as OperationResult) : result; // it was one
     return { ...stored, sequence };
   }
 
@@ -133,6 +138,20 @@ export class JournalSession {
       );
     }
     return payload;
+  }
+
+  /** @throws JournalError when a later run would take too much memory with it */
+  #decodeResult(payload: Uint8Array): OperationResult {
+    let memory = this.#memory;
+    const result = this.#codec.decode(payload, (bytes) => {
+      memory += bytes;
+    });
+    const most = memoryFactor * this.#limits.maxTaskBytes;
+    if (memory > most) {
+      throw new JournalError(`the journal of this task would take more than ${most} bytes of memory`);
+    }
+    this.#memory = memory;
+    return result as OperationResult; // it was one
   }
 
   #append(payload: Uint8Array): number {

@@ -86,14 +86,14 @@ it("a message of the journal is the one that the task has in memory; others coun
     .map(({ payload }) => decodeMessage(MessageSchema, payload));
   const same = await readJournal(source, { ...task, history }, undefined);
   expect(same.answers.map(({ message }) => history.indexOf(message))).toEqual([0, 1, 2, 3]);
-  expect(same.memory).toBe(0);
+  expect(same.messageMemory).toBe(0);
   const [, , , changed] = history;
   if (changed !== undefined) changed.parts = [];
-  const { answers, memory } = await readJournal(source, { ...task, history }, undefined);
+  const { answers, messageMemory } = await readJournal(source, { ...task, history }, undefined);
   expect(answers.map(({ message }) => history.indexOf(message))).toEqual([0, 1, 2, -1]);
   expect(answers.map(({ message }) => message.parts[0]?.content.value)).toEqual(texts);
-  expect(memory).toBeGreaterThan(20_000);
-  expect(memory).toBeLessThan(21_000);
+  expect(messageMemory).toBeGreaterThan(20_000);
+  expect(messageMemory).toBeLessThan(21_000);
 });
 
 it("messages of one id are those that the task has in memory, also when answers came before messages to its inbox", async () => {
@@ -110,10 +110,11 @@ it("messages of one id are those that the task has in memory, also when answers 
   }
   const end = { sequence: entries.length + 1, generation: 1 };
   const store = { ...createMemoryTaskStore(), entries: async () => ({ entries, end, more: false }) };
-  const { answers, queued, memory } = await readJournal(sourceOf(store), { ...task, history }, undefined);
+  const journal = await readJournal(sourceOf(store), { ...task, history }, undefined);
+  const { answers, queued, messageMemory } = journal;
   const places = [...answers, ...queued].map(({ message }) => history.indexOf(message));
   expect(places).toEqual(Array.from({ length: 20 }, (_, at) => at + 1));
-  expect([answers.length, queued.length, memory]).toEqual([10, 10, 0]);
+  expect([answers.length, queued.length, messageMemory]).toEqual([10, 10, 0]);
 });
 
 it("queued messages have what came with them until they are taken, and that of the newest turn for as long as it is", async () => {

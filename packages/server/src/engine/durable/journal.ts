@@ -46,8 +46,10 @@ export interface Journal {
   readonly records: ReadonlyMap<string, LoggedRecord>;
   /** Bytes of all records. */
   readonly bytes: number;
-  /** What it takes in memory besides the messages of its task, about, in bytes, without `call`. */
-  readonly memory: number;
+  /** What they take in memory, about, in bytes. */
+  readonly recordMemory: number;
+  /** The same of messages that are not those of the task in memory. */
+  readonly messageMemory: number;
   /** Messages and grants that answered a question, oldest first. The newest message may have what came with it. */
   readonly answers: readonly QueuedMessage[];
   /** Messages that came while the executor was at work, oldest first. Those not taken, and the newest turn's, may have what came with them. */
@@ -69,7 +71,8 @@ export interface Journal {
 export const emptyJournal: Journal = {
   records: new Map(),
   bytes: 0,
-  memory: 0,
+  recordMemory: 0,
+  messageMemory: 0,
   answers: [],
   queued: [],
   untaken: [],
@@ -165,6 +168,7 @@ class JournalReader {
   readonly #taken = new Set<number>();
   #notes = 0;
   #bytes = 0;
+  #recordMemory = 0;
   #call: Journal["call"];
   #stop: Journal["stop"];
   #turnInput: number | undefined;
@@ -184,7 +188,9 @@ class JournalReader {
     this.#notes++;
     switch (kind) {
       case "journal": {
-        const record = this.#codec.decode(payload);
+        const record = this.#codec.decode(payload, (bytes) => {
+          this.#recordMemory += bytes;
+        });
         this.#bytes += payload.length;
         this.#records.set(record.op, { ...record, ...this.#placeOf(sequence) });
         if (record.op.startsWith("inbox.") && "value" in record) {
@@ -214,12 +220,13 @@ class JournalReader {
     this.#settleNewest(undefined);
     // In the order of the log, as the known ones are.
     const all = [...this.#queued.values(), ...this.#inputs].sort((a, b) => a.sequence - b.sequence);
-    const { messages, copies } = yield* decodeMessages(all, known);
+    const { messages, messageMemory } = yield* decodeMessages(all, known);
     const queued = messages.filter(({ sequence }) => this.#queued.has(sequence));
     return {
       records: this.#records,
       bytes: this.#bytes,
-      memory: this.#bytes + copies,
+      recordMemory: this.#recordMemory,
+      messageMemory,
       answers: messages.filter(({ sequence }) => !this.#queued.has(sequence)),
       queued,
       untaken: queued.filter(({ sequence }) => !this.#taken.has(sequence)),
@@ -315,13 +322,13 @@ function withoutDetails({ sequence, payload }: StoredMessage): StoredMessage {
   return { sequence, payload };
 }
 
-/** Yields the number of bytes that it has read. @returns the messages, and what those take that are not known ones */
+/** Yields the number of bytes that it has read. @returns the messages, and what those take in memory that are not known ones */
 function* decodeMessages(
   all: readonly (StoredMessage | QueuedMessage)[],
   known: KnownMessages,
-): Generator<number, { readonly messages: readonly QueuedMessage[]; readonly copies: number }> {
+): Generator<number, { readonly messages: readonly QueuedMessage[]; readonly messageMemory: number }> {
   const messages: QueuedMessage[] = [];
-  let copies = 0;
+  let messageMemory = 0;
   for (const each of all) {
     if ("message" in each) {
       messages.push(each);
@@ -331,11 +338,11 @@ function* decodeMessages(
     let message = yield* known.find(payload);
     if (message === undefined) {
       message = yield* decodeInSteps(MessageSchema, payload);
-      copies += weighMessage(message);
+      messageMemory += weighMessage(message);
     }
     messages.push({ ...rest, message });
   }
-  return { messages, copies };
+  return { messages, messageMemory };
 }
 
 /** Messages with one id that a message of the journal is compared with. Both are in order, so the first one is nearly always the same. */
