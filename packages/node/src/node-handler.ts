@@ -2,10 +2,12 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { comesFromThisMachine, createMount, type Mount, targetBelow } from "@a2a-connect/server/internal";
 import type { Mountable, MountOptions } from "@a2a-connect/server/mount";
+import { findMountedPlaces } from "./port/callers/places.ts";
 import { createExchangeContext } from "./port/exchange.ts";
 import { formatRequestUrl, hasItsHost, packFields } from "./port/http-head.ts";
-import { type MountedRequest, serveHttp1 } from "./port/http1-server.ts";
+import { type MountedRequest, serveHttp1, takePlaces } from "./port/http1-server.ts";
 import { defaultLimits, type ListenLimits, type ListenOptions } from "./port/listen-options.ts";
+import { mountedPipeline } from "./port/mounted-pipeline.ts";
 
 /** Options of an agent in another server of Node. Limits that belong to a port are those of that server. */
 export interface NodeHandlerOptions
@@ -13,6 +15,7 @@ export interface NodeHandlerOptions
     Pick<
       ListenOptions,
       | "trustedProxies"
+      | "maxStreams"
       | "requestTimeoutMs"
       | "stalledReaderTimeoutMs"
       | "maxUnreadBytes"
@@ -43,6 +46,7 @@ interface FrameworkMessage extends IncomingMessage {
 export function toNodeHandler(server: Mountable, options: NodeHandlerOptions = {}): NodeHandler {
   const { path: _, open: __, trustedProxies, ...given } = options;
   const limits: ListenLimits = { ...defaultLimits, ...given };
+  const { requestTimeoutMs: bodyTimeoutMs, maxConnections, maxStreams } = limits;
   const mount = createMount(server, options);
   const { log } = server;
   const port = {
@@ -54,6 +58,7 @@ export function toNodeHandler(server: Mountable, options: NodeHandlerOptions = {
   const secure = {
     ...createExchangeContext(mount.handle, { ...port, scheme: "https" }),
     inFlight: mount.calls,
+    places: findMountedPlaces({ maxConnections, maxStreams }),
   };
   const cleartext = { ...secure, scheme: "http" as const };
   return (message, response) => {
@@ -64,7 +69,12 @@ export function toNodeHandler(server: Mountable, options: NodeHandlerOptions = {
       response.writeHead(500).end();
       return;
     }
-    void serveHttp1(context, message, response, { ...mounted, bodyTimeoutMs: limits.requestTimeoutMs });
+    const { socket } = message;
+    void mountedPipeline(socket, context.callers.ofSocket(socket)).add(message, response, {
+      serve: (_, __, turn) => serveHttp1(context, message, response, { ...mounted, turn, bodyTimeoutMs }),
+      // Its connection is the other server's, and so is the limit of its header.
+      takePlaces: (_, places, isFirst) => (isFirst ? undefined : takePlaces(context, message, places)),
+    });
   };
 }
 

@@ -13,7 +13,7 @@ import { type ExchangeContext, serveExchange } from "./exchange.ts";
 import { formatRequestUrl, hasItsHost, packFields, toHttp1Fields } from "./http-head.ts";
 import type { ListenLimits, ListenOptions } from "./listen-options.ts";
 import type { Incoming } from "./node-request.ts";
-import { Pipeline } from "./pipeline.ts";
+import { Pipeline, type PipelineServer } from "./pipeline.ts";
 import type { PlainErrorCode } from "./plain-error.ts";
 import type { ResponseHead, ResponseSink } from "./send-response.ts";
 import { SlicedReader } from "./sliced-reader.ts";
@@ -70,10 +70,19 @@ export function createHttp1Server(
   const handshakes = tls === undefined ? [] : takeListeners(server, "connection");
   const own = takeListeners(server, tls === undefined ? "connection" : "secureConnection");
   const pipelines = new WeakMap<Duplex, Pipeline>();
+  const requests: PipelineServer = {
+    serve(message, response, turn) {
+      const { expect } = message.headers;
+      // RFC 9110 §10.1.1: no other expectation has a meaning.
+      const isMet = expect === undefined || /^\s*100-continue\s*$/i.test(expect);
+      return serveHttp1(context, message, response, isMet ? { turn } : { turn, url: 417 });
+    },
+    takePlaces: (message, places) => takePlaces(context, message, places),
+  };
   server.on("request", (message, response) => {
     const { socket } = message;
     context.callers.ofSocket(socket).countRequest();
-    void pipelines.get(socket)?.add(message, response); // calls `serveHttp1`: see `adopt`
+    void pipelines.get(socket)?.add(message, response, requests);
   });
   // Node itself would answer at once, however many such requests are pipelined.
   server.on("checkExpectation", (message, response) => server.emit("request", message, response));
@@ -90,24 +99,14 @@ export function createHttp1Server(
     secure: (socket) => {
       for (const listener of handshakes) listener.call(server, socket);
     },
-    // What arrives goes through the reader to Node's parser, which emits `request`; the pipeline takes it, and calls `serveHttp1`.
+    // What arrives goes through the reader to Node's parser, which emits `request`; the pipeline takes it, and calls `serve`.
     // Node reads nothing before its next turn, so the pipeline is there before the first request.
     adopt(socket) {
       cutAfterHalfClose(socket, limits.halfCloseTimeoutMs);
       for (const listener of own) listener.call(server, socket);
       const connection = context.callers.ofSocket(socket);
       const reader = new SlicedReader(socket, connection);
-      const takePlaces = ({ headers }: IncomingMessage, places: number): Holding | null => {
-        const network = context.readForwardedFor?.(socket, headers) ?? connection.caller.address;
-        return context.places.takeRequest(network, places);
-      };
-      const pipeline = new Pipeline(socket, reader, connection, takePlaces, (message, response, turn) => {
-        const { expect } = message.headers;
-        // RFC 9110 §10.1.1: no other expectation has a meaning.
-        const isMet = expect === undefined || /^\s*100-continue\s*$/i.test(expect);
-        return serveHttp1(context, message, response, isMet ? { turn } : { turn, url: 417 });
-      });
-      pipelines.set(socket, pipeline);
+      pipelines.set(socket, new Pipeline(socket, reader, connection));
     },
   };
 }
@@ -131,6 +130,16 @@ function refusalOf(errorCode: string | undefined): PlainErrorCode | undefined {
   if (errorCode === "HPE_CHUNK_EXTENSIONS_OVERFLOW") return 413;
   if (errorCode === "ERR_HTTP_REQUEST_TIMEOUT") return 408;
   return errorCode?.startsWith("HPE_") === true ? 400 : undefined;
+}
+
+/** Takes places for a request of HTTP/1.1, until it ends. @returns null: its caller has as many as it may have */
+export function takePlaces(
+  { callers, places, readForwardedFor }: ExchangeContext,
+  { headers, socket }: IncomingMessage,
+  amount: number,
+): Holding | null {
+  const network = readForwardedFor?.(socket, headers) ?? callers.ofSocket(socket).caller.address;
+  return places.takeRequest(network, amount);
 }
 
 /** What a mount makes of a request before it is answered. */

@@ -19,8 +19,7 @@ it("refuses what came last in a turn of its caller, once", async () => {
   };
   const discard = vi.fn();
   const reader = { hold: () => {}, release: () => {}, throwAway: () => {}, discard };
-  const served = () => Promise.resolve();
-  const pipeline = new Pipeline(socket, reader, { turnBeforeEnd }, () => null, served);
+  const pipeline = new Pipeline(socket, reader, { turnBeforeEnd });
   pipeline.refuse(408);
   pipeline.refuse(400);
   expect(turns).toHaveLength(1);

@@ -14,8 +14,16 @@ export type ServeHttp1 = (
   turn?: Promise<void>,
 ) => Promise<void>;
 
-/** Takes so many places for a request until it ends. Null: its caller has as many as it may have. */
-type TakePlaces = (message: IncomingMessage, places: number) => Holding | null;
+/** Who answers requests of a connection: a port, or a mount in the server that has it. */
+export interface PipelineServer {
+  readonly serve: ServeHttp1;
+  /**
+   * Takes so many places for a request until it ends. Null: its caller has as many as it may have. Undefined: it needs none.
+   *
+   * @param isFirst whether its connection has no other that is not answered
+   */
+  takePlaces(message: IncomingMessage, places: number, isFirst: boolean): Holding | null | undefined;
+}
 
 type Pipelined = readonly [message: IncomingMessage, response: ServerResponse];
 
@@ -39,8 +47,6 @@ export class Pipeline {
   readonly #socket: Socket;
   readonly #reader: Pick<SlicedReader, "hold" | "release" | "throwAway" | "discard">;
   readonly #connection: PipelineConnection;
-  readonly #takePlaces: TakePlaces;
-  readonly #serve: ServeHttp1;
   #running = 0;
   readonly #waiting: Waiting[] = [];
   /** Each with its places; the first has that of its connection, and needs others only for a large header. */
@@ -53,14 +59,10 @@ export class Pipeline {
     socket: Socket,
     reader: Pick<SlicedReader, "hold" | "release" | "throwAway" | "discard">,
     connection: PipelineConnection,
-    takePlaces: TakePlaces,
-    serve: ServeHttp1,
   ) {
     this.#socket = socket;
     this.#reader = reader;
     this.#connection = connection;
-    this.#takePlaces = takePlaces;
-    this.#serve = serve;
     socket.once("close", () => this.#forgetAll());
   }
 
@@ -68,11 +70,11 @@ export class Pipeline {
    * Serves a few requests at a time, and stops reading while others wait. Node would begin thousands of pipelined ones
    * at once, and block every other caller.
    */
-  async add(...request: Pipelined): Promise<void> {
-    const [message, response] = request;
+  async add(message: IncomingMessage, response: ServerResponse, server: PipelineServer): Promise<void> {
+    if (this.#socket.destroyed) return; // nothing would give its places back
     const isFirst = this.#unanswered.size === 0;
     const places = placesOf(message.rawHeaders) - (isFirst ? 1 : 0);
-    const place = places === 0 ? undefined : this.#takePlaces(message, places);
+    const place = places === 0 ? undefined : server.takePlaces(message, places, isFirst);
     if (this.#refusal !== undefined || (place === null && !isFirst)) {
       place?.end();
       this.#socket.destroy(); // Node keeps what it has parsed until the connection ends
@@ -86,7 +88,7 @@ export class Pipeline {
     message.once("end", () => {
       message.rawTrailers = []; // nothing reads them, and they may be as large as the header
     });
-    this.#last = request;
+    this.#last = [message, response];
     this.#unanswered.set(response, place);
     response.once("close", () => {
       this.#unanswered.get(response)?.end();
@@ -95,12 +97,12 @@ export class Pipeline {
     });
     if (this.#running === maxAtATime) {
       const { promise: turn, resolve: begin } = Promise.withResolvers<void>();
-      this.#waiting.push({ response, begin, served: this.#serve(...request, turn) });
+      this.#waiting.push({ response, begin, served: server.serve(message, response, turn) });
       this.#reader.hold();
       return;
     }
     this.#running += 1;
-    await this.#serve(...request);
+    await server.serve(message, response);
     if (this.#waiting.length > 0) await this.#serveWaiting(); // in the place of the one that was answered
     this.#running -= 1;
   }

@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { aborted, createGate } from "../../test-support/handlers.ts";
 import { openRawConnection } from "../../test-support/raw-connection.ts";
+import { countUnanswered } from "../../test-support/unanswered.ts";
 import { listen } from "./listen.ts";
 
 const requests = 1_000;
@@ -180,22 +181,3 @@ it("the trailers of a request are not kept until it is answered", async () => {
   await connection.until("answer");
   expect(counts).toEqual([0]);
 });
-
-/** How many requests have been read at most that were not answered yet, until `end`. */
-async function countUnanswered(end: Promise<void>): Promise<number> {
-  let unanswered = 0;
-  let most = 0;
-  const begin = (): void => {
-    unanswered += 1;
-    most = Math.max(most, unanswered);
-  };
-  const finish = (): void => {
-    unanswered -= 1;
-  };
-  subscribe("http.server.request.start", begin);
-  subscribe("http.server.response.finish", finish);
-  await end;
-  unsubscribe("http.server.request.start", begin);
-  unsubscribe("http.server.response.finish", finish);
-  return most;
-}

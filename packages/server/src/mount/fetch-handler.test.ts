@@ -324,6 +324,64 @@ describe("toFetchHandler", () => {
     expect(made.mostInATurn).toBeLessThanOrEqual(2 * (64 + 8)); // with the first of each answer
   });
 
+  it("refuses calls beyond those whose answers may wait to begin, of one address and of all mounts with the same limit", async () => {
+    const { promise: opened, resolve: open } = Promise.withResolvers<void>();
+    const server = {
+      isGated: true,
+      log: () => {},
+      start: async () => {},
+      stopped: new AbortController().signal,
+      async handle({ url }: HttpRequest) {
+        if (!url.endsWith("/stream")) await opened;
+        return {
+          status: 200,
+          body: inPieces(
+            () => {},
+            () => {},
+          ),
+        };
+      },
+    };
+    const mounts = [
+      toFetchHandler(server, { maxCalls: 80 }),
+      toFetchHandler(server, { maxCalls: 80 }),
+    ] as const;
+    const call = (at: 0 | 1, remoteAddress: string, init: RequestInit = {}): Promise<Response> =>
+      mounts[at](new Request(base, init), { remoteAddress });
+    const calls = (count: number, at: 0 | 1, init?: RequestInit): Promise<Response>[] =>
+      Array.from({ length: count }, () => call(at, "192.0.2.1", init));
+    const statusesOf = async (responses: Promise<Response>[]): Promise<number[]> => {
+      const all = await Promise.all(responses);
+      await Promise.all(all.map(({ body }) => body?.cancel()));
+      return all.map(({ status }) => status);
+    };
+    const streams = [];
+    for (let at = 0; at < 80; at += 1) {
+      streams.push(await mounts[0](new Request(`${base}/stream`), { remoteAddress: "192.0.2.1" }));
+    }
+    const wait = [
+      ...calls(40, 0),
+      ...calls(20, 1),
+      ...calls(2, 1, { headers: { "x-large": "x".repeat(20_000) } }), // 5 places each
+    ];
+    const refused = await Promise.all([
+      call(0, "192.0.2.1"),
+      call(1, "192.0.2.1"),
+      call(1, "192.0.2.1", { method: "HEAD" }),
+    ]);
+    expect(refused.map(({ status }) => status)).toEqual([429, 429, 429]);
+    expect(await Promise.all(refused.map((response) => response.text()))).toEqual([
+      expect.stringContaining("RESOURCE_EXHAUSTED"),
+      expect.stringContaining("RESOURCE_EXHAUSTED"),
+      "",
+    ]);
+    wait.push(call(1, "192.0.2.2"));
+    open();
+    expect(await statusesOf(wait)).toEqual(wait.map(() => 200));
+    expect(await statusesOf(calls(70, 0))).toEqual(Array(70).fill(200)); // all places are free again
+    for (const { body } of streams) await body?.cancel();
+  });
+
   describe("refuses answers while unread ones take the memory that there is:", () => {
     const key = { "idempotency-key": "0123456789abcdef" };
     const text = "x".repeat(300_000);

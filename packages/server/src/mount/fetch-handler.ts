@@ -11,6 +11,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { systemClock } from "../engine/clock.ts";
 import { plainError } from "../plain-routes.ts";
 import { findUnreadAnswers } from "../unread-answers.ts";
+import { findCallPlaces, takePlaces } from "./call-places.ts";
 import { FetchBody, findBodyBudget } from "./fetch-body.ts";
 import {
   comesFromThisMachine,
@@ -35,6 +36,11 @@ export interface FetchHandlerOptions extends MountOptions {
    * share it. Default 256 MiB, or as much less as the heap is smaller than 2 GiB.
    */
   readonly maxTotalBodyBytes?: number;
+  /**
+   * Calls whose answers have not begun, 7/8 of them of one `remoteAddress`; one with a large header counts once for each 4 KiB of it.
+   * Further ones are answered with 429. Mounts with the same limit share it. Default 16,384; less where the heap is smaller than 2 GiB.
+   */
+  readonly maxCalls?: number;
 }
 
 /** What a runtime knows of a request's connection. */
@@ -63,15 +69,19 @@ const sliceBytes = 64 * 1024;
  */
 export function toFetchHandler(server: Mountable, options: FetchHandlerOptions = {}): FetchHandler {
   const full = scaleToHeap(256 * 2 ** 20);
-  const { maxUnreadBytes = full, maxTotalBodyBytes = full } = options;
+  const { maxUnreadBytes = full, maxTotalBodyBytes = full, maxCalls = scaleToHeap(16_384) } = options;
   const shared: Shared = {
     mount: createMount(server, options),
     unread: findUnreadAnswers({ maxUnreadBytes }),
     bodies: findBodyBudget({ maxTotalBodyBytes }),
   };
+  const places = findCallPlaces({ maxCalls });
   return async (request, { remoteAddress } = {}) => {
     const address = typeof remoteAddress === "string" ? remoteAddress : undefined; // a runtime may pass something else here
-    const call = new FetchCall(shared, request, address);
+    const network = address && networkOf(address);
+    const place = takePlaces(places, network, request.headers);
+    if (place === null) return tooManyCalls(request);
+    const call = new FetchCall(shared, request, { remoteAddress: address, network, place });
     const report = (message: string, error: unknown): void => {
       if (!call.isAborted) server.log({ level: "error", message, error });
     };
@@ -96,6 +106,19 @@ interface Shared {
   readonly bodies: SharedBudget;
 }
 
+/** Where a call comes from, and its places among all. */
+interface Origin {
+  readonly remoteAddress: string | undefined;
+  readonly network: string | undefined;
+  readonly place: Holding;
+}
+
+function tooManyCalls({ method }: Request): Response {
+  const words = "Too many calls of this address are open; try again later";
+  const { status, header = new Headers(), body } = plainError(429, "RESOURCE_EXHAUSTED", words);
+  return new Response(method === "HEAD" ? null : (body as string), { status, headers: header }); // a plain error is a text
+}
+
 /** What all mounts do a few at a time in a turn of the event loop, as our own ports do. Callers take turns. */
 const turns = {
   beforeRequest: new Wakes(systemClock, 8),
@@ -117,13 +140,14 @@ class FetchCall implements HttpRequest {
   readonly body: FetchBody;
   readonly signal: AbortSignal;
   readonly #shared: Shared;
+  readonly #place: Holding;
   readonly #unread: Holding;
   readonly #controller = new AbortController();
   readonly #runtime: AbortSignal;
   #isAnswered = false;
   #hasEnded = false;
 
-  constructor(shared: Shared, request: Request, remoteAddress: string | undefined) {
+  constructor(shared: Shared, request: Request, { remoteAddress, network, place }: Origin) {
     const { mount, unread, bodies } = shared;
     const { path = "" } = mount;
     const { origin, hostname, pathname, search } = new URL(request.url);
@@ -138,12 +162,13 @@ class FetchCall implements HttpRequest {
         hosts: hostsOf(hostname, request),
         fields: request.headers.keys(),
       });
-    this.callerNetwork = remoteAddress && networkOf(remoteAddress);
+    this.callerNetwork = network;
     this.signal = this.#controller.signal;
     this.#shared = shared;
-    this.#unread = unread.open(this.callerNetwork);
+    this.#place = place;
+    this.#unread = unread.open(network);
     this.body = new FetchBody(request, {
-      held: bodies.open(this.callerNetwork),
+      held: bodies.open(network),
       signal: this.signal,
       turnAfterShortBody: () => turns.afterShortBody.turn(this.callerNetwork),
       messageTurns: turns.beforeMessage,
@@ -185,11 +210,13 @@ class FetchCall implements HttpRequest {
   /** The runtime has the answer, and reads it. One whose caller has gone may do nothing more with it. */
   handOver(): void {
     this.#isAnswered = true;
+    this.#place.end();
   }
 
   /** The answer is complete, or never will be. */
   end(): void {
     this.#hasEnded = true;
+    this.#place.end();
     this.#unread.end();
     void this.body.release();
     this.#shared.mount.calls.delete(this);

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { type Holding, SharedBudget } from "@a2a-connect/core/internal";
+import { type Holding, SharedBudget, shareByLimits } from "@a2a-connect/core/internal";
 import { headerBytes } from "../http-head.ts";
 import type { ListenLimits } from "../listen-options.ts";
 
@@ -12,6 +12,8 @@ const maxShare = 7 / 8;
  */
 const placeBytes = 4 * 1024;
 
+type PlacesLimits = Pick<ListenLimits, "maxConnections" | "maxStreams">;
+
 const tooMany = new Error("too many");
 
 /** The connections and requests that one port may have, and the calls that proxies may pass on to it. */
@@ -22,7 +24,7 @@ export class Places {
   /** Those that share their connection: the streams of HTTP/2, and of HTTP/1.1 what is sent before the answer to the request before. */
   readonly #requests: SharedBudget;
 
-  constructor({ maxConnections, maxStreams }: Pick<ListenLimits, "maxConnections" | "maxStreams">) {
+  constructor({ maxConnections, maxStreams }: PlacesLimits) {
     const budget = (max: number): SharedBudget => new SharedBudget({ max, maxShare, refuse: () => tooMany });
     this.#connections = budget(maxConnections);
     this.#passedOn = budget(maxConnections * maxShare);
@@ -58,6 +60,11 @@ export class Places {
     return take(this.#requests, network, places);
   }
 }
+
+/** Those of mounts with the same limits: the connections are other servers'. */
+export const findMountedPlaces: (limits: PlacesLimits) => Places = shareByLimits(
+  (limits: PlacesLimits) => new Places(limits),
+);
 
 /** The places that a request takes: one at least. @param rawHeaders names and values in turn */
 export function placesOf(rawHeaders: readonly string[]): number {
