@@ -30,6 +30,7 @@ import type { StatusInit } from "./events.ts";
 import type { Execution } from "./execution.ts";
 import type { LiveTask } from "./live-task.ts";
 import type { LiveTasks } from "./live-tasks.ts";
+import { weighDetails } from "./memory-weight.ts";
 import { LoadFailure, Recovery } from "./recovery.ts";
 import { RunningExecutions } from "./running-executions.ts";
 import { TurnExecution, type TurnPlan } from "./turn-execution.ts";
@@ -445,9 +446,15 @@ export class Executions {
       live.note({ type: "restart" });
       live.unsealArtifacts();
     }
-    live.messages.queue.requeue(journal.untaken);
+    const { queue } = live.messages;
+    const untaken = journal.untaken.filter(({ sequence }) => !queue.has(sequence));
+    queue.requeue(untaken);
     const message = current?.message ?? firstMessage(live);
     const details = current === undefined ? (journal.call ?? {}) : (current.details ?? {});
+    // The task counts its messages, but not what came with them.
+    for (const kept of [details, ...untaken.map((queued) => queued.details ?? {})]) {
+      live.memory.grow(weighDetails(kept));
+    }
     const attempt = restarts + (isWaiting ? 1 : 2);
     this.#startTurn(live, { selection, message, details, attempt, isFirst: current === undefined });
   }

@@ -1,12 +1,20 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { findA2AError, json, text } from "@a2a-connect/core";
 import { SendMessageRequestSchema, TaskState } from "@a2a-connect/proto";
-import { createEngineHarness, readStream, say, taskOf } from "@a2a-connect/testing";
+import {
+  createEngineHarness,
+  createFakeClock,
+  type EngineHarness,
+  readStream,
+  say,
+  taskOf,
+} from "@a2a-connect/testing";
 import { create } from "@bufbuild/protobuf";
 import { Code, type ConnectError } from "@connectrpc/connect";
 import { describe, expect, it, vi } from "vitest";
 import { startScripted } from "../../../test-support/agents.ts";
 import { collectGarbage } from "../../../test-support/collect-garbage.ts";
+import { createMortalStore } from "../../../test-support/mortal-store.ts";
 import { detached, sendTask } from "../../../test-support/tasks.ts";
 import { defineAgent } from "../../agent/agent-definition.ts";
 import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
@@ -534,4 +542,42 @@ it.each([
   await expect(large()).rejects.toMatchObject({ code: Code.ResourceExhausted });
   await clock.advance(31_000);
   await large();
+});
+
+it("what came with the messages of a turn, and with those that wait for theirs, counts again after a restart", async () => {
+  const kept = createMemoryTaskStore();
+  const clock = createFakeClock();
+  const agent = defineAgent({
+    card: { name: "Worker" },
+    recovery: "restart",
+    whileWorking: "queue",
+    async *execute(turn) {
+      yield turn.working();
+      await new Promise(() => {});
+    },
+  });
+  const limits = { maxActiveBytes: 1024 * kibibyte };
+  const start = async (process: string) => {
+    const store = createMortalStore(kept);
+    let ids = 0;
+    const randomId = () => `${process}-${++ids}`;
+    const { clientOf } = await createEngineHarness({ agent, clock, store, limits, randomId });
+    return { client: clientOf("alice"), kill: store.kill };
+  };
+  const metadata = { text: "x".repeat(200 * kibibyte) };
+  const fits = ({ client }: Pick<EngineHarness, "client">, of: number) =>
+    client.sendMessage(detached("y".repeat(of * kibibyte)));
+  const refused = { code: Code.ResourceExhausted };
+
+  const before = await start("one");
+  const { id } = await sendTask(before.client, { ...detached("go"), metadata });
+  await before.client.sendMessage({ ...detached("more", { taskId: id }), metadata });
+  await clock.settle();
+  await expect(fits(before, 600)).rejects.toMatchObject(refused);
+  before.kill();
+
+  const after = await start("two");
+  await clock.settle();
+  await expect(fits(after, 600)).rejects.toMatchObject(refused);
+  await fits(after, 400);
 });

@@ -8,7 +8,7 @@ import { beginLongWork } from "../../../test-support/long-work.ts";
 import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
 import type { LogEntry, TaskStore } from "../../store/task-store.ts";
 import { type Command, encodeCommand } from "../command.ts";
-import { readJournal } from "./journal.ts";
+import { readJournal, readUntaken } from "./journal.ts";
 import { createJournalCodec } from "./journal-codec.ts";
 
 const task = { owner: { tenant: "", principal: "anonymous" }, taskId: "task", withDetails: true };
@@ -155,4 +155,47 @@ it("queued messages have what came with them until they are taken, and that of t
   entries.push({ sequence: entries.length + 1, generation: undefined, kind: "journal", payload: taken });
   expect(await read()).toEqual({ known: [undefined, "two", undefined, "four"], untaken: [9] });
   expect(await read(false)).toEqual({ known: [undefined, undefined, undefined, undefined], untaken: [9] });
+});
+
+it("large results of steps are not decoded to find the messages that no turn or inbox took, or what a turn needs", async () => {
+  const codec = createJournalCodec();
+  const message = encodeMessage(MessageSchema, create(MessageSchema, say("words").message));
+  const log: readonly Pick<LogEntry, "kind" | "payload">[] = [
+    ...[1, 3].flatMap((input) => [
+      { kind: "input" as const, payload: message },
+      { kind: "command" as const, payload: encodeCommand({ type: "queued", input }) },
+    ]),
+    {
+      kind: "journal",
+      payload: codec.encode({ op: "step#1", kind: "value", value: { text: "inbox.".repeat(1_000) } }),
+    },
+    {
+      kind: "journal",
+      payload: codec.encode({
+        op: "inbox.take#1",
+        kind: "value",
+        value: 1,
+        at: 1_790_000_000_000,
+        tookMs: 1_790_000_000.25,
+        resumedAt: 1_790_000_000_000,
+      }),
+    },
+  ];
+  const entries = log.map((each, at): LogEntry => ({ ...each, sequence: at + 1, generation: undefined }));
+  const end = { sequence: entries.length, generation: 1 };
+  const store = { ...createMemoryTaskStore(), entries: async () => ({ entries, end, more: false }) };
+  const decoded: string[] = [];
+  const decode: typeof codec.decode = (...args) => {
+    const record = codec.decode(...args);
+    decoded.push(record.op);
+    return record;
+  };
+  const source = { ...sourceOf(store), journalCodec: { ...codec, decode } };
+  const untaken = await readUntaken(source, task.owner, task.taskId, undefined);
+  expect(untaken.map(({ sequence }) => sequence)).toEqual([3]);
+  const ofTurns = await readJournal(source, { ...task, history: [] }, undefined);
+  expect(ofTurns.untaken.map(({ sequence }) => sequence)).toEqual([3]);
+  expect(decoded).not.toContain("step#1");
+  const { records } = await readJournal(source, { ...task, history: [], withDetails: false }, undefined);
+  expect([...records.keys()]).toEqual(["step#1", "inbox.take#1"]);
 });

@@ -90,7 +90,8 @@ type JournalSource = Pick<EngineContext, "store" | "journalCodec">;
  * decoded may be large and is counted only then.
  *
  * @param history the messages of the task that are in memory: those of the journal become the same objects
- * @param withDetails whether queued messages and the newest answer have what came with them, for turns of their own
+ * @param withDetails whether queued messages and the newest answer have what came with them, for turns of their own. Those need no records:
+ *   there are none then
  * @param share whose task it is
  */
 export async function readJournal(
@@ -105,7 +106,7 @@ export async function readJournal(
 ): Promise<Journal> {
   return reads.tasks.run({ share }, async () => {
     const turns = turnsOf(share);
-    const reader = await readNotes(source, owner, taskId, turns, withDetails);
+    const reader = await readNotes(source, owner, taskId, turns, { withDetails, withRecords: !withDetails });
     const steps = reader.journal(new KnownMessages(history));
     for (;;) {
       const step = steps.next();
@@ -123,7 +124,8 @@ export async function readUntaken(
   taskId: string,
   share: string | undefined,
 ): Promise<readonly StoredMessage[]> {
-  return (await readNotes(source, owner, taskId, turnsOf(share), false)).untaken;
+  const kept = { withDetails: false, withRecords: false };
+  return (await readNotes(source, owner, taskId, turnsOf(share), kept)).untaken;
 }
 
 function turnsOf(share: string | undefined): DecodingTurns {
@@ -135,9 +137,9 @@ async function readNotes(
   owner: Owner,
   taskId: string,
   turns: DecodingTurns,
-  withDetails: boolean,
+  kept: Kept,
 ): Promise<JournalReader> {
-  const reader = new JournalReader(journalCodec, withDetails);
+  const reader = new JournalReader(journalCodec, kept);
   let after: LogTail = { sequence: 0, generation: 0 };
   for (;;) {
     const { entries, end, more } = await store.entries(owner, taskId, after, "notes", pageSize);
@@ -158,9 +160,20 @@ export interface StoredMessage {
   readonly details?: CallDetails;
 }
 
+/** What is kept of a journal besides its messages. */
+interface Kept {
+  /** What came with them. */
+  readonly withDetails: boolean;
+  readonly withRecords: boolean;
+}
+
+/** Bytes of a record that says which message an inbox gave, at most. */
+const maxInboxBytes = 512;
+
 class JournalReader {
   readonly #codec: JournalCodec;
   readonly #withDetails: boolean;
+  readonly #withRecords: boolean;
   readonly #records = new Map<string, LoggedRecord>();
   /** Inputs and grants, oldest first. A command moves queued ones out. */
   readonly #inputs: (StoredMessage | QueuedMessage)[] = [];
@@ -177,9 +190,10 @@ class JournalReader {
   /** An input that was just read: the next entries say whether it was queued or began a turn. */
   #newest: number | undefined;
 
-  constructor(codec: JournalCodec, withDetails: boolean) {
+  constructor(codec: JournalCodec, { withDetails, withRecords }: Kept) {
     this.#codec = codec;
     this.#withDetails = withDetails;
+    this.#withRecords = withRecords;
   }
 
   read({ kind, sequence, payload }: LogEntry): void {
@@ -188,11 +202,12 @@ class JournalReader {
     this.#notes++;
     switch (kind) {
       case "journal": {
+        if (!this.#withRecords && payload.length > maxInboxBytes) break;
         const record = this.#codec.decode(payload, (bytes) => {
           this.#recordMemory += bytes;
         });
         this.#bytes += payload.length;
-        this.#records.set(record.op, { ...record, ...this.#placeOf(sequence) });
+        if (this.#withRecords) this.#records.set(record.op, { ...record, ...this.#placeOf(sequence) });
         if (record.op.startsWith("inbox.") && "value" in record) {
           this.#taken.add(Number(record.value));
           this.#forgetDetails(Number(record.value));
