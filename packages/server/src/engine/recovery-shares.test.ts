@@ -416,3 +416,40 @@ it("tasks that have been at work for long keep no unfinished tasks waiting", asy
   await clock.advance(2_000);
   expect([count("alice"), count("bob")]).toEqual([12, 40]);
 });
+
+it("all unfinished tasks of a caller are taken up, also when its first ones are large and at work for long", async () => {
+  const clock = createFakeClock();
+  const memory = createMemoryTaskStore();
+  const atWork: (() => void)[] = [];
+  const agent: AgentDefinition = defineAgent({
+    card: { name: "Durable" },
+    durable: true,
+    async *execute(task) {
+      await task.step("work", () => new Promise<void>((end) => atWork.push(end)));
+    },
+  });
+  let ids = 10_000;
+  const start = async () => {
+    const store = createMortalStore(memory);
+    const limits = { maxActiveBytes: 2 ** 30, maxRecoveryBytes: 40_000 * kibibyte, unloadAfterMs: 1e9 };
+    const randomId = () => `id-${++ids}`;
+    return {
+      ...(await createEngineHarness({ agent, clock, store, limits, randomId })),
+      kill: store.kill,
+    };
+  };
+  const before = await start();
+  const words = (at: number) => (at < 14 ? "x".repeat(2_600 * kibibyte) : "work");
+  for (let at = 0; at < 120; at += 1) await sendTask(before.clientOf("alice"), detached(words(at)));
+  await clock.settle();
+  before.kill();
+  atWork.length = 0;
+
+  const { clientOf } = await start();
+  await clock.settle();
+  for (let ended = 0; ended < 120; ended += 1) {
+    atWork.shift()?.();
+    await clock.settle();
+  }
+  expect((await clientOf("alice").listTasks({ status: TaskState.COMPLETED })).totalSize).toBe(120);
+});

@@ -46,7 +46,7 @@ interface Waiting {
   readonly alone: boolean;
   /** @param place undefined: the server stops */
   readonly admit: (place: Place | undefined) => void;
-  /** Called when it waits for other tasks. */
+  /** Called when it waits for other tasks, never after it was admitted. */
   readonly onPutOff: () => void;
 }
 
@@ -90,7 +90,7 @@ export class Recovery {
   /** By caller; whose turn is next comes first. */
   readonly #waiting = new Map<string, Waiting[]>();
   /** Those of them that have not been told that they wait for others. */
-  #untold: Waiting[] = [];
+  readonly #untold = new Set<Waiting>();
   /** The loads whose caller has its share of the memory, by caller. */
   readonly #putOff = new Map<string, Waiting[]>();
   /** Resolves when the server may begin although not all tasks have been taken up. */
@@ -224,6 +224,7 @@ export class Recovery {
     const loads = [...this.#waiting.values(), ...this.#putOff.values()].flat();
     this.#waiting.clear();
     this.#putOff.clear();
+    this.#untold.clear();
     for (const { admit } of loads) admit(undefined);
     this.#enough.resolve();
   }
@@ -319,7 +320,7 @@ export class Recovery {
     const { promise, resolve } = Promise.withResolvers<Place | undefined>();
     const waiting = { ...load, admit: resolve };
     pushTo(this.#waiting, waiting);
-    this.#untold.push(waiting);
+    this.#untold.add(waiting);
     this.#tasks.watchRoom(() => this.#takeBack());
     this.#admit();
     return promise;
@@ -344,12 +345,11 @@ export class Recovery {
     if (this.#waiting.size === 0) {
       this.#cancelPatience?.();
       this.#cancelPatience = undefined;
-      this.#untold = [];
       if (this.#putOff.size === 0) this.#tasks.watchRoom(undefined);
       return;
     }
     if (this.#loading > 0) return;
-    for (const { onPutOff } of this.#untold.splice(0)) onPutOff(); // all that wait, wait for what is at work
+    for (const waiting of this.#untold) this.#tell(waiting); // all that wait, wait for what is at work
     if (this.#cancelPatience === undefined) {
       this.#cancelPatience = this.#context.clock.schedule(this.#context.limits.unloadAfterMs, () => {
         this.#cancelPatience = undefined;
@@ -373,12 +373,17 @@ export class Recovery {
         shiftFrom(this.#waiting, next);
         const isFirst = !this.#putOff.has(next.share);
         pushTo(this.#putOff, next);
-        next.onPutOff();
+        this.#tell(next);
         this.#enough.resolve();
         if (isFirst) this.#onFull(next.share);
       }
     }
     this.#lookLater();
+  }
+
+  #tell(waiting: Waiting): void {
+    this.#untold.delete(waiting);
+    waiting.onPutOff();
   }
 
   /** A task has left memory, or was loaded: the first of each caller that has room now is next. */
@@ -443,6 +448,7 @@ export class Recovery {
   #admitOne(load: Waiting): void {
     const isBounded = this.#hasMemory(load);
     shiftFrom(this.#waiting, load);
+    this.#untold.delete(load);
     this.#count(load.share, load.bytes);
     this.#loading++;
     this.#loadingBytes += load.bytes;
