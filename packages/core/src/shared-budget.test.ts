@@ -58,6 +58,23 @@ describe("a budget that callers share", () => {
     expect(() => take("bob", 16)).toThrow(full);
   });
 
+  it.each(["alice", undefined])(
+    "has room for small ones of %s beside large ones that have grown beyond the part",
+    (share) => {
+      const budget = new SharedBudget({ max: 800, maxShare: 7 / 8, small: 16, refuse: () => full });
+      budget.open("bob").add(101);
+      const growing = budget.open(share);
+      growing.add(20);
+      growing.grow(5_000);
+      const small = Array.from({ length: 6 }, () => budget.open(share));
+      for (const each of small) each.add(16);
+      expect(() => budget.open(share).add(16)).toThrow(full);
+      expect(() => small[0]?.add(1)).toThrow(full); // it would be small no more
+      small[0]?.end();
+      budget.open(share).add(16);
+    },
+  );
+
   it("counts nothing of a holding that has ended: a part of it may be given back twice", () => {
     const budget = new SharedBudget({ max: 100, maxShare: 1, refuse: () => full });
     const ended = budget.open("alice");

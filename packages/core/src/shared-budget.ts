@@ -33,11 +33,11 @@ export interface Holding {
  * has, so some is always kept for others: a caller may take more while it has less than `maxShare / (1 - maxShare)`
  * times as much as is free. The first caller gets `maxShare` of all, the next as much of the rest. What a caller has beyond
  * its part, because its holdings have grown, counts for itself alone: otherwise it would leave the others nothing. In the same way it
- * may have small holdings beyond its part: up to an eighth of `max`, so that large ones do not keep out what is small.
+ * may have an eighth of `max` in small holdings beyond its part, and beside large ones that have grown beyond it.
  */
 export class SharedBudget {
   readonly #options: SharedBudgetOptions;
-  readonly #byShare = new Map<string, Part>();
+  readonly #byShare = new Map<string | undefined, Part>();
   /** What all have together. */
   #all = 0;
   /** The same, but of each caller no more than its part. */
@@ -78,8 +78,8 @@ export class SharedBudget {
    */
   isExceeded(share: string | undefined, times = 1): boolean {
     if (share === undefined) return this.#taken > this.#options.max * times;
-    const own = this.#byShare.get(share);
-    return own !== undefined && own.all > this.#partOf(own) * times;
+    const own = this.#of(share);
+    return own.all > 0 && own.all > this.#partOf(own) * times;
   }
 
   /** For its holdings. @throws Error of the budget when a holding of this caller, which has `amount`, may not have so much more */
@@ -88,21 +88,22 @@ export class SharedBudget {
     if (isRefused) throw this.#options.refuse();
   }
 
-  /** For its holdings: a caller has so much more. */
-  count(share: string | undefined, change: number): void {
-    this.#all += change;
-    if (share === undefined) {
-      this.#taken += change;
-      return;
-    }
-    const own = this.#byShare.get(share) ?? { all: 0, taken: 0 };
-    const most = Math.max(own.taken, this.#partOf(own));
-    own.all += change;
+  /** For its holdings: one of this caller has `after`, and had `before`. */
+  count(share: string | undefined, before: number, after: number): void {
+    const own = this.#byShare.get(share) ?? { ...nothing };
+    const most = share === undefined ? Number.POSITIVE_INFINITY : Math.max(own.taken, this.#partOf(own));
+    this.#all += after - before;
+    own.all += after - before;
+    own.small += this.#smallOf(after) - this.#smallOf(before);
     const taken = Math.min(own.all, most);
     this.#taken += taken - own.taken;
     own.taken = taken;
     if (own.all === 0) this.#byShare.delete(share);
     else this.#byShare.set(share, own);
+  }
+
+  #smallOf(amount: number): number {
+    return amount <= (this.#options.small ?? 0) ? amount : 0;
   }
 
   /**
@@ -112,12 +113,12 @@ export class SharedBudget {
    */
   #hasRoom(share: string | undefined, amount: number, others: number, whole: number): boolean {
     const { max, small = 0 } = this.#options;
-    const forSmall = max * smallPart;
-    if (others <= (small === 0 ? 0 : forSmall)) return true;
-    const beyond = whole <= small ? forSmall : 0;
-    if (share === undefined) return this.#taken + amount <= max + beyond;
+    const forSmall = small === 0 ? 0 : max * smallPart;
+    if (others <= forSmall) return true;
     const own = this.#of(share);
-    return own.all + amount <= this.#partOf(own) + beyond;
+    const room = share === undefined ? max - this.#taken : this.#partOf(own) - own.all;
+    if (amount <= room) return true;
+    return whole <= small && (amount <= room + forSmall || own.small + amount <= forSmall);
   }
 
   /** How much a caller may have, beside what the others have now. */
@@ -126,7 +127,7 @@ export class SharedBudget {
     return Math.max(0, (max - this.#taken + taken) * maxShare);
   }
 
-  #of(share: string): Readonly<Part> {
+  #of(share: string | undefined): Readonly<Part> {
     return this.#byShare.get(share) ?? nothing;
   }
 }
@@ -136,11 +137,13 @@ interface Part {
   all: number;
   /** How much of it is taken from what there is for all. */
   taken: number;
+  /** How much of it small holdings have. */
+  small: number;
 }
 
-const nothing: Readonly<Part> = { all: 0, taken: 0 };
+const nothing: Readonly<Part> = { all: 0, taken: 0, small: 0 };
 
-/** What a caller may have in small holdings beyond its part, of all. */
+/** What a caller may have in small holdings, of all, also when its large ones have grown beyond its part. */
 const smallPart = 1 / 8;
 
 /**
@@ -184,8 +187,9 @@ class CountedHolding implements Holding {
 
   grow(amount: number): void {
     if (amount === 0 || this.#hasEnded) return;
+    const before = this.#amount;
     this.#amount += amount;
-    this.#budget.count(this.share, amount);
+    this.#budget.count(this.share, before, this.#amount);
   }
 
   end(): void {

@@ -16,8 +16,8 @@ export type TakeUp = (task: TaskRef, onPutOff: () => void) => Promise<void>;
 /** The unfinished tasks of one principal. */
 interface Course {
   readonly principal: string;
-  /** Which of their names have not been read. */
-  readonly rest: Omit<UnfinishedQuery, "limit">[];
+  /** Which of them have not been taken up: `first`, whose name was read to find the principal, and those after a task. */
+  readonly rest: { readonly hasTimer: boolean; readonly first?: TaskRef; readonly after: TaskRef }[];
   /**
    * How many were put off, and wait. While there is a page of them, no further names are read: the principal may have any number of
    * tasks. It is more than one where there can be, because a large task has room later than smaller ones behind it.
@@ -87,7 +87,8 @@ export class UnfinishedTasks {
       if (first === undefined) return;
       const { principal } = first.owner;
       const course = this.#courses.get(principal) ?? { principal, rest: [], waiting: 0 };
-      course.rest.push({ hasTimer, after });
+      // From its own task on: a principal that sorts before it may get tasks meanwhile.
+      course.rest.push({ hasTimer, first, after: first });
       this.#courses.set(principal, course);
       this.#queue(course);
       if (this.#turns.has(course)) await this.#takePage(course);
@@ -99,12 +100,16 @@ export class UnfinishedTasks {
     const { principal, rest, waiting } = course;
     const [query] = rest;
     if (query === undefined) return;
-    const limit = Math.max(1, (this.#inBackground ? this.#mostOfOne : pageSize.beforeStart) - waiting);
-    const names = await this.#names({ ...query, limit });
+    const { hasTimer, first, after } = query;
+    const known = first === undefined ? waiting : waiting + 1;
+    const limit = Math.max(1, (this.#inBackground ? this.#mostOfOne : pageSize.beforeStart) - known);
+    const names = await this.#names({ hasTimer, after, limit });
     const page = names.filter(({ owner }) => owner.principal === principal);
-    if (page.length < limit) rest.shift();
-    else rest[0] = { ...query, after: page.at(-1) };
-    await Promise.all(page.map((task) => this.#take(task, course)));
+    const last = page.at(-1);
+    if (last === undefined || page.length < limit) rest.shift();
+    else rest[0] = { hasTimer, after: last };
+    const tasks = first === undefined ? page : [first, ...page];
+    await Promise.all(tasks.map((task) => this.#take(task, course)));
     this.#queue(course);
   }
 
@@ -114,12 +119,14 @@ export class UnfinishedTasks {
     if (!this.#context.isLeftBehind(task)) return;
     const putOff = Promise.withResolvers<void>();
     let isPutOff = false;
+    let isTakenUp = false;
     const onPutOff = () => {
-      if (!isPutOff) this.#count(course, 1);
+      if (!isPutOff && !isTakenUp) this.#count(course, 1);
       isPutOff = true;
       putOff.resolve();
     };
     const taken = this.#takeUp(task, onPutOff).then(() => {
+      isTakenUp = true;
       if (!isPutOff) return;
       this.#count(course, -1);
       this.#queue(course);
