@@ -1,5 +1,5 @@
 import { a2aError } from "@a2a-connect/core";
-import { runtimeKey, SharedBudget } from "@a2a-connect/core/internal";
+import { inThreadTurn, runtimeKey, SharedBudget } from "@a2a-connect/core/internal";
 import {
   type ConnectError,
   type ConnectRouter,
@@ -7,7 +7,7 @@ import {
   createContextValues,
   type Interceptor,
 } from "@connectrpc/connect";
-import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
+import type { Compression, UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { explainFailure } from "../failure.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "../http.ts";
 import type { BindingSettings } from "../options.ts";
@@ -38,7 +38,7 @@ export function serveOnConnect(
   const { maxBodyBytes, compressions, compressMinBytes, interceptors } = settings;
   const router = createConnectRouter({
     readMaxBytes: Math.min(maxBodyBytes, maxMessageBytes),
-    acceptCompression: [...compressions],
+    acceptCompression: compressions.map(inTurns),
     compressMinBytes,
     interceptors: [explainInterceptor(settings), ...interceptors],
   });
@@ -51,6 +51,37 @@ export function serveOnConnect(
       methodKind === "unary" ? serve : limitStreams(maxStreams[methodKind], serve),
     ];
   });
+}
+
+/** Messages of these services that are compressed or decompressed, or wait for that, at a time. They count nowhere, and few calls need it. */
+const maxCompressing = 64;
+
+let compressing = 0;
+
+/** The callers of these services take turns with all others as one caller: Connect does not tell them apart here. */
+const sharedTurn = {};
+
+/** Otherwise messages made to take long would have all of Node's threads. */
+function inTurns({ name, compress, decompress }: Compression): Compression {
+  const run = async (work: () => Promise<Uint8Array<ArrayBuffer>>): Promise<Uint8Array<ArrayBuffer>> => {
+    if (compressing === maxCompressing) {
+      throw a2aError(
+        "CAPACITY",
+        "too many compressed messages at a time; send it uncompressed, or again later",
+      );
+    }
+    compressing += 1;
+    try {
+      return await inThreadTurn(sharedTurn, work);
+    } finally {
+      compressing -= 1;
+    }
+  };
+  return {
+    name,
+    compress: (bytes) => run(() => compress(bytes)),
+    decompress: (bytes, readMaxBytes) => run(() => decompress(bytes, readMaxBytes)),
+  };
 }
 
 function adapt(handler: UniversalHandler): HttpHandler {

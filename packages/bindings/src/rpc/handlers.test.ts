@@ -5,6 +5,7 @@ import { A2AService, GetTaskRequestSchema } from "@a2a-connect/proto";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "@a2a-connect/proto/grpc/health/v1";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, type Interceptor, type Transport } from "@connectrpc/connect";
+import type { Compression } from "@connectrpc/connect/protocol";
 import {
   compressionBrotli,
   compressionGzip,
@@ -273,6 +274,40 @@ describe("health", () => {
       [Symbol.asyncIterator]();
     expect((await unknown.next()).value).toMatchObject({ status: Status.SERVICE_UNKNOWN });
   });
+});
+
+it("decompresses few messages of other services at a time, and refuses what would wait for long", async () => {
+  const letGo = Promise.withResolvers<void>();
+  let [running, most] = [0, 0];
+  const slow: Compression = {
+    ...compressionGzip,
+    async decompress(bytes, readMaxBytes) {
+      running += 1;
+      most = Math.max(most, running);
+      await letGo.promise;
+      running -= 1;
+      return compressionGzip.decompress(bytes, readMaxBytes);
+    },
+  };
+  const own = createRpcHandlers(service, { compressions: [slow] }, (router) =>
+    registerHealth(router, { serving: () => true, services: [] }),
+  );
+  const check = own.get("/grpc.health.v1.Health/Check") ?? expect.fail("health is served");
+  const message = envelope(await compressionGzip.compress(new Uint8Array()), 1);
+  const call = async (): Promise<Code> => {
+    const header = { "content-type": "application/grpc", "grpc-encoding": "gzip" };
+    const { body, trailer } = await check(memoryRequest({ header, body: [message] }));
+    for await (const _ of toChunks(body)) {
+      // until it ends
+    }
+    return Number(trailer?.get("grpc-status"));
+  };
+  const calls = Array.from({ length: 100 }, call);
+  const refused = calls.slice(64);
+  expect(await Promise.all(refused)).toEqual(refused.map(() => Code.ResourceExhausted));
+  letGo.resolve();
+  expect(await Promise.all(calls.slice(0, 64))).toEqual(Array.from({ length: 64 }, () => 0));
+  expect(most).toBe(3);
 });
 
 function envelope(message: Uint8Array, flags = 0): Uint8Array {
