@@ -52,16 +52,3 @@ it("takes up all tasks of a principal whose tasks wait, while another one before
   }
   expect(taken.filter((id) => id.startsWith("carol")).toSorted()).toEqual(carols.toSorted());
 });
-
-it("takes up all tasks also where it is told of some that they wait when they have been taken up", async () => {
-  const all = tasksOf("alice", 60, false);
-  const late: (() => void)[] = [];
-  const taken = new Set<string>();
-  await takeUpAll(all, async ({ taskId }, onPutOff) => {
-    late.push(onPutOff);
-    taken.add(taskId);
-    await nextTurn();
-    for (const tell of late.slice(0, -8)) tell();
-  });
-  expect(taken.size).toBe(60);
-});

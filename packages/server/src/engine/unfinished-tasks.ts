@@ -119,14 +119,12 @@ export class UnfinishedTasks {
     if (!this.#context.isLeftBehind(task)) return;
     const putOff = Promise.withResolvers<void>();
     let isPutOff = false;
-    let isTakenUp = false;
     const onPutOff = () => {
-      if (!isPutOff && !isTakenUp) this.#count(course, 1);
+      if (!isPutOff) this.#count(course, 1);
       isPutOff = true;
       putOff.resolve();
     };
     const taken = this.#takeUp(task, onPutOff).then(() => {
-      isTakenUp = true;
       if (!isPutOff) return;
       this.#count(course, -1);
       this.#queue(course);
