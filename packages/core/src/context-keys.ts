@@ -81,7 +81,7 @@ export interface CallRuntime extends ForwardedUrlSource {
   turnToGoOn?(): Promise<void> | undefined;
   /**
    * Counts about so many bytes more that the answer keeps in memory until it is sent; a negative number takes them back, and so
-   * does the end of the call. Small answers are not counted. Defined if the server limits the memory of unread answers.
+   * does the end of the call. Defined if the server limits the memory of unread answers.
    *
    * @throws ConnectError ResourceExhausted, reason CAPACITY, when all answers together exceed the limit
    */

@@ -17,7 +17,7 @@ export interface Holding {
   /** How much it has. */
   readonly amount: number;
   /**
-   * Takes more. A holding that is alone, or beside small ones only, gets any amount.
+   * Takes more. A holding that is alone gets any amount; where there are small ones, also beside others that have an eighth of `max`.
    *
    * @throws Error of the budget when there is no room for it; then it has what it had
    */

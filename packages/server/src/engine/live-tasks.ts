@@ -131,6 +131,11 @@ export class LiveTasks {
     return this.#budgets.active.hasAny(share);
   }
 
+  /** Whether a caller's tasks take more than twice its part of the memory. */
+  isFarBeyondPart(share: string): boolean {
+    return this.#budgets.active.isExceeded(share, 2);
+  }
+
   /** Adds a task that was just created, held once: by its call, until that releases its handle. */
   adopt(live: LiveTask): void {
     this.#hold(live, 1);

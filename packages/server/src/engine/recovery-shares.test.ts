@@ -350,6 +350,35 @@ it("a caller's tasks whose timers are due have its share of the memory by what t
   }
 });
 
+it("a small task whose timer is due goes on after some time beside others of its caller that have grown beyond their part", async () => {
+  const clock = createFakeClock();
+  const done: string[] = [];
+  const agent: AgentDefinition = defineAgent({
+    card: { name: "Parent" },
+    durable: true,
+    async *execute(task) {
+      if (task.text.startsWith("sleep")) {
+        await task.sleep(3_600_000);
+        done.push(task.text);
+        return;
+      }
+      for (let at = 0; at < 20; at += 1) yield task.artifact({ id: `a${at}`, text: large });
+      await task.step("wait for the others", () => new Promise<void>(() => {}));
+    },
+  });
+  const limits = { maxActiveBytes: 300 * kibibyte, unloadAfterMs: 30_000 };
+  const { clientOf } = await createEngineHarness({ agent, clock, limits });
+  for (let at = 0; at < 3; at += 1) {
+    await sendTask(clientOf("alice"), detached(`sleep ${at}${"x".repeat(20 * kibibyte)}`));
+    await clock.advance(31_000); // it leaves memory
+  }
+  await sendTask(clientOf("alice"), detached("grow"));
+  await clock.advance(3_600_000 - 3 * 31_000 + 20_000);
+  expect(done.length).toBeLessThan(3);
+  for (let seconds = 0; seconds < 3 * 31; seconds += 1) await clock.advance(1_000);
+  expect(done.length).toBe(3);
+});
+
 it("a task whose timer waits for memory goes on when a call has loaded it", async () => {
   const atWork: string[] = [];
   const clock = createFakeClock();

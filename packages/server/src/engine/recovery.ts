@@ -27,6 +27,9 @@ const loadedTaskBytes = 16 * 1024;
 /** Bytes of tasks that are being loaded at a time: more would all be ready at the end only. */
 const maxLoadingBytes = 4 * 1024 * 1024;
 
+/** What a task needs at most that is loaded beside any others of its caller after some time. */
+const smallBytes = loadedTaskBytes + 64 * 1024;
+
 /** How often those that were put off are looked at again: memory may have room although no task has left it. */
 const lookMs = 1_000;
 
@@ -67,7 +70,8 @@ interface Place {
  *   turns: tasks of one that stay at work, or are large, keep no other caller's tasks waiting.
  * - They have the same share of `maxActiveBytes` as those that their caller sends. Those beyond it are put off until others of it have
  *   left memory, and keep no other caller's tasks waiting. What a task takes there is known when it has been read: one that turns out
- *   to have no room is put off, too. A caller's only task has room in any case.
+ *   to have no room is put off, too. A caller's only task has room in any case. Those in memory may wait for one that was put off, so
+ *   one of each caller is loaded in each `unloadAfterMs`: a small one, or any until its caller has twice its part.
  * - Before it loads a task, the store counts the attempt, and resets the count when the load succeeds. A task with a
  *   failed attempt is loaded while no other is, so that a crash affects no other task. The third time it is FAILED with
  *   reason `unloadable`, without being read.
@@ -93,6 +97,9 @@ export class Recovery {
   readonly #untold = new Set<Waiting>();
   /** The loads whose caller has its share of the memory, by caller. */
   readonly #putOff = new Map<string, Waiting[]>();
+  /** When one of them is loaded in any case, by caller. */
+  readonly #patientUntil = new Map<string, number>();
+  readonly #overdue = new Set<Waiting>();
   /** Resolves when the server may begin although not all tasks have been taken up. */
   readonly #enough = Promise.withResolvers<void>();
   /** Failed loads before this process, of the tasks that it has not loaded yet although it tried: it counts as one attempt. */
@@ -225,6 +232,7 @@ export class Recovery {
     this.#waiting.clear();
     this.#putOff.clear();
     this.#untold.clear();
+    this.#overdue.clear();
     for (const { admit } of loads) admit(undefined);
     this.#enough.resolve();
   }
@@ -372,6 +380,7 @@ export class Recovery {
         if (this.#mayLoad(next)) break;
         shiftFrom(this.#waiting, next);
         const isFirst = !this.#putOff.has(next.share);
+        if (isFirst) this.#bePatient(next.share);
         pushTo(this.#putOff, next);
         this.#tell(next);
         this.#enough.resolve();
@@ -401,20 +410,40 @@ export class Recovery {
     const look = () => {
       this.#cancelLook = undefined;
       const all = [...this.#putOff.values()].flat();
-      for (const load of all.filter(({ task }) => this.#isLoaded(task))) {
-        removeFrom(this.#putOff, load);
-        pushTo(this.#waiting, load);
+      for (const load of all.filter(({ task }) => this.#isLoaded(task))) this.#retry(load);
+      for (const [share, until] of this.#patientUntil) {
+        if (this.#context.clock.ticks() >= until) this.#loadOverdue(share);
       }
       this.#takeBack();
     };
     this.#cancelLook = this.#context.clock.schedule(lookMs, look, { background: true });
   }
 
+  #bePatient(share: string): void {
+    this.#patientUntil.set(share, this.#context.clock.ticks() + this.#context.limits.unloadAfterMs);
+  }
+
+  #loadOverdue(share: string): void {
+    const isFar = this.#tasks.isFarBeyondPart(share);
+    const next = this.#putOff.get(share)?.find(({ needed }) => needed <= smallBytes || !isFar);
+    if (next !== undefined) {
+      this.#overdue.add(next);
+      this.#retry(next);
+    }
+    if (this.#putOff.has(share)) this.#bePatient(share);
+    else this.#patientUntil.delete(share);
+  }
+
+  #retry(load: Waiting): void {
+    removeFrom(this.#putOff, load);
+    pushTo(this.#waiting, load);
+  }
+
   /** Whether it need not wait until others of its caller leave memory. */
-  #mayLoad(load: Load): boolean {
+  #mayLoad(load: Waiting): boolean {
     const { share, task } = load;
     const isOnly = !this.#loadingOf.has(share) && !this.#tasks.hasAny(share);
-    return isOnly || this.#hasMemory(load) || this.#isLoaded(task);
+    return isOnly || this.#hasMemory(load) || this.#isLoaded(task) || this.#overdue.has(load);
   }
 
   #hasMemory({ share, needed }: Load): boolean {
@@ -449,6 +478,7 @@ export class Recovery {
     const isBounded = this.#hasMemory(load);
     shiftFrom(this.#waiting, load);
     this.#untold.delete(load);
+    this.#overdue.delete(load);
     this.#count(load.share, load.bytes);
     this.#loading++;
     this.#loadingBytes += load.bytes;
