@@ -215,10 +215,7 @@ async function decompress(
   maxBytes: number,
 ): Promise<Uint8Array | undefined> {
   try {
-    return await inThreadTurn(turnOf, () => {
-      caller.signal.throwIfAborted();
-      return compression.decompress(bytes, maxBytes);
-    });
+    return await inThreadTurn(turnOf, () => compression.decompress(bytes, maxBytes), caller.signal);
   } catch (thrown) {
     caller.signal.throwIfAborted();
     if (thrown instanceof ConnectError && thrown.code === Code.ResourceExhausted) {

@@ -27,10 +27,11 @@ export async function compressInTurn(
   const held = waiting.open(caller);
   held.grow(content.length);
   try {
-    return await inThreadTurn(caller, () => {
-      if (signal?.aborted === true) return undefined;
-      return compression.compress(typeof content === "string" ? encoder.encode(content) : content);
-    });
+    const work = () => compression.compress(typeof content === "string" ? encoder.encode(content) : content);
+    return await inThreadTurn(caller, work, signal);
+  } catch (error) {
+    if (signal?.aborted === true) return undefined;
+    throw error;
   } finally {
     held.end();
   }

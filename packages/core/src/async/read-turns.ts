@@ -1,9 +1,9 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 
 /** For which call something is read. */
-export interface Reader {
-  /** The name of the caller; undefined: not known. */
-  readonly share: string | undefined;
+export interface Reader<Share = string> {
+  /** The caller, most often its name; undefined: not known. */
+  readonly share: Share | undefined;
   /** Gives the call's signal, which aborts when the caller has gone; undefined: the call always waits. */
   readonly signal?: (() => AbortSignal) | undefined;
 }
@@ -14,53 +14,53 @@ interface Waiting {
 }
 
 /** Turns of the event loop, by caller. */
-interface Pace {
-  turn(share: string | undefined): Promise<void> | undefined;
+interface Pace<Share> {
+  turn(share: Share | undefined): Promise<void> | undefined;
 }
 
 /** Bounds the calls that wait, and says which callers come last. */
-export interface WaitingRoom {
+export interface WaitingRoom<Share = string> {
   /**
    * How many calls may wait, an eighth of them of one caller. When the room is full, the newest call of the caller that has the
    * most of them is refused; where callers come last, one of theirs.
    */
   readonly max: number;
   /** Whether a caller comes after all others. Those that do take turns, too. */
-  comesLast(share: string | undefined): boolean;
+  comesLast(share: Share | undefined): boolean;
   /** The error of a call that is refused. */
   refuse(): Error;
 }
 
-export interface TurnOptions {
+export interface TurnOptions<Share = string> {
   /** Reads of one caller that run at a time. Default: half of all. */
   readonly maxOfOne?: number;
   /**
    * What a read that had to wait has a turn of. A store in memory answers at once: without turns thousands would run one after the
    * other, and nothing in between. Default: each read waits for something outside.
    */
-  readonly pace?: Pace;
+  readonly pace?: Pace<Share>;
   /** Default: any number of calls may wait, and no caller comes last. */
-  readonly room?: WaitingRoom;
+  readonly room?: WaitingRoom<Share>;
 }
 
 /**
  * Lets few reads run at a time: of the store, because each keeps what it reads in memory before a budget can count it; of
  * the resolver, because it asks for few names at a time. By default half of the places are for one caller at most. Callers that wait take turns, and a call whose caller has gone reads nothing.
  */
-export class ReadTurns {
+export class ReadTurns<Share = string> {
   readonly #max: number;
   readonly #maxOfOne: number;
-  readonly #pace: Pace | undefined;
-  readonly #room: WaitingRoom | undefined;
+  readonly #pace: Pace<Share> | undefined;
+  readonly #room: WaitingRoom<Share> | undefined;
   #running = 0;
-  readonly #runningOf = new Map<string | undefined, number>();
+  readonly #runningOf = new Map<Share | undefined, number>();
   /** What waits, by caller; whose turn is next comes first. */
-  readonly #waiting = new Map<string | undefined, Set<Waiting>>();
+  readonly #waiting = new Map<Share | undefined, Set<Waiting>>();
   /** How many calls wait. */
   #calls = 0;
 
-  /** @param max reads that run at a time: an even number */
-  constructor(max: number, { maxOfOne = max / 2, pace, room }: TurnOptions = {}) {
+  /** @param max reads that run at a time: an even number where `maxOfOne` is not given */
+  constructor(max: number, { maxOfOne = max / 2, pace, room }: TurnOptions<Share> = {}) {
     this.#max = max;
     this.#maxOfOne = maxOfOne;
     this.#pace = pace;
@@ -71,7 +71,7 @@ export class ReadTurns {
    * @throws ConnectError why the signal of a call that waited aborted
    * @throws Error of the room, when there is no place in it; what `read` throws
    */
-  async run<Result>(reader: Reader, read: () => Promise<Result>): Promise<Result> {
+  async run<Result>(reader: Reader<Share>, read: () => Promise<Result>): Promise<Result> {
     const mustWait = !this.#hasPlace(reader.share);
     if (mustWait) await this.#turn(reader);
     else this.#begin(reader.share);
@@ -83,17 +83,17 @@ export class ReadTurns {
     }
   }
 
-  #hasPlace(share: string | undefined): boolean {
+  #hasPlace(share: Share | undefined): boolean {
     const own = share === undefined ? 0 : (this.#runningOf.get(share) ?? 0);
     return this.#running < this.#max && own < this.#maxOfOne;
   }
 
-  #begin(share: string | undefined): void {
+  #begin(share: Share | undefined): void {
     this.#running += 1;
     this.#runningOf.set(share, (this.#runningOf.get(share) ?? 0) + 1);
   }
 
-  #end(share: string | undefined): void {
+  #end(share: Share | undefined): void {
     this.#running -= 1;
     const own = (this.#runningOf.get(share) ?? 0) - 1;
     if (own > 0) this.#runningOf.set(share, own);
@@ -112,7 +112,7 @@ export class ReadTurns {
 
   /** The caller whose turn it is, of those that may have a place. */
   #findNext() {
-    let last: { share: string | undefined; waiting: Set<Waiting>; first: Waiting } | undefined;
+    let last: { share: Share | undefined; waiting: Set<Waiting>; first: Waiting } | undefined;
     for (const [share, waiting] of this.#waiting) {
       const [first] = waiting;
       if (first === undefined || !this.#hasPlace(share)) continue;
@@ -124,7 +124,7 @@ export class ReadTurns {
   }
 
   /** @throws Error of the room, when this call is the one to refuse; otherwise another one is refused where the room is full */
-  #takeRoom(share: string | undefined): void {
+  #takeRoom(share: Share | undefined): void {
     const room = this.#room;
     if (room === undefined) return;
     const own = this.#waiting.get(share)?.size ?? 0;
@@ -141,13 +141,13 @@ export class ReadTurns {
     newest.refuse();
   }
 
-  #forget(share: string | undefined, one: Waiting): void {
+  #forget(share: Share | undefined, one: Waiting): void {
     const waiting = this.#waiting.get(share);
     if (waiting?.delete(one) === true) this.#calls -= 1;
     if (waiting?.size === 0) this.#waiting.delete(share);
   }
 
-  #turn({ share, signal: signalOf }: Reader): Promise<void> {
+  #turn({ share, signal: signalOf }: Reader<Share>): Promise<void> {
     const signal = signalOf?.();
     return new Promise((resolve, reject) => {
       this.#takeRoom(share);

@@ -1,4 +1,4 @@
-import { CallerQueue } from "../caller-queue.ts";
+import { ReadTurns } from "./read-turns.ts";
 
 /**
  * Long work that runs on Node's threads at a time. Node has four of them; one is left to what else needs a thread for a moment:
@@ -6,8 +6,7 @@ import { CallerQueue } from "../caller-queue.ts";
  */
 const maxAtATime = 3;
 
-let running = 0;
-const waiting = new CallerQueue<() => void>();
+const turns = new ReadTurns<object | string>(maxAtATime, { maxOfOne: maxAtATime });
 
 /**
  * Compresses, decompresses or tests a password when a thread is free for the caller. Without turns a caller that asks for hundreds
@@ -15,18 +14,13 @@ const waiting = new CallerQueue<() => void>();
  *
  * @param caller whose work it is; a body that has a turn of `BodyTurns` is one of its own, because others wait for that turn
  * @param work begins it
+ * @param signal aborts when the caller has gone: then its work leaves the line
+ * @throws ConnectError why the signal aborted while the work waited; what the work throws
  */
-export async function inThreadTurn<Result>(
+export function inThreadTurn<Result>(
   caller: object | string | undefined,
-  work: () => Result | Promise<Result>,
+  work: () => Promise<Result>,
+  signal?: AbortSignal,
 ): Promise<Result> {
-  if (running < maxAtATime) running += 1;
-  else await new Promise<void>((resolve) => waiting.push(caller, resolve));
-  try {
-    return await work();
-  } finally {
-    const next = waiting.shift();
-    if (next === undefined) running -= 1;
-    else next(); // it has the place
-  }
+  return turns.run({ share: caller, signal: signal && (() => signal) }, work);
 }
