@@ -33,7 +33,7 @@ export interface Holding {
  * has, so some is always kept for others: a caller may take more while it has less than `maxShare / (1 - maxShare)`
  * times as much as is free. The first caller gets `maxShare` of all, the next as much of the rest. What a caller has beyond
  * its part, because its holdings have grown, counts for itself alone: otherwise it would leave the others nothing. In the same way it
- * may have an eighth of `max` in small holdings beyond its part, and beside large ones that have grown beyond it.
+ * may have small holdings beyond its part, of an eighth of `max` together, also when its large ones have grown beyond the part.
  */
 export class SharedBudget {
   readonly #options: SharedBudgetOptions;

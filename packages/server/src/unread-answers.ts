@@ -11,7 +11,8 @@ const retryAfterSeconds = 1;
 
 /**
  * The memory of all answers, of ports and mounts with the same limit, until their readers have taken them; CAPACITY when it is used
- * up. One address has 7/8 of it at most. It has an eighth more for small ones. A single answer may be larger, so that a caller can get it at all.
+ * up. One address has 7/8 of it at most, and an eighth more for small answers. A single answer may be larger than all of it: otherwise its
+ * caller could never get it.
  */
 export const findUnreadAnswers: (limits: { readonly maxUnreadBytes: number }) => SharedBudget = shareByLimits(
   ({ maxUnreadBytes: max }) =>

@@ -12,7 +12,8 @@ const turns = new ReadTurns<object | string>(maxAtATime, { maxOfOne: maxAtATime 
  * Compresses, decompresses or tests a password when a thread is free for the caller. Without turns a caller that asks for hundreds
  * of compressed answers would have all threads for minutes.
  *
- * @param caller whose work it is; a body that has a turn of `BodyTurns` is one of its own, because others wait for that turn
+ * @param caller whose work it is. A body that has a turn of `BodyTurns` is given itself, and takes turns with callers: others wait for
+ *   its turn of `BodyTurns`, so it must not wait for all that its caller does
  * @param work begins it
  * @param signal aborts when the caller has gone: then its work leaves the line
  * @throws ConnectError why the signal aborted while the work waited; what the work throws

@@ -65,8 +65,8 @@ interface Place {
  * Loads tasks without a caller: the unfinished tasks of an earlier process, and those whose timer is due.
  *
  * - At most `maxRecoveryBytes` of them are in memory at a time, or one task. Tasks that have been there longer than
- *   `unloadAfterMs` do not count, because they may be waiting for the others. So long one waits at most that is the next, although there
- *   is no room for it. A caller has its share of these bytes, and callers take
+ *   `unloadAfterMs` do not count, because they may be waiting for the others. The next task waits that long at most, even without room.
+ *   A caller has its share of these bytes, and callers take
  *   turns: tasks of one that stay at work, or are large, keep no other caller's tasks waiting.
  * - They have the same share of `maxActiveBytes` as those that their caller sends. Those beyond it are put off until others of it have
  *   left memory, and keep no other caller's tasks waiting. What a task takes there is known when it has been read: one that turns out
@@ -176,7 +176,7 @@ export class Recovery {
         return await this.#loadAt(load, place, failed, weight.bytes);
       } catch (error) {
         if (!(error instanceof NoRoom)) throw error;
-        if (error.bytes > needed) needed = 2 * error.bytes; // it is a part of what it takes, and is not tried many times
+        if (error.bytes > needed) needed = 2 * error.bytes; // of what the task takes only a part was read; twice as much makes few tries
       }
     }
   }

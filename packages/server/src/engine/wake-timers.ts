@@ -270,7 +270,7 @@ export class WakeTimers {
     const begin = () => {
       const putOff = Promise.withResolvers<void>();
       woken = this.#wake(timer, putOff.resolve);
-      // What is put off needs no turn: the turns of all callers could wait for the memory of two.
+      // What is put off needs no turn: two callers whose tasks wait for memory could have the turns of all.
       return Promise.race([woken, putOff.promise.then(() => this.#context.clock.nextTurn())]);
     };
     void this.#turns

@@ -6,7 +6,7 @@ import type { ListenLimits } from "../listen-options.ts";
 export interface BudgetedBody {
   /** Bytes that it holds in memory. */
   readonly held: number;
-  /** Whether code waits for its bytes: only then they have a limit of their own. */
+  /** Whether code waits for the whole body: then `maxBodyBytes` of its wire bounds it. Before, only this budget does. */
   readonly isRead: boolean;
   /** Frees the bytes, and tells the caller why. */
   refuse(reason: ConnectError): void;

@@ -90,8 +90,8 @@ type JournalSource = Pick<EngineContext, "store" | "journalCodec">;
  * decoded may be large and is counted only then.
  *
  * @param history the messages of the task that are in memory: those of the journal become the same objects
- * @param withDetails whether queued messages and the newest answer have what came with them, for turns of their own. Those need no records:
- *   there are none then
+ * @param withDetails whether queued messages and the newest answer have what came with them, for turns of their own. The journal has no
+ *   records then, because turns need none
  * @param share whose task it is
  */
 export async function readJournal(
