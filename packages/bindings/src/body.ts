@@ -215,6 +215,7 @@ async function decompress(
   maxBytes: number,
 ): Promise<Uint8Array | undefined> {
   try {
+    caller.signal.throwIfAborted();
     return await inThreadTurn(turnOf, () => compression.decompress(bytes, maxBytes), caller.signal);
   } catch (thrown) {
     caller.signal.throwIfAborted();

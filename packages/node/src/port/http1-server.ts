@@ -60,7 +60,6 @@ export function createHttp1Server(
           ...(tls.clientCa === undefined
             ? {}
             : { requestCert: true, rejectUnauthorized: false, ca: [tls.clientCa].flat() }),
-          allowHalfOpen: true, // as Node sets it for cleartext
           ALPNProtocols: ["h2", "http/1.1"],
           handshakeTimeout: limits.firstByteTimeoutMs,
           secureOptions: constants.SSL_OP_NO_RENEGOTIATION, // each costs a signature, and HTTP needs none

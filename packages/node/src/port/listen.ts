@@ -99,6 +99,7 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
     });
     server.on("secureConnection", (socket: TLSSocket) => {
       handshakes.end(context.callers.ofSocket(socket), socket);
+      socket.allowHalfOpen = true; // as Node sets it for cleartext; in the handshake it would only stay open
       route(socket, socket.alpnProtocol === "h2" ? "h2" : "http/1.1");
     });
   }
