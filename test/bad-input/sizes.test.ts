@@ -61,6 +61,12 @@ async function expectRefused(target: Target, wire: Wire, limit: number): Promise
   expect(refusal.metadata["maxBytes"]).toBe(String(limit));
 }
 
+function requestIn(coding: string, wire: Wire, packed: Uint8Array): RawRequest {
+  return isFramed(wire)
+    ? { ...encodeBytes(wire, packed, { "grpc-encoding": coding }), body: frame(packed, 1) }
+    : encodeBytes(wire, packed, { "content-encoding": coding });
+}
+
 for (const wire of wires) {
   describe(`the size of a body over ${wire.name}`, () => {
     it("may be exactly the limit", async () => {
@@ -78,10 +84,7 @@ for (const wire of wires) {
     ] as const) {
       const packedMessage = (length: number): Uint8Array =>
         makeOnce(`${bodyOf(wire)} ${length} ${coding}`, () => pack(messageOf(wire, length)));
-      const packedRequest = (packed: Uint8Array): RawRequest =>
-        isFramed(wire)
-          ? { ...encodeBytes(wire, packed, { "grpc-encoding": coding }), body: frame(packed, 1) }
-          : encodeBytes(wire, packed, { "content-encoding": coding });
+      const packedRequest = (packed: Uint8Array): RawRequest => requestIn(coding, wire, packed);
 
       it(`may not be one byte more when ${coding} is taken off`, async () => {
         const packed = packedMessage(smallLimit + 1);
@@ -97,5 +100,11 @@ for (const wire of wires) {
         expect(refusal.metadata["maxCompressionRatio"]).toBe("200");
       });
     }
+
+    it("may not be more than 256 KiB in brotli", async () => {
+      const request = requestIn("br", wire, new Uint8Array(256 * kibibyte + 1));
+      const refusal = await normal.refuses(wire, request, { error: "bodyTooLarge" });
+      expect(refusal.metadata["maxBytes"]).toBe(String(256 * kibibyte));
+    });
   });
 }
