@@ -1,10 +1,10 @@
 import { afterMicrotasks, afterTurn, isAccepting } from "@a2a-connect/core/internal";
 
 /**
- * What work holds of what others wait for: the turn in which a body becomes a message, or one of the few places for reads of the store
- * or for the making of notifications.
+ * What work holds of what others wait for: the turn in which a body becomes a message, one of the few places for reads of the store
+ * or for the making of notifications, or memory for a message that does not count yet.
  */
-export type HeldPlace = "body" | "read" | "notification";
+export type HeldPlace = "body" | "read" | "notification" | "message";
 
 /** The long work of one caller; what it does while it holds a place is other work. */
 interface CallerWork {

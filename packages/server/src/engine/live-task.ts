@@ -198,7 +198,7 @@ export class LiveTask {
     this.#claiming ??= this.#claim(share).finally(() => {
       this.#claiming = undefined;
     });
-    return this.#claiming;
+    return this.#claiming.then(() => this.#context.wakes.calls.turn(share)); // thousands of calls may have waited for it
   }
 
   /** Emits a status. A status without a message that changes nothing is dropped (docs/architecture.md). */

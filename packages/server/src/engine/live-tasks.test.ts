@@ -178,6 +178,42 @@ describe("a task that several callers load at the same time", () => {
     expect((await results).filter(({ status }) => status === "fulfilled")).toHaveLength(1);
   });
 
+  it("lets the calls that have waited for its claim go on some at a time", async () => {
+    const claim = Promise.withResolvers<void>();
+    const store = createMemoryTaskStore();
+    const { client, clock } = await createEngineHarness({
+      agent: {
+        card: { name: "Agent" },
+        async *execute(turn) {
+          if (turn.task === undefined) yield turn.inputRequired("Which?");
+        },
+      },
+      store: {
+        ...store,
+        async claim(...args) {
+          await claim.promise;
+          return store.claim(...args);
+        },
+      },
+    });
+    const { id } = await sendTask(client);
+    let settled = 0;
+    const calls = Array.from({ length: 1_000 }, () =>
+      sendTask(client, say("that", { taskId: id })).finally(() => settled++),
+    );
+    const results = Promise.allSettled(calls);
+    for (let turns = 0; turns < 40; turns += 1) await nextTurn();
+    await clock.settle();
+    claim.resolve();
+    let most = 0;
+    for (let before = 0; settled < 1_000; before = settled) {
+      await nextTurn();
+      most = Math.max(most, settled - before);
+    }
+    expect(most).toBeLessThan(200);
+    expect((await results).filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+  });
+
   it("is loaded for the others when the call goes away that began its load", async () => {
     const { ids, hold, alice, clock } = await waitingTasks();
     const [one = "", two = "", three = ""] = ids;

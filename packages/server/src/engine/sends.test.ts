@@ -5,6 +5,7 @@ import { createEngineHarness, say } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { startAgent, startScripted } from "../../test-support/agents.ts";
+import { beginLongWork } from "../../test-support/long-work.ts";
 import { detached, sendTask } from "../../test-support/tasks.ts";
 import { defineAgent } from "../agent/agent-definition.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
@@ -54,6 +55,22 @@ describe("contexts and history", () => {
     expect(task.history.map(({ role }) => role)).toEqual([Role.USER, Role.AGENT, Role.USER]);
     expect(task.status?.message && textOf(task.status.message)).toBe("Done.");
   });
+});
+
+it("a large message does not wait behind all that its caller does, and is not sent when its caller goes", async () => {
+  const { client } = await startAgent((turn) => [turn.reply("hi")]);
+  const large = say("x".repeat(3 * 2 ** 20));
+  const work = beginLongWork(undefined, 3_000); // of the same caller
+  await client.sendMessage(large);
+  expect(work.begun).toBeLessThan(1_500);
+  await work.over;
+  const call = new AbortController();
+  const others = beginLongWork(undefined, 10);
+  const sent = client.sendMessage(detached("x".repeat(3 * 2 ** 20)), { signal: call.signal });
+  call.abort();
+  await expect(sent).rejects.toMatchObject({ code: Code.Canceled });
+  await others.over;
+  expect((await client.listTasks({})).totalSize).toBe(0);
 });
 
 it("repeats of a message that a task ended without read its log a few at a time", async () => {

@@ -12,6 +12,7 @@ import {
 } from "@a2a-connect/core/internal";
 import { type Message, MessageSchema, TaskSchema } from "@a2a-connect/proto";
 import { create, type JsonObject } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
 import {
   assertInputModes,
@@ -80,10 +81,7 @@ interface FirstMessage {
   isCreated?: true;
 }
 
-/**
- * Weight of a message that is weighed in a turn of its own, and memory of one whose task is made in another. No body of 64 KiB makes one: thousands of those may arrive, and what
- * waits to be weighed is not counted yet.
- */
+/** Weight of a message that is weighed in a turn of its own, and memory of one whose task is made in another. No body of 64 KiB makes one. */
 const slowBytes = 2 * 2 ** 20;
 
 /** Takes messages: each starts a task, or continues the one that it names. */
@@ -125,10 +123,21 @@ export class Sends {
   }
 
   async #sendLarge(input: SendInput): Promise<Sent> {
-    const { message, share } = input;
-    await nextSlice(share); // testing it took long, and so do weighing and encoding it
-    weighMessage(message); // what it finds is kept for the weighing later
-    await nextSlice(share);
+    const { message, share, signal } = input;
+    const waiting = this.#active.open(share);
+    waiting.add(Math.max(slowBytes, countContent(message)));
+    // Not in the line of what else its caller does: until it is weighed only a part of it counts.
+    const slice = async (): Promise<void> => {
+      await nextSlice(share, "message");
+      if (signal?.().aborted === true) throw new ConnectError("the call was canceled", Code.Canceled);
+    };
+    try {
+      await slice(); // testing it took long, and so do weighing and encoding it
+      weighMessage(message); // what it finds is kept for the weighing later
+      await slice();
+    } finally {
+      waiting.end();
+    }
     return this.#sendWeighed(input);
   }
 
@@ -244,7 +253,7 @@ export class Sends {
     const first: FirstMessage = { owner, name, agent, message: { ...message, ...name }, input, memory };
     memory.add(taskBytes + weighMessage(message) + weighDetails(detailsOf(input)));
     try {
-      if (memory.amount > slowBytes) await nextSlice(share); // encoding it takes as long as weighing it
+      if (memory.amount > slowBytes) await nextSlice(share, "message"); // encoding it takes as long as weighing it
       return isDurable(selection)
         ? await this.#beginDurable(first, selection)
         : await this.#beginTurn(first, selection);
@@ -437,6 +446,14 @@ async function findSame(
 /** Whether the code of a skill may run a second time over one message. */
 function runsAgain({ code }: SkillSelection): boolean {
   return code.kind === "durable" || code.recovery === "restart";
+}
+
+/** The texts and bytes of a message, of which most large ones consist. It visits no values. */
+function countContent({ parts }: Message): number {
+  return parts.reduce((sum, { content: { value } }) => {
+    const isCounted = typeof value === "string" || value instanceof Uint8Array;
+    return isCounted ? sum + value.length : sum;
+  }, 0);
 }
 
 /** @throws ConnectError PermissionDenied */
