@@ -234,6 +234,23 @@ describe("the bytes that a message was decoded from", () => {
     expect(kept.map((buffer) => buffer === bytes.buffer)).toEqual([false, true]);
   });
 
+  it("keep no larger buffer in memory that they are only a part of", () => {
+    const alone = toBinary(MessageSchema, create(MessageSchema, { parts: [raw(120), text(100_000)] }));
+    const pool = new Uint8Array(alone.length * 4);
+    pool.set(alone, 64);
+    const { parts } = decodeMessage(MessageSchema, pool.subarray(64, 64 + alone.length));
+    expect(parts.map(({ content }) => content.case)).toEqual(["raw", "text"]);
+    expect(parts[0]?.content.value).toEqual(new Uint8Array(120).fill(7));
+    const pieces = finish(encodeInSteps(MessageSchema, create(MessageSchema, { parts })));
+    expect(pieces.some(({ buffer }) => buffer === pool.buffer)).toBe(false);
+
+    const short = toBinary(PartSchema, raw(120));
+    pool.set(short);
+    const { content } = decodeMessage(PartSchema, pool.subarray(0, short.length));
+    expect(content).toEqual(raw(120).content);
+    expect((content.value as Uint8Array).buffer.byteLength).toBe(120); // of the case `raw`
+  });
+
   it("are not encoded again for a long text that is most of them", () => {
     const { bytes, message } = decoded([text(10), text(100_000)]);
     const pieces = finish(encodeInSteps(MessageSchema, message));

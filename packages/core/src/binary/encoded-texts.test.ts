@@ -11,6 +11,14 @@ it("keeps the bytes of the newest texts, and no more than 64 MiB of them", () =>
   expect(kept).toEqual(oneofs.slice(-kept.length));
 });
 
+it("counts the whole buffer that the bytes are in", () => {
+  const mebibyte = new Uint8Array(1024 * 1024);
+  const oneofs = Array.from({ length: 200 }, (_, at) => ({ value: `text ${at}` }));
+  for (const oneof of oneofs) keepEncodedText(oneof, mebibyte.subarray(0, 512 * 1024));
+  const kept = oneofs.filter((oneof) => encodedText(oneof, oneof.value) !== undefined);
+  expect(kept.length).toBeLessThanOrEqual(64);
+});
+
 it("does not give the bytes of another text that the oneof had", () => {
   const oneof = { value: "before" };
   keepEncodedText(oneof, new Uint8Array(1));

@@ -16,9 +16,13 @@ const texts = new KeptTexts<
   object
 >(maxKeptBytes);
 
-/** Keeps the bytes of a long text. @param oneof the oneof with the text as its value */
+/**
+ * Keeps the bytes of a long text, and with them the whole buffer that they are in.
+ *
+ * @param oneof the oneof with the text as its value
+ */
 export function keepEncodedText(oneof: { readonly value?: unknown }, bytes: Uint8Array): void {
-  texts.set(oneof, { text: String(oneof.value), bytes, length: bytes.length });
+  texts.set(oneof, { text: String(oneof.value), bytes, length: bytes.buffer.byteLength });
 }
 
 /** @returns undefined when the oneof was not decoded, or has another text since, or when many others were decoded since */

@@ -143,9 +143,12 @@ export class Input {
     this.#depthLeft = depthLeft;
   }
 
-  /** Whether a value takes half of all bytes or more. A view of a shorter one would keep a much larger buffer in memory. */
+  /**
+   * Whether a value takes half of the memory that a view of it would keep: that of the whole buffer. The bytes themselves may be a
+   * view of a much larger one, such as Node's pool for buffers, or a page of a store.
+   */
   isMost(size: number): boolean {
-    return size * 2 >= this.bytes.length;
+    return size * 2 >= this.bytes.buffer.byteLength;
   }
 
   /** How many more messages may be nested here. */
