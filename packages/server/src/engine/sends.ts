@@ -342,8 +342,15 @@ export class Sends {
   async #continue(input: SendInput, waiting: Holding): Promise<Sent> {
     const { message } = input;
     this.#context.stored.assertRoom(input.share, this.#context);
-    const held = await this.#held.acquire(input, message.taskId);
-    const { live, release } = held;
+    const acquired = await this.#held.acquire(input, message.taskId);
+    const { live } = acquired;
+    /** What no task keeps, and the call has until it ends. */
+    const call = this.#active.open(input.share);
+    const release = () => {
+      call.end();
+      acquired.release();
+    };
+    const held = { ...acquired, release };
     let counted = 0;
     try {
       const { contextId } = live.name;
@@ -369,7 +376,9 @@ export class Sends {
       }
       waiting.end();
       // A durable executor takes messages alone from its inbox. What came with them would stay in the log of a task that lasts.
-      const details = isQueued && isDurable(selection) ? {} : detailsOf(input);
+      const isAlone = isQueued && isDurable(selection);
+      if (isAlone) call.add(weighDetails(detailsOf(input)));
+      const details = isAlone ? {} : detailsOf(input);
       const bytes = weighMessage(message) + weighDetails(details);
       live.memory.add(bytes);
       counted = bytes;

@@ -95,7 +95,8 @@ export function extensionGate(declaredNow: () => Declared): Gate {
       rules = toRules(declared);
     }
     const { known, required } = rules;
-    const active = readExtensions(context.requestHeader, queryOf(context)).filter((uri) => known.has(uri));
+    const asked = readExtensions(context.requestHeader, queryOf(context));
+    const active = asked.flatMap((uri) => known.get(uri) ?? []);
     const missing = required.filter((uri) => !active.includes(uri));
     if (missing.length > 0) {
       throw a2aError(
@@ -114,12 +115,13 @@ export function extensionGate(declaredNow: () => Declared): Gate {
 
 function toRules(declared: Declared): {
   readonly declared: Declared;
-  readonly known: ReadonlySet<string>;
+  /** By the same text: that of a caller is a slice of its header, and a task that keeps it would keep the header. */
+  readonly known: ReadonlyMap<string, string>;
   readonly required: readonly string[];
 } {
   return {
     declared,
-    known: new Set(declared.map(({ uri }) => uri)),
+    known: new Map(declared.map(({ uri }) => [uri, uri])),
     required: declared.filter((extension) => extension.required).map(({ uri }) => uri),
   };
 }

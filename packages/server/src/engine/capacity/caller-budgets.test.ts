@@ -165,6 +165,41 @@ describe("small tasks", () => {
   });
 });
 
+it("what comes with messages to a durable inbox counts while their calls wait, and then no longer", async () => {
+  const gate = Promise.withResolvers<void>();
+  const { client } = await createEngineHarness({
+    agent: {
+      card: { name: "Worker" },
+      durable: true,
+      async *execute(task) {
+        yield task.working();
+        await gate.promise;
+      },
+    },
+    limits: { maxActiveBytes: 600 * kibibyte, maxShare: 1 },
+  });
+  const { id: taskId } = await sendTask(client, detached("begin"));
+  const metadata = { note: "x".repeat(100 * kibibyte) };
+  const hangUps: AbortController[] = [];
+  const calls: Promise<unknown>[] = [];
+  const refusals: unknown[] = [];
+  for (let sent = 0; sent < 20; sent += 1) {
+    const hangUp = new AbortController();
+    hangUps.push(hangUp);
+    const { message } = say("more", { taskId, messageId: `m-${sent}` });
+    const call = client.sendMessage({ message, metadata }, { signal: hangUp.signal });
+    calls.push(call.catch((error: unknown) => refusals.push(error)));
+    await nextTurn();
+  }
+  expect(refusals.length).toBeGreaterThan(10);
+  expect(findA2AError(refusals[0])?.reason).toBe("CAPACITY");
+  for (const hangUp of hangUps) hangUp.abort();
+  await Promise.all(calls);
+  const { message } = say("last", { taskId });
+  await sendTask(client, { message, metadata, configuration: { returnImmediately: true } });
+  gate.resolve();
+});
+
 it("a message that its task refuses gives back its memory", async () => {
   const gate = Promise.withResolvers<void>();
   const { client } = await createEngineHarness({
