@@ -3,6 +3,40 @@ import { alice, createCommit } from "@a2a-connect/testing";
 import { expect, it } from "vitest";
 import { TaskLists } from "./task-lists.ts";
 
+const everyTask = {
+  owner: alice,
+  contextId: undefined,
+  state: undefined,
+  since: undefined,
+  after: undefined,
+  limit: 100,
+  maxBytes: 4 * 1024 * 1024,
+};
+
+it("keeps a small task for the next list, and none with a large message of WORKING", async () => {
+  const store = createMemoryTaskStore();
+  const texts = { small: "Searching.", large: "x".repeat(20 * 1024) };
+  for (const [taskId, text] of Object.entries(texts)) {
+    await store.commit(createCommit({ taskId }));
+    const after = { tail: { sequence: 1, generation: 1 }, fence: 1 };
+    await store.commit(createCommit({ taskId, after, text }));
+  }
+  let known: string[] = [];
+  const list: typeof store.list = async (query) => {
+    const page = await store.list(query);
+    known = page.tasks.flatMap(({ taskId, tail }) => (query.isKnown?.(taskId, tail) ? taskId : []));
+    return page;
+  };
+  const clock = { async nextTurn() {} };
+  const lists = new TaskLists({ store: { ...store, list }, log: () => {} }, () => ({ store, clock }));
+  for (const view of ["summary", "results", "full"] as const) {
+    await lists.page({ ...everyTask, view }, undefined, () => {});
+    expect(known).toEqual([]);
+    await lists.page({ ...everyTask, view }, undefined, () => {});
+    expect(known).toEqual(["small"]);
+  }
+});
+
 it("gives other calls their turns between the tasks of a page", async () => {
   const store = createMemoryTaskStore();
   const text = "x".repeat(20 * 1024);
@@ -16,18 +50,8 @@ it("gives other calls their turns between the tasks of a page", async () => {
     },
   };
   const lists = new TaskLists({ store, log: () => {} }, () => ({ store, clock }));
-  const query = {
-    owner: alice,
-    after: undefined,
-    limit: 100,
-    maxBytes: 4 * 1024 * 1024,
-    view: "full",
-  } as const;
-  const { tasks } = await lists.page(
-    { ...query, contextId: undefined, state: undefined, since: undefined },
-    undefined,
-    () => {},
-  );
+  const query = { ...everyTask, view: "full" } as const;
+  const { tasks } = await lists.page(query, undefined, () => {});
   expect(tasks).toHaveLength(100);
   expect(turns).toBeGreaterThanOrEqual((100 * 20) / 192);
 });

@@ -6,6 +6,7 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { ConnectError } from "@connectrpc/connect";
 import type { LogTail, StoredTask, TaskPage, TaskQuery, TaskStore, TaskView } from "../store/task-store.ts";
 import type { EngineContext } from "./engine-context.ts";
+import { weighMessage } from "./memory-weight.ts";
 import { type CountBytes, DecodingTurns, type LoadedTask, readTask } from "./read-task.ts";
 import type { SeenTask } from "./task-handle.ts";
 import type { SourceFor } from "./task-reads.ts";
@@ -82,7 +83,7 @@ export class TaskLists {
   #keep(loaded: LoadedTask, view: TaskView): SeenTask {
     const { taskId, tail } = loaded.stored;
     const seen = { task: loaded.task, generation: tail.generation };
-    if (weigh(loaded) <= maxKeptBytes) this.#kept.set(keyOf(taskId, view), { sequence: tail.sequence, seen });
+    if (isSmall(loaded)) this.#kept.set(keyOf(taskId, view), { sequence: tail.sequence, seen });
     return seen;
   }
 
@@ -100,6 +101,8 @@ function keyOf(taskId: string, view: TaskView): string {
   return `${view} ${taskId}`;
 }
 
-function weigh({ headBytes, artifactBytes }: LoadedTask): number {
-  return [...artifactBytes.values()].reduce((sum, bytes) => sum + bytes, headBytes);
+/** Whether a task is kept. `headBytes` has no message of WORKING, and no values of a status in a snapshot, so the status's message counts here. */
+function isSmall({ task, headBytes, artifactBytes }: LoadedTask): boolean {
+  const bytes = [...artifactBytes.values()].reduce((sum, each) => sum + each, headBytes);
+  return bytes <= maxKeptBytes && bytes + weighMessage(task.status?.message) <= maxKeptBytes;
 }
