@@ -135,7 +135,7 @@ const alwaysUnpackedBytes = 4 * 1024 * 1024;
 
 /**
  * Longest body in brotli. A thread may need 1.6 seconds for a megabyte of it that was made for that, which nothing can break off, and for
- * one of gzip 0.03.
+ * one of gzip 0.07.
  */
 const maxBrotliBytes = 256 * 1024;
 

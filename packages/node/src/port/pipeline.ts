@@ -93,6 +93,8 @@ export class Pipeline {
     response.once("close", () => {
       this.#unanswered.get(response)?.end();
       this.#unanswered.delete(response);
+      // An idle connection keeps no header, which has given its places back.
+      if (message.complete && this.#last?.[1] === response) this.#last = undefined;
       this.#refuseWhenAnswered();
     });
     if (this.#running === maxAtATime) {

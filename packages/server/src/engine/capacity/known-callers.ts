@@ -1,3 +1,4 @@
+import { scaleToHeap } from "@a2a-connect/core/internal";
 import type { Owner } from "../../store/task-store.ts";
 
 /** A task that has left memory, or a push config of a task. */
@@ -10,8 +11,8 @@ export interface KnownThing {
 
 type NameOwner = (owner: Owner) => string;
 
-/** Characters of the names that are remembered: those of some 50,000 configs, or 100,000 tasks. */
-const maxCharacters = 4 * 2 ** 20;
+/** Characters of the names that are remembered: those of some 12,000 configs, or 28,000 tasks, which take 300 bytes each in memory. */
+const maxCharacters = scaleToHeap(2 ** 20);
 
 /** The part of them from which a caller's own oldest names are forgotten for its new ones: it puts no others out. */
 const ownPart = 1 / 8;
@@ -23,14 +24,13 @@ const ownPart = 1 / 8;
  */
 export class KnownCallers {
   readonly #nameOwner: NameOwner;
-  /** In the order in which they came. */
-  readonly #shares = new Map<string, string>();
-  /** The names of each caller, in the same order. */
-  readonly #names = new Map<string, { readonly keys: Set<string>; characters: number }>();
+  /** The caller of each name, in the order in which they came. */
+  readonly #callers = new Map<string, KnownCaller>();
+  readonly #byShare = new Map<string, KnownCaller>();
   readonly #maxCharacters: number;
   #characters = 0;
 
-  /** @param limit characters of names, at most; default 4 Mi */
+  /** @param limit characters of names, at most; default 1 Mi, less in a small heap */
   constructor(nameOwner: NameOwner, limit: number = maxCharacters) {
     this.#nameOwner = nameOwner;
     this.#maxCharacters = limit;
@@ -43,34 +43,41 @@ export class KnownCallers {
     if (share === undefined || share === this.#nameOwner(name.owner)) {
       return;
     }
-    const own = this.#names.get(share) ?? { keys: new Set<string>(), characters: 0 };
-    this.#names.set(share, own);
+    const own = this.#byShare.get(share) ?? { share, keys: new Set<string>(), characters: 0 };
+    this.#byShare.set(share, own);
     own.keys.add(key);
     own.characters += key.length;
-    this.#shares.set(key, share);
+    this.#callers.set(key, own);
     this.#characters += key.length;
     while (this.#characters > this.#maxCharacters) {
       const isMuch = own.keys.size > 1 && own.characters > this.#maxCharacters * ownPart;
-      const [oldest = key] = isMuch ? own.keys : this.#shares.keys();
+      const [oldest = key] = isMuch ? own.keys : this.#callers.keys();
       this.#forget(oldest);
     }
   }
 
   /** The caller, or the owner. */
   find(name: KnownThing): string {
-    return this.#shares.get(keyOf(name)) ?? this.#nameOwner(name.owner);
+    return this.#callers.get(keyOf(name))?.share ?? this.#nameOwner(name.owner);
   }
 
   #forget(key: string): void {
-    const share = this.#shares.get(key);
-    const own = share === undefined ? undefined : this.#names.get(share);
-    if (share === undefined || own === undefined) return;
-    this.#shares.delete(key);
+    const own = this.#callers.get(key);
+    if (own === undefined) return;
+    this.#callers.delete(key);
     own.keys.delete(key);
     own.characters -= key.length;
-    if (own.keys.size === 0) this.#names.delete(share);
+    if (own.keys.size === 0) this.#byShare.delete(own.share);
     this.#characters -= key.length;
   }
+}
+
+interface KnownCaller {
+  /** One text for all of its names: each call has a copy of its own. */
+  readonly share: string;
+  /** The names, in the order in which they came. */
+  readonly keys: Set<string>;
+  characters: number;
 }
 
 /** No two owners have a task of the same id. */
