@@ -112,6 +112,7 @@ export {
   sizeOfValue,
   textBytes,
 } from "./message-weight.ts";
+export { ownText } from "./own-text.ts";
 export { RecentMap } from "./recent-map.ts";
 export { findMissingFields, isRequiredField } from "./required-fields.ts";
 export { createRouteTable, isReservedTenant, type RouteMatch } from "./route-table.ts";

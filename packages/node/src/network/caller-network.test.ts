@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import type { HttpHandler } from "@a2a-connect/bindings";
 import ipaddr from "ipaddr.js";
 import { describe, expect, it, vi } from "vitest";
@@ -107,6 +109,22 @@ describe("where a caller is", () => {
     isValid.mockRestore();
     expect(texts.length).toBeLessThan(40);
     expect(new Set(texts)).toEqual(new Set(["10.2.2.2", "192.0.2.7", "fd00::1"])); // of none with a port, which costs an Error
+  });
+
+  it("keeps nothing else in memory of the field that it was read from", () => {
+    setFlagsFromString("--expose-gc");
+    const collectGarbage = runInNewContext("gc") as () => void; // the flag made it
+    const read = createForwardedForReader(proxies);
+    const networks = new Set<string | undefined>();
+    collectGarbage();
+    const before = process.memoryUsage().heapUsed;
+    for (let caller = 0; caller < 2_000; caller += 1) {
+      const field = `${",".repeat(2_000)}100.100.${100 + Math.floor(caller / 100)}.${100 + (caller % 100)}`;
+      networks.add(read({ remoteAddress: "10.2.2.2" }, { "x-forwarded-for": Buffer.from(field).toString() }));
+    }
+    collectGarbage();
+    expect(networks.size).toBe(2_000);
+    expect((process.memoryUsage().heapUsed - before) / networks.size).toBeLessThan(1_000);
   });
 
   it("is read without the Errors that ipaddr.js makes for what is no IPv4 address", () => {

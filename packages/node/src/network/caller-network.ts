@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP, isIPv4 } from "node:net";
+import { ownText } from "@a2a-connect/core/internal";
 import ipaddr from "ipaddr.js";
 import { nodeAddress, parseForwarded } from "./forwarded-field.ts";
 import { parseReachedAddress } from "./public-address.ts";
@@ -53,7 +54,9 @@ function readForwardedFor(fields: IncomingHttpHeaders, isTrusted: IsTrustedProxy
       const index = last.findLastIndex((node) => !isTrusted(addressOf(node)));
       return toNetwork(addressOf(last[Math.max(index, 0)]));
     });
-  return told.every((network) => network === told[0]) ? told[0] : undefined;
+  const [network] = told;
+  if (network === undefined || told.some((other) => other !== network)) return undefined;
+  return ownText(network); // the counts of callers keep it
 }
 
 /** `X-Forwarded-For` has IPv6 addresses without brackets, too. (ipaddr.js makes an Error for each text that is not what it asks for.) */

@@ -1,5 +1,5 @@
 import { findA2AError, formatTaskState, principalKey, type RpcMethod, tenantKey } from "@a2a-connect/core";
-import { protocolVersionKey, RecentMap, runtimeKey } from "@a2a-connect/core/internal";
+import { ownText, protocolVersionKey, RecentMap, runtimeKey } from "@a2a-connect/core/internal";
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { readSkill } from "../agent/skill-selection.ts";
@@ -43,6 +43,9 @@ export type Audit = (record: AuditRecord) => void;
 /** Ids of callers are their own words: longer ones are cut. */
 const maxIdLength = 128;
 
+/** A `traceparent` has 55 characters; a later version of it may add some. */
+const maxTraceparentLength = 256;
+
 /** Writes the lines of a server. */
 export class AuditTrail {
   readonly #write: Audit;
@@ -76,7 +79,7 @@ export class AuditTrail {
   begin(method: RpcMethod, request: Message, context: HandlerContext): AuditedCall {
     const startedAt = this.#clock.now();
     const traceId = readTraceId(context.requestHeader.get("traceparent"));
-    let task: SeenInCall = { taskId: taskOf(request).slice(0, maxIdLength) };
+    let task: SeenInCall = { taskId: ownText(taskOf(request).slice(0, maxIdLength)) };
     if (task.taskId !== "") this.#traces.set(task.taskId, traceId);
     return {
       saw: (answer) => {
@@ -147,9 +150,10 @@ function traceOf(traceId: string | undefined): { readonly traceId?: string } {
   return traceId === undefined ? {} : { traceId };
 }
 
-/** The trace id of a `traceparent`; a new one when there is none, or it is malformed. */
+/** The trace id of a `traceparent`; a new one when there is none, or it is malformed or too long. */
 function readTraceId(traceparent: string | null): string {
+  const given = traceparent !== null && traceparent.length <= maxTraceparentLength ? traceparent : "";
   const [, id] =
-    /^[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}/.exec(traceparent ?? "") ?? [];
-  return id ?? crypto.randomUUID().replaceAll("-", "");
+    /^[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:-|$)/.exec(given) ?? [];
+  return id === undefined ? crypto.randomUUID().replaceAll("-", "") : ownText(id);
 }
