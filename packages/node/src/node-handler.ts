@@ -70,10 +70,17 @@ export function toNodeHandler(server: Mountable, options: NodeHandlerOptions = {
       return;
     }
     const { socket } = message;
+    let { url } = mounted;
     void mountedPipeline(socket, context.callers.ofSocket(socket)).add(message, response, {
-      serve: (_, __, turn) => serveHttp1(context, message, response, { ...mounted, turn, bodyTimeoutMs }),
-      // Its connection is the other server's, and so is the limit of its header.
-      takePlaces: (_, places, isFirst) => (isFirst ? undefined : takePlaces(context, message, places)),
+      target: wholeTarget(message),
+      serve: (_, __, turn) =>
+        serveHttp1(context, message, response, { ...mounted, url, turn, bodyTimeoutMs }),
+      takePlaces: (_, places, isFirst) => {
+        const place = takePlaces(context, message, places);
+        if (place !== null || !isFirst) return place;
+        url = 429; // its connection is the other server's, and stays open
+        return undefined;
+      },
     });
   };
 }
@@ -88,7 +95,7 @@ function readMounted(
   if (message.httpVersionMajor >= 2) return new Error("a mounted agent answers HTTP/1.1 only");
   const read = readBefore(message);
   if (read instanceof Error) return read;
-  const whole = typeof message.originalUrl === "string" ? message.originalUrl : url;
+  const whole = wholeTarget(message);
   const path = mount.path ?? removedPath(whole, url);
   const below = whole.startsWith(path) ? targetBelow(path, whole) : url;
   const formatted = hasItsHost(message) ? formatRequestUrl(scheme, headers.host, below) : undefined;
@@ -106,6 +113,10 @@ function readMounted(
       }),
     ...read,
   };
+}
+
+function wholeTarget({ originalUrl, url = "/" }: FrameworkMessage): string {
+  return typeof originalUrl === "string" ? originalUrl : url;
 }
 
 /** The path that a framework has removed from the beginning of a target; empty when it has removed none. */

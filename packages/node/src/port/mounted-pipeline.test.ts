@@ -118,6 +118,37 @@ describe("requests of one connection, at a mount", () => {
     await next.until("answer to /69;");
   });
 
+  it("take places for large URLs, also for what a framework removes, and are refused when there are none", async () => {
+    const gate = createGate();
+    let begun = 0;
+    const wait: HttpHandler = async (request) => {
+      begun += 1;
+      await gate.opened;
+      return answerPath(request);
+    };
+    const handler = mounted(wait, { maxStreams: 40 });
+    const port = await listenWith((message, response) => {
+      const { url = "" } = message;
+      handler(Object.assign(message, { originalUrl: url, url: url.slice(url.lastIndexOf("/")) }), response);
+    });
+    const send = async (text: string) => {
+      const connection = await openRawConnection(port);
+      await connection.write(text);
+      return connection;
+    };
+    const long = "x".repeat(14_000); // four places, of which the first request of a connection has one
+    using opened = new DisposableStack();
+    const fit = [];
+    for (let at = 0; at < 11; at += 1) fit.push(opened.use(await send(get(`${long}/${at}`)))); // 35 are 7/8 of 40
+    while (begun < 11) await nextTurn();
+    using refused = await send(get(`${long}/refused`));
+    expect(await refused.until("RESOURCE_EXHAUSTED")).toMatch(/^HTTP\/1\.1 429 /);
+    gate.open();
+    for (const [at, connection] of fit.entries()) await connection.until(`answer to /${at};`);
+    await refused.write(get(`${long}/next`)); // its connection is open, and the places are free again
+    await refused.until("answer to /next;");
+  });
+
   it("take no places when they come from a framework after their connection was closed", async () => {
     const gate = createGate();
     let arrived = 0;

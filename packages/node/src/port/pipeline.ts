@@ -17,6 +17,8 @@ export type ServeHttp1 = (
 /** Who answers requests of a connection: a port, or a mount in the server that has it. */
 export interface PipelineServer {
   readonly serve: ServeHttp1;
+  /** The target of the request as it arrived, where a framework may have removed a part of it. */
+  readonly target?: string;
   /**
    * Takes so many places for a request until it ends. Null: its caller has as many as it may have. Undefined: it needs none.
    *
@@ -49,7 +51,7 @@ export class Pipeline {
   readonly #connection: PipelineConnection;
   #running = 0;
   readonly #waiting: Waiting[] = [];
-  /** Each with its places; the first has that of its connection, and needs others only for a large header. */
+  /** Each with its places; the first has that of its connection, and needs others only for a large header or target. */
   readonly #unanswered = new Map<ServerResponse, Holding | undefined>();
   #last: Pipelined | undefined;
   #refusal: PlainErrorCode | undefined;
@@ -73,7 +75,7 @@ export class Pipeline {
   async add(message: IncomingMessage, response: ServerResponse, server: PipelineServer): Promise<void> {
     if (this.#socket.destroyed) return; // nothing would give its places back
     const isFirst = this.#unanswered.size === 0;
-    const places = placesOf(message.rawHeaders) - (isFirst ? 1 : 0);
+    const places = placesOf(message.rawHeaders, server.target ?? message.url) - (isFirst ? 1 : 0);
     const place = places === 0 ? undefined : server.takePlaces(message, places, isFirst);
     if (this.#refusal !== undefined || (place === null && !isFirst)) {
       place?.end();
@@ -81,7 +83,7 @@ export class Pipeline {
       return;
     }
     if (place === null) {
-      forgetHeader(message);
+      forgetHead(message);
       this.refuse(429);
       return;
     }
@@ -183,7 +185,8 @@ export class Pipeline {
 }
 
 /** Node keeps the message while the refusal waits for its reader. */
-function forgetHeader(message: IncomingMessage): void {
+function forgetHead(message: IncomingMessage): void {
+  message.url = "";
   message.rawHeaders = [];
   message.headers = {};
 }

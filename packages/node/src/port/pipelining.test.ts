@@ -160,6 +160,57 @@ describe("the header of a connection's first request", () => {
   });
 });
 
+describe("a URL of 32 KB", () => {
+  const query = "x".repeat(32_000); // eight places, of which the first request of a connection has one
+  const ask = (path: string): string => `GET /${path}?${query} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
+
+  async function openSlow() {
+    const gate = createGate();
+    let begun = 0;
+    const listener = await listen(
+      async ({ url }) => {
+        begun += 1;
+        await gate.opened;
+        return { status: 200, body: `answer to ${new URL(url).pathname};` };
+      },
+      { maxStreams: 80 },
+    );
+    const send = async (text: string) => {
+      const connection = await openRawConnection(listener.port);
+      await connection.write(text);
+      return connection;
+    };
+    const until = async (count: number) => {
+      while (begun < count) await nextTurn();
+    };
+    return { gate, send, until, [Symbol.asyncDispose]: () => listener.close() };
+  }
+
+  it("takes places as a header does, and is refused when there are none", async () => {
+    await using server = await openSlow();
+    using opened = new DisposableStack();
+    const send = async (text: string) => opened.use(await server.send(text));
+    const fit = await Promise.all(Array.from({ length: 10 }, (_, at) => send(ask(`${at}`)))); // 70 are 7/8 of 80
+    await server.until(10);
+    const refused = await (await send(ask("refused"))).closed();
+    expect(refused).toMatch(/^HTTP\/1\.1 429 .*connection: close\r\n.*RESOURCE_EXHAUSTED/s);
+    server.gate.open();
+    for (const [at, connection] of fit.entries()) await connection.until(`answer to /${at};`);
+    await (await send(ask("next"))).until("answer to /next;"); // the places are free again
+  });
+
+  it("takes places when requests are pipelined, and their connection is closed when there are none", async () => {
+    await using server = await openSlow();
+    const pipeline = (count: number): string =>
+      Array.from({ length: count }, (_, at) => ask(`${at}`)).join("");
+    using cut = await server.send(pipeline(9)); // 7 and 8 times 8
+    expect(await cut.closed()).toBe("");
+    using fits = await server.send(pipeline(8));
+    server.gate.open();
+    await fits.until("answer to /7;");
+  });
+});
+
 it("the trailers of a request are not kept until it is answered", async () => {
   const counts: number[] = [];
   let message: IncomingMessage | undefined;

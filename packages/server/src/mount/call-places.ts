@@ -10,7 +10,7 @@ export const findCallPlaces: (limits: { readonly maxCalls: number }) => SharedBu
 
 const tooMany = new Error("too many");
 
-/** The header that a call may have for each place it takes, and what a field adds to it. */
+/** The header that a call may have for each place it takes, and what a field, or the URL, adds to it. */
 const placeBytes = 4 * 1024;
 const fieldBytes = 32;
 
@@ -18,10 +18,10 @@ const fieldBytes = 32;
 export function takePlaces(
   places: SharedBudget,
   network: string | undefined,
-  header: Headers,
+  { url, headers }: Pick<Request, "url" | "headers">,
 ): Holding | null {
-  let bytes = 0;
-  for (const [name, value] of header) bytes += name.length + value.length + fieldBytes;
+  let bytes = url.length + fieldBytes;
+  for (const [name, value] of headers) bytes += name.length + value.length + fieldBytes;
   const place = places.open(network);
   try {
     place.add(Math.max(1, Math.ceil(bytes / placeBytes)));

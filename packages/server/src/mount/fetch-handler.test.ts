@@ -346,8 +346,8 @@ describe("toFetchHandler", () => {
       toFetchHandler(server, { maxCalls: 80 }),
       toFetchHandler(server, { maxCalls: 80 }),
     ] as const;
-    const call = (at: 0 | 1, remoteAddress: string, init: RequestInit = {}): Promise<Response> =>
-      mounts[at](new Request(base, init), { remoteAddress });
+    const call = (at: 0 | 1, remoteAddress: string, init: RequestInit = {}, url = base): Promise<Response> =>
+      mounts[at](new Request(url, init), { remoteAddress });
     const calls = (count: number, at: 0 | 1, init?: RequestInit): Promise<Response>[] =>
       Array.from({ length: count }, () => call(at, "192.0.2.1", init));
     const statusesOf = async (responses: Promise<Response>[]): Promise<number[]> => {
@@ -362,7 +362,8 @@ describe("toFetchHandler", () => {
     const wait = [
       ...calls(40, 0),
       ...calls(20, 1),
-      ...calls(2, 1, { headers: { "x-large": "x".repeat(20_000) } }), // 5 places each
+      ...calls(1, 1, { headers: { "x-large": "x".repeat(20_000) } }), // 5 places, as the next one
+      call(1, "192.0.2.1", {}, `${base}?${"x".repeat(20_000)}`),
     ];
     const refused = await Promise.all([
       call(0, "192.0.2.1"),

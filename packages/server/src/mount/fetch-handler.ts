@@ -37,7 +37,7 @@ export interface FetchHandlerOptions extends MountOptions {
    */
   readonly maxTotalBodyBytes?: number;
   /**
-   * Calls whose answers have not begun, 7/8 of them of one `remoteAddress`; one with a large header counts once for each 4 KiB of it.
+   * Calls whose answers have not begun, 7/8 of them of one `remoteAddress`; one with a large header or URL counts once for each 4 KiB of them.
    * Further ones are answered with 429. Mounts with the same limit share it. Default 16,384; less where the heap is smaller than 2 GiB.
    */
   readonly maxCalls?: number;
@@ -79,7 +79,7 @@ export function toFetchHandler(server: Mountable, options: FetchHandlerOptions =
   return async (request, { remoteAddress } = {}) => {
     const address = typeof remoteAddress === "string" ? remoteAddress : undefined; // a runtime may pass something else here
     const network = address && networkOf(address);
-    const place = takePlaces(places, network, request.headers);
+    const place = takePlaces(places, network, request);
     if (place === null) return tooManyCalls(request);
     const call = new FetchCall(shared, request, { remoteAddress: address, network, place });
     const report = (message: string, error: unknown): void => {

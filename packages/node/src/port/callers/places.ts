@@ -8,7 +8,8 @@ const maxShare = 7 / 8;
 
 /**
  * The header that a request may have for each place it takes. The request keeps its header until it is answered, as bytes, fields and
- * `Headers`: some four times its size.
+ * `Headers`: some four times its size. Its target counts as a field, and is kept two or three times: by Node, as the absolute URL and
+ * as the query.
  */
 const placeBytes = 4 * 1024;
 
@@ -66,9 +67,15 @@ export const findMountedPlaces: (limits: PlacesLimits) => Places = shareByLimits
   (limits: PlacesLimits) => new Places(limits),
 );
 
-/** The places that a request takes: one at least. @param rawHeaders names and values in turn */
-export function placesOf(rawHeaders: readonly string[]): number {
-  return Math.max(1, Math.ceil(headerBytes(rawHeaders) / placeBytes));
+/**
+ * The places that a request takes: one at least.
+ *
+ * @param rawHeaders names and values in turn
+ * @param target that of HTTP/1.1, which is no field. It counts as `:path` of HTTP/2 does
+ */
+export function placesOf(rawHeaders: readonly string[], target?: string): number {
+  const bytes = headerBytes(rawHeaders) + (target === undefined ? 0 : headerBytes([":path", target]));
+  return Math.max(1, Math.ceil(bytes / placeBytes));
 }
 
 function take(places: SharedBudget, network: string | undefined, amount = 1): Holding | null {
