@@ -3,14 +3,14 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { methods } from "@a2a-connect/core";
 import { inThreadTurn } from "@a2a-connect/core/internal";
-import { SendMessageRequestSchema } from "@a2a-connect/proto";
+import { SendMessageRequestSchema, StreamResponseSchema } from "@a2a-connect/proto";
 import { SendMessageRequestSchema as OlderRequestSchema, Role as OlderRole } from "@a2a-connect/proto/a2a/v1";
 import { create, toBinary, toJsonString } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError, type ServiceImplSpec } from "@connectrpc/connect";
 import { type Compression, encodeEnvelope } from "@connectrpc/connect/protocol";
 import { describe, expect, it } from "vitest";
-import { createFakeService, sendRequest } from "../test-support/fake-service.ts";
+import { createFakeService, fakeEvents, sendRequest } from "../test-support/fake-service.ts";
 import { memoryRequest, responseText } from "../test-support/memory-http.ts";
 import { unpackBody } from "./body.ts";
 import type { HttpBody, HttpHandler, HttpResponse } from "./http.ts";
@@ -44,9 +44,9 @@ function json(text: string): Uint8Array {
   );
 }
 
-function jsonRpc(text: string): Uint8Array {
+function jsonRpc(text: string, method = "SendMessage"): Uint8Array {
   const params = new TextDecoder().decode(json(text));
-  return new TextEncoder().encode(`{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":${params}}`);
+  return new TextEncoder().encode(`{"jsonrpc":"2.0","id":1,"method":"${method}","params":${params}}`);
 }
 
 function binary(text: string): Uint8Array {
@@ -71,11 +71,15 @@ function envelope(text: string): Uint8Array {
 }
 
 function handlerOf(name: keyof typeof wires, service: ServiceImplSpec): HttpHandler | undefined {
+  return handlerAt(name, wires[name].path, service);
+}
+
+function handlerAt(name: string, path: string, service: ServiceImplSpec): HttpHandler | undefined {
   const options = { olderVersions: name.endsWith("0.3") };
   if (name === "JSON-RPC") return createJsonRpcHandler(service);
   return name.startsWith("HTTP+JSON")
     ? createHttpJsonHandler(service, options)
-    : createRpcHandlers(service, options).get(wires[name].path);
+    : createRpcHandlers(service, options).get(path);
 }
 
 /** Serves SendMessage on all wires, and notes what happens to a call's body. */
@@ -334,3 +338,72 @@ function olderWithUnknown(bytes: number): Uint8Array {
   const message = { messageId: "m", role: "ROLE_USER", content: [{ text: "hello" }] };
   return new TextEncoder().encode(JSON.stringify({ unknown: "x".repeat(bytes), message }));
 }
+
+const streamPath = methods.sendStreamingMessage.grpcPath;
+
+/** Each wire with how a stream is opened. */
+const streams = {
+  "JSON-RPC": {
+    path: "/rpc",
+    type: "application/json",
+    body: () => jsonRpc("hi", "SendStreamingMessage"),
+  },
+  "HTTP+JSON": { path: "/message:stream", type: "application/json", body: () => json("hi") },
+  gRPC: { path: streamPath, type: "application/grpc+proto", body: () => envelope("hi") },
+  "gRPC-Web": { path: streamPath, type: "application/grpc-web+proto", body: () => envelope("hi") },
+  Connect: { path: streamPath, type: "application/connect+proto", body: () => envelope("hi") },
+  "gRPC of 0.3": {
+    path: "/a2a.v1.A2AService/SendStreamingMessage",
+    type: "application/grpc+proto",
+    body: () => olderEnvelope("hi"),
+  },
+  "HTTP+JSON of 0.3": {
+    path: "/v1/message:stream",
+    type: "application/json",
+    body: () => olderJson("hi"),
+  },
+} as const;
+
+describe.each(Object.keys(streams) as (keyof typeof streams)[])("a stream that waits, over %s", (name) => {
+  it("keeps neither its request nor its first message", async () => {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    const { path, type, body } = streams[name];
+    const kept: WeakRef<object>[] = [];
+    const service = createFakeService({
+      sendStreamingMessage(request) {
+        kept.push(new WeakRef(request));
+        let taken = 0;
+        return {
+          [Symbol.asyncIterator]: () => ({
+            async next() {
+              taken += 1;
+              if (taken > 1) return new Promise<never>(() => {});
+              const [first = create(StreamResponseSchema)] = fakeEvents();
+              kept.push(new WeakRef(first));
+              return { done: false, value: first };
+            },
+          }),
+        };
+      },
+    });
+    const url = `http://localhost${path}`;
+    const request = memoryRequest({ url, header: { "content-type": type }, body: [body()] });
+    const read = async () => {
+      const response = await handlerAt(name, path, service)?.(request);
+      const chunks = response?.body;
+      if (typeof chunks !== "object" || chunks instanceof Uint8Array) throw new Error("it is no stream");
+      const iterator = chunks[Symbol.asyncIterator]();
+      expect((await iterator.next()).done).toBe(false);
+      return { iterator, next: iterator.next() };
+    };
+    const { iterator } = await read();
+    await expect
+      .poll(() => {
+        collect();
+        return kept.map((reference) => reference.deref() === undefined);
+      })
+      .toEqual([true, true]);
+    await iterator.return?.();
+  });
+});

@@ -137,9 +137,14 @@ function turnToGoOn({ values }: HandlerContext): Promise<void> | undefined {
 function callStream({ impl, method }: StreamSpec): StreamCall {
   return (request, context) => {
     let source: AsyncIterator<MessageInitShape<typeof method.output>> | undefined;
+    let unread: Message | undefined = request;
     return {
       async next() {
-        source ??= impl(request, context)[Symbol.asyncIterator]();
+        if (unread !== undefined) {
+          source = impl(unread, context)[Symbol.asyncIterator]();
+          unread = undefined; // the stream may go on for hours
+        }
+        if (source === undefined) return { done: true, value: undefined };
         const result = await source.next();
         return result.done === true
           ? { done: true, value: undefined }

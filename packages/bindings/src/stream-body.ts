@@ -47,7 +47,7 @@ const end: Chunk = { done: true, value: undefined };
 
 /** Not a generator, because `return` has to work while `next` is pending. */
 class StreamBody implements AsyncIterableIterator<Uint8Array> {
-  readonly #source: StreamSource;
+  readonly #source: Omit<StreamSource, "first">;
   /** Resolves the pending `next`; undefined while no `next` is pending. */
   #waiting: ((chunk: Chunk) => void) | undefined;
   #stopKeepAlive: (() => void) | undefined;
@@ -58,10 +58,10 @@ class StreamBody implements AsyncIterableIterator<Uint8Array> {
   #pieces: Iterator<Uint8Array> | undefined;
   #ended = false;
 
-  constructor(source: StreamSource) {
-    this.#source = source;
+  constructor({ first, ...source }: StreamSource) {
+    this.#source = source; // without the first message, which may be large: a stream may go on for hours
     source.signal.addEventListener("abort", this.#abort, { once: true });
-    this.#pull(source.first);
+    this.#pull(first);
     if (source.signal.aborted) {
       this.#abort();
     }

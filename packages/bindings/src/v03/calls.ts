@@ -255,29 +255,36 @@ function endAtQuestion(bound: StreamMethod, reading: UnaryMethod, subscribes: bo
     const events = bound.call(request, context);
     /** Whether the task is known to have ended: then it need not be read for each question of its past. */
     let hasEnded = false;
-    return readUntilQuestion();
+    let isOver = false;
+    return { next, return: leave }; // no generator: it would keep the event that it has given last
 
-    async function* readUntilQuestion(): AsyncGenerator<Message> {
+    async function next(): Promise<IteratorResult<Message, undefined>> {
+      if (isOver) return leave();
       try {
-        for (let next = await events.next(); next.done !== true; next = await events.next()) {
-          const event = next.value as StreamResponse; // an event of these streams
-          const question = questionOf(event, subscribes);
-          if (question === undefined) {
-            yield event;
-          } else if (event.payload.case === "task" || (await isUnanswered(question))) {
-            yield event;
-            return;
-          } else {
-            const copy = { ...event };
-            passed.add(copy);
-            yield copy;
-          }
-        }
+        const next = await events.next();
+        return next.done === true
+          ? await leave()
+          : { done: false, value: await show(next.value as StreamResponse) }; // an event of these streams
       } catch (thrown) {
-        yield endedTask(thrown);
-      } finally {
-        await events.return?.();
+        isOver = true;
+        return { done: false, value: await endedTask(thrown).finally(leave) };
       }
+    }
+
+    async function leave(): Promise<IteratorReturnResult<undefined>> {
+      isOver = true;
+      await events.return?.();
+      return { done: true, value: undefined };
+    }
+
+    async function show(event: StreamResponse): Promise<StreamResponse> {
+      const question = questionOf(event, subscribes);
+      if (question === undefined) return event;
+      isOver = event.payload.case === "task" || (await isUnanswered(question));
+      if (isOver) return event;
+      const copy = { ...event };
+      passed.add(copy);
+      return copy;
     }
 
     async function isUnanswered({ taskId: id, status: asked }: Question): Promise<boolean> {

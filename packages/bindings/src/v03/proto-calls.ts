@@ -90,15 +90,26 @@ function translate({ desc, bound, toOlder }: ProtoCall): BoundMethod {
   return {
     kind: "stream",
     desc: desc as typeof bound.desc, // of the same kind
-    async *call(request, context) {
+    // No generator: it would keep the request, and the event that it has given last.
+    call(request, context) {
       const events = bound.call(request, context);
-      try {
-        for (let next = await events.next(); next.done !== true; next = await events.next()) {
-          yield await answer(next.value, context);
-        }
-      } finally {
+      const leave = async (): Promise<IteratorReturnResult<undefined>> => {
         await events.return?.();
-      }
+        return { done: true, value: undefined };
+      };
+      return {
+        async next() {
+          const next = await events.next();
+          if (next.done === true) return next;
+          try {
+            return { done: false, value: await answer(next.value, context) };
+          } catch (error) {
+            await leave();
+            throw error;
+          }
+        },
+        return: leave,
+      };
     },
   };
 }

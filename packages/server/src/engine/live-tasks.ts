@@ -330,20 +330,29 @@ export class HeldTasks {
 
   /** @param first the current task; undefined when only the events after `cursor` are wanted */
   handle(
-    { live, reader, release }: Held,
+    { live, reader: { share }, release }: Held, // not the whole reader: a send's has the message
     accepted: number,
     first: SeenTask | undefined,
     cursor = 0,
   ): TaskHandle {
+    let kept = first;
+    const takeFirst = () => {
+      const taken = kept;
+      kept = undefined;
+      return taken;
+    };
     return {
       kind: "task",
       accepted,
-      first,
+      takeFirst,
       cursor: first?.generation ?? cursor,
       seen: () => live.seen(),
       weigh: () => live.bytes,
-      settled: (signal) => live.settledAfter(accepted, signal, reader.share),
-      eventsAfter: (generation, signal) => live.readers.eventsAfter(generation, signal, reader.share),
+      settled(signal) {
+        kept = undefined;
+        return live.settledAfter(accepted, signal, share);
+      },
+      eventsAfter: (generation, signal) => live.readers.eventsAfter(generation, signal, share),
       release,
     };
   }

@@ -429,8 +429,9 @@ export class Sends {
     if (!isTerminal(live.acceptedState)) {
       this.#executions.deliver(live, queued);
     }
+    const { sequence } = queued; // alone: the call may go on for hours, and the message is the task's
     return new QueuedHandle(this.#held.handle(held, generation, seen), () =>
-      live.messages.assertTaken(queued.sequence),
+      live.messages.assertTaken(sequence),
     );
   }
 }

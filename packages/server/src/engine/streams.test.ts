@@ -1,8 +1,11 @@
-import { TaskState } from "@a2a-connect/proto";
+import { text } from "@a2a-connect/core";
+import { SendMessageRequestSchema, type StreamResponse, TaskState } from "@a2a-connect/proto";
 import { say, taskOf, wordsOf } from "@a2a-connect/testing";
+import { create } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { startScripted } from "../../test-support/agents.ts";
+import { collectGarbage } from "../../test-support/collect-garbage.ts";
 import { createHeldStore } from "../../test-support/held-store.ts";
 import { sendStream, stateOf, subscribe } from "../../test-support/tasks.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
@@ -216,5 +219,55 @@ describe("a reader behind the tail", () => {
     }
     expect(kinds).toEqual([...Array(4).fill("artifactUpdate"), "statusUpdate"]);
     expect(store.calls.events).toBeGreaterThan(0);
+  });
+});
+
+describe("an open stream that waits", () => {
+  /** Opens a stream, reads so many events and asks for one more. What it had is known by weak references only. */
+  const open = async (stream: AsyncIterable<StreamResponse>, most: number) => {
+    const events = stream[Symbol.asyncIterator]();
+    const seen: WeakRef<object>[] = [];
+    for (let taken = 0; taken < most; taken += 1) {
+      const { value } = await events.next();
+      seen.push(new WeakRef(value.payload.value ?? value));
+    }
+    events.next().catch(() => {}); // it waits until the test is over
+    return seen;
+  };
+  const areGone = (references: readonly WeakRef<object>[]) =>
+    collectGarbage(() => references.every((reference) => reference.deref() === undefined));
+
+  it("keeps nothing of the task as it was when it began", async () => {
+    const { startTask, client } = await startScripted();
+    const { id, turn, yields } = await startTask();
+    const seen = await open(client.subscribeToTask({ id }), 1);
+    expect(await areGone(seen)).toBe(true);
+    await yields(turn.append("a", "1"));
+  });
+
+  it("keeps nothing of the message that it was opened with", async () => {
+    const { script, client } = await startScripted({}, { rateLimits: { streams: 9 } });
+    const send = async () => {
+      const request = create(SendMessageRequestSchema, say("go"));
+      const opened = open(client.sendStreamingMessage(request), 2);
+      const { turn, yields } = await script.nextTurn();
+      await yields(turn.working());
+      await opened;
+      return [new WeakRef(request), new WeakRef(request.message ?? request)];
+    };
+    expect(await areGone(await send())).toBe(true);
+  });
+
+  it("keeps none of the events that it has read from the store", async () => {
+    const store = createMemoryTaskStore();
+    const first = await startScripted({}, { store });
+    const { id, turn, yields } = await first.startTask();
+    for (const name of ["a", "b", "c"]) await yields(turn.artifact({ name, parts: [text(name)] }));
+    await yields(turn.authRequired("?"));
+    await first.clock.settle();
+    const { client } = await startScripted({}, { store });
+    const stream = client.subscribeToTask({ id }, { headers: { "Last-Event-ID": "1" } });
+    const seen = await open(stream, 5);
+    expect(await areGone(seen)).toBe(true);
   });
 });

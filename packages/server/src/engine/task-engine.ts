@@ -225,7 +225,7 @@ export class TaskEngine {
     const readers = new TaskReaders(this.#context, owner, { taskId, contextId: index.contextId });
     readers.load(tail.generation, index.state);
     return {
-      first: undefined,
+      takeFirst: () => undefined,
       accepted: lastEventId,
       cursor: lastEventId,
       eventsAfter: (generation, signal) => readers.eventsAfter(generation, signal, share),

@@ -17,7 +17,7 @@ export type Sent = { readonly kind: "message"; readonly message: Message } | Tas
 interface EventReader {
   /** Generation after which the consequences of the caller's message begin; 0 when it created the task. */
   readonly accepted: number;
-  /** Generation of the last event that the caller has, or that is folded into `first`. */
+  /** Generation of the last event that the caller has, or that is folded into the stream's first. */
   readonly cursor: number;
   /** Every event after a generation, in order and each once, until the task ends. */
   eventsAfter(generation: number, signal: AbortSignal): AsyncIterable<CommittedEvent>;
@@ -27,7 +27,7 @@ interface EventReader {
 
 /** The last events of a task that has ended; the task itself is not in memory. */
 export interface EndedTaskReader extends EventReader {
-  readonly first: undefined;
+  takeFirst(): undefined;
 }
 
 /** A task held in memory for one caller. */
@@ -39,8 +39,11 @@ export interface TaskHandle extends EventReader {
   weigh(): number;
   /** The task at its first interrupted or terminal event after `accepted`. */
   settled(signal: AbortSignal): Promise<SeenTask>;
-  /** The beginning of a stream; undefined for a stream of events only, because the caller has or wants all of them. */
-  readonly first: SeenTask | undefined;
+  /**
+   * The beginning of a stream; undefined for a stream of events only, because the caller has or wants all of them. It is
+   * given once, and before `settled`: a call may go on for hours, and keeps nothing of the task as it was.
+   */
+  takeFirst(): SeenTask | undefined;
 }
 
 /**
@@ -62,12 +65,12 @@ export class QueuedHandle implements TaskHandle {
     return this.#handle.accepted;
   }
 
-  get first(): SeenTask | undefined {
-    return this.#handle.first;
-  }
-
   get cursor(): number {
     return this.#handle.cursor;
+  }
+
+  takeFirst(): SeenTask | undefined {
+    return this.#handle.takeFirst();
   }
 
   seen(): SeenTask {

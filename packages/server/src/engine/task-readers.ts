@@ -100,23 +100,28 @@ export class TaskReaders {
     share: string | undefined,
   ): AsyncGenerator<CommittedEvent> {
     const reader: Reader = { share, signal: () => signal };
-    let cursor = generation;
+    const place = { cursor: generation };
     for (;;) {
-      const page = await this.#page(cursor, reader);
-      try {
-        for (const event of page.events) {
-          yield event;
-          cursor = event.generation;
-        }
-      } finally {
-        page.release();
-      }
-      if (cursor >= this.#generation) {
+      yield* this.#eventsOfPage(place, reader);
+      if (place.cursor >= this.#generation) {
         if (this.#ended) {
           return;
         }
         await this.#changed(signal, share);
       }
+    }
+  }
+
+  /** Those of the next page. In a generator of its own, which ends: a reader that waits would keep the page that it has read. */
+  async *#eventsOfPage(place: { cursor: number }, reader: Reader): AsyncGenerator<CommittedEvent> {
+    const page = await this.#page(place.cursor, reader);
+    try {
+      for (const event of page.events) {
+        yield event;
+        place.cursor = event.generation;
+      }
+    } finally {
+      page.release();
     }
   }
 

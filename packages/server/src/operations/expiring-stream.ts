@@ -2,6 +2,7 @@ import { a2aError } from "@a2a-connect/core";
 import { runtimeKey } from "@a2a-connect/core/internal";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Clock } from "../engine/clock.ts";
+import { lateStream } from "./late-stream.ts";
 
 /**
  * A stream that ends with UNAUTHENTICATED when the credentials of its call expire. Its caller resumes it with fresh ones, after the
@@ -9,12 +10,27 @@ import type { Clock } from "../engine/clock.ts";
  *
  * @param open opens the stream in a context whose signal aborts then
  */
-export async function* expiringStream<T>(
+export function expiringStream<T>(
   context: HandlerContext,
   expiresAt: number,
   clock: Pick<Clock, "now" | "schedule">,
   open: (context: HandlerContext) => AsyncIterable<T>,
-): AsyncGenerator<T, void> {
+): AsyncIterableIterator<T> {
+  return lateStream((onEnd) => {
+    const expiry = startExpiry(context, expiresAt, clock);
+    onEnd(expiry.stop);
+    const { responseTrailer } = context; // a getter, which a copy of own fields does not have
+    const signal = AbortSignal.any([context.signal, expiry.signal]);
+    return open({ ...context, responseTrailer, signal });
+  });
+}
+
+/** In a function of its own: what it waits with knows nothing of `open`, which has the request. */
+function startExpiry(
+  context: HandlerContext,
+  expiresAt: number,
+  clock: Pick<Clock, "now" | "schedule">,
+): { readonly signal: AbortSignal; readonly stop: () => void } {
   const expiry = new AbortController();
   let stop = (): void => {};
   const wait = (): void => {
@@ -28,10 +44,5 @@ export async function* expiringStream<T>(
     expiry.abort(a2aError("UNAUTHENTICATED", "the credentials have expired: resume with fresh ones"));
   };
   wait();
-  try {
-    const { responseTrailer } = context; // a getter, which a copy of own fields does not have
-    yield* open({ ...context, responseTrailer, signal: AbortSignal.any([context.signal, expiry.signal]) });
-  } finally {
-    stop();
-  }
+  return { signal: expiry.signal, stop: () => stop() };
 }

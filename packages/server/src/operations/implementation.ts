@@ -22,6 +22,7 @@ import type { TaskStore } from "../store/task-store.ts";
 import type { AuditTrail } from "./audit.ts";
 import { expiringStream } from "./expiring-stream.ts";
 import { getTask } from "./get-task.ts";
+import { lateStream } from "./late-stream.ts";
 import { listTasks } from "./list-tasks.ts";
 import { answerCounterOf, callerOf, type Operation, showTask } from "./operation.ts";
 import { pass } from "./pass-gates.ts";
@@ -151,29 +152,22 @@ function guardStream(
     const passing = pass({ method, request, context }, gates);
     if (passing === undefined) return open(request, context);
     passing.catch(() => {}); // who reads the stream is told, and an interceptor may read it later or never
-    return streamAfter(passing, () => open(request, context));
+    return lateStream(async () => {
+      await passing;
+      return open(request, context);
+    });
   };
 }
 
-async function* countedStream<T>(
+function countedStream<T>(
   rates: RateLimiter,
   context: HandlerContext,
   open: () => AsyncIterable<T>,
-): AsyncGenerator<T, void> {
-  const close = rates.openStream(context);
-  try {
-    yield* open();
-  } finally {
-    close();
-  }
-}
-
-async function* streamAfter<T>(
-  passing: Promise<void>,
-  open: () => AsyncIterable<T>,
-): AsyncGenerator<T, void> {
-  await passing;
-  yield* open();
+): AsyncIterable<T> {
+  return lateStream((onEnd) => {
+    onEnd(rates.openStream(context));
+    return open();
+  });
 }
 
 /** CancelTask: ends a task that has not ended, and returns it (spec §3.1.5). */
@@ -191,10 +185,10 @@ function cancelTask(engine: TaskEngine): Operation<"cancelTask"> {
  * (spec §3.1.6; requirement A-36).
  */
 function subscribeToTask(engine: TaskEngine): Operation<"subscribeToTask"> {
-  return async function* ({ id }, context) {
-    const handle = await engine.subscribe(callerOf(context), id, readLastEventId(context));
-    yield* streamTask(handle, context);
-  };
+  return ({ id }, context) =>
+    lateStream(async () =>
+      streamTask(await engine.subscribe(callerOf(context), id, readLastEventId(context)), context),
+    );
 }
 
 /** GetExtendedAgentCard: the card for a caller that has said who it is (spec §3.1.11), signed as the public one is. */

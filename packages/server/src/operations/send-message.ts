@@ -1,11 +1,14 @@
 import { invalidParams, isTerminal } from "@a2a-connect/core";
 import { idempotencyKeyHeader } from "@a2a-connect/core/internal";
 import {
+  type Message,
   type SendMessageRequest,
   type StreamResponse,
+  StreamResponseSchema,
   type TaskPushNotificationConfig,
   TaskState,
 } from "@a2a-connect/proto";
+import { create } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
 import { weighMessage } from "../engine/memory-weight.ts";
@@ -13,6 +16,7 @@ import type { SendInput, Sends } from "../engine/sends.ts";
 import { skillGuardKey } from "../gates/auth-gate.ts";
 import type { PushSender } from "../push/push-sender.ts";
 import { readRequestKey } from "./idempotency-key.ts";
+import { lateStream } from "./late-stream.ts";
 import {
   answerCounterOf,
   assertHistoryLength,
@@ -64,18 +68,22 @@ export function sendStreamingMessage(
   agent: AgentDefinition,
   push: PushSender | undefined,
 ): Operation<"sendStreamingMessage"> {
-  return async function* (request, context) {
+  const begin = async (request: SendMessageRequest, context: HandlerContext) => {
     const key = mayHaveKey(context, agent) ? await readRequestKey(request, context, agent) : undefined;
     const lastEventId = readLastEventId(context);
     const sent = await sends.send({ ...toSendInput(request, context, push), key, lastEventId });
     if (sent.kind === "message") {
       answerCounterOf(context)(weighMessage(sent.message));
-      yield { payload: { case: "message", value: sent.message } };
-      return;
+      return streamMessage(sent.message);
     }
     const { historyLength } = request.configuration ?? {};
-    yield* streamTask(sent, context, { historyLength, closes: closesSend });
+    return streamTask(sent, context, { historyLength, closes: closesSend });
   };
+  return (request, context) => lateStream(() => begin(request, context));
+}
+
+async function* streamMessage(message: Message): AsyncGenerator<StreamResponse> {
+  yield create(StreamResponseSchema, { payload: { case: "message", value: message } });
 }
 
 /** Whether a request has an idempotency key, or its message's id may be one; most have none. */

@@ -4,7 +4,8 @@ import { invalidParams, isTerminal } from "@a2a-connect/core";
 import { lastEventIdHeader, stateOf } from "@a2a-connect/core/internal";
 import type { StreamResponse } from "@a2a-connect/proto";
 import type { HandlerContext } from "@connectrpc/connect";
-import { taskEvent } from "../engine/events.ts";
+import { type CommittedEvent, taskEvent } from "../engine/events.ts";
+import type { CountBytes } from "../engine/read-task.ts";
 import type { EndedTaskReader, TaskHandle } from "../engine/task-handle.ts";
 import { answerCounterOf, showEvent, showTask } from "./operation.ts";
 
@@ -21,44 +22,106 @@ export interface StreamOptions {
  *
  * The id of the first message is sent as a header, so that a caller can count on every wire (docs/streams.md).
  */
-export async function* streamTask(
+export function streamTask(
   handle: TaskHandle | EndedTaskReader,
   context: HandlerContext,
-  { historyLength, closes = () => false }: StreamOptions = {},
-): AsyncGenerator<StreamResponse> {
-  try {
-    const { cursor, accepted } = handle;
-    const count = answerCounterOf(context);
-    context.responseHeader.set(eventIdHeader, String(handle.first?.generation ?? cursor + 1));
-    if (handle.first === undefined) {
-      sendHeadNow(context); // the next event may take long, and the caller waits for that id
-    } else {
-      const { first } = handle;
-      const isOver = isTerminal(stateOf(first.task));
-      if (isOver) {
-        await handle.settled(context.signal); // throws when the task has ended without reading the caller's message
-      }
-      const bytes = handle.weigh();
-      count(bytes);
-      yield taskEvent(showTask(first, context, historyLength));
-      count(-bytes); // a reader that asks for the next event has taken this one
-      if (isOver) {
-        return;
+  options: StreamOptions = {},
+): AsyncIterableIterator<StreamResponse> {
+  return new TaskStream(handle, context, options);
+}
+
+/** Not a generator, because a generator keeps the event that it has given last, which may be large, while it waits for the next. */
+class TaskStream implements AsyncIterableIterator<StreamResponse> {
+  readonly #handle: TaskHandle | EndedTaskReader;
+  readonly #context: HandlerContext;
+  readonly #options: StreamOptions;
+  readonly #count: CountBytes;
+  #events: AsyncIterator<CommittedEvent> | undefined;
+  /** What was counted for the event that was given last. */
+  #counted = 0;
+  #begun = false;
+  /** Nothing comes after what was given last. */
+  #isOver = false;
+  #released = false;
+
+  constructor(handle: TaskHandle | EndedTaskReader, context: HandlerContext, options: StreamOptions) {
+    this.#handle = handle;
+    this.#context = context;
+    this.#options = options;
+    this.#count = answerCounterOf(context);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<StreamResponse>> {
+    if (this.#counted > 0) this.#count(-this.#counted); // a reader that asks for the next event has taken this one
+    this.#counted = 0;
+    try {
+      const value = (await this.#begin()) ?? (await this.#nextEvent());
+      return value === undefined ? await this.return() : { done: false, value };
+    } catch (error) {
+      await this.return();
+      throw error;
+    }
+  }
+
+  async return(): Promise<IteratorResult<StreamResponse>> {
+    this.#isOver = true;
+    try {
+      await this.#events?.return?.();
+    } finally {
+      if (!this.#released) {
+        this.#released = true;
+        this.#handle.release();
       }
     }
-    // The caller may have the event that closed the stream already. It is read again, and not sent again.
-    for await (const event of handle.eventsAfter(Math.min(accepted, cursor), context.signal)) {
+    return { done: true, value: undefined };
+  }
+
+  /** The current task, once. */
+  async #begin(): Promise<StreamResponse | undefined> {
+    if (this.#begun) return undefined;
+    this.#begun = true;
+    const handle = this.#handle;
+    const first = handle.takeFirst();
+    this.#context.responseHeader.set(eventIdHeader, String(first?.generation ?? handle.cursor + 1));
+    // A reader of a task that has ended has events alone.
+    if (first === undefined || !("settled" in handle)) {
+      sendHeadNow(this.#context); // the next event may take long, and the caller waits for that id
+      return undefined;
+    }
+    if (isTerminal(stateOf(first.task))) {
+      this.#isOver = true;
+      await handle.settled(this.#context.signal); // throws when the task has ended without reading the caller's message
+    }
+    return this.#give(taskEvent(showTask(first, this.#context, this.#options.historyLength)), handle.weigh());
+  }
+
+  /** The next event that the caller lacks; undefined when there are no more. */
+  async #nextEvent(): Promise<StreamResponse | undefined> {
+    const { cursor, accepted } = this.#handle;
+    const { historyLength, closes = () => false } = this.#options;
+    while (!this.#isOver) {
+      // The caller may have the event that closed the stream already. It is read again, and not sent again.
+      this.#events ??= this.#handle
+        .eventsAfter(Math.min(accepted, cursor), this.#context.signal)
+        [Symbol.asyncIterator]();
+      const { done, value: event } = await this.#events.next();
+      if (done === true) break;
+      this.#isOver = event.generation > accepted && closes(event.response);
       if (event.generation > cursor) {
-        count(event.weight);
-        yield showEvent(event, context, historyLength);
-        count(-event.weight);
-      }
-      if (event.generation > accepted && closes(event.response)) {
-        return;
+        return this.#give(showEvent(event, this.#context, historyLength), event.weight);
       }
     }
-  } finally {
-    handle.release();
+    return undefined;
+  }
+
+  #give(response: StreamResponse, bytes: number): StreamResponse {
+    this.#count(bytes);
+    this.#counted = bytes;
+    return response;
   }
 }
 
