@@ -79,7 +79,7 @@ export class TaskReaders {
 
   /** Resolves at the first interrupted or terminal event after `generation`. */
   async settledAfter(generation: number, signal: AbortSignal, share: string | undefined): Promise<void> {
-    if (!(await this.#hadSettledAfter(generation))) {
+    if (!(await this.#hadSettledAfter(generation, { share, signal: () => signal }))) {
       while (this.#settledGeneration <= generation) {
         await this.#changed(signal, share);
       }
@@ -126,10 +126,10 @@ export class TaskReaders {
   }
 
   /** Whether the task was settled after `generation`, and then went on, before it was read: the log knows. */
-  async #hadSettledAfter(generation: number): Promise<boolean> {
+  async #hadSettledAfter(generation: number, reader: Reader): Promise<boolean> {
     let cursor = generation;
     while (cursor < this.#loadedGeneration && this.#settledGeneration <= generation) {
-      const { events, release } = await this.#page(cursor, { share: undefined });
+      const { events, release } = await this.#page(cursor, reader);
       release();
       if (events.some(({ response }) => isSettled(findState(response)))) {
         return true;
