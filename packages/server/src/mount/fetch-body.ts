@@ -84,7 +84,7 @@ export class FetchBody implements HttpBody {
 
   async *#count(): AsyncGenerator<Uint8Array> {
     for await (const chunk of readBody(this.#request)) {
-      if (!this.#isReleased) this.#options.held.add(chunk.length); // nothing would give it back
+      this.#options.held.add(chunk.length);
       yield chunk;
     }
   }
