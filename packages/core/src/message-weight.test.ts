@@ -1,6 +1,8 @@
 import { MessageSchema, Role } from "@a2a-connect/proto";
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { decodeMessage } from "./binary/decode.ts";
+import { encodeMessage } from "./binary/encode.ts";
 import { isLarge, sizeOfJson } from "./message-weight.ts";
 
 describe("the size of metadata", () => {
@@ -20,5 +22,31 @@ describe("the size of metadata", () => {
     expect(isLarge(message, 8)).toBe(true);
     expect(sizeOfJson(metadata)).toEqual({ values: 9, texts: "onetwothree".length, wide: 0 });
     expect(visits).toBe(1);
+  });
+});
+
+describe("the weight of a message that was read from its encoding", () => {
+  const read = (names: number) => {
+    const metadata = Object.fromEntries(Array.from({ length: names }, (_, index) => [`k${index}`, 0]));
+    const bytes = encodeMessage(MessageSchema, create(MessageSchema, { messageId: "m", metadata }));
+    return decodeMessage(MessageSchema, bytes);
+  };
+
+  it.each([
+    ["is known when it is large: nothing in it is visited", 20_000, true],
+    ["is found by a visit when it is not", 1_000, false],
+  ])("%s", (_title, names, expected) => {
+    let visits = 0;
+    const message = read(names);
+    const { metadata } = message;
+    Object.defineProperty(message, "metadata", {
+      enumerable: true,
+      get: () => {
+        visits += 1;
+        return metadata;
+      },
+    });
+    expect(isLarge(message)).toBe(expected);
+    expect(visits).toBe(expected ? 0 : 1);
   });
 });

@@ -26,6 +26,11 @@ export function keepWeight(message: Message, bytes: number): void {
   knownWeights.set(message, { weight: bytes, isExact: true });
 }
 
+/** The same for a message of which not all has been read yet, or which has more fields than were kept. */
+export function keepLeastWeight(message: Message, bytes: number): void {
+  knownWeights.set(message, { weight: bytes, isExact: false });
+}
+
 /** @returns more than `limit` when the value weighs more: the weight of what was visited until then */
 function weigh(value: unknown, limit: number): number {
   if (typeof value === "string") return value.length;

@@ -81,7 +81,7 @@ interface FirstMessage {
   isCreated?: true;
 }
 
-/** Weight of a message that is weighed in a turn of its own, and memory of one whose task is made in another. No body of 64 KiB makes one. */
+/** Memory of a message whose task is made in a turn of its own, and what one counts at least until it is weighed. No body of 64 KiB has it. */
 const slowBytes = 2 * 2 ** 20;
 
 /** Takes messages: each starts a task, or continues the one that it names. */
@@ -119,7 +119,7 @@ export class Sends {
    *   IDEMPOTENCY_CONFLICT, or Internal when the executor failed before there was a task
    */
   send(input: SendInput): Promise<Sent> {
-    return isLarge(input.message, slowBytes) ? this.#sendLarge(input) : this.#sendWeighed(input);
+    return isLarge(input.message) ? this.#sendLarge(input) : this.#sendWeighed(input);
   }
 
   async #sendLarge(input: SendInput): Promise<Sent> {
