@@ -41,14 +41,23 @@ it("serves callers in turns, with one that is not known", async () => {
   expect(begun()).toEqual([60, 61, 63, 64, 62]);
 });
 
-it("passes over bodies that are not wanted any more", async () => {
-  const { turns, ask, begun, leave } = createAsker();
-  ask(alice, 100);
-  turns.ask(alice, 100 * kibibyte, () => false);
-  ask(alice, 101);
+it.each([
+  ["large", 100],
+  ["small", 50],
+])("gives no turn to a %s body that has left the line", async (_, kib) => {
+  const { ask, begun, leave } = createAsker();
+  ask(alice, kib);
+  const [goAway, stay] = [ask(alice, kib + 1), ask(alice, kib + 2)];
+  goAway();
   leave();
   await nextTurn();
-  expect(begun()).toEqual([100, 101]);
+  expect(begun()).toEqual([kib, kib + 2]);
+  stay(); // which says nothing to a body that has its turn
+  ask(alice, kib + 3);
+  expect(begun()).toHaveLength(2);
+  leave();
+  await nextTurn();
+  expect(begun()).toEqual([kib, kib + 2, kib + 3]);
 });
 
 it("lets small bodies wait for no large one", () => {
@@ -63,13 +72,11 @@ function createAsker() {
   const begun: number[] = [];
   const taken: BodyTurn[] = [];
   return {
-    turns,
     begun: () => begun,
     ask: (caller: string | undefined, kib: number) =>
       turns.ask(caller, kib * kibibyte, (turn) => {
         begun.push(kib);
         taken.push(turn);
-        return true;
       }),
     leave: () => {
       for (const turn of taken.splice(0)) void turn.leave();

@@ -9,76 +9,8 @@ export interface BodyTurn {
   leave(): Promise<void>;
 }
 
-/**
- * Called when its turn has come, perhaps at once: whether it takes the turn, and will `leave`. Work that is not wanted any more
- * does not.
- */
-export type Begin = (turn: BodyTurn) => boolean;
-
-/**
- * The turns in which messages are made of bodies. A message takes many times the memory of its body: of the large ones one of each
- * caller is made at a time, of the small ones as many as have 64 KiB together, and the event loop has a turn before more are. Callers
- * take turns, so that one with many bodies delays its own only.
- */
-export class BodyTurns {
-  readonly #small = new SmallTurns();
-  readonly #large = new LargeTurns();
-
-  /**
-   * @param caller its address; undefined: not known
-   * @param length bytes of the body
-   */
-  ask(caller: string | undefined, length: number, begin: Begin): void {
-    if (length <= smallBodyBytes) this.#small.ask(caller, length, begin);
-    else this.#large.ask(caller, begin);
-  }
-}
-
-interface Waiting {
-  readonly bytes: number;
-  readonly begin: Begin;
-}
-
-class SmallTurns {
-  /** What waits, by caller; the caller whose turn is next comes first. */
-  readonly #waiting = new Map<string | undefined, Waiting[]>();
-  /** Of the bodies that have begun, until the turn of the event loop after they were done. */
-  #bytes = 0;
-
-  ask(caller: string | undefined, bytes: number, begin: Begin): void {
-    if (this.#waiting.size === 0 && this.#hasRoom(bytes)) {
-      this.#begin(bytes, begin);
-      return;
-    }
-    push(this.#waiting, caller, { bytes, begin });
-  }
-
-  #hasRoom(bytes: number): boolean {
-    return this.#bytes + bytes <= smallBodyBytes;
-  }
-
-  #begin(bytes: number, begin: Begin): boolean {
-    const turn = turnUntil(() => {
-      this.#bytes -= bytes;
-      this.#next();
-    });
-    if (!begin(turn)) return false;
-    this.#bytes += bytes;
-    return true;
-  }
-
-  #next(): void {
-    for (const [caller, works] of this.#waiting) {
-      const [first] = works;
-      if (first !== undefined && !this.#hasRoom(first.bytes)) return;
-      this.#waiting.delete(caller);
-      for (let work = works.shift(); work !== undefined; work = works.shift()) {
-        if (this.#begin(work.bytes, work.begin)) break;
-      }
-      if (works.length > 0) this.#waiting.set(caller, works); // behind the others
-    }
-  }
-}
+/** Called when its turn has come, perhaps at once. */
+export type Begin = (turn: BodyTurn) => void;
 
 /**
  * Callers of which one large body each becomes a message at a time. The slices of that wait for other work, so that it takes a second
@@ -86,49 +18,97 @@ class SmallTurns {
  */
 const maxLargeCallers = 4;
 
-class LargeTurns {
-  readonly #waiting = new Map<string | undefined, Begin[]>();
-  readonly #busy = new Set<string | undefined>();
+/**
+ * The turns in which messages are made of bodies. A message takes many times the memory of its body: of the large ones one of each
+ * caller is made at a time, of the small ones as many as have 64 KiB together, and the event loop has a turn before more are. Callers
+ * take turns, so that one with many bodies delays its own only.
+ */
+export class BodyTurns {
+  readonly #small = new Turns(smallBodyBytes, smallBodyBytes);
+  readonly #large = new Turns(maxLargeCallers, 1);
 
-  ask(caller: string | undefined, begin: Begin): void {
-    push(this.#waiting, caller, begin);
+  /**
+   * @param caller its address; undefined: not known
+   * @param length bytes of the body
+   * @returns call it when the turn is not wanted any more: then a body that waits leaves the line
+   */
+  ask(caller: string | undefined, length: number, begin: Begin): () => void {
+    return length <= smallBodyBytes
+      ? this.#small.ask(caller, length, begin)
+      : this.#large.ask(caller, 1, begin);
+  }
+}
+
+interface Waiting {
+  readonly size: number;
+  readonly begin: Begin;
+}
+
+/** Lets so much begin at a time, until the turn of the event loop after it was done. */
+class Turns {
+  readonly #max: number;
+  readonly #maxOfOne: number;
+  #begun = 0;
+  readonly #begunOf = new Map<string | undefined, number>();
+  /** What waits, by caller; the caller whose turn is next comes first. */
+  readonly #waiting = new Map<string | undefined, Set<Waiting>>();
+
+  constructor(max: number, maxOfOne: number) {
+    this.#max = max;
+    this.#maxOfOne = maxOfOne;
+  }
+
+  ask(caller: string | undefined, size: number, begin: Begin): () => void {
+    const one: Waiting = { size, begin };
+    const waiting = this.#waiting.get(caller) ?? new Set();
+    this.#waiting.set(caller, waiting.add(one));
     this.#next();
+    return () => this.#leave(caller, one);
+  }
+
+  #leave(caller: string | undefined, one: Waiting): void {
+    const waiting = this.#waiting.get(caller);
+    waiting?.delete(one);
+    if (waiting?.size === 0) this.#waiting.delete(caller);
   }
 
   #next(): void {
-    for (const [caller, begins] of this.#waiting) {
-      if (this.#busy.size >= maxLargeCallers) return;
-      if (this.#busy.has(caller)) continue;
+    for (const [caller, waiting] of this.#waiting) {
+      const [first] = waiting;
+      if (first === undefined || this.#begun + first.size > this.#max) return;
+      if (this.#countOf(caller) + first.size > this.#maxOfOne) continue;
       this.#waiting.delete(caller);
-      const turn = turnUntil(() => {
-        this.#busy.delete(caller);
-        this.#next();
-      });
-      for (let begin = begins.shift(); begin !== undefined; begin = begins.shift()) {
-        if (!begin(turn)) continue;
-        this.#busy.add(caller);
-        break;
-      }
-      if (begins.length > 0) this.#waiting.set(caller, begins); // behind the others
+      waiting.delete(first);
+      if (waiting.size > 0) this.#waiting.set(caller, waiting); // behind the others
+      this.#begin(caller, first);
     }
   }
-}
 
-/** @param end called after the turn of the event loop in which it was left */
-function turnUntil(end: () => void): BodyTurn {
-  return {
-    leave: () =>
-      new Promise((resolve) => {
-        afterTurn(() => {
-          end();
-          resolve();
-        });
-      }),
-  };
-}
+  #begin(caller: string | undefined, { size, begin }: Waiting): void {
+    this.#count(caller, size);
+    const end = (): void => {
+      this.#count(caller, -size);
+      this.#next();
+    };
+    begin({
+      leave: () =>
+        new Promise((resolve) => {
+          afterTurn(() => {
+            end();
+            resolve();
+          });
+        }),
+    });
+  }
 
-function push<Work>(waiting: Map<string | undefined, Work[]>, caller: string | undefined, work: Work): void {
-  const others = waiting.get(caller);
-  if (others === undefined) waiting.set(caller, [work]);
-  else others.push(work);
+  #countOf(caller: string | undefined): number {
+    return this.#begunOf.get(caller) ?? 0;
+  }
+
+  #count(caller: string | undefined, change: number): void {
+    this.#begun += change;
+    const own = this.#countOf(caller) + change;
+    if (own > 0) this.#begunOf.set(caller, own);
+    else this.#begunOf.delete(caller);
+  }
 }

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { constants } from "node:http2";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -47,15 +48,47 @@ it("an idle connection keeps nothing of the body of its last request", async () 
   await connection.write(`POST / HTTP/1.1\r\nhost: a\r\ncontent-length: ${body.length}\r\n\r\n`);
   await connection.write(body);
   await connection.until("read");
+  await collectGarbage();
+  expect(bytes?.deref()).toBeUndefined();
+  expect(connection.socket.closed).toBe(false);
+});
+
+it("the line for the turn in which a message is made keeps no body whose caller has gone", async () => {
+  const { promise: made, resolve: end } = Promise.withResolvers<void>();
+  const bodies: WeakRef<object>[] = [];
+  await using listener = await listen(async (request) => {
+    await readBytes(request, maxBytes);
+    bodies.push(new WeakRef(request.body));
+    await request.body.turnBeforeMessage?.(maxBytes, request.callerNetwork);
+    await made;
+    return json("made");
+  });
+  using session = openHttp2(listener.url);
+  const first = callHttp2(session, { ":method": "POST" }, new Uint8Array(10));
+  await expect.poll(() => bodies.length).toBe(1);
+  const streams = Array.from({ length: 20 }, () => {
+    const stream = session.request({ ":method": "POST" });
+    return stream.on("error", () => undefined).end("body");
+  });
+  await expect.poll(() => bodies.length).toBe(21);
+  for (const stream of streams) stream.close(constants.NGHTTP2_CANCEL);
+  const countKept = async () => {
+    await collectGarbage();
+    return bodies.filter((body) => body.deref() !== undefined).length;
+  };
+  await expect.poll(countKept).toBe(1);
+  end();
+  expect((await first).body).toContain("made");
+});
+
+async function collectGarbage(): Promise<void> {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void; // what the flag defines
   for (let turn = 0; turn < 3; turn += 1) {
     await nextTurn();
     collect();
   }
-  expect(bytes?.deref()).toBeUndefined();
-  expect(connection.socket.closed).toBe(false);
-});
+}
 
 for (const how of ["bytes", "iteration"] as const) {
   it(`${how}: is empty for requests of one connection that wait for their turns while an empty frame ends them`, async () => {

@@ -69,7 +69,7 @@ export class RequestBody implements HttpBody, BudgetedBody {
   #timer: NodeJS.Timeout | undefined;
   #whole: Waiting<Uint8Array> | undefined;
   #change: Waiting<void> | undefined;
-  #messageWaiter: Waiting<void> | undefined;
+  #messageWaiter: (Pick<Waiting<void>, "reject"> & { leave(): void }) | undefined;
   #messageTurn: BodyTurn | undefined;
 
   constructor(source: Readable, options: RequestBodyOptions) {
@@ -113,21 +113,20 @@ export class RequestBody implements HttpBody, BudgetedBody {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     const { connection } = this.#options;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#messageWaiter = { resolve, reject };
     connection.bodies.allowRefusal(this);
-    connection.askTurnBeforeMessage(length, (granted) => {
-      if (this.#messageWaiter === undefined) return false;
+    const leave = connection.askTurnBeforeMessage(length, (granted) => {
       this.#messageWaiter = undefined;
       this.#messageTurn = granted;
       connection.bodies.forbidRefusal(this);
       resolve();
-      return true;
     });
+    if (this.#messageTurn === undefined) this.#messageWaiter = { leave, reject };
     return promise;
   }
 
   release(): Promise<void> | undefined {
     if (this.#chunks === undefined) this.#letGo();
+    this.#messageWaiter?.leave();
     this.#messageWaiter = undefined;
     const turn = this.#messageTurn;
     this.#messageTurn = undefined;
@@ -143,6 +142,7 @@ export class RequestBody implements HttpBody, BudgetedBody {
     this.#failure = reason;
     this.discard();
     this.#whole?.reject(reason);
+    this.#messageWaiter?.leave();
     this.#messageWaiter?.reject(reason);
     this.#messageWaiter = undefined;
     this.#change?.resolve();

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { HttpHandler, HttpRequest, HttpResponse } from "@a2a-connect/bindings";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { collectGarbage } from "../../test-support/collect-garbage.ts";
 import { defineAgent } from "../agent/agent-definition.ts";
 import { createAgentServer } from "../agent-server.ts";
 import { type FetchHandler, toFetchHandler } from "./fetch-handler.ts";
@@ -117,6 +118,29 @@ describe("a large body that waits for its turn", () => {
     expect(await isNextTurnFree()).toBe(true);
     second.resolve();
     await left;
+  });
+
+  it("is not kept by the line when its caller has gone", async () => {
+    const { promise: parsed, resolve: end } = Promise.withResolvers<void>();
+    const call = post(createHolder(parsed));
+    const kept: WeakRef<object>[] = [];
+    const handle = mount(async (request) => {
+      kept.push(new WeakRef(request.body));
+      await askTurn(request);
+      return { status: 204 };
+    });
+    const leaveOften = async () => {
+      const caller = new AbortController();
+      const calls = Array.from({ length: 20 }, () => post(handle, { signal: caller.signal }));
+      await nextTurns(20);
+      caller.abort();
+      await Promise.all(calls);
+    };
+    await leaveOften();
+    const isGone = () => kept.every((each) => each.deref() === undefined);
+    expect([kept.length, await collectGarbage(isGone)]).toEqual([20, true]);
+    end();
+    await call;
   });
 
   it("takes none after its call was answered", async () => {

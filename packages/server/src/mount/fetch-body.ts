@@ -39,7 +39,8 @@ export class FetchBody implements HttpBody {
   readonly #request: Request;
   readonly #options: FetchBodyOptions;
   #messageTurn: BodyTurn | undefined;
-  #isReleased = false;
+  /** Leaves the line for it. */
+  #leave: (() => void) | undefined;
 
   constructor(request: Request, options: FetchBodyOptions) {
     this.#request = request;
@@ -62,21 +63,21 @@ export class FetchBody implements HttpBody {
     const { signal, messageTurns } = this.#options;
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const leave = (): void => reject(signal.reason);
-    signal.addEventListener("abort", leave);
-    messageTurns.ask(callerNetwork, length, (granted) => {
-      signal.removeEventListener("abort", leave);
-      if (signal.aborted || this.#isReleased) return false;
+    this.#leave = messageTurns.ask(callerNetwork, length, (granted) => {
       this.#messageTurn = granted;
       resolve();
-      return true;
     });
-    await promise;
+    const gone = (): void => {
+      this.#leave?.();
+      reject(signal.reason);
+    };
+    signal.addEventListener("abort", gone);
+    await promise.finally(() => signal.removeEventListener("abort", gone));
   }
 
   release(): Promise<void> | undefined {
-    this.#isReleased = true;
     this.#options.held.end();
+    this.#leave?.();
     const turn = this.#messageTurn;
     this.#messageTurn = undefined;
     return turn?.leave();

@@ -233,9 +233,9 @@ export class CallerConnection {
     return this.#callers.afterShortBody.turn(this);
   }
 
-  /** Asks for the turn in which a message is made of a body of this length. */
-  askTurnBeforeMessage(length: number, begin: Begin): void {
-    this.#callers.beforeMessage.ask(this.caller.address, length, begin);
+  /** Asks for the turn in which a message is made of a body of this length. @returns leaves the line */
+  askTurnBeforeMessage(length: number, begin: Begin): () => void {
+    return this.#callers.beforeMessage.ask(this.caller.address, length, begin);
   }
 
   /** What an answer waits for before it is made, and a call after a gate that had to wait; undefined: nothing. */
