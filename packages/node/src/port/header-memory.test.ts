@@ -52,15 +52,22 @@ it.each(["HTTP/2", "HTTP/1.1"] as const)(
   },
 );
 
-it("an idle connection of HTTP/1.1 keeps nothing of the header of its last request", async () => {
-  await using listener = await listen(async () => ({ status: 200, body: "answer" }));
-  const header = Array.from({ length: 800 }, (_, at) => `a${at}: b\r\n`).join("");
-  await using connections = new AsyncDisposableStack();
-  const before = await heapUsed();
-  for (let opened = 0; opened < 100; opened += 1) {
-    const connection = connections.use(await openRawConnection(listener.port));
-    await connection.write(`GET / HTTP/1.1\r\nhost: a\r\n${header}\r\n`);
-    await connection.until("answer");
-  }
-  expect((await heapUsed()) - before).toBeLessThan(100 * 40 * 1024);
-});
+it.each([
+  ["is whole when it is answered", "x", undefined],
+  ["becomes whole after its answer", "", "x"],
+])(
+  "a connection of HTTP/1.1 without calls keeps nothing of the header of its last request, which %s",
+  async (_title, body, late) => {
+    await using listener = await listen(async () => ({ status: 200, body: "answer" }));
+    const header = Array.from({ length: 800 }, (_, at) => `a${at}: b\r\n`).join("");
+    await using connections = new AsyncDisposableStack();
+    const before = await heapUsed();
+    for (let opened = 0; opened < 100; opened += 1) {
+      const connection = connections.use(await openRawConnection(listener.port));
+      await connection.write(`POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\n${header}\r\n${body}`);
+      await connection.until("answer");
+      if (late !== undefined) await connection.write(late);
+    }
+    expect((await heapUsed()) - before).toBeLessThan(100 * 40 * 1024);
+  },
+);

@@ -51,8 +51,9 @@ export class Pipeline {
   readonly #connection: PipelineConnection;
   #running = 0;
   readonly #waiting: Waiting[] = [];
-  /** Each with its places; the first has that of its connection, and needs others only for a large header or target. */
-  readonly #unanswered = new Map<ServerResponse, Holding | undefined>();
+  readonly #unanswered = new Set<ServerResponse>();
+  /** Of each request; the first has that of its connection, and needs others only for a large header or target. */
+  readonly #places = new Set<Holding>();
   #last: Pipelined | undefined;
   #refusal: PlainErrorCode | undefined;
   #isEnding = false;
@@ -87,16 +88,22 @@ export class Pipeline {
       this.refuse(429);
       return;
     }
+    this.#last = [message, response];
+    this.#unanswered.add(response);
+    if (place !== undefined) this.#places.add(place);
+    // Its header stays, and keeps its places, until all of it has come: a connection without calls has none.
+    const forget = (): void => {
+      if (!message.complete || this.#unanswered.has(response)) return;
+      this.#giveBack(place);
+      if (this.#last?.[1] === response) this.#last = undefined;
+    };
     message.once("end", () => {
       message.rawTrailers = []; // nothing reads them, and they may be as large as the header
+      forget();
     });
-    this.#last = [message, response];
-    this.#unanswered.set(response, place);
     response.once("close", () => {
-      this.#unanswered.get(response)?.end();
       this.#unanswered.delete(response);
-      // An idle connection keeps no header, which has given its places back.
-      if (message.complete && this.#last?.[1] === response) this.#last = undefined;
+      forget();
       this.#refuseWhenAnswered();
     });
     if (this.#running === maxAtATime) {
@@ -113,9 +120,14 @@ export class Pipeline {
 
   /** The connection is closed. Node tells so only the response that was next. */
   #forgetAll(): void {
-    for (const place of this.#unanswered.values()) place?.end();
+    for (const place of this.#places) place.end();
+    this.#places.clear();
     this.#unanswered.clear();
     for (const { begin } of this.#waiting.splice(0)) begin(); // each finds that its caller has gone
+  }
+
+  #giveBack(place: Holding | undefined): void {
+    if (place !== undefined && this.#places.delete(place)) place.end();
   }
 
   async #serveWaiting(): Promise<void> {

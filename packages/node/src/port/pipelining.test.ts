@@ -148,6 +148,21 @@ describe("the header of a connection's first request", () => {
     },
   );
 
+  it("keeps its places after the answer, until all of its body has come", async () => {
+    await using server = await openSlow();
+    server.gate.open();
+    using opened = new DisposableStack();
+    const ask = async (path: string, header: string) => opened.use(await server.ask(path, fields + header));
+    const partial = await Promise.all(
+      Array.from({ length: 7 }, (_, at) => ask(`/${at}`, "content-length: 1\r\n")),
+    );
+    for (const [at, connection] of partial.entries()) await connection.until(`answer to /${at};`);
+    expect(await (await ask("/refused", "")).closed()).toContain("HTTP/1.1 429 ");
+    await partial[0]?.write("xGET /after HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    await partial[0]?.until("answer to /after;");
+    await (await ask("/next", "")).until("answer to /next;");
+  });
+
   it("is refused with what comes after it", async () => {
     await using server = await openSlow();
     using opened = new DisposableStack();
