@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { bytes } from "@a2a-connect/core";
-import { SharedBudget } from "@a2a-connect/core/internal";
+import { ReadTurns, SharedBudget } from "@a2a-connect/core/internal";
 import { MessageSchema, TaskState } from "@a2a-connect/proto";
 import { createFakeClock, readStream, say, taskOf, wordsOf } from "@a2a-connect/testing";
 import { create } from "@bufbuild/protobuf";
-import { Code } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it, vi } from "vitest";
 import { startScripted } from "../../test-support/agents.ts";
 import { beginLongWork } from "../../test-support/long-work.ts";
@@ -111,20 +111,27 @@ describe("a request with an idempotency key", () => {
 });
 
 describe("many requests with the same idempotency key", () => {
-  const request = { owner, key: { key: storedName, fingerprint: new Uint8Array([1]) } };
+  const caller = { share: undefined };
+  const request = { owner, key: { key: storedName, fingerprint: new Uint8Array([1]) }, caller };
 
-  /** The most of them that went on in one turn of the event loop after the first was decided. */
-  async function goOn(decide: (first: PromiseWithResolvers<Sent>) => void) {
+  function createSends() {
     const clock = createFakeClock();
-    const stored = new StoredBytes(1);
+    const wakes = findWakes(clock);
     const sends = new KeyedSends({
       store: createMemoryTaskStore(),
       clock,
-      stored,
+      stored: new StoredBytes(1),
       log: () => {},
       nameOwner: () => "",
-      wakes: findWakes(clock),
+      wakes,
+      reads: { tasks: new ReadTurns(4), lists: new ReadTurns(2) },
     });
+    return { sends, wakes };
+  }
+
+  /** The most of them that went on in one turn of the event loop after the first was decided. */
+  async function goOn(decide: (first: PromiseWithResolvers<Sent>) => void) {
+    const { sends } = createSends();
     const first = Promise.withResolvers<Sent>();
     let begun = 0;
     const take = (): Promise<Sent> => {
@@ -162,7 +169,65 @@ describe("many requests with the same idempotency key", () => {
     expect(most).toBeLessThanOrEqual(65);
     expect(begun).toBe(1_000);
   });
+
+  it("leave when their callers go, before the first is decided, and the next is one that has stayed", async () => {
+    const { sends } = createSends();
+    const budget = new SharedBudget({ max: 100, maxShare: 1, refuse: () => new Error("full") });
+    const hold = () => {
+      const holding = budget.open("caller");
+      holding.add(1);
+      return holding;
+    };
+    const repeat = () => Promise.reject(new Error("there is no task"));
+    const first = Promise.withResolvers<Sent>();
+    const ended = sends.send({ ...request, take: () => first.promise, repeat, hold });
+    const hangUp = new AbortController();
+    const gone = new ConnectError("gone", Code.Canceled);
+    const signal = () => hangUp.signal;
+    const left = Array.from({ length: 99 }, () =>
+      sends.send({ ...request, caller: { ...caller, signal }, take: unexpected, repeat, hold }),
+    );
+    const message = create(MessageSchema, { messageId: "m" });
+    const answer: Sent = { kind: "message", message };
+    const stays = sends.send({ ...request, take: async () => answer, repeat, hold });
+    expect(() => hold()).toThrow("full");
+    hangUp.abort(gone);
+    expect(await Promise.allSettled(left)).toEqual(left.map(() => ({ status: "rejected", reason: gone })));
+    for (let waiting = 1; waiting < 100; waiting += 1) hold();
+    expect(() => hold()).toThrow("full");
+    first.reject(new Error("refused"));
+    await expect(ended).rejects.toThrow("refused");
+    expect(await stays).toBe(answer);
+  });
+
+  it("hand on their turn when their caller goes just as they are the first", async () => {
+    const { sends, wakes } = createSends();
+    const hold = () => new SharedBudget({ max: 1, maxShare: 1, refuse: Error }).open(undefined);
+    const first = Promise.withResolvers<Sent>();
+    const hangUp = new AbortController();
+    const signal = () => hangUp.signal;
+    let begun = 0;
+    const refused = () => {
+      begun += 1;
+      return Promise.reject(new Error("refused"));
+    };
+    const more = { repeat: unexpected, hold };
+    const ended = sends.send({ ...request, take: () => first.promise, ...more });
+    const left = sends.send({ ...request, caller: { ...caller, signal }, take: refused, ...more });
+    const message = create(MessageSchema, { messageId: "m" });
+    const stays = sends.send({ ...request, take: async () => ({ kind: "message", message }), ...more });
+    wakes.calls.wake(Array.from({ length: 64 }, () => () => {})); // the next one has to wait for another turn
+    first.reject(new Error("refused"));
+    await expect(ended).rejects.toThrow("refused");
+    hangUp.abort();
+    await expect(left).rejects.toThrow("refused");
+    expect([begun, await stays]).toEqual([1, { kind: "message", message }]);
+  });
 });
+
+function unexpected(): Promise<Sent> {
+  return Promise.reject(new Error("it is not its turn"));
+}
 
 describe("an answer to a question with an idempotency key", () => {
   /** A task that has asked, was answered with the key, asked again, was answered without one, and is worked on. */

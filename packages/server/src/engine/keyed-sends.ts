@@ -1,6 +1,6 @@
 import { nextSlice } from "@a2a-connect/bindings/server";
 import { a2aError } from "@a2a-connect/core";
-import type { Holding } from "@a2a-connect/core/internal";
+import { type Holding, type Reader, untilAborted } from "@a2a-connect/core/internal";
 import type { Message } from "@a2a-connect/proto";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { KeyedResult, KeyedTask, Owner, RequestKey } from "../store/task-store.ts";
@@ -16,8 +16,8 @@ const replyLifetimeMs = 86_400_000;
 export interface KeyedRequest {
   readonly owner: Owner;
   readonly key: RequestKey;
-  /** Who calls, for turns; undefined: not known. */
-  readonly share?: string | undefined;
+  /** For which call. */
+  readonly caller: Reader;
   /** Takes the message in; the commit that does so has to carry the key. */
   readonly take: () => Promise<Sent>;
   /** Gives a repeat its share of the task that the first became part of. */
@@ -33,7 +33,10 @@ interface WaitingRepeat {
   readonly go: (isFirst: boolean) => void;
 }
 
-type KeyedContext = Pick<EngineContext, "clock" | "log" | "nameOwner" | "store" | "stored" | "wakes">;
+type KeyedContext = Pick<
+  EngineContext,
+  "clock" | "log" | "nameOwner" | "reads" | "store" | "stored" | "wakes"
+>;
 
 /**
  * Takes each request once, however often it comes (docs/idempotency.md). The store has the result of a request: a
@@ -43,7 +46,7 @@ type KeyedContext = Pick<EngineContext, "clock" | "log" | "nameOwner" | "store" 
 export class KeyedSends {
   readonly #context: KeyedContext;
   /** The keys whose first request is not decided, and the repeats that wait for it, oldest first. */
-  readonly #undecided = new Map<string, WaitingRepeat[]>();
+  readonly #undecided = new Map<string, Set<WaitingRepeat>>();
 
   constructor(context: KeyedContext) {
     this.#context = context;
@@ -53,18 +56,18 @@ export class KeyedSends {
    * Runs a request that is the first with its key. A repeat waits until the first was taken, and gets its result. When
    * the first failed before it was taken, the next one is the first.
    *
-   * @throws ConnectError IDEMPOTENCY_CONFLICT when the key came with another request before; CAPACITY when too much waits
+   * @throws ConnectError IDEMPOTENCY_CONFLICT when the key came with another request before; CAPACITY when too much waits; why the
+   *   signal of a repeat that waited aborted
    */
   async send(request: KeyedRequest): Promise<Sent> {
-    const { owner, key, share } = request;
+    const { owner, key } = request;
     const name = JSON.stringify([owner.tenant, owner.principal, key.key]);
     const repeats = this.#undecided.get(name);
     if (repeats === undefined) {
-      this.#undecided.set(name, []);
+      this.#undecided.set(name, new Set());
     } else {
       const waiting = request.hold();
-      const isFirst = await new Promise<boolean>((go) => repeats.push({ share, go }));
-      waiting.end();
+      const isFirst = await isNext(repeats, request.caller).finally(() => waiting.end());
       if (!isFirst) {
         const earlier = await this.#find(request);
         return earlier === undefined ? this.send(request) : this.#repeat(request, earlier);
@@ -83,9 +86,10 @@ export class KeyedSends {
   /** Thousands may wait: when the first has failed, one of them is next and all others wait on. */
   #decide(name: string, taken: boolean): void {
     const { calls: wakes } = this.#context.wakes;
-    const repeats = this.#undecided.get(name) ?? [];
-    const next = taken ? undefined : repeats.shift();
+    const repeats = this.#undecided.get(name) ?? new Set();
+    const [next] = taken ? [] : repeats;
     if (next !== undefined) {
+      repeats.delete(next);
       wakes.wake([() => next.go(true)], next.share);
       return;
     }
@@ -114,12 +118,15 @@ export class KeyedSends {
     }
   }
 
-  async #repeat({ owner, key, share, repeat }: KeyedRequest, earlier: KeyedResult): Promise<Sent> {
+  async #repeat({ owner, key, caller, repeat }: KeyedRequest, earlier: KeyedResult): Promise<Sent> {
     if (earlier.kind === "task") {
       return repeat(earlier);
     }
-    await nextSlice(share); // to decode a large Message takes long, and the answer counts only when it is there
-    const message = await this.#context.store.findReply(owner, key.key);
+    const { reads, store } = this.#context;
+    const message = await reads.tasks.run(caller, async () => {
+      await nextSlice(caller.share, "read"); // to decode a large Message takes long, and the answer counts only when it is there
+      return await store.findReply(owner, key.key);
+    });
     if (message === undefined) {
       throw new ConnectError("the answer to this request has just expired; send it again", Code.Aborted);
     }
@@ -127,8 +134,9 @@ export class KeyedSends {
   }
 
   /** A direct Message is durable before it is answered, too. @throws ConnectError Aborted when the key was taken meanwhile */
-  async #keepReply({ owner, key, share }: KeyedRequest, message: Message): Promise<void> {
+  async #keepReply({ owner, key, caller }: KeyedRequest, message: Message): Promise<void> {
     const { store, clock, stored } = this.#context;
+    const { share } = caller;
     const bytes = weighMessage(message);
     if (bytes > alwaysStoredBytes) stored.assertRoom(share, this.#context);
     if (!(await store.putReply(owner, key, message, clock.now() + replyLifetimeMs))) {
@@ -146,6 +154,22 @@ export class KeyedSends {
       );
     }
     return stored?.result;
+  }
+}
+
+/**
+ * Waits until the first request is decided. @returns whether this one is the first now; then it does what the first does, also when its
+ * caller goes @throws the reason of the caller's signal
+ */
+async function isNext(repeats: Set<WaitingRepeat>, { share, signal }: Reader): Promise<boolean> {
+  const { promise, resolve: go } = Promise.withResolvers<boolean>();
+  const one: WaitingRepeat = { share, go };
+  repeats.add(one);
+  try {
+    return await untilAborted(promise, signal?.());
+  } catch (gone) {
+    if (repeats.delete(one)) throw gone;
+    return promise;
   }
 }
 

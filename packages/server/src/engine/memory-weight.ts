@@ -31,6 +31,9 @@ export const valueBytes: number = 2 * objectBytes;
 /** Memory of a task besides what it contains, about, in bytes: its objects, and those of its execution. */
 export const taskBytes: number = 8 * 1024;
 
+/** Memory of a call that waits besides its message, about, in bytes: its stream, header and contexts. */
+export const callBytes: number = 12 * 1024;
+
 /** What a value of a data part or of metadata adds to the bytes of a task: in memory it takes much more than encoded. */
 const valueWeight = 32;
 

@@ -35,7 +35,7 @@ import type { Executions } from "./executions.ts";
 import { KeyedSends } from "./keyed-sends.ts";
 import { LiveTask } from "./live-task.ts";
 import type { Caller, Held, HeldTasks, LiveTasks } from "./live-tasks.ts";
-import { taskBytes, weighDetails, weighMessage } from "./memory-weight.ts";
+import { callBytes, taskBytes, weighDetails, weighMessage } from "./memory-weight.ts";
 import { QueuedHandle, type SeenTask, type Sent, type TaskHandle } from "./task-handle.ts";
 import type { Intake } from "./task-messages.ts";
 import { readDeadline } from "./timers.ts";
@@ -142,23 +142,23 @@ export class Sends {
   }
 
   #sendWeighed(input: SendInput): Promise<Sent> {
-    const { owner, key, share } = input;
+    const { owner, key } = input;
     return key === undefined
       ? this.#take(input)
       : this.#keyed.send({
           owner,
           key,
-          share,
+          caller: input,
           take: () => this.#take(input),
           repeat: (result) => this.#repeat(input, result),
-          hold: () => this.#hold(input),
+          hold: () => this.#hold(input, callBytes), // while it waits, it is no follower
         });
   }
 
-  /** Counts a message that waits. @throws ConnectError CAPACITY */
-  #hold(input: SendInput): Holding {
+  /** Counts a message that waits. @param more counted with it @throws ConnectError CAPACITY */
+  #hold(input: SendInput, more = 0): Holding {
     const waiting = this.#active.open(input.share);
-    waiting.add(weighMessage(input.message) + weighDetails(detailsOf(input)));
+    waiting.add(more + weighMessage(input.message) + weighDetails(detailsOf(input)));
     return waiting;
   }
 

@@ -351,6 +351,29 @@ it("repeats of an idempotency key count while they wait for the first, and then 
   expect((await send()).payload.case).toBe("message");
 });
 
+it("short repeats of an idempotency key count as calls while they wait for the first", async () => {
+  const gate = Promise.withResolvers<void>();
+  const { client } = await createEngineHarness({
+    agent: defineAgent({
+      card: { name: "Replier" },
+      async *execute(turn) {
+        await gate.promise;
+        yield turn.reply("done");
+      },
+    }),
+    limits: { maxActiveBytes: 600 * kibibyte, maxShare: 1 },
+  });
+  const headers = { "idempotency-key": "0123456789abcdef" };
+  const sent = Array.from({ length: 100 }, () => client.sendMessage(say("hi"), { headers }));
+  const refused: unknown[] = [];
+  for (const call of sent) call.catch((error: unknown) => refused.push(findA2AError(error)?.reason));
+  await expect.poll(() => refused.length).toBeGreaterThan(30);
+  gate.resolve();
+  await Promise.allSettled(sent);
+  expect(new Set(refused)).toEqual(new Set(["CAPACITY"]));
+  expect(refused.length).toBeLessThan(60);
+});
+
 it("repeats of an idempotency key count while they wait for the end of the task, and then no longer", async () => {
   const limits = { maxActiveBytes: 1_024 * kibibyte, maxShare: 1 };
   const { client, clock, script } = await startScripted({}, { limits });
