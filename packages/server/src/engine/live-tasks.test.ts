@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { ReadTurns } from "@a2a-connect/core/internal";
 import { TaskState } from "@a2a-connect/proto";
 import { createMemoryTaskStore } from "@a2a-connect/server";
-import { createEngineHarness, say, wordsOf } from "@a2a-connect/testing";
+import { createEngineHarness, type FakeClock, say, wordsOf } from "@a2a-connect/testing";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { startScripted } from "../../test-support/agents.ts";
 import { createHeldStore } from "../../test-support/held-store.ts";
 import { sendTask, subscribe } from "../../test-support/tasks.ts";
@@ -233,4 +234,70 @@ describe("a task that several callers load at the same time", () => {
     await clock.settle();
     expect([wordsOf(second.events), second.open]).toEqual([["task input-required"], true]);
   });
+
+  it("waits for its turn once, however many of its calls go away, and is not read when all have gone", async () => {
+    const { ids, hold, finds, alice, clock } = await waitingTasks();
+    const [one = "", two = "", three = ""] = ids;
+    const letGo = [hold(one), hold(two)];
+    for (const id of [one, two]) subscribe(alice, id); // she may read two at a time
+    await clock.settle();
+    using waits = vi.spyOn(ReadTurns.prototype, "run");
+    const follow = () => Array.from({ length: 100 }, () => subscribe(alice, three));
+    const leave = async (streams: ReturnType<typeof follow>) => {
+      for (const stream of streams) {
+        stream.hangUp();
+        await expect(stream.ended).rejects.toThrow();
+      }
+    };
+    const streams = follow();
+    await leave(streams.splice(0, 99));
+    expect(waits).toHaveBeenCalledTimes(1);
+    await leave(streams);
+    const [last, ...others] = follow();
+    await leave(others);
+    expect(waits).toHaveBeenCalledTimes(2);
+    expect(finds).not.toContain(three);
+    for (const each of letGo) each();
+    await clock.settle();
+    expect(wordsOf(last?.events ?? [])).toEqual(["task input-required"]);
+    expect(finds.filter((each) => each === three)).toHaveLength(1);
+  });
+
+  it("is not kept when its calls go away while it is read", async () => {
+    const { ids, hold, finds, alice, clock } = await waitingTasks();
+    const [id = ""] = ids;
+    const letGo = hold(id);
+    const stream = subscribe(alice, id);
+    await clock.settle();
+    stream.hangUp();
+    await expect(stream.ended).rejects.toThrow();
+    letGo();
+    await clock.settle();
+    expect(wordsOf(await eventsNow(alice, id, clock))).toEqual(["task input-required"]);
+    expect(finds).toEqual([id, id]);
+  });
+
+  it("is not kept when its only call goes away at any moment", async () => {
+    const { ids, finds, alice, clock } = await waitingTasks();
+    const [id = ""] = ids;
+    for (let later = 0; later < 60; later += 1) {
+      finds.splice(0);
+      const stream = subscribe(alice, id);
+      await pass(later);
+      stream.hangUp();
+      await clock.settle();
+      const left = finds.length;
+      expect(wordsOf(await eventsNow(alice, id, clock))).toEqual(["task input-required"]);
+      expect(finds.length).toBe(left + 1);
+    }
+  });
 });
+
+/** The first events of a stream. */
+async function eventsNow(client: Parameters<typeof subscribe>[0], id: string, clock: FakeClock) {
+  const stream = subscribe(client, id);
+  await clock.settle();
+  stream.hangUp();
+  await clock.settle();
+  return stream.events;
+}

@@ -1,5 +1,5 @@
 import { findA2AError, invalidParams } from "@a2a-connect/core";
-import { lastEventIdHeader, type Reader, type SharedBudget } from "@a2a-connect/core/internal";
+import { lastEventIdHeader, type Reader, type SharedBudget, untilAborted } from "@a2a-connect/core/internal";
 import { isSameOwner } from "../store/decide-commit.ts";
 import type { Owner, TaskRef } from "../store/task-store.ts";
 import type { CallerBudgets } from "./capacity/caller-budgets.ts";
@@ -29,11 +29,32 @@ export class NoRoom extends Error {
 }
 
 /** A task that is being read from the store, for the calls of one caller or for the engine itself. */
-interface Load {
-  /** The call that began it; undefined: the engine. */
-  readonly caller: Reader | undefined;
+class Load {
+  /** How many wait for it. */
+  waiting = 0;
   /** Whether there is such a task. */
   readonly found: Promise<boolean>;
+  readonly #end = new AbortController();
+
+  /** @param read looks at `waiting` before it keeps what it has read */
+  constructor(read: (load: Load, signal: AbortSignal) => Promise<boolean>) {
+    this.found = read(this, this.#end.signal);
+    this.found.catch(() => {}); // those that wait are told, if there are any
+  }
+
+  /** Waits for it. @throws the reason of the signal, or why it has failed */
+  async join(signal: AbortSignal | undefined): Promise<boolean> {
+    this.waiting += 1;
+    try {
+      return await untilAborted(this.found, signal);
+    } catch (error) {
+      if (this.#end.signal.aborted && signal?.aborted !== true) return true; // it has ended with the calls before: look again
+      throw error;
+    } finally {
+      this.waiting -= 1;
+      if (this.waiting === 0) this.#end.abort(); // it leaves the line
+    }
+  }
 }
 
 /** The loads of one task. */
@@ -71,7 +92,7 @@ export class LiveTasks {
    *
    * @param caller for which call it is held; undefined: for none
    * @param isBounded false: it has room in memory in any case
-   * @throws ConnectError CAPACITY, or NoRoom for no call, when it has no room in memory
+   * @throws ConnectError CAPACITY, or NoRoom for no call, when it has no room in memory; the reason of a call that has gone
    */
   async acquire(
     owner: Owner,
@@ -89,12 +110,12 @@ export class LiveTasks {
       // A task of another owner costs the same read as one that does not exist: their times tell nothing apart.
       const load = this.#load(owner, taskId, caller, isBounded);
       try {
-        if (!(await load.found)) return undefined;
+        if (!(await load.join(caller?.signal?.()))) return undefined;
         // another call that waited for it may have released it, or lost it, in between
       } catch (error) {
-        const isGone = load.caller?.signal?.().aborted === true;
-        if (load.caller === caller || !isGone) throw error;
-        // the load ended with the call that had begun it
+        const come = this.#kept.get(taskId);
+        if (come?.holders === 0) this.#drop(come); // in the moment in which all went that it was for
+        throw error;
       }
     }
   }
@@ -220,23 +241,26 @@ export class LiveTasks {
     const whose = caller === undefined ? undefined : (caller.share ?? null);
     const known = loads.byCaller.get(whose);
     if (known !== undefined) return known;
-    const read = () => this.#read(owner, taskId, caller, loads, isBounded);
-    const reading = caller === undefined ? read() : this.#context.reads.tasks.run(caller, read);
-    const found = reading.finally(() => {
-      loads.byCaller.delete(whose);
-      if (loads.byCaller.size === 0) this.#loads.delete(key);
+    const load = new Load((self, signal) => {
+      const read = () => this.#read(owner, taskId, caller, loads, self, isBounded);
+      const reader = caller && { share: caller.share, signal: () => signal };
+      const reading = reader === undefined ? read() : this.#context.reads.tasks.run(reader, read);
+      return reading.finally(() => {
+        loads.byCaller.delete(whose);
+        if (loads.byCaller.size === 0) this.#loads.delete(key);
+      });
     });
-    const load = { caller, found };
     loads.byCaller.set(whose, load);
     return load;
   }
 
-  /** Reads a task and holds it, unless another load was faster. @returns whether the owner has such a task */
+  /** Reads a task and holds it, unless another load was faster or no call waits any more. @returns whether the owner has such a task */
   async #read(
     owner: Owner,
     taskId: string,
     caller: Reader | undefined,
     loads: Loads,
+    load: Load,
     isBounded: boolean,
   ): Promise<boolean> {
     if (this.peek(owner, taskId) !== undefined) return true;
@@ -255,7 +279,8 @@ export class LiveTasks {
     try {
       count(taskBytes);
       const read = await readTask(this.#context, stored, "full", count);
-      if (loads.arrivals > arrivals && !(await this.#isCurrent(read.stored, loads))) {
+      const isOld = loads.arrivals > arrivals && !(await this.#isCurrent(read.stored, loads));
+      if (isOld || load.waiting === 0) {
         memory.end();
         return true;
       }
