@@ -1,6 +1,8 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
 import { Authenticator } from "./authenticator.ts";
-import type { AuthGate, Caller, Credentials } from "./gate.ts";
+import type { AuthGate, Caller, Credentials, Verdict } from "./gate.ts";
 import { createScope, defaultScopes, readScope } from "./policy.ts";
 
 const credentials: Credentials = {
@@ -66,4 +68,30 @@ it("tells the error of a gate that throws at once, also when another one fails l
   } finally {
     process.off("unhandledRejection", note);
   }
+});
+
+it("waits for no gate when the call has gone, and keeps nothing of it", async () => {
+  setFlagsFromString("--expose-gc");
+  const collectGarbage = runInNewContext("gc") as () => void; // what the flag brings
+  const answer = Promise.withResolvers<Verdict>(); // one for all calls, as of an authorization server that is slow
+  const slow: AuthGate = { ...passing({}), verify: () => answer.promise };
+  const authenticator = new Authenticator({ gates: { slow, key: passing({}) } });
+  const gone = new Error("the caller went away");
+  const kept: WeakRef<object>[] = [];
+  const callAndLeave = async () => {
+    const hangUp = new AbortController();
+    const call = { ...credentials, signal: hangUp.signal };
+    kept.push(new WeakRef(call));
+    const caller = authenticator.authenticate(call);
+    hangUp.abort(gone);
+    await expect(caller).rejects.toBe(gone);
+  };
+  for (let calls = 0; calls < 20; calls += 1) await callAndLeave();
+  await expect
+    .poll(() => {
+      collectGarbage();
+      return kept.filter((each) => each.deref() !== undefined).length;
+    })
+    .toBe(0);
+  answer.resolve(undefined);
 });

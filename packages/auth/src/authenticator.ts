@@ -1,3 +1,4 @@
+import { untilAborted } from "@a2a-connect/core/internal";
 import type { SecurityRequirementSchema } from "@a2a-connect/proto";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { unauthenticated } from "./challenge.ts";
@@ -60,11 +61,14 @@ export class Authenticator {
     return this.#gates;
   }
 
-  /** The caller; at once when every gate knows at once. @throws ConnectError Unauthenticated */
+  /**
+   * The caller; at once when every gate knows at once. @throws ConnectError Unauthenticated; the reason of the call's signal, when it
+   * aborts while a gate waits, perhaps for a server that is slow
+   */
   authenticate(credentials: Credentials): Caller | Promise<Caller> {
     const verdicts = this.#gates.map((gate) => verify(gate, credentials));
     return verdicts.some((verdict) => verdict instanceof Promise)
-      ? Promise.all(verdicts).then((all) => this.#decide(all, credentials))
+      ? untilAborted(Promise.all(verdicts), credentials.signal).then((all) => this.#decide(all, credentials))
       : this.#decide(verdicts as Verdict[], credentials); // none is a promise
   }
 

@@ -1,6 +1,7 @@
 import type { AuthGate, Verdict } from "@a2a-connect/auth";
 import { findA2AError } from "@a2a-connect/core";
 import { createEngineHarness, readStream, say } from "@a2a-connect/testing";
+import type { CallOptions } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 
 /** Answers when the test says so. */
@@ -52,7 +53,8 @@ describe("messages whose senders' credentials are being checked", () => {
     const open = (network: string) => {
       const client = clientFrom(network);
       return {
-        send: (message: typeof large) => outcomeOf(client.sendMessage(message)),
+        send: (message: typeof large, options?: CallOptions) =>
+          outcomeOf(client.sendMessage(message, options)),
         stream: (message: typeof large) =>
           outcomeOf(readStream((signal) => client.sendStreamingMessage(message, { signal })).ended),
       };
@@ -87,5 +89,18 @@ describe("messages whose senders' credentials are being checked", () => {
       gate.answer(verdict);
       expect(new Set(await Promise.all(calls))).toEqual(new Set([outcome]));
     }
+  });
+
+  it("do not count any more when their senders have gone, however long the answer takes", async () => {
+    const { gate, greedy } = await startAgent();
+    const hangUp = new AbortController();
+    const left = Array.from({ length: 7 }, () => greedy.send(large, { signal: hangUp.signal }));
+    await expect.poll(() => gate.waiting).toBe(7);
+    hangUp.abort();
+    await Promise.all(left);
+    const calls = Array.from({ length: 7 }, () => greedy.send(large));
+    await expect.poll(() => gate.waiting).toBe(14);
+    gate.answer({ principal: "alice", scopes: [], claims: {} });
+    expect(new Set(await Promise.all(calls))).toEqual(new Set(["passed"]));
   });
 });
