@@ -104,8 +104,12 @@ export function createHttp1Server(
       cutAfterHalfClose(socket, limits.halfCloseTimeoutMs);
       for (const listener of own) listener.call(server, socket);
       const connection = context.callers.ofSocket(socket);
-      const reader = new SlicedReader(socket, connection);
-      pipelines.set(socket, new Pipeline(socket, reader, connection));
+      const places = context.places.openHeader(connection.caller.address);
+      socket.once("close", () => places.end());
+      const refuse = (): void => pipeline.refuseUnfinished();
+      const reader = new SlicedReader(socket, connection, { places, refuse });
+      const pipeline = new Pipeline(socket, reader, connection);
+      pipelines.set(socket, pipeline);
     },
   };
 }

@@ -74,8 +74,8 @@ export interface ListenOptions {
    * Open streams on all HTTP/2 connections, 7/8 of them of one address. Further ones are refused so that callers may send
    * them again at once; a connection of which a thousand were refused is told to stop. A stream with a large header counts
    * once for each 4 KiB of it. Requests of HTTP/1.1 that are sent before the one before is answered count as well; a connection that
-   * brings more of them is closed. Of any other request of HTTP/1.1, each further 4 KiB of header and URL counts; where there is no
-   * place for them, it is answered with 429. Default 16,384.
+   * brings more of them is closed. Of any other request of HTTP/1.1, each further 4 KiB of header and URL counts, also
+   * before the header is complete; where there is no place for them, it is answered with 429. Default 16,384.
    */
   readonly maxStreams?: number;
   /**

@@ -154,6 +154,12 @@ export class Pipeline {
     this.#refuseWhenAnswered();
   }
 
+  /** Refuses a header, or trailers, for which there are no places before they are complete. */
+  refuseUnfinished(): void {
+    this.refuse(429);
+    if (!this.#isEnding) this.#socket.destroy(); // the parser would keep them while requests before are answered
+  }
+
   /** Refuses CONNECT. Node has let go of the connection then, with all by which it notices what answers need. */
   refuseTunnel(): void {
     this.#reader.throwAway();

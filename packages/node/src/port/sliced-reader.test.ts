@@ -2,6 +2,8 @@ import type { Socket } from "node:net";
 import { PassThrough } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it } from "vitest";
+import { Places } from "./callers/places.ts";
+import { defaultLimits } from "./listen-options.ts";
 import { SlicedReader } from "./sliced-reader.ts";
 
 it("counts each read of a connection: each byte may come in a record of TLS of its own", async () => {
@@ -13,7 +15,8 @@ it("counts each read of a connection: each byte may come in a record of TLS of i
     reads += 1;
   };
   const connection = { countRead, waitIfStopped: () => false };
-  new SlicedReader(socket as unknown as Socket, connection);
+  const header = { places: new Places(defaultLimits).openHeader(""), refuse: () => expect.fail() };
+  new SlicedReader(socket as unknown as Socket, connection, header);
   for (let at = 0; at < 100; at += 1) {
     socket.write("x");
     await nextTurn();

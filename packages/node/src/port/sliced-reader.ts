@@ -1,5 +1,8 @@
+import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
+import type { Holding } from "@a2a-connect/core/internal";
 import type { CallerConnection } from "./callers/callers.ts";
+import { holdHeader } from "./callers/places.ts";
 
 /**
  * Bytes that Node's HTTP/1.1 parser gets at a time. It makes objects of all requests and chunks in what it gets before anything
@@ -7,10 +10,28 @@ import type { CallerConnection } from "./callers/callers.ts";
  */
 const sliceBytes = 16 * 1024;
 
+/** What Node itself knows of its parser. */
+interface Parser {
+  /** Names and values of a header, or of trailers, that are not complete: all but the last fields, 31 of them at most. */
+  _headers?: readonly string[];
+  /** The last request whose header was complete. */
+  readonly incoming?: IncomingMessage | null;
+}
+
 /** A connection that Node's parser reads. */
 interface ParsedSocket extends Socket {
   /** Null when Node has let go of the connection. */
-  readonly parser?: object | null;
+  readonly parser?: Parser | null;
+}
+
+/** What a name or a value takes besides its characters, as in `headerBytes`. */
+const textOverheadBytes = 16;
+
+/** What a reader needs to count headers that are not complete. */
+export interface UnfinishedHeader {
+  readonly places: Holding;
+  /** There are no places for it. */
+  refuse(): void;
 }
 
 /**
@@ -20,6 +41,9 @@ interface ParsedSocket extends Socket {
 export class SlicedReader {
   readonly #socket: ParsedSocket;
   readonly #connection: Pick<CallerConnection, "countRead" | "waitIfStopped">;
+  readonly #header: UnfinishedHeader;
+  /** What has come of a header, or of trailers, that are not complete; what came before them in the same slice may count, too. */
+  #headerBytes = 0;
   /** Node's own listeners, which parse. */
   readonly #parse: readonly ((bytes: Buffer) => void)[];
   /** Other listeners of Node, which it takes away from a connection that is a tunnel. */
@@ -31,9 +55,14 @@ export class SlicedReader {
   #waitsForTurn = false;
 
   /** @param socket Node's server has taken it, and listens to it */
-  constructor(socket: Socket, connection: Pick<CallerConnection, "countRead" | "waitIfStopped">) {
+  constructor(
+    socket: Socket,
+    connection: Pick<CallerConnection, "countRead" | "waitIfStopped">,
+    header: UnfinishedHeader,
+  ) {
     this.#socket = socket;
     this.#connection = connection;
+    this.#header = header;
     this.#parse = socket.listeners("data") as ((bytes: Buffer) => void)[];
     this.#kept = ["drain", "close", "error"].map((event) => [
       event,
@@ -62,6 +91,8 @@ export class SlicedReader {
   /** What comes from here on is not parsed any more. */
   discard(): void {
     this.#isDiscarding = true;
+    const { parser } = this.#socket;
+    if (parser != null) parser._headers = []; // Node keeps the parser until the connection ends
   }
 
   /** What comes from here on is thrown away; the connection is read to notice its end. Node has let go of it. */
@@ -86,7 +117,7 @@ export class SlicedReader {
       this.#putBack(bytes);
       return;
     }
-    for (const listener of this.#parse) listener(bytes.subarray(0, sliceBytes));
+    this.#parseSlice(bytes.subarray(0, sliceBytes));
     if (socket.destroyed || socket.parser == null) return; // nothing reads the rest
     const rest = bytes.subarray(sliceBytes);
     if (rest.length === 0 && socket.readableLength === 0) return;
@@ -94,6 +125,24 @@ export class SlicedReader {
     this.#putBack(rest);
     // After the tick in which the body gets its chunks, and they are counted.
     if (!wasPaused) process.nextTick(() => socket.resume());
+  }
+
+  #parseSlice(slice: Buffer): void {
+    const socket = this.#socket;
+    const { places } = this.#header;
+    const before = socket.parser?.incoming;
+    const wasBody = before?.complete === false;
+    holdHeader(places, 0); // when it is complete now, it takes its own
+    for (const listener of this.#parse) listener(slice);
+    const { parser } = socket;
+    if (this.#isDiscarding || socket.destroyed || parser == null) return;
+    const texts = parser._headers?.length ?? 0;
+    const isNew = parser.incoming != null && parser.incoming !== before;
+    // Where a body or the end of a header came, only texts tell that another has begun.
+    const isHeader = texts > 0 || !(wasBody || isNew);
+    if (isNew || !isHeader) this.#headerBytes = 0;
+    if (isHeader) this.#headerBytes += slice.length;
+    if (!holdHeader(places, this.#headerBytes + texts * textOverheadBytes)) this.#header.refuse();
   }
 
   #putBack(bytes: Buffer): void {

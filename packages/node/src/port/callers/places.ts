@@ -60,6 +60,26 @@ export class Places {
   takeRequest(network: string, places: number): Holding | null {
     return take(this.#requests, network, places);
   }
+
+  /** What a connection has of a header that is not complete: no places yet. Give it to `holdHeader`, and end it with the connection. */
+  openHeader(network: string): Holding {
+    return this.#requests.open(network);
+  }
+}
+
+/**
+ * Takes the places of a header of which so many bytes have come, in place of those that it had. As of a request that has a place, the
+ * first 4 KiB need none.
+ *
+ * @returns false: its caller has as many as it may have
+ */
+export function holdHeader(header: Holding, bytes: number): boolean {
+  try {
+    header.add(Math.floor(bytes / placeBytes) - header.amount);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Those of mounts with the same limits: the connections are other servers'. */
