@@ -13,6 +13,7 @@ import {
   findMissingFields,
   formatExtensions,
   isReservedTenant,
+  ownText,
   protocolVersionKey,
   readExtensions,
   readProtocolVersion,
@@ -186,7 +187,8 @@ export function tenantGate(isTenant: TenantPredicate, ownName?: string): Gate {
   return ({ request, context }) => {
     const named = tenantOf(request);
     const { tenant: bound } = context.values.get(principalKey);
-    const tenant = named === ownName || named === "" ? (bound ?? "") : named;
+    // Of a slice of a URL a copy: a task keeps its tenant, and would keep the URL.
+    const tenant = named === ownName || named === "" ? (bound ?? "") : ownText(named);
     const isForeign = bound !== undefined && bound !== tenant;
     if (isForeign || (tenant !== "" && isReservedTenant(tenant)) || !isTenant(tenant)) {
       throw a2aError("TASK_NOT_FOUND", "there is nothing here by that name");
