@@ -12,6 +12,7 @@ import {
 } from "@a2a-connect/auth";
 import { exportSPKI, generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
+import { collectGarbage } from "../../packages/server/test-support/collect-garbage.ts";
 import { audience, createIssuer, type TestIssuer, type TokenInit } from "./issuer.ts";
 
 let issuer: TestIssuer;
@@ -266,7 +267,65 @@ describe("an authorization server that is asked about tokens", () => {
     await expect(verify(gate, "opaque")).rejects.toThrow("cannot be checked now");
     expect(asked).not.toEqual([]);
   });
+
+  describe("is asked once about a token", () => {
+    const asked = new Map<string, number>();
+    let gate: AuthGate;
+    beforeAll(() => {
+      gate = oauth2({
+        issuer: issuer.issuer,
+        audience,
+        flows: {},
+        introspection: { clientId: "agent", clientSecret: "secret" },
+        fetch: async (_, init) => {
+          if (init?.method !== "POST") {
+            const introspection_endpoint = `${issuer.issuer}/introspect`;
+            return Response.json({ issuer: issuer.issuer, introspection_endpoint });
+          }
+          const token = new URLSearchParams(String(init.body)).get("token") ?? "";
+          const end = token.slice(-8);
+          asked.set(end, (asked.get(end) ?? 0) + 1);
+          return Response.json({ active: end.startsWith("r"), aud: audience, sub: `user-${token.at(-1)}` });
+        },
+      });
+    });
+
+    it.each([20, 1_024, 1_025, 16_000])("of %i characters, also when it does not count", async (length) => {
+      asked.clear();
+      const tokens = ["right--1", "right--2", "wrong--1"].map((end) => end.padStart(length, "x"));
+      const principals = [1, 2].map((user) => ({ principal: `${issuer.issuer}|user-${user}` }));
+      const want = [...principals, { refused: "the token is not active" }];
+      for (const _ of ["first", "again"]) {
+        const verdicts = await Promise.all(
+          tokens.flatMap((token) => [verify(gate, token), verify(gate, token)]),
+        );
+        expect(verdicts).toMatchObject(want.flatMap((each) => [each, each]));
+      }
+      expect([...asked.values()]).toEqual([1, 1, 1]);
+    });
+
+    it.each([
+      ["long", (at: number) => `${at}`.padStart(16_000, "x")],
+      ["short, after many spaces", (at: number) => `${"-token-number".padStart(16_000)}-${at}`],
+    ])("which is %s, and keeps no more of it than it needs to know it again", async (_, tokenOf) => {
+      const count = 100;
+      for (let at = -10; at < 0; at += 1) await verify(gate, tokenOf(at));
+      const bytes = await heapOf(async () => {
+        for (let at = 0; at < count; at += 1) await verify(gate, tokenOf(at));
+      });
+      expect(bytes / count).toBeLessThan(5_000);
+    });
+  });
 });
+
+/** The heap that is taken by what this leaves, in bytes. */
+async function heapOf(leave: () => Promise<void>): Promise<number> {
+  await collectGarbage(() => false, 3);
+  const before = process.memoryUsage().heapUsed;
+  await leave();
+  await collectGarbage(() => false, 3);
+  return process.memoryUsage().heapUsed - before;
+}
 
 describe("passwords that are guessed", () => {
   it("keep no other sender from its call, from however many addresses they come", async () => {

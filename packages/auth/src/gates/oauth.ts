@@ -1,4 +1,4 @@
-import { RecentMap } from "@a2a-connect/core/internal";
+import { ownText, RecentMap, sha256Hex } from "@a2a-connect/core/internal";
 import type { OAuthFlowsSchema } from "@a2a-connect/proto";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -30,6 +30,9 @@ export interface OAuthOptions extends Omit<BearerJwtOptions, "keys"> {
 /** Answers that are remembered, and questions that are under way at a time, half of them for one sender. */
 const maxAnswers = 2_000;
 const maxQuestions = 64;
+
+/** A longer token is remembered by its digest, which takes a turn on a thread: the longest ones would take 32 MB. */
+const longestName = 1_024;
 
 /**
  * A gate for access tokens of an OAuth 2.0 authorization server, whose metadata (RFC 8414) are found by its issuer.
@@ -64,6 +67,7 @@ class Introspection {
   readonly #answers = new RecentMap<string, { readonly verdict: Verdict; readonly until: number }>(
     maxAnswers,
   );
+  /** Both by the names of tokens. */
   readonly #questions = new Map<string, Promise<Verdict>>();
   readonly #turns = new CheckTurns({
     max: maxQuestions,
@@ -93,19 +97,26 @@ class Introspection {
     if (issuerOf(token) !== undefined && issuerOf(token) !== this.#options.issuer) {
       return { refused: "the token is of another issuer" };
     }
-    const known = this.#answers.get(token);
-    if (known !== undefined && known.until > this.#now()) return known.verdict;
-    const running = this.#questions.get(token);
-    if (running !== undefined) return running;
     const { share } = credentials; // without the signal: other calls may wait for the same answer
+    return token.length <= longestName
+      ? this.#find(ownText(token), token, share)
+      : digestOf(token).then((name) => this.#find(name, token, share));
+  }
+
+  /** @param name what the token is remembered by */
+  #find(name: string, token: string, share: string | undefined): Verdict | Promise<Verdict> {
+    const known = this.#answers.get(name);
+    if (known !== undefined && known.until > this.#now()) return known.verdict;
+    const running = this.#questions.get(name);
+    if (running !== undefined) return running;
     const question = this.#turns
-      .check({ share }, () => this.#ask(token))
-      .finally(() => this.#questions.delete(token));
-    this.#questions.set(token, question);
+      .check({ share }, () => this.#ask(name, token))
+      .finally(() => this.#questions.delete(name));
+    this.#questions.set(name, question);
     return question;
   }
 
-  async #ask(token: string): Promise<NonNullable<Verdict>> {
+  async #ask(name: string, token: string): Promise<NonNullable<Verdict>> {
     let answer: oauth.IntrospectionResponse;
     try {
       const server = await this.#discovery.find();
@@ -129,7 +140,7 @@ class Introspection {
     const verdict = this.#judge(answer);
     const { expiresAt = Number.POSITIVE_INFINITY } = verdict as Partial<Caller>;
     const until = Math.min(expiresAt, this.#now() + this.#maxAgeMs);
-    this.#answers.set(token, { verdict, until });
+    this.#answers.set(name, { verdict, until });
     return verdict;
   }
 
@@ -149,6 +160,11 @@ class Introspection {
     const caller = toCaller(claims, this.#options);
     return "refused" in caller || exp === undefined ? caller : { ...caller, expiresAt: exp * 1_000 };
   }
+}
+
+/** With a space, which no token has. */
+async function digestOf(token: string): Promise<string> {
+  return `sha256 ${await sha256Hex(token)}`;
 }
 
 /** The issuer of a token that is a JWT, before anything of it is verified; undefined for one that does not say. */
