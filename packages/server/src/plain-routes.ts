@@ -69,7 +69,9 @@ export function plainRoutes({
   const page =
     (form: CardForm): HttpHandler =>
     async (request) => {
-      const document = await cards.findDocument(form, request, request.signal);
+      const document = await cards
+        .findDocument(form, request, request.signal)
+        .finally(() => request.turnToGoOn?.()); // thousands may have waited for one signature
       return serveDocument(request, document, { maxAgeSeconds, varyBy: baseUrls.varyBy(request) });
     };
   /** A card that is signed has a form for each version: the one that the request names. */

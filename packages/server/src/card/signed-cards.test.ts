@@ -85,6 +85,24 @@ describe("a card that has to be signed", () => {
     expect(signer.calls - calls).toBe(1);
   });
 
+  it("is given in turns to those who have waited for it", async () => {
+    const { signer, ask } = await start();
+    signer.isStalled = true;
+    const turns: (() => void)[] = [];
+    const turnToGoOn = () => new Promise<void>((resolve) => turns.push(resolve));
+    let answered = 0;
+    const answers = [1, 2, 3].map(() => ask({ turnToGoOn }).finally(() => answered++));
+    await waitUntil(() => signer.stalled.length === 1);
+    signer.goOn();
+    for (const given of [0, 1, 2]) {
+      await waitUntil(() => turns.length === 3 - given);
+      expect(answered).toBe(given);
+      turns.pop()?.();
+      await waitUntil(() => answered === given + 1);
+    }
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200, 200]);
+  });
+
   it("is the newest for those who ask after a change, however long the one before it takes", async () => {
     const { signer, update, ask } = await start();
     signer.isStalled = true;

@@ -324,6 +324,31 @@ describe("toFetchHandler", () => {
     expect(made.mostInATurn).toBeLessThanOrEqual(2 * (64 + 8)); // with the first of each answer
   });
 
+  it("lets few calls in a turn of the event loop go on that have waited for the start of their server", async () => {
+    const { promise: started, resolve: begin } = Promise.withResolvers<void>();
+    const went = createTurnCount();
+    let waiting = 0;
+    const handle = toFetchHandler({
+      isGated: true,
+      log: () => {},
+      start() {
+        waiting += 1;
+        return started;
+      },
+      stopped: new AbortController().signal,
+      async handle() {
+        went.count();
+        return { status: 204 };
+      },
+    });
+    const calls = Array.from({ length: 300 }, () => handle(new Request(base), here));
+    await expect.poll(() => waiting).toBe(300);
+    begin();
+    expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(calls.map(() => 204));
+    expect(went.total).toBe(300);
+    expect(went.mostInATurn).toBeLessThanOrEqual(16);
+  });
+
   it("refuses calls beyond those whose answers may wait to begin, of one address and of all mounts with the same limit", async () => {
     const { promise: opened, resolve: open } = Promise.withResolvers<void>();
     const server = {

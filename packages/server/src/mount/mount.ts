@@ -51,6 +51,7 @@ export function createMount(server: Mountable, { path, open = false }: MountOpti
   const isPrivate = !open && !server.isGated;
   const calls = new Set<MountedCall>();
   let told = false;
+  let isStarted = false;
   server.stopped.addEventListener("abort", () => {
     startTimer(lastWordsMs, () => {
       for (const call of calls) call.abort(new ConnectError("the server is shutting down", Code.Unavailable));
@@ -70,7 +71,10 @@ export function createMount(server: Mountable, { path, open = false }: MountOpti
     async handle(request) {
       if (isPrivate && request.boundToLoopback !== true) return refusePublic(request);
       if (isGrpc(request)) return refuse(request, noGrpc, 505, "UNIMPLEMENTED");
+      const hasWaited = !isStarted;
       await server.start();
+      isStarted = true;
+      if (hasWaited) await request.turnToGoOn?.(); // with thousands of others, perhaps
       return server.handle(request);
     },
   };
