@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { withinTime } from "./waiting.ts";
+import { untilAborted, withinTime } from "./waiting.ts";
 
 const late = new Error("it took too long");
 
@@ -28,5 +28,36 @@ describe("withinTime", () => {
     const waiting = withinTime(60_000, late, () => new Promise(() => {}), { signal: caller.signal });
     caller.abort(new Error("the caller is gone"));
     await expect(waiting).rejects.toThrow("the caller is gone");
+  });
+});
+
+describe("untilAborted", () => {
+  it.each(["before", "after"])(
+    "leaves no failure unhandled that comes when its signal has aborted, %s it began",
+    async (when) => {
+      const unhandled: unknown[] = [];
+      const note = (reason: unknown): void => void unhandled.push(reason);
+      process.on("unhandledRejection", note);
+      try {
+        const work = Promise.withResolvers<void>();
+        const caller = new AbortController();
+        const gone = new Error("the caller is gone");
+        if (when === "before") caller.abort(gone);
+        const waiting = untilAborted(work.promise, caller.signal);
+        caller.abort(gone);
+        await expect(waiting).rejects.toBe(gone);
+        work.reject(new Error("it has failed"));
+        await new Promise((resolve) => setImmediate(resolve));
+        expect(unhandled).toEqual([]);
+      } finally {
+        process.off("unhandledRejection", note);
+      }
+    },
+  );
+
+  it("gives the reason of a signal that had aborted before, also where the promise had an end", async () => {
+    const signal = AbortSignal.abort(new Error("the caller is gone"));
+    await expect(untilAborted(Promise.resolve("done"), signal)).rejects.toThrow("the caller is gone");
+    await expect(untilAborted("done", signal)).rejects.toThrow("the caller is gone");
   });
 });

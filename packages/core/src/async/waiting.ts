@@ -22,12 +22,12 @@ export async function untilAborted<T>(
   if (signal === undefined) {
     return promise;
   }
-  signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = () => reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  else signal.addEventListener("abort", onAbort, { once: true });
   try {
-    return await Promise.race([promise, aborted]);
+    return await Promise.race([aborted, promise]); // which hears of a failure that comes later
   } finally {
     signal.removeEventListener("abort", onAbort);
   }
