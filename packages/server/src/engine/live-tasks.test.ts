@@ -195,7 +195,8 @@ describe("a task that several callers load at the same time", () => {
     expect(most).toBeLessThan(200);
   });
 
-  it("lets the calls that have waited for its claim go on some at a time", async () => {
+  /** A task that waits for an answer, in a store that claims none before `goOn`. */
+  async function unclaimedTask() {
     const claim = Promise.withResolvers<void>();
     const store = createMemoryTaskStore();
     const { client, clock } = await createEngineHarness({
@@ -214,11 +215,30 @@ describe("a task that several callers load at the same time", () => {
       },
     });
     const { id } = await sendTask(client);
+    return { client, clock, id, goOn: claim.resolve };
+  }
+
+  it("lets the calls that have waited for its claim go on some at a time", async () => {
+    const { client, clock, id, goOn } = await unclaimedTask();
     const expectTurns = answerOften(client, id);
     for (let turns = 0; turns < 40; turns += 1) await nextTurn();
     await clock.settle();
-    claim.resolve();
+    goOn();
     await expectTurns();
+  });
+
+  it("is not answered by calls that have gone while it is claimed, and they do not wait for that", async () => {
+    const { client, clock, id, goOn } = await unclaimedTask();
+    const hangUp = new AbortController();
+    const options = { signal: hangUp.signal };
+    const left = Array.from({ length: 100 }, () => sendTask(client, say("that", { taskId: id }), options));
+    await clock.settle();
+    hangUp.abort();
+    expect((await Promise.allSettled(left)).every(({ status }) => status === "rejected")).toBe(true);
+    goOn();
+    expect(
+      (await sendTask(client, say("this", { taskId: id }))).history.at(-1)?.parts[0]?.content.value,
+    ).toBe("this");
   });
 
   it("is loaded for the others when the call goes away that began its load", async () => {

@@ -9,6 +9,7 @@ import {
   isLarge,
   lastEventIdHeader,
   type SharedBudget,
+  untilAborted,
 } from "@a2a-connect/core/internal";
 import { type Message, MessageSchema, TaskSchema } from "@a2a-connect/proto";
 import { create, type JsonObject } from "@bufbuild/protobuf";
@@ -360,7 +361,7 @@ export class Sends {
           description: "is not the context of message.taskId",
         });
       }
-      await live.claim(input.share);
+      await untilAborted(live.claim(input.share), input.signal?.());
       live.messages.assertGeneration(input.ifGenerationMatch);
       live.messages.assertGoing();
       const selection = selectSkillById(live.agent, live.skill);
