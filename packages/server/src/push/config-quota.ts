@@ -15,8 +15,8 @@ export interface PushConfigName {
 export class ConfigQuota {
   readonly #store: Pick<TaskStore, "pushConfigIds">;
   readonly #limit: number;
-  /** Configs that are being stored. */
-  readonly #reserved = new Set<PushConfigName>();
+  /** Configs that are being stored, by their tasks. */
+  readonly #reserved = new Map<string, Set<PushConfigName>>();
 
   /** @param limit configs of one task, at most */
   constructor(store: Pick<TaskStore, "pushConfigIds">, limit: number) {
@@ -32,12 +32,14 @@ export class ConfigQuota {
    * @throws ConnectError TASK_TOO_LARGE when there is no room
    */
   async reserve(name: PushConfigName): Promise<() => void> {
-    this.#reserved.add(name);
+    const task = JSON.stringify([name.owner.tenant, name.owner.principal, name.taskId]);
+    const reserved = this.#reserved.get(task) ?? new Set();
+    this.#reserved.set(task, reserved.add(name));
     const release = () => {
-      this.#reserved.delete(name);
+      if (reserved.delete(name) && reserved.size === 0) this.#reserved.delete(task);
     };
     try {
-      await this.#assertRoom(name);
+      await this.#assertRoom(name, reserved);
     } catch (error) {
       release();
       throw error;
@@ -45,11 +47,12 @@ export class ConfigQuota {
     return release;
   }
 
-  async #assertRoom({ owner, taskId, id }: PushConfigName): Promise<void> {
+  async #assertRoom(
+    { owner, taskId, id }: PushConfigName,
+    reserved: ReadonlySet<PushConfigName>,
+  ): Promise<void> {
     // Later reservations count this one. So this one needs to count only the earlier ones.
-    const ids = new Set(
-      [...this.#reserved].filter((other) => isOfTask(other, owner, taskId)).map((other) => other.id),
-    );
+    const ids = new Set([...reserved].map((other) => other.id));
     const stored = (await this.#store.pushConfigIds(owner, taskId, this.#limit)) ?? [];
     if (!stored.includes(id) && new Set([...ids, ...stored]).size > this.#limit) {
       throw a2aError(
@@ -59,10 +62,4 @@ export class ConfigQuota {
       );
     }
   }
-}
-
-function isOfTask(name: PushConfigName, owner: Owner, taskId: string): boolean {
-  return (
-    name.taskId === taskId && name.owner.tenant === owner.tenant && name.owner.principal === owner.principal
-  );
 }
