@@ -247,3 +247,23 @@ it("the trailers of a request are not kept until it is answered", async () => {
   await connection.until("answer");
   expect(counts).toEqual([0]);
 });
+
+it("pipelined requests with bodies whose answers are large are all answered, one after the other", async () => {
+  await using listener = await listen(async ({ body }) => {
+    for await (const _piece of body) {
+      // it is read to its end
+    }
+    return { status: 200, body: "a".repeat(100_000) };
+  });
+  using connection = await openRawConnection(listener.port);
+  const size = 60_000; // a few slices
+  const ask = (fields: string) =>
+    `POST / HTTP/1.1\r\nhost: a\r\n${fields}content-length: ${size}\r\n\r\n${"b".repeat(size)}`;
+  connection.socket.on("data", () => {
+    connection.socket.pause(); // answers wait, and Node stops reading
+    setImmediate(() => connection.socket.resume());
+  });
+  void connection.write(ask("").repeat(99) + ask("connection: close\r\n"));
+  const answers = (await connection.closed()).split("HTTP/1.1 200 OK").slice(1);
+  expect(answers.map((answer) => answer.length > 100_000)).toEqual(Array(100).fill(true));
+});

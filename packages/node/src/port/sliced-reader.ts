@@ -22,6 +22,8 @@ interface Parser {
 interface ParsedSocket extends Socket {
   /** Null when Node has let go of the connection. */
   readonly parser?: Parser | null;
+  /** Node has paused it until less of the answers waits. Bytes that its parser gets meanwhile end the process. */
+  readonly _paused?: boolean;
 }
 
 /** What a name or a value takes besides its characters, as in `headerBytes`. */
@@ -113,8 +115,8 @@ export class SlicedReader {
       this.#waitsForTurn = false;
       socket.resume();
     });
-    if (this.#waitsForTurn) {
-      this.#putBack(bytes);
+    if (this.#waitsForTurn || socket._paused === true) {
+      this.#putBack(bytes); // `release`, or a slice before, has resumed it
       return;
     }
     this.#parseSlice(bytes.subarray(0, sliceBytes));
