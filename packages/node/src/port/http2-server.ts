@@ -12,6 +12,7 @@ import { EventLoopTurns } from "./callers/event-loop-turns.ts";
 import { placesOf } from "./callers/places.ts";
 import { type ExchangeContext, serveExchange } from "./exchange.ts";
 import { formatRequestUrl, headerBytes, packFields, readAuthority, toHttp2Fields } from "./http-head.ts";
+import { watchHeader } from "./http2-header.ts";
 import type { ListenLimits } from "./listen-options.ts";
 import type { PlainErrorCode } from "./plain-error.ts";
 import type { ResponseHead, ResponseSink } from "./send-response.ts";
@@ -61,7 +62,10 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
     const starts = new EventLoopTurns(maxStartsInATurn);
     const connection = context.callers.connectionOf(session, () => session.socket.remoteAddress);
     const refuse = refuseStreams(session);
+    const header = context.places.openHeader(connection.caller.address);
+    const noteFrame = watchHeader(session, header, limits.headersTimeoutMs);
     session.on("stream", async (stream, headers, _flags, rawHeaders) => {
+      noteFrame();
       // First of all: when a bad frame has ended the session, its streams fail before their requests begin.
       stream.on("error", () => undefined);
       packFields(headers, rawHeaders);
@@ -72,6 +76,7 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
       const taken = context.places.takeRequest(network ?? connection.caller.address, places);
       if (taken === null) return refuse(stream, network === undefined ? places : 0);
       stream.once("close", () => taken.end());
+      if (!stream.endAfterHeaders) stream.on("data", noteFrame);
       if (stream.destroyed) return;
       try {
         const turn = starts.turn(network === undefined ? connection : { caller: network });

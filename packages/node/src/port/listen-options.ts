@@ -32,7 +32,10 @@ export interface ListenOptions {
   readonly trustedProxies?: readonly string[];
   /** How long a connection may stay silent or ambiguous before its protocol is known (also the TLS handshake). Default 10 s. */
   readonly firstByteTimeoutMs?: number;
-  /** How long the header of an HTTP/1.1 request may take; then 408. Default 30 s. */
+  /**
+   * How long the header of a request may take; then 408. A connection of HTTP/2 is closed, so long after 4 KiB of a header have come that
+   * is not complete. Default 30 s.
+   */
   readonly headersTimeoutMs?: number;
   /** How long a whole request, body included, may take to arrive. Default 5 min. */
   readonly requestTimeoutMs?: number;
@@ -71,11 +74,11 @@ export interface ListenOptions {
   /** Open streams on one HTTP/2 connection. Default 4,096: a subscription needs one as long as it lives. */
   readonly maxStreamsPerConnection?: number;
   /**
-   * Open streams on all HTTP/2 connections, 7/8 of them of one address. Further ones are refused so that callers may send
-   * them again at once; a connection of which a thousand were refused is told to stop. A stream with a large header counts
-   * once for each 4 KiB of it. Requests of HTTP/1.1 that are sent before the one before is answered count as well; a connection that
-   * brings more of them is closed. Of any other request of HTTP/1.1, each further 4 KiB of header and URL counts, also
-   * before the header is complete; where there is no place for them, it is answered with 429. Default 16,384.
+   * Open streams on all HTTP/2 connections, 7/8 of them of one address. Further ones are refused so that callers may send them again at
+   * once; a connection of which a thousand were refused is told to stop. A stream with a large header counts once for each 4 KiB of it,
+   * also before it is complete. Requests of HTTP/1.1 that are sent before the one before is answered count as well; a connection that
+   * brings more of them is closed. Of any other request of HTTP/1.1, each further 4 KiB of header and URL counts, also before the header
+   * is complete; where there is no place for them, it is answered with 429. Default 16,384.
    */
   readonly maxStreams?: number;
   /**

@@ -11,7 +11,7 @@ const maxShare = 7 / 8;
  * `Headers`: some four times its size. Its target counts as a field, and is kept two or three times: by Node, as the absolute URL and
  * as the query.
  */
-const placeBytes = 4 * 1024;
+export const placeBytes: number = 4 * 1024;
 
 type PlacesLimits = Pick<ListenLimits, "maxConnections" | "maxStreams">;
 

@@ -1,0 +1,84 @@
+import { once } from "node:events";
+import type { HttpHandler } from "@a2a-connect/bindings";
+import { expect, it } from "vitest";
+import { createGate } from "../../test-support/handlers.ts";
+import { callHttp2, openHttp2 } from "../../test-support/http2-call.ts";
+import { formatFrame, openSilentHttp2, parseFrames, requestFrame } from "../../test-support/http2-frames.ts";
+import { openRawConnection } from "../../test-support/raw-connection.ts";
+import { listen } from "./listen.ts";
+
+const endsHeader = 0x4;
+const frame = (type: number, flags: number, payload: Buffer): Buffer =>
+  formatFrame({ type, flags, streamId: 1, payload });
+
+/** Most of a field whose value has 28,000 bytes: six places before it is whole, and seven then. */
+const start = Buffer.concat([
+  requestFrame(1).subarray(9),
+  Buffer.from([0, 1, 0x61, 0x7f, 0xe1, 0xd9, 0x01]), // its name has one byte, its value 127 + 0x61 + (0x59 << 7) + (1 << 14)
+  Buffer.alloc(15_000, "x"),
+]);
+const unfinished = Buffer.concat([frame(1, 0x1, start), frame(9, 0, Buffer.alloc(12_999, "x"))]);
+const rest = frame(9, endsHeader, Buffer.from("x"));
+
+const answer: HttpHandler = async () => ({ status: 200, body: "answer" });
+
+async function openUnfinished(port: number) {
+  const connection = await openRawConnection(port);
+  await openSilentHttp2(connection);
+  await connection.write(unfinished);
+  return connection;
+}
+
+it("a header of HTTP/2 takes places before it is complete, and its connection is closed when there are none", async () => {
+  await using listener = await listen(answer, { maxStreams: 80 });
+  using opened = new DisposableStack();
+  let closed = 0;
+  const connections = await Promise.all(
+    Array.from({ length: 15 }, async () => {
+      const connection = opened.use(await openUnfinished(listener.port));
+      connection.socket.once("close", () => (closed += 1));
+      return connection;
+    }),
+  );
+  await expect.poll(() => closed, { timeout: 5_000 }).toBe(4); // 70 places are 7/8 of 80, and 66 are eleven times six
+  const other = openHttp2(listener.url);
+  expect((await callHttp2(other, {})).body).toBe("answer");
+  other.close();
+  for (const connection of connections.filter(({ socket }) => !socket.destroyed)) {
+    await connection.write(rest);
+    await connection.until("answer");
+    connection.socket.destroy();
+    await once(connection.socket, "close");
+  }
+  expect(closed).toBe(15);
+});
+
+it("a connection of HTTP/2 is closed when its header is not complete in time, and none that brings other frames", async () => {
+  const gate = createGate();
+  const handler: HttpHandler = async ({ body }) => {
+    for await (const _ of body);
+    await gate.opened;
+    return { status: 200, body: "answer" };
+  };
+  await using listener = await listen(handler, { headersTimeoutMs: 10 });
+  // It answers PINGs, and has sent many bytes at once, of which Node tells nothing but that they were requests.
+  using polite = openHttp2(listener.url);
+  const fields = Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`a${at}`, "x".repeat(500)]));
+  const calls = Array.from({ length: 8 }, (_, at) => callHttp2(polite, { "x-at": `${at}`, ...fields }));
+  // It answers none, and sends a body.
+  using silent = await openRawConnection(listener.port);
+  await openSilentHttp2(silent);
+  await silent.write(frame(1, endsHeader, requestFrame(1).subarray(9)));
+  using late = await openUnfinished(listener.port);
+  const other = openHttp2(listener.url);
+  while (!late.socket.destroyed) {
+    await silent.write(frame(0, 0, Buffer.alloc(8_000)));
+    await new Promise((resolve) => other.ping(resolve));
+  }
+  other.close();
+  expect(parseFrames(await late.closed()).map(({ type }) => type)).not.toContain(1);
+  await silent.write(frame(0, 0x1, Buffer.alloc(1)));
+  gate.open();
+  await silent.until("answer");
+  expect((await Promise.all(calls)).map(({ body }) => body)).toEqual(Array(8).fill("answer"));
+});

@@ -1,0 +1,66 @@
+import { constants, type ServerHttp2Session } from "node:http2";
+import type { Holding } from "@a2a-connect/core/internal";
+import { holdHeader, placeBytes } from "./callers/places.ts";
+
+/** What Node keeps of a header that has not ended; beyond that it resets the stream. */
+const maxKeptBytes = 64 * 1024;
+
+/** How often what has come is looked at, in milliseconds. */
+const lookEveryMs = 1_000;
+
+/**
+ * Takes places for what a session may have of a header that has not ended, and destroys it when there are none, or when that takes longer
+ * than `timeoutMs`. Node keeps the fields of such a header, and tells nothing of it.
+ *
+ * But before its end no other frame comes (RFC 9113 §6.10). So all bytes before the packet of another frame belong to no such header.
+ * What came with that frame or after it may, from 4 KiB on: then the peer is asked for one more frame, the answer to a PING.
+ *
+ * @param header what counts its places
+ * @returns call it when a frame has come, in the turn in which it was read
+ */
+export function watchHeader(session: ServerHttp2Session, header: Holding, timeoutMs: number): () => void {
+  /** Bytes that belong to no header that has not ended. */
+  let settled = 0;
+  /** All bytes that had come at the last frame, or at the last look. */
+  let seen = 0;
+  let isAsked = false;
+  /** When there may have been a header first, without another frame since then. */
+  let sinceMs: number | undefined;
+
+  const noteFrame = (): void => {
+    if (session.destroyed) return;
+    const { bytesRead } = session.socket;
+    sinceMs = undefined;
+    holdHeader(header, 0); // a header that is complete takes its own
+    if (bytesRead === seen) return; // of the same packet as the frame before
+    settled = seen;
+    seen = bytesRead;
+  };
+
+  const look = (): void => {
+    if (session.destroyed) return;
+    seen = session.socket.bytesRead;
+    const bytes = Math.min(seen - settled, maxKeptBytes);
+    const hasPlaces = holdHeader(header, bytes);
+    if (bytes < placeBytes) return;
+    const now = performance.now();
+    if (sinceMs !== undefined && (!hasPlaces || now - sinceMs >= timeoutMs)) {
+      session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+      session.destroy();
+      return;
+    }
+    sinceMs ??= now;
+    if (isAsked) return;
+    isAsked = session.ping((error) => {
+      isAsked = false;
+      if (error === null) noteFrame();
+    });
+  };
+
+  const timer = setInterval(look, lookEveryMs).unref();
+  session.once("close", () => {
+    clearInterval(timer);
+    header.end();
+  });
+  return noteFrame;
+}
