@@ -12,9 +12,12 @@ async function defaultWith(mebibytes: number): Promise<number> {
   return Number((await run(process.execPath, args)).stdout);
 }
 
-it("makes a default smaller for a heap that is smaller than 2 GiB", async () => {
-  const [small, large] = [await defaultWith(512), await defaultWith(4_096)];
-  expect(small).toBeGreaterThanOrEqual(250);
-  expect(small).toBeLessThan(350); // V8 adds some for young objects
-  expect(large).toBe(1_000);
+it.each([
+  [100, 29],
+  [512, 235],
+  [1_024, 490],
+  [2_048, 1_000],
+  [4_096, 1_000],
+])("of a default of 1,000, a process with an old space of %i MiB has %i", async (mebibytes, expected) => {
+  expect(await defaultWith(mebibytes)).toBe(expected);
 });
