@@ -5,8 +5,6 @@ import type { Owner, RequestKey, StoredKey, TaskKey } from "./task-store.ts";
 
 /** The idempotency keys of a memory store. */
 export interface MemoryKeys {
-  /** What the kept Messages take, about. */
-  readonly bytes: number;
   find(owner: Owner, key: string): StoredKey | undefined;
   /** A copy of the direct Message that is kept for a key. */
   findReply(owner: Owner, key: string): Message | undefined;
@@ -31,19 +29,14 @@ const keyBytes = 2_048;
 /** What a kept Message takes besides its bytes: its key and the objects. */
 const replyBytes = 1_024;
 
-/** The keys of an empty store. */
-export function createMemoryKeys(): MemoryKeys {
+/** The keys of an empty store. @param use counts what the kept Messages take, about, in bytes */
+export function createMemoryKeys(use: (bytes: number) => void): MemoryKeys {
   /** By owner and key. */
   const stored = new Map<string, StoredKey>();
   /** Kept Messages and when they go, by owner and key. */
   const replies = new Map<string, KeptReply>();
-  let bytes = 0;
 
   return {
-    get bytes() {
-      return bytes;
-    },
-
     find(owner, key) {
       const found = stored.get(formatName(owner, key));
       return found && copyOf(found);
@@ -67,7 +60,7 @@ export function createMemoryKeys(): MemoryKeys {
       stored.set(name, copyOf({ key, fingerprint, result: { kind: "message" } }));
       const payload = encodeMessage(MessageSchema, message);
       replies.set(name, { payload, expiresAt });
-      bytes += replyBytes + payload.length;
+      use(replyBytes + payload.length);
       return true;
     },
 
@@ -82,7 +75,7 @@ export function createMemoryKeys(): MemoryKeys {
         if (expiresAt >= now) continue;
         stored.delete(name);
         replies.delete(name);
-        bytes -= replyBytes + payload.length;
+        use(-(replyBytes + payload.length));
         expired += 1;
       }
       return expired;

@@ -1,7 +1,21 @@
 import { TaskState } from "@a2a-connect/proto";
 import { expect, it } from "vitest";
 import { createMemoryTaskStore } from "./memory-task-store.ts";
-import type { DueTimer, TaskIndex } from "./task-store.ts";
+import type { DueTimer, TaskCommit, TaskIndex } from "./task-store.ts";
+
+function firstCommit(taskId: string, payload = new Uint8Array()): TaskCommit {
+  return {
+    owner: { tenant: "", principal: "alice" },
+    taskId,
+    expectedSequence: 0,
+    fence: 1,
+    entries: [{ sequence: 1, generation: 1, kind: "task", payload }],
+    index: { contextId: "context", state: TaskState.WORKING, statusTimestamp: 1_000, wakeAt: undefined },
+    snapshot: undefined,
+    pushConfigs: [],
+    keys: [],
+  };
+}
 
 it("reads a page of due timers without a look at the others", async () => {
   const store = createMemoryTaskStore();
@@ -17,17 +31,7 @@ it("reads a page of due timers without a look at the others", async () => {
     }
   }
   for (let at = 0; at < 5_000; at += 1) {
-    await store.commit({
-      owner: { tenant: "", principal: "alice" },
-      taskId: `task-${at}`,
-      expectedSequence: 0,
-      fence: 1,
-      entries: [{ sequence: 1, generation: 1, kind: "task", payload: new Uint8Array() }],
-      index: new CountedIndex(),
-      snapshot: undefined,
-      pushConfigs: [],
-      keys: [],
-    });
+    await store.commit({ ...firstCommit(`task-${at}`), index: new CountedIndex() });
   }
   looks = 0;
   const seen = new Set<string>();
@@ -38,4 +42,18 @@ it("reads a page of due timers without a look at the others", async () => {
   } while (page.length > 0);
   expect(seen.size).toBe(5_000);
   expect(looks).toBeLessThan(3 * 5_000);
+});
+
+it("shares its room with the other stores of the process that have no limit of their own, until it is closed", async () => {
+  const size = 2 ** 20;
+  const [one, two] = [createMemoryTaskStore(), createMemoryTaskStore()];
+  const own = createMemoryTaskStore({ maxBytes: 10 * size });
+  const freeOf = (store: typeof one) => store.room?.().free ?? 0;
+  const before = freeOf(two);
+  await one.commit(firstCommit("task", new Uint8Array(size)));
+  expect(before - freeOf(two)).toBeGreaterThan(size);
+  expect([one.room?.().place, two.room?.().place]).toEqual(["heap", "heap"]);
+  expect(own.room?.()).toEqual({ used: 0, free: 10 * size, place: undefined });
+  await one.close();
+  expect(freeOf(two)).toBe(before);
 });

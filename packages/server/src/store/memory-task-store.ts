@@ -36,33 +36,49 @@ export interface MemoryTaskStoreOptions {
   /**
    * Bytes that the tasks may take, about: those of their messages and artifacts, and 512 for each event. Beyond it the store takes
    * no new tasks and no messages of callers until older tasks expire: `Unavailable`. Default a quarter of the heap that Node
-   * may use, 1 GiB on most machines.
+   * may use, 1 GiB on most machines, for all stores of the process that have this default together.
    */
   readonly maxBytes?: number | undefined;
 }
+
+/** What the stores that share the default have together. */
+const together = { bytes: 0 };
+
+/** Names it, for the parts of callers. */
+const heap = "heap";
+
+/** A store that was never closed gives its bytes back when V8 collects it. */
+const dropped = new FinalizationRegistry<{ readonly bytes: number }>(({ bytes }) => {
+  together.bytes -= bytes;
+});
 
 /**
  * A TaskStore that keeps tasks in memory only: for tests, and for agents whose tasks may be lost. A commit costs only
  * its own entries, for any length of the log, and a list its page, for any number of tasks.
  */
-export function createMemoryTaskStore({
-  maxBytes = heapLimit() / 4,
-}: MemoryTaskStoreOptions = {}): TaskStore {
+export function createMemoryTaskStore({ maxBytes }: MemoryTaskStoreOptions = {}): TaskStore {
+  const own = { bytes: 0 };
+  const all = maxBytes === undefined ? together : own;
+  const most = maxBytes ?? heapLimit() / 4;
   const tasks = new Map<string, MemoryTask>();
   const lists = createMemoryLists();
   /** The tasks that have a timer. */
   const timers = new TaskOrder<MemoryTask>(({ index }) => index.wakeAt ?? 0);
   const deliveries = createMemoryDeliveries();
-  const keys = createMemoryKeys();
+  const keys = createMemoryKeys(use);
   let open = true;
-  let used = 0;
+
+  function use(bytes: number): void {
+    own.bytes += bytes;
+    if (all === together) together.bytes += bytes;
+  }
 
   function assertOpen(): void {
     if (!open) throw new ConnectError("the task store is closed", Code.Unavailable);
   }
 
   function assertRoom(): void {
-    if (used + keys.bytes < maxBytes) return;
+    if (all.bytes < most) return;
     const words = "the task store in memory is full; it takes messages again when older tasks have expired";
     throw new ConnectError(words, Code.Unavailable);
   }
@@ -93,7 +109,7 @@ export function createMemoryTaskStore({
   /** Returns how many rows another store would remove. */
   function forgetTask(task: MemoryTask): number {
     tasks.delete(task.taskId);
-    used -= task.bytes;
+    use(-task.bytes);
     removeFromOrders(task);
     const rows = 1 + task.keys.length + task.deliveries.size;
     deliveries.clear(task);
@@ -101,7 +117,7 @@ export function createMemoryTaskStore({
     return rows;
   }
 
-  return {
+  const store: TaskStore = {
     async commit(commit) {
       assertOpen();
       const { owner } = commit;
@@ -115,13 +131,13 @@ export function createMemoryTaskStore({
       const begin = task.tail.generation + 1;
       const moves = !isSamePlace(task.index, commit.index);
       if (moves) removeFromOrders(task);
-      if (found !== undefined) used -= task.bytes;
+      if (found !== undefined) use(-task.bytes);
       appendTo(task, commit, result.tail);
       if (moves) addToOrders(task);
       if (result.deliveryDue) deliveries.wake(task);
       for (const config of commit.pushConfigs) deliveries.put(task, config, begin);
       for (const key of commit.keys) keys.putTask(task, key);
-      used += task.bytes;
+      use(task.bytes);
       return result;
     },
 
@@ -231,9 +247,9 @@ export function createMemoryTaskStore({
       const task = findTask(owner, config.taskId);
       if (task === undefined) return false;
       assertRoom();
-      used -= task.bytes;
+      use(-task.bytes);
       deliveries.put(task, config, task.tail.generation + 1);
-      used += task.bytes;
+      use(task.bytes);
       return true;
     },
 
@@ -261,18 +277,25 @@ export function createMemoryTaskStore({
     async deletePushConfig(owner, taskId, id) {
       const task = findTask(owner, taskId);
       if (task === undefined) return false;
-      used -= task.bytes;
+      use(-task.bytes);
       deliveries.remove(task, id);
-      used += task.bytes;
+      use(task.bytes);
       return true;
     },
 
-    room: () => ({ used: used + keys.bytes, free: Math.max(0, maxBytes - used - keys.bytes) }),
+    room: () => ({
+      used: own.bytes,
+      free: Math.max(0, most - all.bytes),
+      place: all === together ? heap : undefined,
+    }),
 
     async close() {
       open = false;
+      use(-own.bytes);
     },
   };
+  dropped.register(store, own);
+  return store;
 }
 
 function toTarget({ owner, tail, fence, deliveries }: MemoryTask): CommitTarget {
