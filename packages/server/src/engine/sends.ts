@@ -82,7 +82,10 @@ interface FirstMessage {
   isCreated?: true;
 }
 
-/** Memory of a message whose task is made in a turn of its own, and what one counts at least until it is weighed. No body of 64 KiB has it. */
+/** Weight of a message that is weighed in a turn of its own, and what it counts at least until then. */
+const largeBytes = 256 * 1024;
+
+/** Memory of a message whose task is made in a turn of its own. No body of 64 KiB makes one. */
 const slowBytes = 2 * 2 ** 20;
 
 /** Takes messages: each starts a task, or continues the one that it names. */
@@ -120,13 +123,13 @@ export class Sends {
    *   IDEMPOTENCY_CONFLICT, or Internal when the executor failed before there was a task
    */
   send(input: SendInput): Promise<Sent> {
-    return isLarge(input.message) ? this.#sendLarge(input) : this.#sendWeighed(input);
+    return isLarge(input.message, largeBytes) ? this.#sendLarge(input) : this.#sendWeighed(input);
   }
 
   async #sendLarge(input: SendInput): Promise<Sent> {
     const { message, share, signal } = input;
     const waiting = this.#active.open(share);
-    waiting.add(Math.max(slowBytes, countContent(message)));
+    waiting.add(Math.max(largeBytes, countContent(message)));
     // Not in the line of what else its caller does: until it is weighed only a part of it counts.
     const slice = async (): Promise<void> => {
       await nextSlice(share, "message");
