@@ -614,7 +614,7 @@ it("what came with the messages of a turn, and with those that wait for theirs, 
       await new Promise(() => {});
     },
   });
-  const limits = { maxActiveBytes: 8 * 1024 * kibibyte };
+  const limits = { maxActiveBytes: 1024 * kibibyte };
   const start = async (process: string) => {
     const store = createMortalStore(kept);
     let ids = 0;
@@ -622,7 +622,7 @@ it("what came with the messages of a turn, and with those that wait for theirs, 
     const { clientOf } = await createEngineHarness({ agent, clock, store, limits, randomId });
     return { client: clientOf("alice"), kill: store.kill };
   };
-  const metadata = { text: "x".repeat(1_600 * kibibyte) };
+  const metadata = { text: "x".repeat(200 * kibibyte) };
   const fits = ({ client }: Pick<EngineHarness, "client">, of: number) =>
     client.sendMessage(detached("y".repeat(of * kibibyte)));
   const refused = { code: Code.ResourceExhausted };
@@ -631,11 +631,11 @@ it("what came with the messages of a turn, and with those that wait for theirs, 
   const { id } = await sendTask(before.client, { ...detached("go"), metadata });
   await before.client.sendMessage({ ...detached("more", { taskId: id }), metadata });
   await clock.settle();
-  await expect(fits(before, 4_800)).rejects.toMatchObject(refused);
+  await expect(fits(before, 600)).rejects.toMatchObject(refused);
   before.kill();
 
   const after = await start("two");
   await clock.settle();
-  await expect(fits(after, 4_800)).rejects.toMatchObject(refused);
-  await fits(after, 3_200);
+  await expect(fits(after, 600)).rejects.toMatchObject(refused);
+  await fits(after, 400);
 });
