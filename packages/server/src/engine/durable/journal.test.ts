@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { decodeMessage, encodeMessage, ReadTurns } from "@a2a-connect/core/internal";
-import { MessageSchema } from "@a2a-connect/proto";
+import { MessageSchema, Role } from "@a2a-connect/proto";
 import { say } from "@a2a-connect/testing";
 import { create } from "@bufbuild/protobuf";
 import { expect, it } from "vitest";
@@ -115,6 +115,31 @@ it("messages of one id are those that the task has in memory, also when answers 
   const places = [...answers, ...queued].map(({ message }) => history.indexOf(message));
   expect(places).toEqual(Array.from({ length: 20 }, (_, at) => at + 1));
   expect([answers.length, queued.length, messageMemory]).toEqual([10, 10, 0]);
+});
+
+it("many messages of one id are found about as fast as those of other ids", async () => {
+  const timeToRead = async (idOf: (at: number) => string) => {
+    const history = Array.from({ length: 120_000 }, (_, at) =>
+      create(MessageSchema, { messageId: idOf(at), role: Role.USER }),
+    );
+    const entries = history.map(
+      (message, at): LogEntry => ({
+        sequence: at + 1,
+        generation: undefined,
+        kind: "input",
+        payload: encodeMessage(MessageSchema, message),
+      }),
+    );
+    const end = { sequence: entries.length, generation: 1 };
+    const store = { ...createMemoryTaskStore(), entries: async () => ({ entries, end, more: false }) };
+    const before = process.cpuUsage();
+    const { messageMemory } = await readJournal(sourceOf(store), { ...task, history }, undefined);
+    expect(messageMemory).toBe(0);
+    const { user, system } = process.cpuUsage(before);
+    return user + system;
+  };
+  const ofOther = await timeToRead((at) => `${at}`);
+  expect(await timeToRead(() => "same")).toBeLessThan(4 * ofOther);
 });
 
 it("queued messages have what came with them until they are taken, and that of the newest turn for as long as it is", async () => {

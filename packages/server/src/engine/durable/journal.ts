@@ -363,12 +363,12 @@ function* decodeMessages(
 /** Messages with one id that a message of the journal is compared with. Both are in order, so the first one is nearly always the same. */
 const maxCompared = 3;
 
-/** Messages that are in memory and have not been found yet, by their ids. */
+/** Messages that are in memory and have not been found yet, by their ids. The first one is at the end, where it can be taken out at once. */
 class KnownMessages {
   readonly #byId = new Map<string, Message[]>();
 
   constructor(messages: readonly Message[]) {
-    for (const message of messages) {
+    for (const message of messages.toReversed()) {
       const others = this.#byId.get(message.messageId);
       if (others === undefined) this.#byId.set(message.messageId, [message]);
       else others.push(message);
@@ -378,11 +378,11 @@ class KnownMessages {
   /** The message with exactly these bytes, which takes as long as to decode one; yields the number of bytes that it has written. */
   *find(payload: Uint8Array): Generator<number, Message | undefined> {
     const others = this.#byId.get(readMessageId(payload)) ?? [];
-    for (const message of others.slice(0, maxCompared)) {
+    for (const message of others.slice(-maxCompared).reverse()) {
       const bytes = encodeMessage(MessageSchema, message);
       yield bytes.length;
       if (!constantTimeEqual(bytes, payload)) continue;
-      others.splice(others.indexOf(message), 1);
+      others.splice(others.lastIndexOf(message), 1);
       return message;
     }
     return undefined;
