@@ -39,6 +39,7 @@ export {
   protocolVersionKey,
   runtimeKey,
 } from "./context-keys.ts";
+export { dropUndefined } from "./drop-undefined.ts";
 export {
   errorCatalogue,
   findReasonByJsonRpcCode,

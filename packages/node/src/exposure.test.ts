@@ -39,6 +39,15 @@ describe("a server that others can reach", () => {
     );
   });
 
+  it("demands credentials for an agent whose own gates are undefined, as for the others", async () => {
+    const given: object = { auth: undefined }; // as programs without exactOptionalPropertyTypes may
+    const own = { agent, store: createMemoryTaskStore(), ...given };
+    await using served = await serve({ own }, { auth, host: "0.0.0.0", cleartext: true });
+    const url = `http://127.0.0.1:${served.port}/agents/own/rest/tasks`;
+    const { status } = await fetch(url, { headers: { "a2a-version": "1.0" } });
+    expect(status).toBe(401);
+  });
+
   it.each<[what: string, options: ServeOptions]>([
     ["open", { host: "0.0.0.0", open: true }],
     ["with a gate behind a proxy", { host: "0.0.0.0", auth, cleartext: true }],

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
+import { dropUndefined } from "@a2a-connect/core/internal";
 import { comesFromThisMachine, createMount, type Mount, targetBelow } from "@a2a-connect/server/internal";
 import type { Mountable, MountOptions } from "@a2a-connect/server/mount";
 import { findMountedPlaces } from "./port/callers/places.ts";
@@ -45,7 +46,7 @@ interface FrameworkMessage extends IncomingMessage {
  */
 export function toNodeHandler(server: Mountable, options: NodeHandlerOptions = {}): NodeHandler {
   const { path: _, open: __, trustedProxies, ...given } = options;
-  const limits: ListenLimits = { ...defaultLimits, ...given };
+  const limits: ListenLimits = { ...defaultLimits, ...dropUndefined(given) };
   const { requestTimeoutMs: bodyTimeoutMs, maxConnections, maxStreams } = limits;
   const mount = createMount(server, options);
   const { log } = server;

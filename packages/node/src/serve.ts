@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, constants } from "node:zlib";
+import { dropUndefined } from "@a2a-connect/core/internal";
 import type { AgentCard } from "@a2a-connect/proto";
 import {
   type AgentCards,
@@ -147,7 +148,7 @@ async function serveSeveral(
     (opened) => {
       const hosted = wanted.map(([name, { push: _, ...own }], index): [string, HostedAgentOptions] => [
         name,
-        { ...forEach, ...inspectorOf(inspector), ...own, ...opened[index] },
+        { ...forEach, ...inspectorOf(inspector), ...dropUndefined(own), ...opened[index] },
       ]);
       const host = { ...others, agents: Object.fromEntries(hosted), wires: withCompressions(wires), log };
       return createAgentHost<string>(host);
@@ -213,7 +214,7 @@ function operatorLog(level: ServeOptions["logLevel"]): OperatorLog {
 }
 
 function withCompressions(wires: ServeOptions["wires"]): ServeOptions["wires"] & object {
-  return { compressions: [compressionGzip, fastBrotli], ...wires };
+  return { ...wires, compressions: wires?.compressions ?? [compressionGzip, fastBrotli] };
 }
 
 const brotli = promisify(brotliCompress);

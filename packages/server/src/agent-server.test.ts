@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { sendTask } from "../test-support/tasks.ts";
 import { type AgentServer, createAgentServer } from "./agent-server.ts";
 import { systemClock } from "./engine/clock.ts";
+import { defaultEngineLimits } from "./engine/engine-context.ts";
 
 describe("createAgentServer", () => {
   it("goes on when the operator's log fails", async () => {
@@ -39,6 +40,13 @@ describe("createAgentServer", () => {
     for (const id of ids)
       expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     expect(new Set(ids).size).toBe(6);
+  });
+
+  it.each(Object.keys(defaultEngineLimits))("has its default for %s when that is undefined", async (name) => {
+    const agent = { card: { name: "Agent" }, execute: () => [] };
+    const limits: object = { [name]: undefined }; // as programs without exactOptionalPropertyTypes may
+    const server = createAgentServer({ agent, assumeVersion: "1.0", limits });
+    expect((await sendTask(await connect(server))).status?.state).toBe(TaskState.COMPLETED);
   });
 
   it.each([

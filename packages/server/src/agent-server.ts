@@ -1,7 +1,12 @@
 import { Access } from "@a2a-connect/auth/internal";
 import type { HttpHandler } from "@a2a-connect/bindings";
 import { type BindingOptions, createOpenApi, type ErrorContext } from "@a2a-connect/bindings/server";
-import { absentProtocolVersion, type ForwardedUrlSource, protocolVersion } from "@a2a-connect/core/internal";
+import {
+  absentProtocolVersion,
+  dropUndefined,
+  type ForwardedUrlSource,
+  protocolVersion,
+} from "@a2a-connect/core/internal";
 import type { AgentCard } from "@a2a-connect/proto";
 import type { ServiceImplSpec } from "@connectrpc/connect";
 import { withCard } from "./agent/given-card.ts";
@@ -118,7 +123,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   const store = options.store ?? createMemoryTaskStore();
   const mounts: Mounts = { rpc: true, jsonRpc: "/rpc", httpJson: "/rest", ...options.mounts };
   const randomId = options.randomId ?? (() => createRisingId(clock.now()));
-  const limits = { ...defaultEngineLimits, ...options.limits };
+  const limits = { ...defaultEngineLimits, ...dropUndefined(options.limits ?? {}) };
   const skills = createSkillSwitches(agent, () => cards.change());
   const callerNames = createCallerNames(options.auth?.gates);
   const nameOwner = callerNames.ofOwner;

@@ -10,6 +10,7 @@ import { createGate, type Echo, echo, json } from "../../test-support/handlers.t
 import { callHttp2, openHttp2 } from "../../test-support/http2-call.ts";
 import { openRawConnection } from "../../test-support/raw-connection.ts";
 import { listen } from "./listen.ts";
+import { defaultLimits } from "./listen-options.ts";
 
 describe("listen", () => {
   it("names a wildcard host localhost in its URL", async () => {
@@ -47,6 +48,18 @@ describe("listen", () => {
     for (const { socket } of [first, other]) socket.destroy();
     await expect.poll(async () => (await open("127.0.0.1")).taken).toBe(true);
   });
+
+  it.each(Object.keys(defaultLimits))(
+    "has its default for %s when that is given as undefined",
+    async (name) => {
+      const given: object = { [name]: undefined }; // as programs without exactOptionalPropertyTypes may
+      await using listener = await listen(echo, given);
+      const { status } = await fetch(listener.url, { method: "POST", body: "x".repeat(5_000) });
+      using session = openHttp2(listener.url);
+      const { headers } = await callHttp2(session, { ":method": "POST" }, Buffer.alloc(5_000));
+      expect([status, headers[":status"]]).toEqual([200, 200]);
+    },
+  );
 
   it("rejects when the port is taken", async () => {
     await using listener = await listen(echo);

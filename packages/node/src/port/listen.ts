@@ -2,7 +2,7 @@ import type { Server as HttpServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { HttpHandler } from "@a2a-connect/bindings";
-import { isLoopbackHost } from "@a2a-connect/core/internal";
+import { dropUndefined, isLoopbackHost } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { maxTurns } from "./callers/callers.ts";
 import { Handshakes } from "./callers/handshakes.ts";
@@ -40,7 +40,7 @@ export interface Listener extends AsyncDisposable {
  */
 export async function listen(handler: HttpHandler, options: ListenOptions = {}): Promise<Listener> {
   const { port = 0, host = "localhost", tls, trustedProxies, onError, onWarning, ...given } = options;
-  const limits: ListenLimits = { ...defaultLimits, ...given };
+  const limits: ListenLimits = { ...defaultLimits, ...dropUndefined(given) };
   const scheme = tls === undefined ? "http" : "https";
   const context = createExchangeContext(handler, { scheme, limits, trustedProxies, onError, onWarning });
   // The HTTP/1.1 server owns the port, because Node enforces its timeouts only while it listens. HTTP/2 gets its

@@ -1,6 +1,6 @@
 import type { HttpHandler } from "@a2a-connect/bindings";
 import { refuseUnknownRpc } from "@a2a-connect/bindings/server";
-import { isReservedTenant, settleAll } from "@a2a-connect/core/internal";
+import { dropUndefined, isReservedTenant, settleAll } from "@a2a-connect/core/internal";
 import type { ServiceImplSpec } from "@connectrpc/connect";
 import {
   type AgentServer,
@@ -158,7 +158,8 @@ function createServers(options: AgentHostOptions, mounts: Mounts, log: OperatorL
   const stores = new Set<unknown>();
   const budgetsFor = createBudgetsFor();
   const pushPlacesFor = createPushPlacesFor(clock ?? systemClock);
-  for (const [name, own] of Object.entries(agents)) {
+  for (const [name, given] of Object.entries(agents)) {
+    const own = dropUndefined(given);
     assertAgentName(name);
     if (own.store !== undefined && stores.has(own.store)) {
       throw new Error(`the agent ${JSON.stringify(name)} has the store of another: each needs its own`);
@@ -166,7 +167,7 @@ function createServers(options: AgentHostOptions, mounts: Mounts, log: OperatorL
     stores.add(own.store);
     // The gates for all agents are outside an agent's own options, which would otherwise replace them.
     const interceptors = [...(options.wires?.interceptors ?? []), ...(own.wires?.interceptors ?? [])];
-    const wires = { ...options.wires, ...own.wires, interceptors };
+    const wires = { ...options.wires, ...dropUndefined(own.wires ?? {}), interceptors };
     const server = createAgentServer({
       ...(clock === undefined ? {} : { clock }),
       ...(cardMaxAgeSeconds === undefined ? {} : { cardMaxAgeSeconds }),

@@ -1,4 +1,4 @@
-import { scaleToHeap } from "@a2a-connect/core/internal";
+import { dropUndefined, scaleToHeap } from "@a2a-connect/core/internal";
 
 /**
  * Sends one request, like the platform's `fetch`. It must support `signal`, `redirect`, a body of bytes and, for a
@@ -79,7 +79,7 @@ export function completePushOptions(
     maxConfigBytes = 16 * 1024,
     redactCredentials = false,
   } = options;
-  const retry = { ...defaultRetry, ...options.retry };
+  const retry = { ...defaultRetry, ...dropUndefined(options.retry ?? {}) };
   assertAtLeast("timeoutMs", timeoutMs, 1);
   assertAtLeast("maxConcurrent", maxConcurrent, 1);
   assertAtLeast("maxConcurrentBytes", maxConcurrentBytes, 1);
