@@ -88,6 +88,21 @@ describe("a budget that callers share", () => {
     other.add(40);
   });
 
+  it("tells when callers have taken nearly all, which no caller does alone, and when they have far more than there is", () => {
+    const budget = new SharedBudget({ max: 6_400, maxShare: 7 / 8, refuse: () => full });
+    const tell = () => [budget.isTaken, budget.isOverdrawn(2, 10)];
+    budget.open("alice").grow(12_790);
+    expect(tell()).toEqual([false, false]);
+    budget.open("alice").grow(1);
+    budget.open("bob").grow(700);
+    expect(tell()).toEqual([false, true]);
+    const carol = budget.open("carol");
+    carol.grow(1);
+    expect(tell()).toEqual([true, true]);
+    carol.end();
+    expect(tell()).toEqual([false, true]);
+  });
+
   it("counts without refusing what is not bounded", () => {
     const take = createBudget(100, 1);
     take("alice", 90);

@@ -71,6 +71,20 @@ export class SharedBudget {
     return this.#byShare.has(share);
   }
 
+  /** Whether callers have taken nearly all: less than what two of them leave, each with 7/8 of what it finds. */
+  get isTaken(): boolean {
+    return this.#options.max - this.#taken < this.#options.max / 64;
+  }
+
+  /**
+   * Whether all callers together have more than so many times of what there is: not every holding is bounded.
+   *
+   * @param coming what will be taken besides, at most
+   */
+  isOverdrawn(times: number, coming: number): boolean {
+    return this.#all + coming > this.#options.max * times;
+  }
+
   /**
    * Whether a caller has more than its part: holdings have grown, or others have taken since then.
    *

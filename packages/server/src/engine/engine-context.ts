@@ -15,7 +15,7 @@ import type { EngineWakes } from "./wakes.ts";
 
 /**
  * Limits of the engine; all have defaults. Those of the memory and the number of tasks, which each take memory, are for a heap of 2 GiB
- * or more: a smaller one gets as much less of `maxQueued`, `maxActiveBytes`, `maxFollowers`, `maxTotalTailBytes` and `maxRecoveryBytes`.
+ * or more: a smaller one gets as much less of `maxQueued`, `maxActiveBytes`, `maxFollowers` and `maxTotalTailBytes`.
  */
 export interface EngineLimits {
   /** Executions at a time in this process; further tasks wait in SUBMITTED. An agent may allow fewer. Default 1,000. */
@@ -75,11 +75,6 @@ export interface EngineLimits {
    * Default 30 s.
    */
   readonly unloadAfterMs: number;
-  /**
-   * Stored bytes of the tasks in memory that the server has loaded at its start, or for a timer. A larger task is
-   * loaded alone. Default 64 MiB.
-   */
-  readonly maxRecoveryBytes: number;
 }
 
 /** Every limit with its default. */
@@ -97,7 +92,6 @@ export const defaultEngineLimits: EngineLimits = {
   maxUncommittedBytes: 256 * 2 ** 10,
   maxStepBytes: 2 ** 20,
   unloadAfterMs: 30_000,
-  maxRecoveryBytes: scaleToHeap(64 * 2 ** 20),
 };
 
 /** A record for the operator's log. It is never sent to a caller. */

@@ -13,8 +13,6 @@ import type { SeenTask, TaskHandle } from "./task-handle.ts";
 interface KeptTask {
   readonly live: LiveTask;
   holders: number;
-  /** Called when it is no longer in memory. */
-  onDrop?: () => void;
 }
 
 /** A task has no room in memory beside the others of its caller. */
@@ -157,6 +155,16 @@ export class LiveTasks {
     return this.#budgets.active.isExceeded(share, 2);
   }
 
+  /** Whether callers have taken nearly all of the memory: a further one would have little. */
+  get isMemoryTaken(): boolean {
+    return this.#budgets.active.isTaken;
+  }
+
+  /** Whether all tasks together, with those that are being loaded, take more than twice of what there is. */
+  isMemoryOverdrawn(loadingBytes: number): boolean {
+    return this.#budgets.active.isOverdrawn(2, loadingBytes);
+  }
+
   /** Adds a task that was just created, held once: by its call, until that releases its handle. */
   adopt(live: LiveTask): void {
     this.#hold(live, 1);
@@ -176,19 +184,6 @@ export class LiveTasks {
     if (kept?.live === live && --kept.holders === 0) {
       this.#drop(kept);
     }
-  }
-
-  /**
-   * Calls `drop` once, when the task leaves memory. @returns whether it will: not for a task that has left already, or
-   * has such a call
-   */
-  onDrop(live: LiveTask, drop: () => void): boolean {
-    const kept = this.#kept.get(live.name.taskId);
-    if (kept?.live !== live || kept.onDrop !== undefined) {
-      return false;
-    }
-    kept.onDrop = drop;
-    return true;
   }
 
   /** Drops the tasks that ended before a time, because the store has removed them: their readers get an error. */
@@ -223,7 +218,6 @@ export class LiveTasks {
     this.#noteCaller(live);
     if (this.#kept.get(taskId) === kept) {
       this.#kept.delete(taskId);
-      kept.onDrop?.();
       this.#budgets.tellRoom();
     }
   }

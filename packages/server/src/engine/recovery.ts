@@ -8,6 +8,7 @@ import type { EngineContext } from "./engine-context.ts";
 import { statusEvent } from "./events.ts";
 import type { LiveTask } from "./live-task.ts";
 import { type LiveTasks, NoRoom } from "./live-tasks.ts";
+import { taskBytes } from "./memory-weight.ts";
 import { encodeEvent } from "./task-log.ts";
 import { encodeSnapshot } from "./task-weight.ts";
 import { type TakeUp, UnfinishedTasks } from "./unfinished-tasks.ts";
@@ -21,14 +22,11 @@ const maxFailedLoads = 2;
  */
 const beforeStart = { tasks: 1_000, bytes: 16 * 1024 * 1024, ms: 500 };
 
-/** What a small task takes in memory besides its stored bytes, with its executor, about. */
-const loadedTaskBytes = 16 * 1024;
-
 /** Bytes of tasks that are being loaded at a time: more would all be ready at the end only. */
 const maxLoadingBytes = 4 * 1024 * 1024;
 
 /** What a task needs at most that is loaded beside any others of its caller after some time. */
-const smallBytes = loadedTaskBytes + 64 * 1024;
+const smallBytes = taskBytes + 64 * 1024;
 
 /** How often those that were put off are looked at again: memory may have room although no task has left it. */
 const lookMs = 1_000;
@@ -36,24 +34,24 @@ const lookMs = 1_000;
 /** A task could not be read, although the store could be reached. It stays as it is until the next try. */
 export class LoadFailure extends Error {}
 
-/** A load that waits for room. */
+/** A load that waits for its turn, or for room. */
 interface Waiting {
   readonly task: TaskRef;
   /** Whose task it is. */
   readonly share: string;
-  /** What it counts in `maxRecoveryBytes`. */
-  readonly bytes: number;
   /** What it takes in memory, as far as that is known: values take up to 30 times as much as is stored of them. */
   readonly needed: number;
   /** Whether no other task may be loaded meanwhile. */
   readonly alone: boolean;
   /** @param place undefined: the server stops */
   readonly admit: (place: Place | undefined) => void;
-  /** Called when it waits for other tasks, never after it was admitted. */
+  /** Called when it waits until tasks leave memory, never after it was admitted. */
   readonly onPutOff: () => void;
+  /** Such a load keeps its place among its caller's when it is put off again, and is overdue after some time. */
+  wasPutOff: boolean;
 }
 
-type Load = Omit<Waiting, "admit">;
+type Load = Omit<Waiting, "admit" | "wasPutOff">;
 
 /** A load may begin. */
 interface Place {
@@ -64,14 +62,13 @@ interface Place {
 /**
  * Loads tasks without a caller: the unfinished tasks of an earlier process, and those whose timer is due.
  *
- * - At most `maxRecoveryBytes` of them are in memory at a time, or one task. Tasks that have been there longer than
- *   `unloadAfterMs` do not count, because they may be waiting for the others. The next task waits that long at most, even without room.
- *   A caller has its share of these bytes, and callers take
- *   turns: tasks of one that stay at work, or are large, keep no other caller's tasks waiting.
- * - They have the same share of `maxActiveBytes` as those that their caller sends. Those beyond it are put off until others of it have
- *   left memory, and keep no other caller's tasks waiting. What a task takes there is known when it has been read: one that turns out
- *   to have no room is put off, too. A caller's only task has room in any case. Those in memory may wait for one that was put off, so
- *   one of each caller is loaded in each `unloadAfterMs`: a small one, or any until its caller has twice its part.
+ * - They have the same share of `maxActiveBytes` as those that their caller sends, and callers take turns. Tasks beyond the share are
+ *   put off until others of their caller have left memory, and keep no other caller's tasks waiting. What a task takes there is known
+ *   when it has been read: one that turns out to have no room is put off, too. A caller's only task has room in any case, until callers
+ *   have taken all.
+ * - Those in memory may wait for one that was put off, so one of each caller is loaded in each `unloadAfterMs`: a small one, or any until
+ *   its caller has twice its part; when callers have taken all, until they have twice `maxActiveBytes`.
+ * - A few megabytes of them are read at a time.
  * - Before it loads a task, the store counts the attempt, and resets the count when the load succeeds. A task with a
  *   failed attempt is loaded while no other is, so that a crash affects no other task. The third time it is FAILED with
  *   reason `unloadable`, without being read.
@@ -81,10 +78,6 @@ export class Recovery {
   readonly #tasks: LiveTasks;
   readonly #unfinished: UnfinishedTasks;
   readonly #onFull: (share?: string) => void;
-  /** The bytes of tasks that were loaded here not long ago and are still in memory, or are being loaded. */
-  #bytes = 0;
-  /** The same, by caller. */
-  readonly #bytesOf = new Map<string, number>();
   #loading = 0;
   #loadingBytes = 0;
   /** What they take in memory, as far as that is known, by caller. */
@@ -93,18 +86,14 @@ export class Recovery {
   #isAlone = false;
   /** By caller; whose turn is next comes first. */
   readonly #waiting = new Map<string, Waiting[]>();
-  /** Those of them that have not been told that they wait for others. */
-  readonly #untold = new Set<Waiting>();
-  /** The loads whose caller has its share of the memory, by caller. */
+  /** The loads that have no room in memory, by caller. */
   readonly #putOff = new Map<string, Waiting[]>();
-  /** When one of them is loaded in any case, by caller. */
+  /** When one of them is loaded although it has none, by caller. */
   readonly #patientUntil = new Map<string, number>();
-  readonly #overdue = new Set<Waiting>();
   /** Resolves when the server may begin although not all tasks have been taken up. */
   readonly #enough = Promise.withResolvers<void>();
   /** Failed loads before this process, of the tasks that it has not loaded yet although it tried: it counts as one attempt. */
   readonly #failedBefore = new Map<string, number>();
-  #cancelPatience: (() => void) | undefined;
   #cancelLook: (() => void) | undefined;
   /** What was loaded here, or could not be. */
   #tasksDone = 0;
@@ -113,7 +102,7 @@ export class Recovery {
 
   /**
    * @param takeUp loads an unfinished task by `acquire`, to which it gives `onPutOff`
-   * @param onFull called when the tasks at work leave no room, those of a caller or of all: then their waiting executors should be dropped
+   * @param onFull called when the tasks of a caller leave no room, or those of all: then their waiting executors should be dropped
    */
   constructor(context: EngineContext, tasks: LiveTasks, takeUp: TakeUp, onFull: (share?: string) => void) {
     const { store, clock, log, nameOwner } = context;
@@ -127,7 +116,8 @@ export class Recovery {
 
   /** Whether a load waits for room that this caller's tasks may leave. */
   isFullFor(share: string | undefined): boolean {
-    return this.#waiting.size > 0 || (share !== undefined && this.#putOff.has(share));
+    if (this.#putOff.size === 0) return false;
+    return this.#tasks.isMemoryTaken || (share !== undefined && this.#putOff.has(share));
   }
 
   /**
@@ -166,10 +156,9 @@ export class Recovery {
       return undefined;
     }
     const share = this.#tasks.callerOf(task);
-    const bytes = Math.min(weight.bytes + loadedTaskBytes, this.#context.limits.maxRecoveryBytes);
     const alone = failed > 0;
-    for (let needed = weight.bytes + loadedTaskBytes; ; ) {
-      const load = { task, share, bytes, needed, alone, onPutOff };
+    for (let needed = weight.bytes + taskBytes; ; ) {
+      const load = { task, share, needed, alone, onPutOff };
       const place = await this.#room(load);
       if (place === undefined) return undefined;
       try {
@@ -183,19 +172,16 @@ export class Recovery {
 
   /** @param stored the bytes of the task in the store */
   async #loadAt(
-    { task, share, bytes, needed }: Load,
+    { task, share, needed }: Load,
     { isBounded }: Place,
     failed: number,
     stored: number,
   ): Promise<LiveTask | undefined> {
-    let isHeld = false;
     try {
-      const live = await this.#load(task, failed, isBounded);
-      isHeld = live !== undefined && this.#hold(live, share, bytes);
-      return live;
+      return await this.#load(task, failed, isBounded);
     } finally {
       this.#loading--;
-      this.#loadingBytes -= bytes;
+      this.#loadingBytes -= needed;
       addTo(this.#loadingOf, share, -needed);
       this.#isAlone = false;
       this.#tasksDone += 1;
@@ -203,36 +189,19 @@ export class Recovery {
       if (this.#tasksDone >= beforeStart.tasks || this.#bytesDone >= beforeStart.bytes) {
         this.#enough.resolve();
       }
-      this.#release(share, isHeld ? 0 : bytes);
+      this.#takeBack();
     }
-  }
-
-  /** Counts a loaded task until it leaves memory, or has been there for long. @returns whether it counts */
-  #hold(live: LiveTask, share: string, bytes: number): boolean {
-    let left = bytes;
-    const giveBack = () => {
-      cancelTimer();
-      this.#release(share, left);
-      left = 0;
-    };
-    const { clock, limits } = this.#context;
-    const cancelTimer = clock.schedule(limits.unloadAfterMs, giveBack, { background: true });
-    const isHeld = this.#tasks.onDrop(live, giveBack);
-    if (!isHeld) cancelTimer();
-    return isHeld;
   }
 
   /** Loads that wait for room end without one. */
   close(): void {
     this.#closed = true;
     this.#unfinished.close();
-    this.#cancelPatience?.();
     this.#cancelLook?.();
     const loads = [...this.#waiting.values(), ...this.#putOff.values()].flat();
     this.#waiting.clear();
     this.#putOff.clear();
-    this.#untold.clear();
-    this.#overdue.clear();
+    this.#patientUntil.clear();
     for (const { admit } of loads) admit(undefined);
     this.#enough.resolve();
   }
@@ -326,22 +295,9 @@ export class Recovery {
       return Promise.resolve(undefined);
     }
     const { promise, resolve } = Promise.withResolvers<Place | undefined>();
-    const waiting = { ...load, admit: resolve };
-    pushTo(this.#waiting, waiting);
-    this.#untold.add(waiting);
-    this.#tasks.watchRoom(() => this.#takeBack());
+    pushTo(this.#waiting, { ...load, admit: resolve, wasPutOff: false });
     this.#admit();
     return promise;
-  }
-
-  #release(share: string, bytes: number): void {
-    this.#count(share, -bytes);
-    this.#takeBack();
-  }
-
-  #count(share: string, change: number): void {
-    this.#bytes += change;
-    addTo(this.#bytesOf, share, change);
   }
 
   #admit(): void {
@@ -350,57 +306,44 @@ export class Recovery {
       this.#admitOne(next);
       this.#putOffAll();
     }
-    if (this.#waiting.size === 0) {
-      this.#cancelPatience?.();
-      this.#cancelPatience = undefined;
-      if (this.#putOff.size === 0) this.#tasks.watchRoom(undefined);
-      return;
-    }
-    if (this.#loading > 0) return;
-    for (const waiting of this.#untold) this.#tell(waiting); // all that wait, wait for what is at work
-    if (this.#cancelPatience === undefined) {
-      this.#cancelPatience = this.#context.clock.schedule(this.#context.limits.unloadAfterMs, () => {
-        this.#cancelPatience = undefined;
-        this.#putOffAll();
-        const [[first] = []] = this.#waiting.values();
-        if (this.#loading === 0 && first !== undefined) {
-          this.#admitOne(first);
-        }
-        this.#admit();
-      });
-      this.#enough.resolve();
-      this.#onFull();
-    }
+    if (this.#putOff.size === 0) this.#tasks.watchRoom(undefined);
+    this.#lookLater();
   }
 
-  /** Puts off what callers wait for that have their share. What is being loaded is counted when it was read. */
+  /** Puts off what has no room. What is being loaded is counted when it was read. */
   #putOffAll(): void {
     for (const [first] of [...this.#waiting.values()]) {
       for (let next = first; next !== undefined; [next] = this.#waiting.get(next.share) ?? []) {
         if (this.#mayLoad(next)) break;
-        shiftFrom(this.#waiting, next);
-        const isFirst = !this.#putOff.has(next.share);
-        if (isFirst) this.#bePatient(next.share);
-        pushTo(this.#putOff, next);
-        this.#tell(next);
-        this.#enough.resolve();
-        if (isFirst) this.#onFull(next.share);
+        removeFrom(this.#waiting, next);
+        this.#putOffOne(next);
       }
     }
-    this.#lookLater();
   }
 
-  #tell(waiting: Waiting): void {
-    this.#untold.delete(waiting);
-    waiting.onPutOff();
+  #putOffOne(load: Waiting): void {
+    const { share } = load;
+    const others = this.#putOff.get(share);
+    if (others === undefined) this.#putOff.set(share, [load]);
+    else if (load.wasPutOff) others.unshift(load);
+    else others.push(load);
+    load.wasPutOff = true;
+    load.onPutOff();
+    this.#enough.resolve();
+    if (!this.#patientUntil.has(share)) this.#bePatient(share);
+    if (others !== undefined) return;
+    this.#tasks.watchRoom(() => this.#takeBack());
+    this.#onFull(this.#tasks.isMemoryTaken ? undefined : share);
   }
 
   /** A task has left memory, or was loaded: the first of each caller that has room now is next. */
   #takeBack(): void {
-    for (const [first] of [...this.#putOff.values()]) {
-      if (first === undefined || !this.#mayLoad(first)) continue;
-      shiftFrom(this.#putOff, first);
-      pushTo(this.#waiting, first);
+    for (const loads of [...this.#putOff.values()]) {
+      const [first] = loads;
+      if (first === undefined || this.#waiting.has(first.share)) continue;
+      const isOverdue = this.#isOverdue(first.share);
+      const next = isOverdue ? loads.find((load) => this.#mayLoad(load)) : first;
+      if (next !== undefined && this.#mayLoad(next)) this.#retry(next);
     }
     this.#admit();
   }
@@ -411,9 +354,6 @@ export class Recovery {
       this.#cancelLook = undefined;
       const all = [...this.#putOff.values()].flat();
       for (const load of all.filter(({ task }) => this.#isLoaded(task))) this.#retry(load);
-      for (const [share, until] of this.#patientUntil) {
-        if (this.#context.clock.ticks() >= until) this.#loadOverdue(share);
-      }
       this.#takeBack();
     };
     this.#cancelLook = this.#context.clock.schedule(lookMs, look, { background: true });
@@ -423,15 +363,8 @@ export class Recovery {
     this.#patientUntil.set(share, this.#context.clock.ticks() + this.#context.limits.unloadAfterMs);
   }
 
-  #loadOverdue(share: string): void {
-    const isFar = this.#tasks.isFarBeyondPart(share);
-    const next = this.#putOff.get(share)?.find(({ needed }) => needed <= smallBytes || !isFar);
-    if (next !== undefined) {
-      this.#overdue.add(next);
-      this.#retry(next);
-    }
-    if (this.#putOff.has(share)) this.#bePatient(share);
-    else this.#patientUntil.delete(share);
+  #isOverdue(share: string): boolean {
+    return this.#context.clock.ticks() >= (this.#patientUntil.get(share) ?? Number.POSITIVE_INFINITY);
   }
 
   #retry(load: Waiting): void {
@@ -439,15 +372,23 @@ export class Recovery {
     pushTo(this.#waiting, load);
   }
 
-  /** Whether it need not wait until others of its caller leave memory. */
+  /** Whether it need not wait until tasks leave memory. */
   #mayLoad(load: Waiting): boolean {
     const { share, task } = load;
+    if (this.#hasMemory(load) || this.#isLoaded(task)) return true;
     const isOnly = !this.#loadingOf.has(share) && !this.#tasks.hasAny(share);
-    return isOnly || this.#hasMemory(load) || this.#isLoaded(task) || this.#overdue.has(load);
+    if (isOnly && !this.#tasks.isMemoryTaken) return true;
+    return load.wasPutOff && this.#isOverdue(share) && this.#isBearable(load);
   }
 
   #hasMemory({ share, needed }: Load): boolean {
     return this.#tasks.hasRoom(share, needed, this.#loadingOf.get(share) ?? 0);
+  }
+
+  /** Whether it may be loaded without room when it has waited for long. */
+  #isBearable({ share, needed }: Load): boolean {
+    if (this.#tasks.isMemoryTaken && this.#tasks.isMemoryOverdrawn(this.#loadingBytes)) return false;
+    return needed <= smallBytes || !this.#tasks.isFarBeyondPart(share);
   }
 
   /** Whether a call has loaded it meanwhile. */
@@ -455,34 +396,24 @@ export class Recovery {
     return this.#tasks.peek(owner, taskId) !== undefined;
   }
 
-  /** The first load of the caller whose turn it is, of those whose caller has room. */
+  /** The first load of the caller whose turn it is. */
   #findNext(): Waiting | undefined {
-    for (const [first] of this.#waiting.values()) {
-      if (first === undefined || !this.#hasRoom(first)) continue;
-      const fits =
-        this.#loading === 0 || (!first.alone && this.#loadingBytes + first.bytes <= maxLoadingBytes);
-      return fits && !this.#isAlone ? first : undefined; // it is next when the others have been loaded
-    }
-    return undefined;
-  }
-
-  #hasRoom({ share, bytes }: Waiting): boolean {
-    const { maxRecoveryBytes, maxShare } = this.#context.limits;
-    const own = this.#bytesOf.get(share) ?? 0;
-    const others = this.#bytes - own;
-    if (own === 0) return this.#bytes === 0 || this.#bytes + bytes <= maxRecoveryBytes;
-    return own + bytes <= (maxRecoveryBytes - others) * maxShare;
+    const [[first] = []] = this.#waiting.values();
+    if (first === undefined || this.#isAlone) return undefined;
+    const fits =
+      this.#loading === 0 || (!first.alone && this.#loadingBytes + first.needed <= maxLoadingBytes);
+    return fits ? first : undefined; // it is next when the others have been loaded
   }
 
   #admitOne(load: Waiting): void {
+    const { share, needed } = load;
     const isBounded = this.#hasMemory(load);
-    shiftFrom(this.#waiting, load);
-    this.#untold.delete(load);
-    this.#overdue.delete(load);
-    this.#count(load.share, load.bytes);
+    removeFrom(this.#waiting, load);
+    if (!isBounded && this.#isOverdue(share)) this.#bePatient(share);
+    if (!this.#putOff.has(share) && !this.#waiting.has(share)) this.#patientUntil.delete(share);
     this.#loading++;
-    this.#loadingBytes += load.bytes;
-    addTo(this.#loadingOf, load.share, load.needed);
+    this.#loadingBytes += needed;
+    addTo(this.#loadingOf, share, needed);
     this.#isAlone = load.alone;
     load.admit({ isBounded });
   }
@@ -505,16 +436,10 @@ function pushTo(loads: Map<string, Waiting[]>, load: Waiting): void {
   else others.push(load);
 }
 
+/** Removes a load. Its caller's next turn comes behind the other callers'. */
 function removeFrom(loads: Map<string, Waiting[]>, load: Waiting): void {
-  const others = (loads.get(load.share) ?? []).filter((other) => other !== load);
-  if (others.length === 0) loads.delete(load.share);
-  else loads.set(load.share, others);
-}
-
-/** Removes the first load of its caller, whose next turn comes behind the other callers'. */
-function shiftFrom(loads: Map<string, Waiting[]>, { share }: Waiting): void {
-  const others = loads.get(share) ?? [];
-  others.shift();
-  loads.delete(share);
-  if (others.length > 0) loads.set(share, others);
+  const others = loads.get(load.share) ?? [];
+  others.splice(others.indexOf(load), 1);
+  loads.delete(load.share);
+  if (others.length > 0) loads.set(load.share, others);
 }

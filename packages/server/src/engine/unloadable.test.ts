@@ -12,7 +12,7 @@ import type { Owner, TaskStore } from "../store/task-store.ts";
 /** What becomes of a process that reads a task: undefined reads it, an error is thrown. */
 type Fate = "killed" | "waits" | Error | undefined;
 
-/** Starts of one server over one store, which takes `noteMs` to forget loads; `fates` has what becomes of those who read a task. */
+/** Starts of one server over one store, which takes `noteMs` to forget loads; `fates` has what becomes of those who read a task. `limits` are those of the starts after the first. */
 function createStarts(execute: DurableExecutor, limits = {}, noteMs = 0) {
   const answers = { lost: false };
   const clock = createFakeClock();
@@ -22,7 +22,7 @@ function createStarts(execute: DurableExecutor, limits = {}, noteMs = 0) {
   const reads: string[] = [];
   let ids = 0;
   /** Resolves when the process has taken up what it can, or was killed by it. */
-  async function start() {
+  async function start(own = limits) {
     const mortal = createMortalStore(memory);
     const reading =
       <Rest extends unknown[]>(
@@ -43,13 +43,13 @@ function createStarts(execute: DurableExecutor, limits = {}, noteMs = 0) {
       if (answers.lost) throw new ConnectError("the store does not answer", Code.Unavailable);
     };
     const store = { ...mortal, find: reading(mortal.find), claim: reading(mortal.claim), noteLoads };
-    const harness = createEngineHarness({ agent, clock, store, limits, randomId: () => `id-${++ids}` });
+    const harness = createEngineHarness({ agent, clock, store, limits: own, randomId: () => `id-${++ids}` });
     const started = Promise.race([harness, clock.settle().then(() => clock.settle())]);
     return { harness, kill: mortal.kill, started: started.then(() => {}), isDead: () => mortal.dead };
   }
   /** A process with tasks at work, which dies. */
   async function leaveBehind(...words: string[]): Promise<string[]> {
-    const { harness, kill } = await start();
+    const { harness, kill } = await start({});
     const { client } = await harness;
     const tasks = [];
     for (const each of words) tasks.push((await sendTask(client, detached(each))).id);
@@ -191,15 +191,26 @@ describe("tasks that are taken up", () => {
   const size = 100_000;
   const large = Array.from({ length: 10 }, () => "x".repeat(size));
 
-  it("are read a few at a time when they are large; what is at work for long holds up no other", async () => {
-    const { clock, reads, start, leaveBehind } = createStarts(works, { maxRecoveryBytes: 5 * size });
+  it("are read a few at a time when they are large; what is at work for long holds them up, but not all of them", async () => {
+    const atWork: (() => void)[] = [];
+    const ends: DurableExecutor = async function* (task) {
+      yield task.artifact({ text: task.text });
+      await task.step("work", () => new Promise<void>((end) => atWork.push(end)));
+    };
+    const { clock, reads, start, leaveBehind } = createStarts(ends, { maxActiveBytes: 5 * size });
     await leaveBehind(...large);
+    atWork.length = 0;
     await (await start()).harness; // it serves before the others are read
     expect(new Set(reads).size).toBe(2); // message and artifact: twice the size
-    await clock.advance(30_000);
-    expect(new Set(reads).size).toBe(4);
-    await clock.advance(300_000);
-    expect(new Set(reads).size).toBe(10);
+    await clock.advance(31_000);
+    expect(new Set(reads).size).toBe(3);
+    for (let minutes = 0; minutes < 10; minutes += 1) await clock.advance(60_000);
+    expect(new Set(reads).size).toBe(5); // until they have twice their part of the memory
+    for (let ended = 0; ended < 10; ended += 1) {
+      atWork.shift()?.();
+      await clock.advance(1_000);
+    }
+    expect([new Set(reads).size, atWork.length]).toEqual([10, 0]);
   });
 
   it("hold up the start of a server until there were a thousand of them, and no longer", async () => {
@@ -219,7 +230,7 @@ describe("tasks that are taken up", () => {
   });
 
   it("hold up the start of a server until 16 MiB of them were read, and no longer", async () => {
-    const { clock, reads, start, leaveBehind } = createStarts(works, { maxRecoveryBytes: 2 ** 30 });
+    const { clock, reads, start, leaveBehind } = createStarts(works, { maxActiveBytes: 2 ** 30 });
     await leaveBehind(...Array.from({ length: 200 }, () => "x".repeat(size))); // message and artifact: 40 MB
     const count = () => new Set(reads).size;
     const { harness } = await start();
@@ -251,7 +262,7 @@ describe("tasks that are taken up", () => {
       await task.sleep(3_600_000);
     };
     const { clock, reads, start, leaveBehind, stateOf } = createStarts(sleeps, {
-      maxRecoveryBytes: 5 * size,
+      maxActiveBytes: 5 * size,
     });
     const tasks = await leaveBehind(...large);
     await (await start()).harness;
@@ -273,7 +284,7 @@ describe("tasks that are taken up", () => {
       });
       await task.sleep(3_600_000);
     };
-    const { clock, reads, start, leaveBehind } = createStarts(sleeps, { maxRecoveryBytes: 2 ** 20 });
+    const { clock, reads, start, leaveBehind } = createStarts(sleeps, { maxActiveBytes: 2 ** 19 });
     await leaveBehind(...Array.from({ length: 500 }, (_, at) => String(at)));
     [loaded, most] = [0, 0];
     await (await start()).harness;
