@@ -118,7 +118,7 @@ export class Pipeline {
     this.#running -= 1;
   }
 
-  /** The connection is closed. Node tells so only the response that was next. */
+  /** The connection is closed: nothing of it counts any more, and what waited for its turn ends. */
   #forgetAll(): void {
     for (const place of this.#places) place.end();
     this.#places.clear();

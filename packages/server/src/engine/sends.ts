@@ -347,12 +347,12 @@ export class Sends {
     const { message } = input;
     this.#context.stored.assertRoom(input.share, this.#context);
     const acquired = await this.#held.acquire(input, message.taskId);
-    const { live } = acquired;
+    const { live, release: releaseTask } = acquired; // alone: the rest has the message, and the call may go on for hours
     /** What no task keeps, and the call has until it ends. */
     const call = this.#active.open(input.share);
     const release = () => {
       call.end();
-      acquired.release();
+      releaseTask();
     };
     const held = { ...acquired, release };
     let counted = 0;

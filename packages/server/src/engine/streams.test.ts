@@ -237,16 +237,21 @@ describe("an open stream that waits", () => {
   const areGone = (references: readonly WeakRef<object>[]) =>
     collectGarbage(() => references.every((reference) => reference.deref() === undefined));
 
-  it("keeps nothing of the task as it was when it began", async () => {
-    const { startTask, client } = await startScripted();
+  const additions = [
+    ["", {}],
+    [", with an audit", { audit: () => {} }],
+  ] as const;
+
+  it.each(additions)("keeps nothing of the task as it was when it began%s", async (_, options) => {
+    const { startTask, client } = await startScripted({}, options);
     const { id, turn, yields } = await startTask();
     const seen = await open(client.subscribeToTask({ id }), 1);
     expect(await areGone(seen)).toBe(true);
     await yields(turn.append("a", "1"));
   });
 
-  it("keeps nothing of the message that it was opened with", async () => {
-    const { script, client } = await startScripted({}, { rateLimits: { streams: 9 } });
+  it.each(additions)("keeps nothing of the message that it was opened with%s", async (_, options) => {
+    const { script, client } = await startScripted({}, { rateLimits: { streams: 9 }, ...options });
     const send = async () => {
       const request = create(SendMessageRequestSchema, say("go"));
       const opened = open(client.sendStreamingMessage(request), 2);
@@ -256,6 +261,21 @@ describe("an open stream that waits", () => {
       return [new WeakRef(request), new WeakRef(request.message ?? request)];
     };
     expect(await areGone(await send())).toBe(true);
+  });
+
+  it.each(additions)("keeps nothing of a message to a task that it was opened with%s", async (_, options) => {
+    const { script, startTask, client } = await startScripted({}, options);
+    const { id, turn, yields } = await startTask();
+    await yields(turn.inputRequired("?"));
+    const answer = async () => {
+      const request = create(SendMessageRequestSchema, say("yes", { taskId: id }));
+      const opened = open(client.sendStreamingMessage(request), 2);
+      const next = await script.nextTurn();
+      await next.yields(next.turn.append("a", "1"));
+      await opened;
+      return [new WeakRef(request), new WeakRef(request.message ?? request)];
+    };
+    expect(await areGone(await answer())).toBe(true);
   });
 
   it("keeps none of the events that it has read from the store", async () => {

@@ -106,21 +106,24 @@ function auditStream(method: RpcMethod, impl: StreamImpl, audit: AuditTrail | un
   if (audit === undefined) {
     return impl;
   }
-  return async function* (request, context) {
-    const call = audit.begin(method, request, context);
-    let failure: unknown;
-    try {
-      for await (const event of impl(request, context)) {
-        call.saw(event);
-        yield event;
-      }
-    } catch (error) {
-      failure = error;
-      throw error;
-    } finally {
-      call.end(failure);
-    }
+  return (request, context) =>
+    lateStream((onEnd) => {
+      const call = audit.begin(method, request, context);
+      onEnd(call.end);
+      return showEach(impl(request, context), call.saw);
+    });
+}
+
+/** A stream whose events are shown to `see`. Not a generator, because a generator keeps the event that it has given last. */
+function showEach<T>(stream: AsyncIterable<T>, see: (event: T) => void): AsyncIterable<T> {
+  const events = stream[Symbol.asyncIterator]();
+  const next = async () => {
+    const step = await events.next();
+    if (step.done !== true) see(step.value);
+    return step;
   };
+  const leave = async () => (await events.return?.()) ?? { done: true as const, value: undefined };
+  return { [Symbol.asyncIterator]: () => ({ next, return: leave }) };
 }
 
 function guardUnary(method: RpcMethod, impl: UnaryImpl, gates: readonly Gate[]): UnaryImpl {

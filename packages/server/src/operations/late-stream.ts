@@ -1,5 +1,7 @@
-/** Opens a stream. What it gives to `onEnd` is called once, when the stream has ended, failed, or was left. */
-type Begin<T> = (onEnd: (end: () => void) => void) => AsyncIterable<T> | Promise<AsyncIterable<T>>;
+/** Opens a stream. What it gives to `onEnd` is called once, when the stream has ended, failed (with the error), or was left. */
+type Begin<T> = (
+  onEnd: (end: (error?: unknown) => void) => void,
+) => AsyncIterable<T> | Promise<AsyncIterable<T>>;
 
 /**
  * A stream that begins with its first `next`. It may go on for hours, so it keeps neither what `begin` knows nor what it
@@ -12,7 +14,7 @@ export function lateStream<T>(begin: Begin<T>): AsyncIterableIterator<T> {
 class LateStream<T> implements AsyncIterableIterator<T> {
   #begin: Begin<T> | undefined;
   #source: Promise<AsyncIterator<T>> | undefined;
-  #onEnd: (() => void) | undefined;
+  #onEnd: ((error?: unknown) => void) | undefined;
 
   constructor(begin: Begin<T>) {
     this.#begin = begin;
@@ -33,7 +35,7 @@ class LateStream<T> implements AsyncIterableIterator<T> {
       if (result.done === true) this.#end();
       return result;
     } catch (error) {
-      this.#end();
+      this.#end(error);
       throw error;
     }
   }
@@ -56,9 +58,9 @@ class LateStream<T> implements AsyncIterableIterator<T> {
     return stream[Symbol.asyncIterator]();
   }
 
-  #end(): void {
+  #end(error?: unknown): void {
     this.#source = undefined;
-    this.#onEnd?.();
+    this.#onEnd?.(error);
     this.#onEnd = undefined;
   }
 }
