@@ -67,7 +67,7 @@ function inTurns({ name, compress, decompress }: Compression): Compression {
     if (compressing === maxCompressing) {
       throw a2aError(
         "CAPACITY",
-        "too many compressed messages at a time; send it uncompressed, or again later",
+        "too many messages are compressed or decompressed at a time; send and accept uncompressed ones, or try again later",
       );
     }
     compressing += 1;
