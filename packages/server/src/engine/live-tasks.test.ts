@@ -241,6 +241,18 @@ describe("a task that several callers load at the same time", () => {
     ).toBe("this");
   });
 
+  it("is not canceled by a call that has gone while it is claimed", async () => {
+    const { client, clock, id, goOn } = await unclaimedTask();
+    const hangUp = new AbortController();
+    const left = client.cancelTask({ id }, { signal: hangUp.signal });
+    await clock.settle();
+    hangUp.abort();
+    await expect(left).rejects.toThrow("aborted");
+    goOn();
+    await clock.settle();
+    expect((await client.getTask({ id })).status?.state).toBe(TaskState.INPUT_REQUIRED);
+  });
+
   it("is loaded for the others when the call goes away that began its load", async () => {
     const { ids, hold, alice, clock } = await waitingTasks();
     const [one = "", two = "", three = ""] = ids;

@@ -1,6 +1,6 @@
 import { nextSlice } from "@a2a-connect/bindings/server";
 import { a2aError, isTerminal } from "@a2a-connect/core";
-import { type Reader, ReadTurns, type SharedBudget } from "@a2a-connect/core/internal";
+import { type Reader, ReadTurns, type SharedBudget, untilAborted } from "@a2a-connect/core/internal";
 import { type TaskPushNotificationConfig, TaskState } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
@@ -289,7 +289,7 @@ export class TaskEngine {
   ): Promise<SeenTask> {
     const { live, release } = await this.#held.acquire(caller, taskId);
     try {
-      await live.claim(caller.share);
+      await untilAborted(live.claim(caller.share), caller.signal?.());
       const ended = isTerminal(live.acceptedState);
       await this.#executions.stop(live, "canceled", metadata);
       const seen = live.seen();

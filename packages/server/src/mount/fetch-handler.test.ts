@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers";
 import type { HttpRequest } from "@a2a-connect/bindings";
 import { createTurnCount } from "@a2a-connect/testing";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { defineAgent } from "../agent/agent-definition.ts";
 import { createAgentServer } from "../agent-server.ts";
 import type { AgentServerOptions } from "../agent-server-options.ts";
@@ -347,6 +347,24 @@ describe("toFetchHandler", () => {
     expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(calls.map(() => 204));
     expect(went.total).toBe(300);
     expect(went.mostInATurn).toBeLessThanOrEqual(16);
+  });
+
+  it("lets go of calls whose callers leave before its server has started", async () => {
+    const log = vi.fn();
+    const start = vi.fn(() => new Promise<void>(() => {}));
+    const handle = toFetchHandler({
+      isGated: true,
+      log,
+      start,
+      stopped: new AbortController().signal,
+      handle: async () => ({ status: 204 }),
+    });
+    const caller = new AbortController();
+    const answer = handle(new Request(base, { signal: caller.signal }), here);
+    await vi.waitFor(() => expect(start).toHaveBeenCalled());
+    caller.abort();
+    expect((await answer).status).toBe(500); // its caller reads no answer
+    expect(log).not.toHaveBeenCalled();
   });
 
   it("refuses calls beyond those whose answers may wait to begin, of one address and of all mounts with the same limit", async () => {

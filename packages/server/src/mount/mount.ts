@@ -1,6 +1,6 @@
 import type { HttpHandler, HttpRequest } from "@a2a-connect/bindings";
 import { refuseRpc } from "@a2a-connect/bindings/server";
-import { isLoopbackHost, startTimer, trimSlashes } from "@a2a-connect/core/internal";
+import { isLoopbackHost, startTimer, trimSlashes, untilAborted } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { AgentServer } from "../agent-server.ts";
 import { plainError } from "../plain-routes.ts";
@@ -71,10 +71,11 @@ export function createMount(server: Mountable, { path, open = false }: MountOpti
     async handle(request) {
       if (isPrivate && request.boundToLoopback !== true) return refusePublic(request);
       if (isGrpc(request)) return refuse(request, noGrpc, 505, "UNIMPLEMENTED");
-      const hasWaited = !isStarted;
-      await server.start();
-      isStarted = true;
-      if (hasWaited) await request.turnToGoOn?.(); // with thousands of others, perhaps
+      if (!isStarted) {
+        await untilAborted(server.start(), request.signal);
+        isStarted = true;
+        await request.turnToGoOn?.(); // thousands of others have waited, perhaps
+      }
       return server.handle(request);
     },
   };
