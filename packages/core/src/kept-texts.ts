@@ -1,10 +1,11 @@
 import type { Message } from "@bufbuild/protobuf";
+import { scaleToHeap } from "./heap.ts";
 
 /** Up to this length what was made of a message takes about as much memory as its objects. */
 const shortLength = 1_024;
 
 /** The default for the length of all long ones together, about. */
-const maxLongLength = 8 * 1024 * 1024;
+const maxLongLength = scaleToHeap(8 * 2 ** 20);
 
 /**
  * What was made of messages that no longer change: texts, or bytes. A short one is kept for as long as its message is reachable. Of

@@ -1,5 +1,5 @@
 import { a2aError } from "@a2a-connect/core";
-import { inThreadTurn, runtimeKey, SharedBudget } from "@a2a-connect/core/internal";
+import { inThreadTurn, runtimeKey, SharedBudget, scaleToHeap } from "@a2a-connect/core/internal";
 import {
   type ConnectError,
   type ConnectRouter,
@@ -20,7 +20,11 @@ import { whenEnded, withPlainStatusMessage } from "./status-trailer.ts";
  * Streams of one method that may be open at a time; a caller has 7/8 of them at most. What they take in memory is not counted: up to
  * half a megabyte when the caller sends on and on and reads nothing, else some tens of kilobytes.
  */
-const maxStreams = { bidi_streaming: 128, client_streaming: 128, server_streaming: 1_000 } as const;
+const maxStreams = {
+  bidi_streaming: scaleToHeap(128),
+  client_streaming: scaleToHeap(128),
+  server_streaming: scaleToHeap(1_000),
+};
 
 /** The longest message for these services, compressed and decompressed: the name of a service or of a symbol. */
 const maxMessageBytes = 64 * 1024;

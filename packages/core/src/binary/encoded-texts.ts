@@ -1,10 +1,11 @@
+import { scaleToHeap } from "../heap.ts";
 import { KeptTexts } from "../kept-texts.ts";
 
 /** Characters from which a text is long: to encode it again takes milliseconds. */
 export const longText: number = 64 * 1024;
 
 /** Bytes of long texts that are kept, of all messages: a task may be in memory for days. */
-const maxKeptBytes = 64 * 1024 * 1024;
+const maxKeptBytes = scaleToHeap(64 * 2 ** 20);
 
 /**
  * The bytes from which long texts of a oneof were decoded, by the object that protobuf-es makes of the oneof. The
