@@ -1,5 +1,5 @@
 import type { TaskStore } from "@a2a-connect/server";
-import type { CommitResult, StoredTask, TaskCommit } from "@a2a-connect/server/store";
+import type { CommitResult, TaskClaim, TaskCommit } from "@a2a-connect/server/store";
 import type { FakeClock } from "@a2a-connect/testing";
 import { Code, ConnectError } from "@connectrpc/connect";
 
@@ -17,7 +17,7 @@ export interface Process {
 /** Told of what is durable, in the very moment at which it becomes so. */
 export interface StoreWitness {
   committed(commit: TaskCommit): void;
-  claimed(task: StoredTask): void;
+  claimed(taskId: string, claim: TaskClaim): void;
 }
 
 /** One store that all processes share, and what goes wrong with it. */
@@ -88,9 +88,9 @@ export function createFaultStore(
         return result;
       }, latency),
       claim: write(async (...args: Parameters<TaskStore["claim"]>) => {
-        const stored = await inner.claim(...args);
-        if (stored !== undefined) witness.claimed(stored);
-        return stored;
+        const claimed = await inner.claim(...args);
+        if (claimed !== undefined) witness.claimed(args[1], claimed);
+        return claimed;
       }),
       putReply: write(inner.putReply),
       moveDelivery: write(inner.moveDelivery),

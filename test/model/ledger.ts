@@ -10,7 +10,7 @@ import {
   TaskState,
   TaskStatusUpdateEventSchema,
 } from "@a2a-connect/proto";
-import type { LogEntry, Owner, StoredTask, TaskCommit } from "@a2a-connect/server/store";
+import type { LogEntry, Owner, TaskClaim, TaskCommit } from "@a2a-connect/server/store";
 import { clearField, clone, fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { Skill } from "./action.ts";
 import type { StoreWitness } from "./fault-store.ts";
@@ -215,7 +215,7 @@ export class Ledger implements StoreWitness {
     }
   }
 
-  claimed({ taskId, fence }: StoredTask): void {
+  claimed(taskId: string, { fence }: TaskClaim): void {
     const log = this.logs.get(taskId);
     if (log === undefined) return;
     if (fence <= log.fence) this.complain(`${taskId}: a claim did not raise the fence`);

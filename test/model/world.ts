@@ -158,8 +158,8 @@ export class World {
       case "steal":
         return this.#with(action.task, async (log) => {
           if (isFinal(log.state)) return;
-          const stored = await this.#inner.claim(log.owner, log.taskId);
-          if (stored !== undefined) this.#ledger.claimed(stored);
+          const claimed = await this.#inner.claim(log.owner, log.taskId);
+          if (claimed !== undefined) this.#ledger.claimed(log.taskId, claimed);
           log.stolen = true;
         });
     }

@@ -111,11 +111,7 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
   return {
     commit: createCommits(writes, opened.parts),
 
-    async claim(owner, taskId) {
-      const fence = await writes.run({ write: () => writer.claim(owner, taskId) });
-      const task = fence === undefined ? undefined : await findTask(owner, taskId, "full");
-      return task && fence !== undefined ? { ...task, fence } : undefined;
-    },
+    claim: (owner, taskId) => writes.run({ write: () => writer.claim(owner, taskId) }),
 
     find: findTask,
 

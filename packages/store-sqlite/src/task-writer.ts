@@ -10,6 +10,7 @@ import {
   type Owner,
   packSegment,
   type Snapshot,
+  type TaskClaim,
   type TaskCommit,
   withoutHistory,
 } from "@a2a-connect/server/store";
@@ -26,8 +27,7 @@ export interface TaskWriter {
   reserve(taskId: string): number;
   /** @param written the values of the commit that are in pieces already; undefined: all are in rows, as of most commits */
   commit(commit: TaskCommit, written?: WrittenValues): Committed;
-  /** @returns the new fence */
-  claim(owner: Owner, taskId: string): number | undefined;
+  claim(owner: Owner, taskId: string): TaskClaim | undefined;
   noteLoads(owner: Owner, taskId: string, loads: number): void;
   putPushConfig(owner: Owner, config: TaskPushNotificationConfig): boolean;
   deletePushConfig(owner: Owner, taskId: string, id: string): boolean;
@@ -178,7 +178,7 @@ export function createTaskWriter(
       const row = reader.ownRow(owner, taskId);
       if (row === undefined) return undefined;
       raiseFence.run(row.number);
-      return row.fence + 1;
+      return { fence: row.fence + 1, tail: toTail(row) };
     },
 
     noteLoads(owner, taskId, loads) {

@@ -162,6 +162,6 @@ export interface EngineContext {
   readonly abandoned: AbandonedCode;
   /** Reads older events back for readers. */
   readonly eventPages: EventPages;
-  /** Bounds how many other reads of the store for callers run at a time. */
-  readonly reads: Readonly<Record<"tasks" | "lists", ReadTurns>>;
+  /** Bounds how many other reads of the store run at a time: for calls, and of tasks that no call waits for. */
+  readonly reads: Readonly<Record<"tasks" | "lists" | "loads", ReadTurns>>;
 }

@@ -124,7 +124,7 @@ describe("many requests with the same idempotency key", () => {
       log: () => {},
       nameOwner: () => "",
       wakes,
-      reads: { tasks: new ReadTurns(4), lists: new ReadTurns(2) },
+      reads: { tasks: new ReadTurns(4), lists: new ReadTurns(2), loads: new ReadTurns(4) },
     });
     return { sends, wakes };
   }

@@ -38,9 +38,6 @@ export interface Origin {
   readonly caller: string | undefined;
 }
 
-/** Size from which a task is claimed in a turn of its caller. */
-const largeBytes = 64 * 1024;
-
 /**
  * One task in memory: it takes all its messages and events one after the other, and its readers follow it here.
  *
@@ -195,7 +192,7 @@ export class LiveTask {
     if (this.#log.isClaimed) {
       return Promise.resolve();
     }
-    this.#claiming ??= this.#claim(share).finally(() => {
+    this.#claiming ??= this.#claim().finally(() => {
       this.#claiming = undefined;
     });
     return this.#claiming.then(() => this.#context.wakes.calls.turn(share)); // thousands of calls may have waited for it
@@ -441,18 +438,21 @@ export class LiveTask {
     this.#lostController.abort(why);
   }
 
-  async #claim(share: string | undefined): Promise<void> {
+  async #claim(): Promise<void> {
+    const { owner } = this;
+    const { taskId } = this.name;
     const { store, reads } = this.#context;
-    const claim = () => store.claim(this.owner, this.name.taskId);
-    // It reads the whole task once more, which counts nowhere.
-    const stored = await (this.bytes < largeBytes ? claim() : reads.tasks.run({ share }, claim));
-    if (stored === undefined) {
-      throw taskNotFound(this.name.taskId);
+    const claimed = await store.claim(owner, taskId);
+    if (claimed !== undefined && claimed.tail.sequence !== this.#log.committed.sequence) {
+      // Another process had it since it was read. Calls may wait for this, and their caller's reads must not keep them waiting.
+      await reads.loads.run({ share: this.caller }, async () => {
+        const stored = await store.find(owner, taskId, "full");
+        if (stored === undefined) throw taskNotFound(taskId);
+        this.#load(await readTask(this.#context, stored, "full"));
+      });
     }
-    if (stored.tail.sequence !== this.#log.committed.sequence) {
-      this.#load(await readTask(this.#context, stored, "full"));
-    }
-    this.#log.claim(stored.fence);
+    if (claimed === undefined) throw taskNotFound(taskId);
+    this.#log.claim(claimed.fence);
   }
 
   #load(loaded: LoadedTask): void {

@@ -94,6 +94,7 @@ export class TaskEngine {
       reads: {
         tasks: new ReadTurns(4, { pace: wakes.reads }),
         lists: new ReadTurns(2, { pace: wakes.reads }),
+        loads: new ReadTurns(4, { pace: wakes.reads }),
       },
     };
     this.#followers = budgets.followers;

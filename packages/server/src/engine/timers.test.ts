@@ -156,6 +156,40 @@ describe("questions", () => {
 });
 
 describe("deadlines", () => {
+  it("end a large task that waits also while its caller's reads take all their turns", async () => {
+    const clock = createFakeClock();
+    const store = createMemoryTaskStore();
+    const reads = Promise.withResolvers<void>();
+    const isHeld = new Set<string>();
+    const { clientFrom } = await createEngineHarness({
+      agent: {
+        card: { name: "Agent" },
+        async *execute(turn) {
+          yield turn.inputRequired("Which?");
+        },
+      },
+      clock,
+      store: {
+        ...store,
+        async find(owner, taskId, view) {
+          if (isHeld.has(taskId)) await reads.promise;
+          return store.find(owner, taskId, view);
+        },
+      },
+    });
+    const client = clientFrom("192.0.2.1");
+    const slow = [await sendTask(client), await sendTask(client)];
+    const { id } = await sendTask(client, say("x".repeat(100_000), deadline(clock, 60_000)));
+    await clock.advance(40_000); // none is in memory any more
+    for (const task of slow) isHeld.add(task.id);
+    const answers = slow.map((task) => client.getTask({ id: task.id }));
+    await clock.advance(20_000);
+    const stored = await store.find({ tenant: "", principal: "anonymous" }, id, "summary");
+    expect(stored?.index.state).toBe(TaskState.CANCELED);
+    reads.resolve();
+    await Promise.all(answers);
+  });
+
   it("end a running task as CANCELED with reason deadline; the signal says so", async () => {
     const { client, clock, startTask } = await startScripted();
     const { id, turn, returns } = await startTask(deadline(clock, 1_000));

@@ -42,7 +42,7 @@ function createStarts(execute: DurableExecutor, limits = {}, noteMs = 0) {
       await mortal.noteLoads(owner, taskId, loads);
       if (answers.lost) throw new ConnectError("the store does not answer", Code.Unavailable);
     };
-    const store = { ...mortal, find: reading(mortal.find), claim: reading(mortal.claim), noteLoads };
+    const store = { ...mortal, find: reading(mortal.find), noteLoads };
     const harness = createEngineHarness({ agent, clock, store, limits: own, randomId: () => `id-${++ids}` });
     const started = Promise.race([harness, clock.settle().then(() => clock.settle())]);
     return { harness, kill: mortal.kill, started: started.then(() => {}), isDead: () => mortal.dead };

@@ -33,6 +33,7 @@ export type {
   StoredKey,
   StoredTask,
   StoreRoom,
+  TaskClaim,
   TaskCommit,
   TaskIndex,
   TaskKey,

@@ -145,7 +145,8 @@ export function createMemoryTaskStore({ maxBytes }: MemoryTaskStoreOptions = {})
       const task = findTask(owner, taskId);
       if (task === undefined) return undefined;
       task.fence += 1;
-      return readTask(task, "full").task;
+      const { fence, tail } = task;
+      return { fence, tail };
     },
 
     async find(owner, taskId, view) {

@@ -252,12 +252,15 @@ export interface DueTimer extends TaskRef {
   readonly wakeAt: number;
 }
 
+/** The result of a claim: from here on, nothing follows this end of the log but commits with this fence, or a later one. */
+export type TaskClaim = Pick<StoredTask, "fence" | "tail">;
+
 /** What the store knows of a task without reading its log: enough to end a task that cannot be read. */
 export interface TaskWeight extends TaskRef {
   readonly index: TaskIndex;
   readonly tail: LogTail;
   readonly fence: number;
-  /** About how many bytes `claim` reads: the snapshot, and the payloads after it. */
+  /** About how many bytes `find` reads in the view `full`: the snapshot, and the payloads after it. */
   readonly bytes: number;
   /** The last value of `noteLoads`; 0 for most tasks. */
   readonly loads: number;
@@ -323,11 +326,11 @@ export interface TaskStore {
   commit(commit: TaskCommit): Promise<CommitResult>;
 
   /**
-   * Claims the task for writing and reads it: raises its fence, so that commits with an earlier fence are refused.
+   * Claims the task for writing: raises its fence, so that commits with an earlier fence are refused.
    *
-   * @returns the task in the view `full` with the new fence, or undefined when the owner has no such task
+   * @returns undefined when the owner has no such task
    */
-  claim(owner: Owner, taskId: string): Promise<StoredTask | undefined>;
+  claim(owner: Owner, taskId: string): Promise<TaskClaim | undefined>;
 
   /** The owner's task, or undefined. A task of another owner and a missing one look the same (spec §3.3.2). */
   find(owner: Owner, taskId: string, view: TaskView): Promise<StoredTask | undefined>;

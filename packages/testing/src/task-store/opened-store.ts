@@ -5,7 +5,6 @@ import type {
   LogEntry,
   LogTail,
   Owner,
-  StoredTask,
   TaskCommit,
   TaskQuery,
 } from "@a2a-connect/server/store";
@@ -94,7 +93,7 @@ export function refusalOf(result: CommitResult): string | undefined {
 }
 
 /** The stored task, which must exist. */
-export function present(task: StoredTask | undefined): StoredTask {
+export function present<Task>(task: Task | undefined): Task {
   if (task === undefined) expect.fail("the task is missing");
   return task;
 }

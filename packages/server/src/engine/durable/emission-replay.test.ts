@@ -28,7 +28,10 @@ it("reads few pages at a time for executors of one caller, and keeps nothing of 
       return copies;
     },
   };
-  const source = { store, reads: { tasks: new ReadTurns(4), lists: new ReadTurns(2) } };
+  const source = {
+    store,
+    reads: { tasks: new ReadTurns(4), lists: new ReadTurns(2), loads: new ReadTurns(4) },
+  };
   const task = { owner: alice, taskId: "task-1", share: "alice" };
   const replays = Array.from({ length: 20 }, () => new EmissionReplay(source, task, { answers: [] }, 4));
   const emissions = await Promise.all(replays.map((replay) => replay.next()));
@@ -49,7 +52,10 @@ it("does not wait for other long work of its caller", async () => {
   const store = createMemoryTaskStore();
   const kinds = ["task", ...Array.from({ length: 20 }, () => "artifact" as const)] as const;
   await store.commit(createCommit({ kinds, text: "x".repeat(100_000) }));
-  const source = { store, reads: { tasks: new ReadTurns(4), lists: new ReadTurns(2) } };
+  const source = {
+    store,
+    reads: { tasks: new ReadTurns(4), lists: new ReadTurns(2), loads: new ReadTurns(4) },
+  };
   const work = beginLongWork("alice", 2_000);
   const task = { owner: alice, taskId: "task-1", share: "alice" };
   await new EmissionReplay(source, task, { answers: [] }, 21).next();

@@ -73,7 +73,7 @@ export class EmissionReplay {
   async #turnPage(): Promise<LoggedEmission> {
     const { owner, taskId, share } = this.#task;
     const { store, reads } = this.#source;
-    this.#page = await reads.tasks.run({ share }, async () => {
+    this.#page = await reads.loads.run({ share }, async () => {
       const turns = new DecodingTurns({ nextTurn: () => nextSlice(share, "read") });
       const page: LoggedEmission[] = [];
       for (const event of await store.events(owner, taskId, this.#cursor, pageSize)) {

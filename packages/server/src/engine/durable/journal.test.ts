@@ -14,7 +14,7 @@ import { createJournalCodec } from "./journal-codec.ts";
 const task = { owner: { tenant: "", principal: "anonymous" }, taskId: "task", withDetails: true };
 
 function sourceOf<Store extends TaskStore>(store: Store) {
-  const reads = { tasks: new ReadTurns(4), lists: new ReadTurns(2) };
+  const reads = { tasks: new ReadTurns(4), lists: new ReadTurns(2), loads: new ReadTurns(4) };
   return { store, journalCodec: createJournalCodec(), reads };
 }
 

@@ -104,7 +104,7 @@ export async function readJournal(
   }: TaskRef & { readonly history: readonly Message[]; readonly withDetails: boolean },
   share: string | undefined,
 ): Promise<Journal> {
-  return reads.tasks.run({ share }, async () => {
+  return reads.loads.run({ share }, async () => {
     const turns = turnsOf(share);
     const reader = await readNotes(source, owner, taskId, turns, { withDetails, withRecords: !withDetails });
     const steps = reader.journal(new KnownMessages(history));
