@@ -118,7 +118,7 @@ export function createJwtVerifier(
   if (shared !== undefined) {
     throw new Error(`algorithms of shared secrets are not taken, and ${shared} is one`);
   }
-  const [remote, find] = openKeys(keys, (url) => {
+  const [remote, findFor] = openKeys(keys, (url) => {
     return new RemoteKeySet({
       url,
       fetch: withLimits(fetch),
@@ -129,11 +129,11 @@ export function createJwtVerifier(
   });
   const remembered = new RecentMap<string, Remembered>(maxRemembered);
 
-  async function check(token: string, field: string): Promise<Verdict> {
+  async function check(token: string, field: string, share: string | undefined): Promise<Verdict> {
     const refusal = preview(token, issuer, algorithms);
     if (refusal !== undefined) return refusal;
     try {
-      const { payload, protectedHeader } = await jwtVerify(token, find, {
+      const { payload, protectedHeader } = await jwtVerify(token, findFor(share), {
         issuer,
         audience: typeof audience === "string" ? audience : [...audience],
         algorithms: [...algorithms],
@@ -175,7 +175,7 @@ export function createJwtVerifier(
       const token = parseBearerToken(field);
       if (typeof token !== "string") return token;
       if (isTaskToken(token)) return undefined; // of another gate
-      return check(token, field);
+      return check(token, field, credentials.share);
     },
   };
 }
@@ -183,10 +183,13 @@ export function createJwtVerifier(
 function openKeys(
   keys: JSONWebKeySet | (() => string | Promise<string>),
   open: (url: () => string | Promise<string>) => RemoteKeySet,
-): readonly [RemoteKeySet | undefined, JWTVerifyGetKey] {
-  if (typeof keys !== "function") return [undefined, createLocalJWKSet(keys)];
-  const remote = open(keys);
-  return [remote, remote.find];
+): readonly [RemoteKeySet | undefined, (share: string | undefined) => JWTVerifyGetKey] {
+  if (typeof keys === "function") {
+    const remote = open(keys);
+    return [remote, (share) => remote.findFor(share)];
+  }
+  const local = createLocalJWKSet(keys);
+  return [undefined, () => local];
 }
 
 /** What can be refused without a signature, so that tokens of strangers never lead to a fetch of keys. */

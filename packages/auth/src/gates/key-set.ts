@@ -1,3 +1,4 @@
+import { afterTurn, Wakes } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type CryptoKey, createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 import { type Fetch, parseServerUrl } from "./server-fetch.ts";
@@ -25,10 +26,13 @@ export class RemoteKeySet {
   #fetchedAt = Number.NEGATIVE_INFINITY;
   #triedAt = Number.NEGATIVE_INFINITY;
   #running: Promise<void> | undefined;
+  /** Of the calls that have waited for a fetch. */
+  readonly #turns: Wakes;
   #version = 0;
 
   constructor(options: KeySetOptions) {
     this.#options = options;
+    this.#turns = new Wakes({ nextTurn: () => new Promise(afterTurn), ticks: options.now }, maxInATurn);
   }
 
   /** Changes whenever other keys count. */
@@ -36,20 +40,25 @@ export class RemoteKeySet {
     return this.#version;
   }
 
-  /** The key of a token, for `jwtVerify`. @throws ConnectError Unavailable when there are no keys at all */
-  readonly find: JWTVerifyGetKey<CryptoKey> = async (header, token) => {
-    const { now, maxAgeMs } = this.#options;
-    if (now() - this.#fetchedAt > maxAgeMs) await this.#refresh();
-    try {
-      return await this.#require()(header, token);
-    } catch (error) {
-      const before = this.#version;
-      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-      await this.#refresh();
-      if (this.#version === before) throw error;
-      return await this.#require()(header, token);
-    }
-  };
+  /**
+   * Finds the key of a token of this caller, for `jwtVerify`. What it gives throws ConnectError Unavailable when there are no keys
+   * at all.
+   */
+  findFor(share: string | undefined): JWTVerifyGetKey<CryptoKey> {
+    return async (header, token) => {
+      const { now, maxAgeMs } = this.#options;
+      if (now() - this.#fetchedAt > maxAgeMs) await this.#refresh(share);
+      try {
+        return await this.#require()(header, token);
+      } catch (error) {
+        const before = this.#version;
+        if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+        await this.#refresh(share);
+        if (this.#version === before) throw error;
+        return await this.#require()(header, token);
+      }
+    };
+  }
 
   #require(): ReturnType<typeof createLocalJWKSet> {
     const isTooOld = this.#options.now() - this.#fetchedAt > longestOutageMs;
@@ -59,7 +68,7 @@ export class RemoteKeySet {
     return this.#keys;
   }
 
-  async #refresh(): Promise<void> {
+  async #refresh(share: string | undefined): Promise<void> {
     const { now, cooldownMs } = this.#options;
     if (this.#running === undefined) {
       if (now() - this.#triedAt < cooldownMs) return;
@@ -69,6 +78,7 @@ export class RemoteKeySet {
       });
     }
     await this.#running;
+    await this.#turns.turn(share); // thousands of calls may have waited for it
   }
 
   async #fetch(): Promise<void> {
@@ -87,3 +97,6 @@ export class RemoteKeySet {
 }
 
 const longestOutageMs = 86_400_000;
+
+/** Calls that go on in one turn of the event loop. */
+const maxInATurn = 64;
