@@ -49,13 +49,34 @@ describe("a budget that callers share", () => {
     const take = createBudget(800, 7 / 8, 16);
     for (let taken = 0; taken < 7; taken += 1) take("alice", 100);
     expect(() => take("alice", 17)).toThrow(full);
-    for (let taken = 0; taken < 6; taken += 1) take("alice", 16);
+    for (let taken = 0; taken < 5; taken += 1) take("alice", 16);
     expect(() => take("alice", 16)).toThrow(full);
     const growing = take("bob", 16);
     growing.add(70);
     expect(() => growing.add(2)).toThrow(full);
-    for (let taken = 0; taken < 6; taken += 1) take("bob", 16);
+    take("bob", 16);
     expect(() => take("bob", 16)).toThrow(full);
+  });
+
+  it("has no more than an eighth beyond it for the small ones of all callers, and room for the first of each", () => {
+    const take = createBudget(800, 7 / 8, 16);
+    const takeAll = (share: string): number => {
+      let taken = 0;
+      try {
+        for (;;) {
+          take(share, 8);
+          taken += 8;
+        }
+      } catch {
+        return taken;
+      }
+    };
+    const callers = Array.from({ length: 20 }, (_, at) => `caller ${at}`);
+    const all = callers.map(takeAll);
+    expect(all.every((taken) => taken >= 16)).toBe(true);
+    expect(all.reduce((sum, taken) => sum + taken)).toBeLessThanOrEqual(800 + 100 + 20 * 16);
+    expect(() => take("bob", 17)).toThrow(full);
+    take("bob", 16);
   });
 
   it.each(["alice", undefined])(
@@ -66,7 +87,7 @@ describe("a budget that callers share", () => {
       const growing = budget.open(share);
       growing.add(20);
       growing.grow(5_000);
-      const small = Array.from({ length: 6 }, () => budget.open(share));
+      const small = Array.from({ length: 5 }, () => budget.open(share));
       for (const each of small) each.add(16);
       expect(() => budget.open(share).add(16)).toThrow(full);
       expect(() => small[0]?.add(1)).toThrow(full); // it would be small no more

@@ -32,8 +32,9 @@ export interface Holding {
  * Bounds what all callers together have of something, such as memory, and what one of them has. No caller loses what it
  * has, so some is always kept for others: a caller may take more while it has less than `maxShare / (1 - maxShare)`
  * times as much as is free. The first caller gets `maxShare` of all, the next as much of the rest. What a caller has beyond
- * its part, because its holdings have grown, counts for itself alone: otherwise it would leave the others nothing. In the same way it
- * may have small holdings beyond its part, of an eighth of `max` together, also when its large ones have grown beyond the part.
+ * its part, because its holdings have grown, counts for itself alone: otherwise it would leave the others nothing. There is an eighth
+ * of `max` more for small holdings that callers have beyond their parts, also beside large ones that have grown beyond them: one caller
+ * may have 7/8 of what the others leave of it. The first small holding of a caller always finds room.
  */
 export class SharedBudget {
   readonly #options: SharedBudgetOptions;
@@ -42,6 +43,8 @@ export class SharedBudget {
   #all = 0;
   /** The same, but of each caller no more than its part. */
   #taken = 0;
+  /** What callers have beyond their parts in small holdings. */
+  #beyond = 0;
 
   constructor(options: SharedBudgetOptions) {
     this.#options = options;
@@ -112,6 +115,9 @@ export class SharedBudget {
     const taken = Math.min(own.all, most);
     this.#taken += taken - own.taken;
     own.taken = taken;
+    const beyond = Math.min(own.small, own.all - taken);
+    this.#beyond += beyond - own.beyond;
+    own.beyond = beyond;
     if (own.all === 0) this.#byShare.delete(share);
     else this.#byShare.set(share, own);
   }
@@ -132,7 +138,10 @@ export class SharedBudget {
     const own = this.#of(share);
     const room = share === undefined ? max - this.#taken : this.#partOf(own) - own.all;
     if (amount <= room) return true;
-    return whole <= small && (amount <= room + forSmall || own.small + amount <= forSmall);
+    if (whole > small) return false;
+    const smallOnes = own.small + amount;
+    const beyond = Math.min(smallOnes, amount - room);
+    return smallOnes <= small || beyond <= (forSmall - this.#beyond + own.beyond) * smallShare;
   }
 
   /** How much a caller may have, beside what the others have now. */
@@ -153,12 +162,15 @@ interface Part {
   taken: number;
   /** How much of it small holdings have. */
   small: number;
+  /** How much of that is beyond its part. */
+  beyond: number;
 }
 
-const nothing: Readonly<Part> = { all: 0, taken: 0, small: 0 };
+const nothing: Readonly<Part> = { all: 0, taken: 0, small: 0, beyond: 0 };
 
-/** What a caller may have in small holdings, of all, also when its large ones have grown beyond its part. */
+/** What there is for small holdings beyond the parts of their callers, of all, and how much of it one caller may have. */
 const smallPart = 1 / 8;
+const smallShare = 7 / 8;
 
 /**
  * Gives what has the same limits the same budgets, for as long as one of them is in use: several servers with budgets of their own

@@ -11,7 +11,7 @@ const retryAfterSeconds = 1;
 
 /**
  * The memory of all answers, of ports and mounts with the same limit, until their readers have taken them; CAPACITY when it is used
- * up. One address has 7/8 of it at most, and an eighth more for small answers. A single answer may be larger than all of it: otherwise its
+ * up. One address has 7/8 of it at most. There is an eighth more for small answers. A single answer may be larger than all of it: otherwise its
  * caller could never get it.
  */
 export const findUnreadAnswers: (limits: { readonly maxUnreadBytes: number }) => SharedBudget = shareByLimits(

@@ -84,7 +84,7 @@ export interface ListenOptions {
   /**
    * Stored bytes of all answers that callers have not read, of all ports and mounts of the process with the same limits for memory
    * (this one and the next two). The server refuses a further answer with
-   * CAPACITY until callers have read some, or they were cut. Of each address an eighth more is for answers up to 64 KiB. Default 256 MiB.
+   * CAPACITY until callers have read some, or they were cut. An eighth more, of all addresses together, is for answers up to 64 KiB. Default 256 MiB.
    *
    * The same limit holds for what waits in the buffers of connections and streams, small answers included. Beyond it the server
    * cuts answers off: of the address that has most, those that have waited longest.

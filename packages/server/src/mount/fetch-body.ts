@@ -12,7 +12,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 
 /**
  * The memory of all request bodies, of mounts with the same limit, until messages are made of them; CAPACITY when it is used up. One
- * address has 7/8 of it at most, and an eighth more for short bodies.
+ * address has 7/8 of it at most. There is an eighth more for short bodies.
  */
 export const findBodyBudget: (limits: { readonly maxTotalBodyBytes: number }) => SharedBudget = shareByLimits(
   ({ maxTotalBodyBytes: max }) => {
