@@ -1,6 +1,7 @@
 import { encodeMessage } from "@a2a-connect/core/internal";
 import { type TaskPushNotificationConfig, TaskPushNotificationConfigSchema } from "@a2a-connect/proto";
 import { clone } from "@bufbuild/protobuf";
+import { TaskOrder } from "./memory-order.ts";
 import type { MemoryDelivery, MemoryTask } from "./memory-task.ts";
 import type { Delivery, DeliveryMove, DueDeliveries, DueQuery } from "./task-store.ts";
 
@@ -17,6 +18,7 @@ export interface MemoryDeliveries {
   clear(task: MemoryTask): void;
   /** Makes the deliveries due that waited for an event of the task. */
   wake(task: MemoryTask): void;
+  /** Costs what it returns, however many there are. */
   due(query: DueQuery): DueDeliveries;
   /** Those of a task that are due at once, by number. */
   dueOf(task: MemoryTask, limit: number): readonly Delivery[];
@@ -26,23 +28,58 @@ export interface MemoryDeliveries {
 /** What a delivery takes in memory besides the bytes of its config: the objects. */
 const deliveryBytes = 1_024;
 
+const lastNumber = Number.MAX_SAFE_INTEGER;
+const lastTime = Number.MAX_SAFE_INTEGER;
+
+/** When a delivery is due. Of those that are due at the same time, the one with the lower number comes first. */
+type Moment = Pick<Delivery, "dueAt" | "number">;
+
+/** Where a delivery is found, and its number as a text by which `TaskOrder` can compare. */
+interface Place {
+  readonly task: MemoryTask;
+  readonly id: string;
+  readonly taskId: string;
+}
+
 /** The deliveries of an empty store. */
 export function createMemoryDeliveries(): MemoryDeliveries {
-  /** By number, and in this order, because a new one has the highest. */
-  const tasks = new Map<number, { readonly task: MemoryTask; readonly id: string }>();
+  /** By number. */
+  const places = new Map<number, Place>();
+  /** Those that have an event to deliver: by time, which is 0 for those due at once, then by number. */
+  const order = new TaskOrder<Place>((place) => findDelivery(place)?.dueAt ?? 0);
   let count = 0;
 
-  function set(task: MemoryTask, id: string, delivery: MemoryDelivery): void {
-    task.deliveries.set(id, delivery);
-    tasks.set(delivery.number, { task, id });
+  function set(place: Place, delivery: MemoryDelivery): void {
+    leaveOrder(place);
+    place.task.deliveries.set(place.id, delivery);
+    if (isDue(delivery)) order.add(place);
+  }
+
+  function leaveOrder(place: Place): void {
+    const delivery = findDelivery(place);
+    if (delivery !== undefined && isDue(delivery)) order.remove(place);
   }
 
   function remove(task: MemoryTask, id: string): void {
     const delivery = task.deliveries.get(id);
-    if (delivery === undefined) return;
-    tasks.delete(delivery.number);
+    const place = delivery && places.get(delivery.number);
+    if (delivery === undefined || place === undefined) return;
+    leaveOrder(place);
+    places.delete(delivery.number);
     task.deliveries.delete(id);
     task.bytes -= delivery.bytes;
+  }
+
+  /** The first `limit` after `from`, up to `last`. */
+  function between(from: Moment, last: Moment, limit: number): Due[] {
+    const found: Due[] = [];
+    for (const place of order.oldestFirst({ time: from.dueAt, taskId: toText(from.number) })) {
+      const delivery = findDelivery(place);
+      if (found.length === limit || delivery === undefined || !isDue(delivery)) break;
+      if (byTime(delivery, last) > 0) break;
+      if (byTime(delivery, from) > 0) found.push({ task: place.task, delivery });
+    }
+    return found;
   }
 
   return {
@@ -54,7 +91,9 @@ export function createMemoryDeliveries(): MemoryDeliveries {
       count += 1;
       const bytes = deliveryBytes + encodeMessage(TaskPushNotificationConfigSchema, config).length;
       task.bytes += bytes;
-      set(task, config.id, {
+      const place = { task, id: config.id, taskId: toText(count) };
+      places.set(count, place);
+      set(place, {
         number: count,
         bytes,
         config: clone(TaskPushNotificationConfigSchema, config),
@@ -69,33 +108,24 @@ export function createMemoryDeliveries(): MemoryDeliveries {
     },
 
     wake(task) {
-      for (const [id, delivery] of task.deliveries) {
-        if (delivery.dueAt === undefined) set(task, id, { ...delivery, dueAt: 0 });
+      for (const delivery of task.deliveries.values()) {
+        const place = places.get(delivery.number);
+        if (place !== undefined && !isDue(delivery)) set(place, { ...delivery, dueAt: 0 });
       }
     },
 
-    due({ now, latest, after, afterRetry = { dueAt: 0, number: 0 }, limit }) {
-      const fresh: { readonly next: Due[]; readonly first: Due[] } = { next: [], first: [] };
-      const putOff: Due[] = [];
-      for (const { task, id } of tasks.values()) {
-        const delivery = task.deliveries.get(id);
-        if (delivery === undefined || !isDue(delivery)) continue;
-        if (delivery.dueAt > 0) {
-          putOff.push({ task, delivery });
-          continue;
-        }
-        const part = delivery.number > after ? fresh.next : fresh.first;
-        if (part.length < limit) part.push({ task, delivery });
-      }
-      putOff.sort((one, other) => byTime(one.delivery, other.delivery));
-      const retries = putOff.filter(
-        ({ delivery }) =>
-          (delivery.dueAt <= now || delivery.dueAt > latest) && byTime(delivery, afterRetry) > 0,
-      );
+    due({ now, latest, after, afterRetry = lastOf(0), limit }) {
+      const fresh = between({ dueAt: 0, number: after }, lastOf(0), limit);
+      fresh.push(...between({ dueAt: 0, number: 0 }, { dueAt: 0, number: after }, limit - fresh.length));
+      const retries = between(afterRetry, lastOf(now), limit);
+      const beyond = lastOf(Math.max(now, latest));
+      const from = byTime(afterRetry, beyond) > 0 ? afterRetry : beyond;
+      retries.push(...between(from, lastOf(lastTime), limit - retries.length));
+      const [next] = between(lastOf(now), lastOf(latest), 1);
       return {
-        fresh: [...fresh.next, ...fresh.first].slice(0, limit).map(toDelivery),
-        retries: retries.slice(0, limit).map(toDelivery),
-        nextAt: putOff.find(({ delivery: { dueAt } }) => dueAt > now && dueAt <= latest)?.delivery.dueAt,
+        fresh: fresh.map(toDelivery),
+        retries: retries.map(toDelivery),
+        nextAt: next?.delivery.dueAt,
       };
     },
 
@@ -109,11 +139,11 @@ export function createMemoryDeliveries(): MemoryDeliveries {
     },
 
     move({ number, next, attempts, retryAt = 0 }) {
-      const place = tasks.get(number);
-      const delivery = place?.task.deliveries.get(place.id);
+      const place = places.get(number);
+      const delivery = place && findDelivery(place);
       if (place === undefined || delivery === undefined) return;
       const dueAt = hasEvent(place.task, next) ? retryAt : undefined;
-      set(place.task, place.id, { ...delivery, next, attempts, dueAt });
+      set(place, { ...delivery, next, attempts, dueAt });
     },
   };
 }
@@ -136,7 +166,21 @@ function toDelivery({ task: { owner, taskId, events }, delivery }: Due): Deliver
   return { ...delivery, config, owner, taskId, bytes };
 }
 
-function byTime(one: Pick<Delivery, "dueAt" | "number">, other: typeof one): number {
+function findDelivery({ task, id }: Place): MemoryDelivery | undefined {
+  return task.deliveries.get(id);
+}
+
+/** As many digits for each number, so that texts have the order of their numbers. */
+function toText(number: number): string {
+  return String(number).padStart(String(lastNumber).length, "0");
+}
+
+/** After all that are due at this time. */
+function lastOf(dueAt: number): Moment {
+  return { dueAt, number: lastNumber };
+}
+
+function byTime(one: Moment, other: Moment): number {
   return one.dueAt - other.dueAt || one.number - other.number;
 }
 
