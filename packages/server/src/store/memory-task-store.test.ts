@@ -44,6 +44,35 @@ it("reads a page of due timers without a look at the others", async () => {
   expect(looks).toBeLessThan(3 * 5_000);
 });
 
+it("removes expired tasks batch by batch without a look at those that stay", async () => {
+  const store = createMemoryTaskStore();
+  let looks = 0;
+  class CountedIndex implements TaskIndex {
+    readonly contextId = "context";
+    readonly statusTimestamp = 1_000;
+    readonly wakeAt = undefined;
+    readonly #state: TaskState;
+
+    constructor(state: TaskState) {
+      this.#state = state;
+    }
+
+    get state() {
+      looks += 1;
+      return this.#state;
+    }
+  }
+  for (let at = 0; at < 5_500; at += 1) {
+    const index = new CountedIndex(at < 5_000 ? TaskState.WORKING : TaskState.COMPLETED);
+    await store.commit({ ...firstCommit(`task-${at}`), index });
+  }
+  looks = 0;
+  let batches = 0;
+  while (await store.expire({ finishedBefore: 2_000, now: 0, limit: 10 })) batches += 1;
+  expect(batches).toBe(50);
+  expect(looks).toBeLessThan(10 * 500);
+});
+
 it("shares its room with the other stores of the process that have no limit of their own, until it is closed", async () => {
   const size = 2 ** 20;
   const [one, two] = [createMemoryTaskStore(), createMemoryTaskStore()];

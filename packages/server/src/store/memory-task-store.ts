@@ -64,6 +64,8 @@ export function createMemoryTaskStore({ maxBytes }: MemoryTaskStoreOptions = {})
   const lists = createMemoryLists();
   /** The tasks that have a timer. */
   const timers = new TaskOrder<MemoryTask>(({ index }) => index.wakeAt ?? 0);
+  /** The tasks in a terminal state: they expire in this order. */
+  const finished = new TaskOrder<MemoryTask>(({ index }) => index.statusTimestamp);
   const deliveries = createMemoryDeliveries();
   const keys = createMemoryKeys(use);
   let open = true;
@@ -99,22 +101,21 @@ export function createMemoryTaskStore({ maxBytes }: MemoryTaskStoreOptions = {})
   function addToOrders(task: MemoryTask): void {
     lists.add(task);
     if (task.index.wakeAt !== undefined) timers.add(task);
+    if (isTerminal(task.index.state)) finished.add(task);
   }
 
   function removeFromOrders(task: MemoryTask): void {
     lists.remove(task);
     if (task.index.wakeAt !== undefined) timers.remove(task);
+    if (isTerminal(task.index.state)) finished.remove(task);
   }
 
-  /** Returns how many rows another store would remove. */
-  function forgetTask(task: MemoryTask): number {
+  function forgetTask(task: MemoryTask): void {
     tasks.delete(task.taskId);
     use(-task.bytes);
     removeFromOrders(task);
-    const rows = 1 + task.keys.length + task.deliveries.size;
     deliveries.clear(task);
     keys.clear(task);
-    return rows;
   }
 
   const store: TaskStore = {
@@ -234,13 +235,16 @@ export function createMemoryTaskStore({ maxBytes }: MemoryTaskStoreOptions = {})
       deliveries.move(move);
     },
 
-    async expire({ finishedBefore, now, limit }) {
+    async expire({ finishedBefore = Number.NEGATIVE_INFINITY, now, limit }) {
       assertOpen();
       let left = limit - keys.expire(now, limit);
-      for (const task of tasks.values()) {
-        if (left <= 0) break;
-        if (isFinished(task, finishedBefore)) left -= forgetTask(task);
+      const expired: MemoryTask[] = [];
+      for (const task of finished.oldestFirst(beforeAllTasks)) {
+        if (left <= 0 || task.index.statusTimestamp >= finishedBefore) break;
+        expired.push(task);
+        left -= 1 + task.keys.length + task.deliveries.size; // as many rows as another store would remove
       }
+      for (const task of expired) forgetTask(task);
       return left <= 0;
     },
 
@@ -309,10 +313,6 @@ function isSamePlace(one: TaskIndex, other: TaskIndex): boolean {
   return isListedThere && statusTimestamp === other.statusTimestamp && wakeAt === other.wakeAt;
 }
 
-function isFinished({ index }: MemoryTask, before: number | undefined): boolean {
-  return before !== undefined && index.statusTimestamp < before && isTerminal(index.state);
-}
-
 function listTasks(
   order: TaskOrder | undefined,
   { state, since, after, limit, maxBytes, view }: TaskQuery,
@@ -329,8 +329,11 @@ function listTasks(
   return { tasks: page.tasks, totalSize: order.count(filter), more };
 }
 
+/** Before the first place that a task can have in an order. */
+const beforeAllTasks = { time: Number.NEGATIVE_INFINITY, taskId: "" };
+
 /** Before the first timer that a task can have. */
-const beforeAllTimers = { wakeAt: Number.NEGATIVE_INFINITY, taskId: "" };
+const beforeAllTimers = { wakeAt: beforeAllTasks.time, taskId: beforeAllTasks.taskId };
 
 /** The order of `TaskStore.unfinished`. */
 function compareTasks(one: TaskRef, other: TaskRef): number {
