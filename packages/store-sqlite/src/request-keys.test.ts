@@ -8,6 +8,7 @@ import { temporaryFile } from "../test-support/temporary-file.ts";
 import { createSqliteTaskStore } from "./sqlite-task-store.ts";
 
 const pageBytes = 4_096;
+const bob = { ...alice, principal: "bob" };
 
 it("is found without the Message that was kept for it being read", async () => {
   const file = temporaryFile();
@@ -23,6 +24,19 @@ it("is found without the Message that was kept for it being read", async () => {
   expect(await damaged.putReply(alice, key, reply, 5_000)).toBe(false);
   await expect(damaged.findReply(alice, "one")).rejects.toMatchObject({ code: Code.DataLoss });
   await damaged.close();
+});
+
+it("keeps large Messages of callers in turns", async () => {
+  const store = createSqliteTaskStore({ file: temporaryFile() });
+  const reply = create(MessageSchema, { parts: [{ content: { case: "text", value: "x".repeat(2 ** 20) } }] });
+  const kept: string[] = [];
+  const keep = async (owner: typeof alice, at: number): Promise<void> => {
+    await store.putReply(owner, { key: `${at}`, fingerprint: new Uint8Array([1]) }, reply, 5_000);
+    kept.push(owner.principal);
+  };
+  await Promise.all([...Array.from({ length: 10 }, (_, at) => keep(alice, at)), keep(bob, 0)]);
+  expect(kept.indexOf(bob.principal)).toBeLessThan(3);
+  await store.close();
 });
 
 /** Takes from all pages that are full of the Message's text the number of the next one: whoever reads the Message notices. */

@@ -154,6 +154,7 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
       const bytes = encodeMessage(MessageSchema, message);
       return writes.run({
         bytes: bytes.byteLength,
+        share: owner.principal, // callers without credentials take turns as one
         write: () => keys.putReply(owner, key, bytes, expiresAt),
       });
     },
