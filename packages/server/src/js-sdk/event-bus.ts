@@ -5,7 +5,7 @@ type EventName = "event" | "finished";
 
 /** The `ExecutionEventBus` of `@a2a-js/sdk` 1.x for one execution. What is published waits in order for its one reader. */
 export class EventBus {
-  readonly #waiting: SdkEvent[] = [];
+  #waiting: SdkEvent[] = [];
   readonly #listeners = { event: new Map<Listener, Listener>(), finished: new Map<Listener, Listener>() };
   #wake: () => void = () => {};
   #ended = false;
@@ -64,15 +64,17 @@ export class EventBus {
   /** All that is published until the end; then the failure of the execution is thrown, if it has failed. */
   async *events(): AsyncGenerator<SdkEvent, void> {
     for (;;) {
-      const next = this.#waiting.shift();
-      if (next !== undefined) yield next;
-      else if (this.#failure !== undefined) throw this.#failure.error;
-      else if (this.#ended) return;
-      else {
+      const batch = this.#waiting.reverse();
+      this.#waiting = [];
+      if (batch.length === 0) {
+        if (this.#failure !== undefined) throw this.#failure.error;
+        if (this.#ended) return;
         await new Promise<void>((resolve) => {
           this.#wake = resolve;
         });
       }
+      // By `pop`, because `shift` of many moves all the others.
+      for (let next = batch.pop(); next !== undefined; next = batch.pop()) yield next;
     }
   }
 }
