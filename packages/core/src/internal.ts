@@ -151,6 +151,7 @@ export {
   visibleText,
 } from "./visible-text.ts";
 export {
+  foreignOriginOf,
   isLoopbackHost,
   maxAuthorityLength,
   parseForeignUrl,

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { isLoopbackHost, parseForeignUrl, trimEndOf, trimSlashes } from "./web-url.ts";
+import { foreignOriginOf, isLoopbackHost, parseForeignUrl, trimEndOf, trimSlashes } from "./web-url.ts";
 
 describe("a URL that another party names", () => {
   const letters = (count: number): string =>
@@ -46,6 +46,27 @@ describe("a URL that another party names", () => {
 
   it("may have no host that is longer than a domain name when it is parsed", () => {
     expect(parseForeignUrl(`https://${letters(200)}/`)).toBeUndefined();
+  });
+});
+
+describe("the origin of a URL that another party names", () => {
+  for (const text of [
+    "https://agent.example",
+    "HTTP://Agent.Example:80/a:b@c/../d?e:f//g#h",
+    "https://user:pass@agent.example:8443/?x",
+    "https:agent.example\\a",
+    " ht\ntps:\n/\t/\r/agent.\texample:4\n43/a\tb ",
+    "https://[::1]:4000#x",
+    "https://b\u00fccher.example?//x",
+  ]) {
+    it(`is that of the whole URL for ${JSON.stringify(text)}`, () => {
+      expect(foreignOriginOf(text)).toBe(new URL(text).origin);
+    });
+  }
+
+  it("is none where there is no host", () => {
+    for (const text of ["", "hook", "/hook", "//agent.example", "https://", `https://${"a".repeat(300)}/`])
+      expect(foreignOriginOf(text)).toBeUndefined();
   });
 });
 

@@ -25,6 +25,15 @@ export function parseForeignUrl(text: string, base?: URL): URL | undefined {
 }
 
 /**
+ * The origin of an absolute http or https URL that another party names; undefined when its host is none. What follows the host is
+ * not parsed: a path of 16 KB may take 0.2 ms.
+ */
+export function foreignOriginOf(text: string): string | undefined {
+  const [upToHost = ""] = authorityPattern.exec(text) ?? [];
+  return parseForeignUrl(upToHost)?.origin;
+}
+
+/**
  * An absolute http or https URL, with a host of at most 255 characters; undefined for every other text.
  *
  * @param base of a relative reference

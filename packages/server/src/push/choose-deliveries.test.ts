@@ -52,6 +52,15 @@ function choose(due: Partial<DueDeliveries>, circumstances: Circumstances = {}) 
   return { start: start.map(({ delivery }) => delivery.number), last, hasRoom };
 }
 
+it("the choice does not parse the paths of webhooks, which may be long", () => {
+  const parse = vi.spyOn(URL, "parse");
+  onTestFinished(() => parse.mockRestore());
+  const fresh = deliveriesOf(1, 100, { host: `slow.example:8443/${"a/".repeat(5_000)}` });
+  expect(choose({ fresh }).start).toEqual([1, 2]); // half of the requests: all are at one origin
+  const longest = Math.max(...parse.mock.calls.map(([text]) => String(text).length));
+  expect(longest).toBeLessThan(100);
+});
+
 describe("the choice among due deliveries", () => {
   const fresh = deliveriesOf(1, 5);
   const failing = deliveriesOf(6, 8, { attempts: 1 });

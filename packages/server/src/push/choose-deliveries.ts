@@ -1,4 +1,4 @@
-import { parseForeignUrl } from "@a2a-connect/core/internal";
+import { foreignOriginOf } from "@a2a-connect/core/internal";
 import { Shares } from "../engine/capacity/shares.ts";
 import type { Delivery, DueDeliveries } from "../store/task-store.ts";
 
@@ -135,5 +135,5 @@ class Limit {
 }
 
 function originOf({ config: { url } }: Delivery): string {
-  return parseForeignUrl(url)?.origin ?? url;
+  return foreignOriginOf(url) ?? url;
 }
