@@ -15,7 +15,7 @@ import type { EngineWakes } from "./wakes.ts";
 
 /**
  * Limits of the engine; all have defaults. Those of the memory and the number of tasks, which each take memory, are for a heap of 2 GiB
- * or more: a smaller one gets as much less of `maxQueued`, `maxActiveBytes`, `maxFollowers` and `maxTotalTailBytes`.
+ * or more: a smaller one gets as much less of `maxQueued`, `maxActiveBytes`, `maxFollowers`, `maxTaskBytes` and `maxTotalTailBytes`.
  */
 export interface EngineLimits {
   /** Executions at a time in this process; further tasks wait in SUBMITTED. An agent may allow fewer. Default 1,000. */
@@ -44,9 +44,10 @@ export interface EngineLimits {
    */
   readonly maxFollowers: number;
   /**
-   * Bytes of one task's artifacts, and as many again of its messages; each artifact counts 512 more, each part 128 and each
-   * value of data or metadata 32, because they take much more in memory. A task whose agent goes beyond fails with reason `task-too-large`, and a caller's
-   * message beyond is refused with TASK_TOO_LARGE. Default 64 MiB.
+   * What one task's artifacts take in memory, about, in bytes, and as much again of its messages: each artifact counts 512 besides its
+   * bytes, each part and each value of data or metadata 128. A task whose agent goes beyond fails with reason `task-too-large`, and a
+   * caller's message beyond is refused with TASK_TOO_LARGE. Also the limit of a durable executor's journal. Default 64 MiB; with a small
+   * heap less, to 24 MiB: a text of 16 MiB fits.
    */
   readonly maxTaskBytes: number;
   /**
@@ -84,7 +85,7 @@ export const defaultEngineLimits: EngineLimits = {
   maxShare: 7 / 8,
   maxActiveBytes: scaleToHeap(256 * 2 ** 20),
   maxFollowers: scaleToHeap(5_000),
-  maxTaskBytes: 64 * 2 ** 20,
+  maxTaskBytes: Math.max(24 * 2 ** 20, scaleToHeap(64 * 2 ** 20)),
   maxTailBytes: 2 ** 20,
   maxTotalTailBytes: scaleToHeap(64 * 2 ** 20),
   chunkIntervalMs: 1,

@@ -10,7 +10,7 @@ import { isSameOwner } from "../store/decide-commit.ts";
 import type { LogEvent, Owner, TaskStore } from "../store/task-store.ts";
 import type { Clock } from "./clock.ts";
 import { CommittedEvent } from "./events.ts";
-import { valueBytes, weighStep } from "./memory-weight.ts";
+import { weighStep } from "./memory-weight.ts";
 import { DecodingTurns } from "./read-task.ts";
 
 /** Events in one page. */
@@ -136,20 +136,14 @@ async function decodeEvents(
   const events: CommittedEvent[] = [];
   const turns = new DecodingTurns(clock);
   for (const { generation, payload } of stored) {
-    let values = 0;
-    const onValues = (more: number): void => {
-      values += more;
-    };
-    const steps = decodeInSteps(StreamResponseSchema, payload, { onValues });
+    const steps = decodeInSteps(StreamResponseSchema, payload);
     let step = steps.next();
     for (; step.done !== true; step = steps.next()) {
       const turn = turns.count(step.value);
       if (turn !== undefined) await turn;
     }
-    const { payload: event } = step.value;
-    const { wide } = weighStep(event.case === "message" ? { case: undefined } : event, payload.length); // no log has a direct Message
-    const ownBytes = values * valueBytes + wide;
-    events.push(new CommittedEvent(generation, step.value, payload.length, ownBytes));
+    const { weight } = weighStep(step.value.payload, payload.length);
+    events.push(new CommittedEvent(generation, step.value, weight));
   }
   return events;
 }

@@ -102,7 +102,7 @@ function summary(state: TaskState, { progress }: LifecycleReport): string {
   return progress === undefined ? formatTaskState(state) : `${Math.round(progress * 100)} %`;
 }
 
-/** About the memory for the objects of one event, beside its bytes: for small events they are the larger part. */
+/** About the memory for the objects of one event, beside its content: for small events they are the larger part. */
 const objectBytes = 512;
 
 /** An event that has been committed. All its readers get the same objects, and must not change them. */
@@ -110,22 +110,15 @@ export class CommittedEvent {
   /** Also its event id (docs/streams.md). */
   readonly generation: number;
   readonly response: StreamResponse;
-  /** Size of its binary encoding. */
-  readonly bytes: number;
-  readonly #ownBytes: number;
+  /** About its size in memory. */
+  readonly weight: number;
   #numbered: StreamResponse | undefined;
 
-  /** @param ownBytes what its values take in memory besides, also those that belong to the task: it may drop them sooner */
-  constructor(generation: number, response: StreamResponse, bytes: number, ownBytes: number) {
+  /** @param weight of its content, also of what belongs to the task: it may drop that sooner */
+  constructor(generation: number, response: StreamResponse, weight: number) {
     this.generation = generation;
     this.response = response;
-    this.bytes = bytes;
-    this.#ownBytes = ownBytes;
-  }
-
-  /** About its size in memory. */
-  get weight(): number {
-    return this.bytes + objectBytes + this.#ownBytes;
+    this.weight = weight + objectBytes;
   }
 
   /** The event for callers of A2A 1.1, with its generation; made when the first of them reads it (requirement R-1). */

@@ -18,7 +18,6 @@ import { alwaysStoredBytes } from "./capacity/stored-bytes.ts";
 import { type Command, encodeCommand } from "./command.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { CommittedEvent, type StatusInit, statusEvent, type TaskName } from "./events.ts";
-import { memoryOfValues } from "./memory-weight.ts";
 import { type LoadedTask, readTask, taskNotFound } from "./read-task.ts";
 import type { SeenTask } from "./task-handle.ts";
 import { type EncodedStep, encodeEvent, encodeInput, type PendingEntry, TaskLog } from "./task-log.ts";
@@ -163,9 +162,7 @@ export class LiveTask {
 
   /** About its size in memory. */
   get bytes(): number {
-    const { headBytes, headValues, progressBytes } = this.#snapshots;
-    const values = headValues + this.#artifacts.values;
-    return headBytes + progressBytes + this.#artifacts.memoryBytes + memoryOfValues(values);
+    return this.#snapshots.headBytes + this.#snapshots.progressBytes + this.#artifacts.bytes;
   }
 
   /** Generation of the newest event that callers may see. */
@@ -213,7 +210,7 @@ export class LiveTask {
     if (isBounded && !this.#hasRoomFor(encoded)) {
       throw new AgentMistake("the task would be too large", "task-too-large");
     }
-    if (isBounded || encoded.weight > alwaysStoredBytes) this.#assertStored();
+    if (isBounded || encoded.payload.length > alwaysStoredBytes) this.#assertStored();
     this.#acceptOutput(encoded, event, this.bytes);
   }
 
@@ -345,8 +342,7 @@ export class LiveTask {
   }
 
   #acceptNote(kind: "command" | "journal", payload: Uint8Array): void {
-    const weight = { weight: payload.length, ownBytes: 0, values: 0, wide: 0 };
-    this.#accept({ step: { case: undefined }, kind, payload, ...weight }, undefined);
+    this.#accept({ step: { case: undefined }, kind, payload, weight: payload.length }, undefined);
   }
 
   #accept(encoded: EncodedStep, response: StreamResponse | undefined): void {
@@ -385,7 +381,7 @@ export class LiveTask {
   #publish(batch: readonly PendingEntry[], withSnapshot: boolean): void {
     this.#snapshots.stored(batch, withSnapshot);
     this.#seen = undefined;
-    for (const { step, payload, ownBytes, response, entry } of batch) {
+    for (const { step, weight, response, entry } of batch) {
       const before = this.#task?.status?.state;
       if (step.case !== undefined) {
         this.#task = applyStep(this.#task, step);
@@ -394,7 +390,7 @@ export class LiveTask {
         this.#noteState(before);
       }
       if (response !== undefined && entry.generation !== undefined) {
-        this.readers.publish(new CommittedEvent(entry.generation, response, payload.length, ownBytes));
+        this.readers.publish(new CommittedEvent(entry.generation, response, weight));
       }
     }
     this.#tellTimer();

@@ -51,8 +51,8 @@ describe("the weight of a message", () => {
     const many = Array.from({ length: 1_000 }, () => "");
     for (const lists of [{ referenceTaskIds: many }, { extensions: many }]) {
       expect(weighMessage(create(MessageSchema, lists))).toBeGreaterThan(16 * 1_000);
-      const { weight, ownBytes } = weighStep({ case: "input", value: create(MessageSchema, lists) }, 2_000);
-      expect(weight + ownBytes).toBeGreaterThan(16 * 1_000);
+      const { weight } = weighStep({ case: "input", value: create(MessageSchema, lists) }, 2_000);
+      expect(weight).toBeGreaterThan(16 * 1_000);
     }
   });
 
@@ -64,6 +64,15 @@ describe("the weight of a message", () => {
 });
 
 describe("the weight of a step", () => {
+  it.each([
+    ["numbers", zeros],
+    ["objects", Array.from({ length: 1_000 }, () => ({}))],
+  ])("is at least what its %s take in memory", (_, values) => {
+    const message = create(MessageSchema, { parts: [json(values)], metadata: { values } });
+    const { weight } = weighStep({ case: "input", value: message }, 0);
+    expect(weight).toBeGreaterThanOrEqual(2 * (weighMessage(json(values)) - weighMessage(json([]))));
+  });
+
   const metadata = { zeros };
   const withoutMetadata = 10;
 
@@ -84,7 +93,7 @@ describe("the weight of a step", () => {
       const empty = create(MessageSchema, { parts: [part.content.case === "text" ? text("") : json("")] });
       const [own, none] = [value, empty].map((each) => weighStep({ case: "input", value: each }, bytes));
       expect((own?.weight ?? 0) - (none?.weight ?? 0)).toBe(beyond);
-      expect((own?.ownBytes ?? 0) - (none?.ownBytes ?? 0)).toBe(beyond);
+      expect((own?.wide ?? 0) - (none?.wide ?? 0)).toBe(beyond);
     }
   });
 
@@ -108,7 +117,7 @@ describe("the weight of a step", () => {
     ["message", { case: "input", value: create(MessageSchema, { metadata }) }],
   ] as const) {
     it(`counts the values in the metadata of a ${name}`, () => {
-      expect(weighStep(step, withoutMetadata).weight).toBe(withoutMetadata + 32 * (zeros.length + 2 * 3));
+      expect(weighStep(step, withoutMetadata).weight).toBe(withoutMetadata + 128 * (zeros.length + 2 * 3));
     });
   }
 });

@@ -123,14 +123,14 @@ class TaskFold {
     const task = yield* decodeInSteps(TaskSchema, head, this.#options);
     this.#headBytes = head.length;
     for (const message of task.history) {
-      this.#headBytes += this.#weighContent(message);
+      this.#headBytes += this.#weighContent(message, 0);
       yield 0;
     }
     if (artifacts !== undefined) {
       task.artifacts = (yield* decodeInSteps(TaskSchema, artifacts, this.#options)).artifacts;
       const sizes = lengthsOf(TaskSchema.field.artifacts.number, artifacts);
       for (const [at, artifact] of task.artifacts.entries()) {
-        this.#artifactBytes.set(artifact.artifactId, (sizes[at] ?? 0) + this.#weighContent(artifact));
+        this.#artifactBytes.set(artifact.artifactId, this.#weighContent(artifact, sizes[at] ?? 0));
       }
     }
     this.#task = task;
@@ -158,8 +158,8 @@ class TaskFold {
     };
   }
 
-  #weighContent(of: Message | Artifact): number {
-    const { weight, wide } = weighContent(of);
+  #weighContent(of: Message | Artifact, bytes: number): number {
+    const { weight, wide } = weighContent(of, bytes);
     if (wide > 0) this.#count(wide);
     return weight;
   }

@@ -19,13 +19,15 @@ import type {
 } from "../store/task-store.ts";
 import type { EngineContext } from "./engine-context.ts";
 import type { TaskName } from "./events.ts";
-import { type StepWeight, weighStep } from "./memory-weight.ts";
+import { weighStep } from "./memory-weight.ts";
 
 /** A step of the fold with its encoding, made once when it is accepted. */
-export interface EncodedStep extends StepWeight {
+export interface EncodedStep {
   readonly step: TaskStep;
   readonly kind: EntryKind;
   readonly payload: Uint8Array;
+  /** What it takes in memory, about, in bytes. */
+  readonly weight: number;
 }
 
 const eventKinds = { task: "task", statusUpdate: "status", artifactUpdate: "artifact" } as const;
@@ -45,7 +47,7 @@ export function encodeInput(message: Message): EncodedStep {
 }
 
 function encoded(step: TaskStep, kind: EntryKind, payload: Uint8Array): EncodedStep {
-  return { step, kind, payload, ...weighStep(step, payload.length) };
+  return { step, kind, payload, weight: weighStep(step, payload.length).weight };
 }
 
 /** The wire event that an entry holds. */

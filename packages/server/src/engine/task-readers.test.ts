@@ -22,7 +22,7 @@ describe("LiveTail", () => {
         (bytes, maxBytes, start, after) => {
           const tail = new LiveTail(maxBytes, roomy());
           const all = bytes.map(
-            (size, at) => new CommittedEvent(start + at + 1, create(StreamResponseSchema), size, 0),
+            (size, at) => new CommittedEvent(start + at + 1, create(StreamResponseSchema), size),
           );
           for (const event of all) tail.push(event);
           const newest = start + all.length;
@@ -46,7 +46,7 @@ describe("LiveTail", () => {
   it("gives at most as many as are asked for", () => {
     const tail = new LiveTail(100_000, roomy());
     for (let generation = 1; generation <= 9; generation += 1) {
-      tail.push(new CommittedEvent(generation, create(StreamResponseSchema), 1, 0));
+      tail.push(new CommittedEvent(generation, create(StreamResponseSchema), 1));
     }
     expect(tail.after(3, 2)?.map(({ generation }) => generation)).toEqual([4, 5]);
   });
@@ -57,7 +57,7 @@ describe("LiveTail", () => {
     const tail = new LiveTail(1, roomy());
     const events: WeakRef<CommittedEvent>[] = [];
     for (let generation = 1; generation <= 30; generation += 1) {
-      const event = new CommittedEvent(generation, create(StreamResponseSchema), 100_000, 0);
+      const event = new CommittedEvent(generation, create(StreamResponseSchema), 100_000);
       tail.push(event);
       events.push(new WeakRef(event));
     }
@@ -72,12 +72,12 @@ describe("LiveTail", () => {
   });
 
   it("shares a budget with the tails of all other tasks, and keeps its newest event all the same", () => {
-    const { weight } = new CommittedEvent(1, create(StreamResponseSchema), 20, 0);
+    const { weight } = new CommittedEvent(1, create(StreamResponseSchema), 20);
     const budget = new EventBudget(5 * weight);
     const [one, other] = [new LiveTail(50 * weight, budget), new LiveTail(50 * weight, budget)];
     const fill = (tail: LiveTail) => {
       for (let generation = 1; generation <= 9; generation += 1) {
-        tail.push(new CommittedEvent(generation, create(StreamResponseSchema), 20, 0));
+        tail.push(new CommittedEvent(generation, create(StreamResponseSchema), 20));
       }
     };
     fill(one);
@@ -131,7 +131,7 @@ describe("TaskReaders", () => {
     const [alice, bob] = [follow("alice", 3_000), follow("bob", 1)];
     await nextTurn(); // now all wait
     for (const { readers } of [alice, bob]) {
-      readers.publish(new CommittedEvent(1, create(StreamResponseSchema), 1, 0));
+      readers.publish(new CommittedEvent(1, create(StreamResponseSchema), 1));
       readers.wake();
     }
     expect(await bob.seen).toEqual([1]);

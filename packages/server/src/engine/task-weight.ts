@@ -10,12 +10,12 @@ import {
 import { create } from "@bufbuild/protobuf";
 import type { Snapshot } from "../store/task-store.ts";
 import { AgentMistake } from "./agent-mistake.ts";
-import { countValues, objectBytes } from "./memory-weight.ts";
+import { objectBytes } from "./memory-weight.ts";
 import type { LoadedTask } from "./read-task.ts";
 import type { EncodedStep } from "./task-log.ts";
 
 /** Smaller tasks are read from their log alone. */
-const minSnapshotBytes = 4_096;
+const minSnapshotBytes = 8_192;
 
 /**
  * Knows the approximate weight of a task's fold, and by how much its log has grown. So it knows when a snapshot saves
@@ -25,17 +25,11 @@ const minSnapshotBytes = 4_096;
 export class SnapshotPolicy {
   /** Weight of the fold without artifacts. */
   #headBytes = 0;
-  #headValues = 0;
   #progressBytes = 0;
   #grownBytes = 0;
 
   get headBytes(): number {
     return this.#headBytes;
-  }
-
-  /** How many values of data and metadata there are in it. */
-  get headValues(): number {
-    return this.#headValues;
   }
 
   /** What the message of the last WORKING takes in memory. */
@@ -44,22 +38,16 @@ export class SnapshotPolicy {
   }
 
   /** The task was read from the store. */
-  load({ task, headBytes, grownBytes }: LoadedTask): void {
+  load({ headBytes, grownBytes }: LoadedTask): void {
     this.#headBytes = headBytes;
-    this.#headValues = countValues(task.history);
     this.#grownBytes = grownBytes;
   }
 
   /** A step was accepted that brings the task to `state`. The message of WORKING is dropped with the next status. */
-  accept({ step, kind, weight, ownBytes, values }: EncodedStep, state: TaskState): void {
+  accept({ step, kind, weight }: EncodedStep, state: TaskState): void {
     const isProgress = kind === "status" && state === TaskState.WORKING;
-    if (kind === "status") {
-      this.#progressBytes = isProgress ? weight + ownBytes : 0;
-    }
-    if (step.case !== undefined && kind !== "artifact" && !isProgress) {
-      this.#headBytes += weight;
-      this.#headValues += values;
-    }
+    if (kind === "status") this.#progressBytes = isProgress ? weight : 0;
+    if (step.case !== undefined && kind !== "artifact" && !isProgress) this.#headBytes += weight;
   }
 
   /**
@@ -111,7 +99,6 @@ const artifactWeight = 8 * objectBytes;
 
 interface Line {
   bytes: number;
-  values: number;
   sealed: boolean;
 }
 
@@ -122,39 +109,24 @@ export class ArtifactLedger {
   readonly #maxBytes: number;
   readonly #lines = new Map<string, Line>();
   #bytes = 0;
-  #values = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
 
-  /** What all artifacts weigh in the log. */
+  /** What they take in memory: with many small ones much more than in the log. */
   get bytes(): number {
     return this.#bytes;
-  }
-
-  /** How many values of data and metadata they have. */
-  get values(): number {
-    return this.#values;
-  }
-
-  /** What they count towards the limit: a task of many small ones takes much more memory than its log. */
-  get memoryBytes(): number {
-    return this.#bytes + this.#lines.size * artifactWeight;
   }
 
   /** Starts from the artifacts of a task that was read. @param artifactBytes the weight of each, by id */
   load(artifacts: readonly Artifact[], artifactBytes: ReadonlyMap<string, number>): void {
     this.#lines.clear();
     this.#bytes = 0;
-    this.#values = 0;
-    for (const artifact of artifacts) {
-      const { artifactId, metadata } = artifact;
-      const bytes = artifactBytes.get(artifactId) ?? 0;
-      const values = countValues([artifact]);
-      this.#lines.set(artifactId, { bytes, values, sealed: isSealed(metadata?.[lifecycleExtension]) });
+    for (const { artifactId, metadata } of artifacts) {
+      const bytes = artifactWeight + (artifactBytes.get(artifactId) ?? 0);
+      this.#lines.set(artifactId, { bytes, sealed: isSealed(metadata?.[lifecycleExtension]) });
       this.#bytes += bytes;
-      this.#values += values;
     }
   }
 
@@ -176,19 +148,13 @@ export class ArtifactLedger {
     if (line?.sealed === true) {
       throw new AgentMistake(`artifact "${id}" is sealed by its last chunk and cannot be changed`);
     }
-    const grown = append ? bytes : bytes - (line?.bytes ?? 0);
-    const added = line === undefined ? grown + artifactWeight : grown;
-    if (this.memoryBytes + added > this.#maxBytes) {
+    const before = line?.bytes ?? 0;
+    const after = bytes + (append && line !== undefined ? before : artifactWeight);
+    if (this.#bytes - before + after > this.#maxBytes) {
       throw new AgentMistake(`the task's artifacts would exceed ${this.#maxBytes} bytes`, "task-too-large");
     }
-    const values = countValues([artifact]) + (append ? (line?.values ?? 0) : 0);
-    this.#bytes += grown;
-    this.#values += values - (line?.values ?? 0);
-    this.#lines.set(id, {
-      bytes: (line?.bytes ?? 0) + grown,
-      values,
-      sealed: lastChunk && !replaceable,
-    });
+    this.#bytes += after - before;
+    this.#lines.set(id, { bytes: after, sealed: lastChunk && !replaceable });
   }
 }
 

@@ -9,12 +9,9 @@ import { ResultOrder } from "./result-order.ts";
 export interface JournalLimits {
   /** Bytes of one record. */
   readonly maxStepBytes: number;
-  /** Bytes of all records of a task. */
+  /** Bytes of all records of a task, and what they take in memory. */
   readonly maxTaskBytes: number;
 }
-
-/** How many times as much memory as `maxTaskBytes` the values of all records may take: as those of a task may. */
-const memoryFactor = 4;
 
 /** What is needed to open a task's journal. */
 export interface JournalOptions {
@@ -146,9 +143,9 @@ export class JournalSession {
     const result = this.#codec.decode(payload, (bytes) => {
       memory += bytes;
     });
-    const most = memoryFactor * this.#limits.maxTaskBytes;
-    if (memory > most) {
-      throw new JournalError(`the journal of this task would take more than ${most} bytes of memory`);
+    const { maxTaskBytes } = this.#limits;
+    if (memory > maxTaskBytes) {
+      throw new JournalError(`the journal of this task would take more than ${maxTaskBytes} bytes of memory`);
     }
     this.#memory = memory;
     return result as OperationResult; // it was one

@@ -15,16 +15,19 @@ const objectBytes = 96;
 /** and of each member, which may get a hidden class of its own. */
 const memberBytes = 48;
 
+/** Of the record, which always has the same few members, and its place in the journal. */
+const recordBytes = 128;
+
 /** Of a map, a set, a date, an object without a prototype, and the like. */
 const otherBytes = 192;
 
 /**
  * What a record takes in memory, about, in bytes, without its messages: up to ten times what is stored of it.
  *
- * @param values as devalue stores them: each value once, and in lists and objects the places of other values
+ * @param values as devalue stores them: each value once, the record first, and in lists and objects the places of other values
  */
 export function weighRecord(values: readonly unknown[]): number {
-  return values.reduce<number>((sum, value) => sum + weighValue(value), 0);
+  return values.reduce<number>((sum, value, at) => sum + (at === 0 ? recordBytes : weighValue(value)), 0);
 }
 
 function weighValue(value: unknown): number {
