@@ -45,7 +45,9 @@ export interface TurnOptions<Share = string> {
 
 /**
  * Lets few reads run at a time: of the store, because each keeps what it reads in memory before a budget can count it; of
- * the resolver, because it asks for few names at a time. By default half of the places are for one caller at most. Callers that wait take turns, and a call whose caller has gone reads nothing.
+ * the resolver, because it asks for few names at a time. By default half of the places are for one caller at most, and the last one
+ * for a caller that has none: two callers do not keep all others waiting. Callers that wait take turns, and a call whose caller has
+ * gone reads nothing.
  */
 export class ReadTurns<Share = string> {
   readonly #max: number;
@@ -85,7 +87,8 @@ export class ReadTurns<Share = string> {
 
   #hasPlace(share: Share | undefined): boolean {
     const own = share === undefined ? 0 : (this.#runningOf.get(share) ?? 0);
-    return this.#running < this.#max && own < this.#maxOfOne;
+    const mayHaveLast = own === 0 || this.#maxOfOne === this.#max;
+    return own < this.#maxOfOne && this.#running < this.#max - (mayHaveLast ? 0 : 1);
   }
 
   #begin(share: Share | undefined): void {

@@ -40,15 +40,19 @@ function setUp(max: number, options?: TurnOptions) {
 }
 
 describe("the turns of reads", () => {
-  it("let a bounded number run, half of them at most for one caller", async () => {
+  it("let a bounded number run, half of them at most for one caller, and the last for one that has none", async () => {
     const { read, begun, end } = setUp(4);
     for (const name of ["a1", "a2", "a3", "a4"]) void read(name, "alice");
     for (const name of ["b1", "c1", "c2"]) void read(name, name[0]);
     expect(begun).toEqual(["a1", "a2", "b1", "c1"]);
     await end("b1");
-    expect(begun.slice(4)).toEqual(["c2"]);
-    await end("a1");
+    expect(begun.slice(4)).toEqual([]);
+    void read("d1", "dave");
+    expect(begun.slice(4)).toEqual(["d1"]);
+    for (const name of ["d1", "a1"]) await end(name);
     expect(begun.slice(5)).toEqual(["a3"]);
+    await end("a2");
+    expect(begun.slice(6)).toEqual(["c2"]);
   });
 
   it("go round among the callers that wait", async () => {
