@@ -111,7 +111,7 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
   return {
     commit: createCommits(writes, opened.parts),
 
-    claim: (owner, taskId) => writes.run({ write: () => writer.claim(owner, taskId) }),
+    claim: (owner, taskId, share) => writes.run({ share, write: () => writer.claim(owner, taskId) }),
 
     find: findTask,
 

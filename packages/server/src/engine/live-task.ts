@@ -438,7 +438,7 @@ export class LiveTask {
     const { owner } = this;
     const { taskId } = this.name;
     const { store, reads } = this.#context;
-    const claimed = await store.claim(owner, taskId);
+    const claimed = await store.claim(owner, taskId, this.caller);
     if (claimed !== undefined && claimed.tail.sequence !== this.#log.committed.sequence) {
       // Another process had it since it was read. Calls may wait for this, and their caller's reads must not keep them waiting.
       await reads.loads.run({ share: this.caller }, async () => {

@@ -218,6 +218,29 @@ describe("a task that several callers load at the same time", () => {
     return { client, clock, id, goOn: claim.resolve };
   }
 
+  it("is claimed in the turns of its caller", async () => {
+    const store = createMemoryTaskStore();
+    const shares: unknown[] = [];
+    const claim: typeof store.claim = (owner, taskId, share) => {
+      shares.push(share);
+      return store.claim(owner, taskId, share);
+    };
+    const { clientOf, clock } = await createEngineHarness({
+      agent: {
+        card: { name: "Agent" },
+        async *execute(turn) {
+          if (turn.task === undefined) yield turn.inputRequired("Which?");
+        },
+      },
+      store: { ...store, claim },
+    });
+    const tasks = new Map<string, string>();
+    for (const caller of ["alice", "bob"]) tasks.set(caller, (await sendTask(clientOf(caller))).id);
+    await clock.advance(60_000); // they leave memory
+    for (const [caller, taskId] of tasks) await sendTask(clientOf(caller), say("this", { taskId }));
+    expect(shares).toEqual(["principal: alice", "principal: bob"]);
+  });
+
   it("lets the calls that have waited for its claim go on some at a time", async () => {
     const { client, clock, id, goOn } = await unclaimedTask();
     const expectTurns = answerOften(client, id);

@@ -328,9 +328,10 @@ export interface TaskStore {
   /**
    * Claims the task for writing: raises its fence, so that commits with an earlier fence are refused.
    *
+   * @param share the caller whose task it is, for turns where claims wait; it is not stored. Undefined: not known
    * @returns undefined when the owner has no such task
    */
-  claim(owner: Owner, taskId: string): Promise<TaskClaim | undefined>;
+  claim(owner: Owner, taskId: string, share?: string): Promise<TaskClaim | undefined>;
 
   /** The owner's task, or undefined. A task of another owner and a missing one look the same (spec §3.3.2). */
   find(owner: Owner, taskId: string, view: TaskView): Promise<StoredTask | undefined>;
