@@ -11,8 +11,10 @@ import type { Wait } from "./waits.ts";
  */
 export class DurableInbox {
   readonly #messages = new Map<number, Message>();
-  /** Sequences of the messages that were not taken. */
-  readonly #free = new Set<number>();
+  /** Sequences of the messages that the executor may take, oldest first. A `Set` would pass over all that were taken before to find the next one. */
+  #arrivals: number[] = [];
+  /** How many of them were taken. */
+  #taken = 0;
   readonly #waits = new Set<Wait>();
 
   /** The messages in the log from before. */
@@ -20,13 +22,11 @@ export class DurableInbox {
     // Messages that came while the log was read. They are its newest ones, or newer.
     const early = [...this.#messages].map(([sequence, message]) => ({ sequence, message }));
     this.#messages.clear();
-    this.#free.clear();
     for (const { sequence, message } of [...queued, ...early]) {
       this.#messages.set(sequence, message);
     }
-    for (const { sequence } of [...untaken, ...early]) {
-      this.#free.add(sequence);
-    }
+    this.#arrivals = [...new Set([...untaken, ...early].map(({ sequence }) => sequence))];
+    this.#taken = 0;
   }
 
   /** A message has come. The log may have had it already. */
@@ -35,7 +35,7 @@ export class DurableInbox {
       return;
     }
     this.#messages.set(sequence, message);
-    this.#free.add(sequence);
+    this.#arrivals.push(sequence);
     for (const wait of this.#waits) {
       wait.end(); // a reader that finds no message waits again
     }
@@ -43,11 +43,14 @@ export class DurableInbox {
 
   /** Takes the oldest message and returns its sequence. */
   draw(): number | undefined {
-    for (const sequence of this.#free) {
-      this.#free.delete(sequence);
-      return sequence;
+    const sequence = this.#arrivals[this.#taken];
+    if (sequence !== undefined) {
+      this.#taken += 1;
+    } else {
+      this.#arrivals = []; // nothing of them is needed any more
+      this.#taken = 0;
     }
-    return undefined;
+    return sequence;
   }
 
   /** The next message; waits for it. @throws TurnAbort when the executor is told to stop meanwhile */
