@@ -474,5 +474,26 @@ describe("toFetchHandler", () => {
       await unread.text();
       expect((await (await ask(call, task.id, working.id)).json()).result).toBeDefined();
     });
+
+    it.each(["SendMessage", "SendStreamingMessage"])(
+      "not that of %s which leaves a long history out",
+      async (method) => {
+        const { handle } = mount({ maxUnreadBytes: 500_000 });
+        const send = (configuration: object, by = method) => {
+          const parts = [{ text: "wait" }, { data: Array(2_500).fill(0) }]; // 128 bytes each
+          const message = { messageId: crypto.randomUUID(), role: "ROLE_USER", parts };
+          const params = { message, configuration: { returnImmediately: true, ...configuration } };
+          const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: by, params });
+          return handle(messageOf("", by, { body }), here);
+        };
+        const unread = await send({}, "SendStreamingMessage");
+        const reader = (await send({ historyLength: 0 })).body
+          ?.pipeThrough(new TextDecoderStream())
+          .getReader();
+        expect((await reader?.read())?.value).toContain('"result"');
+        expect(await (await send({})).text()).toContain('"CAPACITY"');
+        await Promise.all([unread.body?.cancel(), reader?.cancel()]);
+      },
+    );
   });
 });

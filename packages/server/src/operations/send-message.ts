@@ -26,6 +26,7 @@ import {
   type Operation,
   showTask,
   speaksDraft,
+  weighShown,
 } from "./operation.ts";
 import { acceptPushConfig } from "./push-config.ts";
 import { readLastEventId, streamTask } from "./stream-task.ts";
@@ -50,8 +51,9 @@ export function sendMessage(
     try {
       const { returnImmediately = false, historyLength } = request.configuration ?? {};
       const seen = returnImmediately ? sent.seen() : await sent.settled(context.signal);
-      count(sent.weigh());
-      return { payload: { case: "task", value: showTask(seen, context, historyLength) } };
+      const shown = showTask(seen, context, historyLength);
+      count(weighShown(shown, seen.task, sent.weigh()));
+      return { payload: { case: "task", value: shown } };
     } finally {
       sent.release();
     }

@@ -5,9 +5,10 @@ import { lastEventIdHeader, stateOf } from "@a2a-connect/core/internal";
 import type { StreamResponse } from "@a2a-connect/proto";
 import type { HandlerContext } from "@connectrpc/connect";
 import { type CommittedEvent, taskEvent } from "../engine/events.ts";
+import { weighMessage } from "../engine/memory-weight.ts";
 import type { CountBytes } from "../engine/read-task.ts";
 import type { EndedTaskReader, TaskHandle } from "../engine/task-handle.ts";
-import { answerCounterOf, showEvent, showTask } from "./operation.ts";
+import { answerCounterOf, showEvent, showTask, weighShown } from "./operation.ts";
 
 /** The differences between the streams of the two operations. */
 export interface StreamOptions {
@@ -96,7 +97,8 @@ class TaskStream implements AsyncIterableIterator<StreamResponse> {
       this.#isOver = true;
       await handle.settled(this.#context.signal); // throws when the task has ended without reading the caller's message
     }
-    return this.#give(taskEvent(showTask(first, this.#context, this.#options.historyLength)), handle.weigh());
+    const shown = showTask(first, this.#context, this.#options.historyLength);
+    return this.#give(taskEvent(shown), weighShown(shown, first.task, handle.weigh()));
   }
 
   /** The next event that the caller lacks; undefined when there are no more. */
@@ -112,7 +114,9 @@ class TaskStream implements AsyncIterableIterator<StreamResponse> {
       if (done === true) break;
       this.#isOver = event.generation > accepted && closes(event.response);
       if (event.generation > cursor) {
-        return this.#give(showEvent(event, this.#context, historyLength), event.weight);
+        const shown = showEvent(event, this.#context, historyLength);
+        const mayBeCut = historyLength !== undefined && shown.payload.case === "task";
+        return this.#give(shown, mayBeCut ? weighMessage(shown.payload.value) : event.weight);
       }
     }
     return undefined;
