@@ -85,6 +85,13 @@ export function createHttp1Server(
   });
   // Node itself would answer at once, however many such requests are pipelined.
   server.on("checkExpectation", (message, response) => server.emit("request", message, response));
+  // Of a response that waits for those before it Node would write this between its header and its body.
+  server.on("checkContinue", (message, response) => {
+    if (response.socket === null)
+      response.once("socket", () => response.headersSent || response.writeContinue());
+    else response.writeContinue();
+    server.emit("request", message, response);
+  });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === "HPE_CLOSED_CONNECTION") return; // what comes after the last request is not read, and no error
     const code = refusalOf(error.code);

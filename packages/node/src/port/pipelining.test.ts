@@ -1,5 +1,6 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { IncomingMessage } from "node:http";
+import { text } from "node:stream/consumers";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { aborted, createGate } from "../../test-support/handlers.ts";
@@ -266,4 +267,31 @@ it("pipelined requests with bodies whose answers are large are all answered, one
   void connection.write(ask("").repeat(99) + ask("connection: close\r\n"));
   const answers = (await connection.closed()).split("HTTP/1.1 200 OK").slice(1);
   expect(answers.map((answer) => answer.length > 100_000)).toEqual(Array(100).fill(true));
+});
+
+it("a pipelined request that expects 100 Continue gets it before its answer, or not at all", async () => {
+  const gate = createGate();
+  await using listener = await listen(async ({ url, body }) => {
+    const { pathname } = new URL(url);
+    if (pathname === "/slow") await gate.opened;
+    if (pathname === "/read") await text(body as AsyncIterable<Uint8Array>);
+    return { status: 200, body: Buffer.from(`answer to ${pathname};`) };
+  });
+  using connection = await openRawConnection(listener.port);
+  const ask = (path: string, fields = "") =>
+    `POST ${path} HTTP/1.1\r\nhost: a\r\n${fields}content-length: 2\r\n\r\n`;
+  const expect100 = "expect: 100-continue\r\n";
+  await connection.write(`${ask("/slow")}{}${ask("/read", expect100)}`);
+  gate.open();
+  await connection.until("100 Continue");
+  await connection.write(`{}${ask("/slow")}{}${ask("/ready", expect100)}`);
+  const received = await connection.closed(); // the server cannot know whether the body of a request without 100 Continue follows
+  const answers = received.replaceAll(/^(?!HTTP|answer).*\r\n/gm, "").split(/(?=HTTP)/);
+  expect(answers.map((answer) => answer.replace("\r\n", " "))).toEqual([
+    "HTTP/1.1 200 OK answer to /slow;",
+    "HTTP/1.1 100 Continue ",
+    "HTTP/1.1 200 OK answer to /read;",
+    "HTTP/1.1 200 OK answer to /slow;",
+    "HTTP/1.1 200 OK answer to /ready;",
+  ]);
 });
