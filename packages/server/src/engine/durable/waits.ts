@@ -29,6 +29,8 @@ export class Waits {
   readonly #options: WaitsOptions;
   readonly #open = new Set<Wait>();
   readonly #ready: (() => void)[] = [];
+  /** When the next wait ends by itself, and how many end then; undefined: not known. An executor may have thousands. */
+  #next: { readonly at: number; waits: number } | undefined;
   #busy = 0;
   #hasPlace = false;
   #looking = false;
@@ -75,6 +77,7 @@ export class Waits {
     promise.catch(() => {}); // it may be cut before code awaits it
     const finish = (goOn: () => void) => {
       if (this.#open.delete(wait)) {
+        this.#forgetTime(until);
         this.#ready.push(goOn);
         if (this.#hasPlace) {
           this.enter();
@@ -90,8 +93,23 @@ export class Waits {
       cut: (error) => finish(() => reject(error)),
     };
     this.#open.add(wait);
+    this.#noteTime(until);
     this.#lookSoon();
     return wait;
+  }
+
+  #noteTime(until: number | undefined): void {
+    const next = this.#next;
+    if (until === undefined || next === undefined || until > next.at) return;
+    if (until === next.at) next.waits += 1;
+    else this.#next = { at: until, waits: 1 };
+  }
+
+  #forgetTime(until: number | undefined): void {
+    const next = this.#next;
+    if (next === undefined || until !== next.at) return;
+    next.waits -= 1;
+    if (next.waits === 0) this.#next = undefined;
   }
 
   /** Cuts all waits off. */
@@ -103,8 +121,17 @@ export class Waits {
 
   /** The earliest time at which a wait ends by itself. */
   get nextAt(): number | undefined {
-    const times = [...this.#open].flatMap(({ until }) => (until === undefined ? [] : [until]));
-    return times.length === 0 ? undefined : Math.min(...times);
+    this.#next ??= this.#findNext();
+    return this.#next.at === Number.POSITIVE_INFINITY ? undefined : this.#next.at;
+  }
+
+  #findNext() {
+    let next = { at: Number.POSITIVE_INFINITY, waits: 0 };
+    for (const { until = Number.POSITIVE_INFINITY } of this.#open) {
+      if (until < next.at) next = { at: until, waits: 1 };
+      else if (until === next.at) next.waits += 1;
+    }
+    return next;
   }
 
   /** Ends the waits whose time has come. */
