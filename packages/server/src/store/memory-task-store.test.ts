@@ -1,3 +1,6 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { TaskState } from "@a2a-connect/proto";
 import { expect, it } from "vitest";
 import { createMemoryTaskStore } from "./memory-task-store.ts";
@@ -85,4 +88,22 @@ it("shares its room with the other stores of the process that have no limit of t
   expect(own.room?.()).toEqual({ used: 0, free: 10 * size, place: undefined });
   await one.close();
   expect(freeOf(two)).toBe(before);
+});
+
+it("keeps its part of that room as a copy, too", async () => {
+  setFlagsFromString("--expose-gc");
+  const gc = runInNewContext("gc") as () => void; // the flag made it
+  const collect = async () => {
+    for (let turn = 0; turn < 5; turn += 1) {
+      await nextTurn(); // V8 tells what it has collected in a turn of its own
+      gc();
+    }
+  };
+  await collect(); // the stores of other tests
+  const copy = { ...createMemoryTaskStore() };
+  await copy.commit(firstCommit("task", new Uint8Array(2 ** 20)));
+  const before = copy.room?.().free;
+  await collect();
+  expect(copy.room?.().free).toBe(before);
+  await copy.close();
 });

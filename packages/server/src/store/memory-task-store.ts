@@ -47,7 +47,7 @@ const together = { bytes: 0 };
 /** Names it, for the parts of callers. */
 const heap = "heap";
 
-/** A store that was never closed gives its bytes back when V8 collects it. */
+/** The tasks of a store that was never closed give their bytes back when V8 collects them; the store itself may live on as a copy. */
 const dropped = new FinalizationRegistry<{ readonly bytes: number }>(({ bytes }) => {
   together.bytes -= bytes;
 });
@@ -61,6 +61,7 @@ export function createMemoryTaskStore({ maxBytes }: MemoryTaskStoreOptions = {})
   const all = maxBytes === undefined ? together : own;
   const most = maxBytes ?? heapLimit() / 4;
   const tasks = new Map<string, MemoryTask>();
+  dropped.register(tasks, own);
   const lists = createMemoryLists();
   /** The tasks that have a timer. */
   const timers = new TaskOrder<MemoryTask>(({ index }) => index.wakeAt ?? 0);
@@ -118,7 +119,7 @@ export function createMemoryTaskStore({ maxBytes }: MemoryTaskStoreOptions = {})
     keys.clear(task);
   }
 
-  const store: TaskStore = {
+  return {
     async commit(commit) {
       assertOpen();
       const { owner } = commit;
@@ -299,8 +300,6 @@ export function createMemoryTaskStore({ maxBytes }: MemoryTaskStoreOptions = {})
       use(-own.bytes);
     },
   };
-  dropped.register(store, own);
-  return store;
 }
 
 function toTarget({ owner, tail, fence, deliveries }: MemoryTask): CommitTarget {
