@@ -30,6 +30,14 @@ export function requestFrame(streamId: number, fields: Readonly<Record<string, s
   return formatFrame({ type: frameTypes.headers, flags: 0x5, streamId, payload }); // END_STREAM, END_HEADERS
 }
 
+/** Says that the client opens no more streams; those that it has go on. */
+export const goAway = formatFrame({
+  type: frameTypes.goAway,
+  flags: 0,
+  streamId: 0,
+  payload: Buffer.alloc(8),
+});
+
 /** A text of HPACK, of up to 126 characters. */
 function literal(text: string): Buffer {
   return Buffer.concat([Buffer.of(text.length), Buffer.from(text)]);

@@ -1,9 +1,17 @@
 import { once } from "node:events";
+import { constants } from "node:http2";
 import type { HttpHandler } from "@a2a-connect/bindings";
 import { expect, it } from "vitest";
 import { createGate } from "../../test-support/handlers.ts";
 import { callHttp2, openHttp2 } from "../../test-support/http2-call.ts";
-import { formatFrame, openSilentHttp2, parseFrames, requestFrame } from "../../test-support/http2-frames.ts";
+import {
+  formatFrame,
+  frameTypes,
+  goAway,
+  openSilentHttp2,
+  parseFrames,
+  requestFrame,
+} from "../../test-support/http2-frames.ts";
 import { openRawConnection } from "../../test-support/raw-connection.ts";
 import { listen } from "./listen.ts";
 
@@ -11,13 +19,17 @@ const endsHeader = 0x4;
 const frame = (type: number, flags: number, payload: Buffer): Buffer =>
   formatFrame({ type, flags, streamId: 1, payload });
 
+const request = requestFrame(1).subarray(9);
+
 /** Most of a field whose value has 28,000 bytes: six places before it is whole, and seven then. */
 const start = Buffer.concat([
-  requestFrame(1).subarray(9),
   Buffer.from([0, 1, 0x61, 0x7f, 0xe1, 0xd9, 0x01]), // its name has one byte, its value 127 + 0x61 + (0x59 << 7) + (1 << 14)
   Buffer.alloc(15_000, "x"),
 ]);
-const unfinished = Buffer.concat([frame(1, 0x1, start), frame(9, 0, Buffer.alloc(12_999, "x"))]);
+const unfinished = Buffer.concat([
+  frame(1, 0x1, Buffer.concat([request, start])),
+  frame(9, 0, Buffer.alloc(12_999, "x")),
+]);
 const rest = frame(9, endsHeader, Buffer.from("x"));
 
 const answer: HttpHandler = async () => ({ status: 200, body: "answer" });
@@ -68,7 +80,7 @@ it("a connection of HTTP/2 is closed when its header is not complete in time, an
   // It answers none, and sends a body.
   using silent = await openRawConnection(listener.port);
   await openSilentHttp2(silent);
-  await silent.write(frame(1, endsHeader, requestFrame(1).subarray(9)));
+  await silent.write(frame(1, endsHeader, request));
   using late = await openUnfinished(listener.port);
   const other = openHttp2(listener.url);
   while (!late.socket.destroyed) {
@@ -81,4 +93,28 @@ it("a connection of HTTP/2 is closed when its header is not complete in time, an
   gate.open();
   await silent.until("answer");
   expect((await Promise.all(calls)).map(({ body }) => body)).toEqual(Array(8).fill("answer"));
+});
+
+it("a connection of HTTP/2 that has said GOAWAY is closed for a header that is not complete in time, and for no other", async () => {
+  const [began, gate] = [createGate(), createGate()];
+  const handler: HttpHandler = async () => {
+    began.open();
+    await gate.opened;
+    return { status: 200, body: "answer" };
+  };
+  await using listener = await listen(handler, { headersTimeoutMs: 10 });
+  using polite = openHttp2(listener.url);
+  const call = callHttp2(polite, { a: "x".repeat(5_000) });
+  await began.opened;
+  polite.close();
+  using late = await openRawConnection(listener.port);
+  await openSilentHttp2(late);
+  await late.write(Buffer.concat([frame(1, endsHeader, request), goAway]));
+  await late.write(frame(1, 0x1, start)); // trailers that do not end
+  const codes = parseFrames(await late.closed())
+    .filter(({ type }) => type === frameTypes.goAway)
+    .map(({ payload }) => payload.readUInt32BE(4));
+  expect(codes).toContain(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  gate.open();
+  expect((await call).body).toBe("answer");
 });

@@ -1,6 +1,7 @@
 import { constants, type ServerHttp2Session } from "node:http2";
 import type { Holding } from "@a2a-connect/core/internal";
 import { holdHeader, placeBytes } from "./callers/places.ts";
+import { askPeer } from "./http2-ask.ts";
 
 /** What Node keeps of a header that has not ended; beyond that it resets the stream. */
 const maxKeptBytes = 64 * 1024;
@@ -13,7 +14,7 @@ const lookEveryMs = 1_000;
  * than `timeoutMs`. Node keeps the fields of such a header, and tells nothing of it.
  *
  * But before its end no other frame comes (RFC 9113 §6.10). So all bytes before the packet of another frame belong to no such header.
- * What came with that frame or after it may, from 4 KiB on: then the peer is asked for one more frame, the answer to a PING.
+ * What came with that frame or after it may, from 4 KiB on: then the peer is asked for one more frame.
  *
  * @param header what counts its places
  * @returns call it when a frame has come, in the turn in which it was read
@@ -51,9 +52,9 @@ export function watchHeader(session: ServerHttp2Session, header: Holding, timeou
     }
     sinceMs ??= now;
     if (isAsked) return;
-    isAsked = session.ping((error) => {
+    isAsked = askPeer(session, () => {
       isAsked = false;
-      if (error === null) noteFrame();
+      noteFrame();
     });
   };
 

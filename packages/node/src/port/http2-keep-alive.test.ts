@@ -7,6 +7,7 @@ import { openHttp2 } from "../../test-support/http2-call.ts";
 import {
   formatFrame,
   frameTypes,
+  goAway,
   openSilentHttp2,
   parseFrames,
   requestFrame,
@@ -49,6 +50,35 @@ describe("an HTTP/2 peer with an open stream", () => {
     expect((await response)[0]).toMatchObject({ ":status": 200 });
     stream.resume();
     await once(stream, "end");
+  });
+
+  it.each(["the peer", "the server"])("stays as long as it answers after a GOAWAY of %s", async (who) => {
+    const { handler, started, release } = createSubscription();
+    await using listener = await listen(handler, { pingIntervalMs: 20, pingTimeoutMs: 300 });
+    using session = openHttp2(listener.url);
+    const closed = once(session, "close").then(() => "closed");
+    const response = once(session.request({}).resume(), "response");
+    await once(session, "remoteSettings"); // with which every session begins
+    await started;
+    if (who === "the peer") session.close();
+    else void listener.close({ graceMs: 60_000, timeoutMs: 60_000 });
+    for (let count = 0; count < 3; count += 1) {
+      const asked = once(session, "remoteSettings").then(() => "asked");
+      expect(await Promise.race([asked, closed])).toBe("asked");
+    }
+    release();
+    expect((await response)[0]).toMatchObject({ ":status": 200 });
+    await closed; // with its last stream
+  });
+
+  it("is cut off when it answers nothing after its GOAWAY", async () => {
+    const { handler, gone } = createSubscription();
+    await using listener = await listen(handler, pings);
+    using connection = await openRawConnection(listener.port);
+    await openSilentHttp2(connection);
+    await connection.write(requestFrame(1));
+    await connection.write(goAway);
+    expect(await gone).toMatchObject({ rawMessage: "the caller went away" });
   });
 
   it("stays as long as it sends anything", async () => {

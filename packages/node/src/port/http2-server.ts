@@ -12,6 +12,7 @@ import { EventLoopTurns } from "./callers/event-loop-turns.ts";
 import { placesOf } from "./callers/places.ts";
 import { type ExchangeContext, serveExchange } from "./exchange.ts";
 import { formatRequestUrl, headerBytes, packFields, readAuthority, toHttp2Fields } from "./http-head.ts";
+import { askPeer } from "./http2-ask.ts";
 import { watchHeader } from "./http2-header.ts";
 import type { ListenLimits } from "./listen-options.ts";
 import type { PlainErrorCode } from "./plain-error.ts";
@@ -180,9 +181,9 @@ function closeWhenIdle(session: ServerHttp2Session, timeoutMs: number, hasStream
  * Detects a peer that has vanished while it has streams open. gRPC has no keep-alive messages, so without this no write
  * would fail.
  *
- * After `pingIntervalMs` the peer gets a PING. When nothing has come from it `pingTimeoutMs` later (neither the answer
- * nor other bytes, because a slow line may delay the PING), the session is destroyed with its streams. Otherwise the
- * next PING follows after another interval. A session without streams ends by `idleSessionTimeoutMs`.
+ * After `pingIntervalMs` the peer is asked for an answer. When nothing has come from it `pingTimeoutMs` later (neither
+ * that nor other bytes, because a slow line may delay the question), the session is destroyed with its streams.
+ * Otherwise it is asked again after another interval. A session without streams ends by `idleSessionTimeoutMs`.
  */
 function watchPeer(
   session: ServerHttp2Session,
@@ -201,7 +202,7 @@ function watchPeer(
   function ask(): void {
     if (session.destroyed) return;
     const { bytesRead } = session.socket;
-    session.ping(() => undefined); // its answer counts like all other bytes
+    askPeer(session, () => undefined); // its answer counts like all other bytes
     // After this process was blocked, the answer may still wait to be read: timers run before sockets, immediates
     // after.
     timer = setTimeout(() => setImmediate(judge, bytesRead), pingTimeoutMs).unref();

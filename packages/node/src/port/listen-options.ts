@@ -44,8 +44,8 @@ export interface ListenOptions {
   /** How long an HTTP/2 connection without open streams is kept. Default 5 min. */
   readonly idleSessionTimeoutMs?: number;
   /**
-   * Time after which an HTTP/2 peer with open streams gets a PING. Default 30 s; 0: never, and a peer that vanished is
-   * detected when a write stalls.
+   * Time after which an HTTP/2 peer with open streams gets a PING, or an empty SETTINGS after a GOAWAY. Default 30 s;
+   * 0: never, and a peer that vanished is detected when a write stalls.
    */
   readonly pingIntervalMs?: number;
   /** How long the peer then has to send any byte; after that the connection is cut with its streams. Default 20 s. */
