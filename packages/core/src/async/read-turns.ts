@@ -101,16 +101,17 @@ export class ReadTurns<Share = string> {
     const own = (this.#runningOf.get(share) ?? 0) - 1;
     if (own > 0) this.#runningOf.set(share, own);
     else this.#runningOf.delete(share);
-    const next = this.#findNext();
-    if (next === undefined) return;
-    const { share: caller, waiting, first } = next;
-    this.#forget(caller, first);
-    if (waiting.size > 0) {
-      this.#waiting.delete(caller); // behind the others
-      this.#waiting.set(caller, waiting);
+    // Two may begin now: one in this place, and one of a caller that has none any more in the last one.
+    for (let next = this.#findNext(); next !== undefined; next = this.#findNext()) {
+      const { share: caller, waiting, first } = next;
+      this.#forget(caller, first);
+      if (waiting.size > 0) {
+        this.#waiting.delete(caller); // behind the others
+        this.#waiting.set(caller, waiting);
+      }
+      this.#begin(caller);
+      first.begin();
     }
-    this.#begin(caller);
-    first.begin();
   }
 
   /** The caller whose turn it is, of those that may have a place. */

@@ -55,6 +55,14 @@ describe("the turns of reads", () => {
     expect(begun.slice(6)).toEqual(["c2"]);
   });
 
+  it("give the last place to a caller that has none any more", async () => {
+    const { read, begun, end } = setUp(4);
+    for (const name of ["s1", "t1", "u1", "t2", "s2"]) void read(name, name[0]);
+    expect(begun).toEqual(["s1", "t1", "u1"]);
+    await end("s1");
+    expect(begun.slice(3)).toEqual(["t2", "s2"]);
+  });
+
   it("go round among the callers that wait", async () => {
     const { read, begun, end } = setUp(2);
     for (const name of ["x1", "y1", "a1", "a2", "a3", "b1", "b2"]) void read(name, name[0]);
