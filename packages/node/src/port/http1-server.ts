@@ -117,6 +117,7 @@ export function createHttp1Server(
       const reader = new SlicedReader(socket, connection, { places, refuse });
       const pipeline = new Pipeline(socket, reader, connection);
       pipelines.set(socket, pipeline);
+      closeWhenRead(socket, pipeline);
     },
   };
 }
@@ -126,6 +127,19 @@ function takeListeners(server: HttpServer, event: string): readonly ((socket: So
   const listeners = server.listeners(event) as ((socket: Socket) => void)[]; // both events have a socket
   for (const listener of listeners) server.off(event, listener);
   return listeners;
+}
+
+/**
+ * Node closes a connection by this method after the last answer. Where the caller still sends the body of that request, it may lose the answer
+ * (RFC 9112 §9.6): what comes is read on, as long as `RequestBody` does, and then the connection is closed.
+ */
+function closeWhenRead(socket: Socket, pipeline: Pick<Pipeline, "unfinished">): void {
+  const close = socket.destroySoon.bind(socket);
+  socket.destroySoon = () => {
+    const { unfinished } = pipeline;
+    if (unfinished === undefined) close();
+    else unfinished.once("end", close);
+  };
 }
 
 function cutAfterHalfClose(socket: Socket, timeoutMs: number): void {

@@ -166,10 +166,15 @@ export class Pipeline {
     this.refuse(405);
   }
 
+  /** The last request, as long as its body has not all come. */
+  get unfinished(): IncomingMessage | undefined {
+    const [message] = this.#last ?? [];
+    return message?.complete === false ? message : undefined;
+  }
+
   /** The response to a request that will never be whole. */
   get #broken(): ServerResponse | undefined {
-    const [message, response] = this.#last ?? [];
-    return message?.complete === false ? response : undefined;
+    return this.unfinished === undefined ? undefined : this.#last?.[1];
   }
 
   #refuseWhenAnswered(): void {

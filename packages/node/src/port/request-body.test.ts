@@ -53,6 +53,29 @@ it("an idle connection keeps nothing of the body of its last request", async () 
   expect(connection.socket.closed).toBe(false);
 });
 
+it.each(["close", "keep-alive"])(
+  "a caller that sends on after its body was refused keeps the answer, with connection: %s",
+  async (kind) => {
+    await using listener = await listen(measuring("bytes", 1_000));
+    using connection = await openRawConnection(listener.port);
+    const pieces = 64;
+    const piece = "x".repeat(100_000);
+    const length = pieces * piece.length;
+    await connection.write(
+      `POST / HTTP/1.1\r\nhost: a\r\nconnection: ${kind}\r\ncontent-length: ${length}\r\n\r\n`,
+    );
+    await connection.until("413");
+    for (let sent = 0; sent < pieces; sent += 1) await connection.write(piece);
+    if (kind === "keep-alive") {
+      await connection.write("GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
+      await connection.until('"length":0');
+    }
+    await connection.closed();
+    expect(connection.socket.errored).toBe(null);
+    expect(connection.socket.bytesWritten).toBeGreaterThan(length);
+  },
+);
+
 it("the line for the turn in which a message is made keeps no body whose caller has gone", async () => {
   const { promise: made, resolve: end } = Promise.withResolvers<void>();
   const bodies: WeakRef<object>[] = [];
