@@ -18,6 +18,7 @@ import { alwaysStoredBytes } from "./capacity/stored-bytes.ts";
 import { type Command, encodeCommand } from "./command.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { CommittedEvent, type StatusInit, statusEvent, type TaskName } from "./events.ts";
+import { taskBytes } from "./memory-weight.ts";
 import { type LoadedTask, readTask, taskNotFound } from "./read-task.ts";
 import type { SeenTask } from "./task-handle.ts";
 import { type EncodedStep, encodeEvent, encodeInput, type PendingEntry, TaskLog } from "./task-log.ts";
@@ -163,6 +164,11 @@ export class LiveTask {
   /** About its size in memory. */
   get bytes(): number {
     return this.#snapshots.headBytes + this.#snapshots.progressBytes + this.#artifacts.bytes;
+  }
+
+  /** The same without its history and the words of its last status. */
+  get bytesBesideHistory(): number {
+    return taskBytes + this.#snapshots.progressBytes + this.#artifacts.bytes;
   }
 
   /** Generation of the newest event that callers may see. */

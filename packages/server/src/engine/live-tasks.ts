@@ -366,7 +366,7 @@ export class HeldTasks {
       takeFirst,
       cursor: first?.generation ?? cursor,
       seen: () => live.seen(),
-      weigh: () => live.bytes,
+      weigh: (historyLength) => (historyLength === 0 ? live.bytesBesideHistory : live.bytes),
       settled(signal) {
         kept = undefined;
         return live.settledAfter(accepted, signal, share);

@@ -35,8 +35,8 @@ export interface TaskHandle extends EventReader {
   readonly kind: "task";
   /** The current task, as callers may see it. */
   seen(): SeenTask;
-  /** About the task's size in memory, in bytes. */
-  weigh(): number;
+  /** About the task's size in memory, in bytes. @param historyLength how much of its history is shown; only to show none counts less */
+  weigh(historyLength: number | undefined): number;
   /** The task at its first interrupted or terminal event after `accepted`. */
   settled(signal: AbortSignal): Promise<SeenTask>;
   /**
@@ -77,8 +77,8 @@ export class QueuedHandle implements TaskHandle {
     return this.#handle.seen();
   }
 
-  weigh(): number {
-    return this.#handle.weigh();
+  weigh(historyLength: number | undefined): number {
+    return this.#handle.weigh(historyLength);
   }
 
   async settled(signal: AbortSignal): Promise<SeenTask> {

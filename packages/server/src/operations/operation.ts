@@ -10,7 +10,6 @@ import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { CallDetails } from "../engine/command.ts";
 import { type CommittedEvent, taskEvent } from "../engine/events.ts";
 import type { Caller } from "../engine/live-tasks.ts";
-import { weighMessage } from "../engine/memory-weight.ts";
 import type { CountBytes } from "../engine/read-task.ts";
 import type { SeenTask } from "../engine/task-handle.ts";
 import { callerNameOf } from "../gates/caller-names.ts";
@@ -59,15 +58,6 @@ export function showTask(
 ): Task {
   const shown = withHistoryLength(task, historyLength);
   return speaksDraft(context) ? { ...shown, generation: BigInt(generation) } : shown;
-}
-
-/**
- * What a task takes in memory as it is shown, about, in bytes: without a long history it may be a thousandth of what it has.
- *
- * @param all of the task with its whole history
- */
-export function weighShown(shown: Task, task: Task, all: number): number {
-  return shown.history.length === task.history.length ? all : weighMessage(shown);
 }
 
 /**

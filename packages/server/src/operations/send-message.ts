@@ -26,7 +26,6 @@ import {
   type Operation,
   showTask,
   speaksDraft,
-  weighShown,
 } from "./operation.ts";
 import { acceptPushConfig } from "./push-config.ts";
 import { readLastEventId, streamTask } from "./stream-task.ts";
@@ -51,9 +50,8 @@ export function sendMessage(
     try {
       const { returnImmediately = false, historyLength } = request.configuration ?? {};
       const seen = returnImmediately ? sent.seen() : await sent.settled(context.signal);
-      const shown = showTask(seen, context, historyLength);
-      count(weighShown(shown, seen.task, sent.weigh()));
-      return { payload: { case: "task", value: shown } };
+      count(sent.weigh(historyLength));
+      return { payload: { case: "task", value: showTask(seen, context, historyLength) } };
     } finally {
       sent.release();
     }

@@ -5,10 +5,10 @@ import { lastEventIdHeader, stateOf } from "@a2a-connect/core/internal";
 import type { StreamResponse } from "@a2a-connect/proto";
 import type { HandlerContext } from "@connectrpc/connect";
 import { type CommittedEvent, taskEvent } from "../engine/events.ts";
-import { weighMessage } from "../engine/memory-weight.ts";
+import { taskBytes } from "../engine/memory-weight.ts";
 import type { CountBytes } from "../engine/read-task.ts";
 import type { EndedTaskReader, TaskHandle } from "../engine/task-handle.ts";
-import { answerCounterOf, showEvent, showTask, weighShown } from "./operation.ts";
+import { answerCounterOf, showEvent, showTask } from "./operation.ts";
 
 /** The differences between the streams of the two operations. */
 export interface StreamOptions {
@@ -97,8 +97,8 @@ class TaskStream implements AsyncIterableIterator<StreamResponse> {
       this.#isOver = true;
       await handle.settled(this.#context.signal); // throws when the task has ended without reading the caller's message
     }
-    const shown = showTask(first, this.#context, this.#options.historyLength);
-    return this.#give(taskEvent(shown), weighShown(shown, first.task, handle.weigh()));
+    const { historyLength } = this.#options;
+    return this.#give(taskEvent(showTask(first, this.#context, historyLength)), handle.weigh(historyLength));
   }
 
   /** The next event that the caller lacks; undefined when there are no more. */
@@ -115,8 +115,8 @@ class TaskStream implements AsyncIterableIterator<StreamResponse> {
       this.#isOver = event.generation > accepted && closes(event.response);
       if (event.generation > cursor) {
         const shown = showEvent(event, this.#context, historyLength);
-        const mayBeCut = historyLength !== undefined && shown.payload.case === "task";
-        return this.#give(shown, mayBeCut ? weighMessage(shown.payload.value) : event.weight);
+        const isCreation = shown.payload.case === "task"; // of which all but its history is small
+        return this.#give(shown, isCreation && historyLength === 0 ? taskBytes : event.weight);
       }
     }
     return undefined;
