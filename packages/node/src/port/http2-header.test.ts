@@ -118,3 +118,31 @@ it("a connection of HTTP/2 that has said GOAWAY is closed for a header that is n
   gate.open();
   expect((await call).body).toBe("answer");
 });
+
+it("a connection of HTTP/2 whose caller reads an answer is not closed because its answer to a PING comes late", async () => {
+  const gate = createGate();
+  const handler: HttpHandler = async () => ({
+    status: 200,
+    body: (async function* () {
+      yield Buffer.from("begin");
+      await gate.opened;
+      yield Buffer.from("end of the answer");
+    })(),
+  });
+  await using listener = await listen(handler, { headersTimeoutMs: 10 });
+  using slow = await openRawConnection(listener.port);
+  await openSilentHttp2(slow); // it answers none
+  // What came with a request tells nothing, and these are more than 4 KiB.
+  const updates = Array.from({ length: 400 }, () =>
+    frame(frameTypes.windowUpdate, 0, Buffer.from([0, 0, 0, 1])),
+  );
+  await slow.write(Buffer.concat([frame(1, endsHeader | 1, request), ...updates]));
+  await slow.until("begin");
+  using late = await openUnfinished(listener.port);
+  await late.closed();
+  await slow.write(Buffer.concat(updates));
+  using later = await openUnfinished(listener.port);
+  await later.closed();
+  gate.open();
+  await slow.until("end of the answer");
+});

@@ -13,13 +13,20 @@ const lookEveryMs = 1_000;
  * Takes places for what a session may have of a header that has not ended, and destroys it when there are none, or when that takes longer
  * than `timeoutMs`. Node keeps the fields of such a header, and tells nothing of it.
  *
- * But before its end no other frame comes (RFC 9113 §6.10). So all bytes before the packet of another frame belong to no such header.
- * What came with that frame or after it may, from 4 KiB on: then the peer is asked for one more frame.
+ * But before its end no other frame comes (RFC 9113 §6.10). So all bytes before the packet of another frame, and those of the frame, belong
+ * to no such header. What else came with that frame or after it may, from 4 KiB on: then the peer is asked for one more frame
+ * (`askPeer`). A peer that reads an answer may get that question late, so its session is not destroyed.
  *
  * @param header what counts its places
- * @returns call it when a frame has come, in the turn in which it was read
+ * @param isAnswering whether an answer has begun that has not ended
+ * @returns call it when a frame has come, in the turn in which it was read, with its length, about
  */
-export function watchHeader(session: ServerHttp2Session, header: Holding, timeoutMs: number): () => void {
+export function watchHeader(
+  session: ServerHttp2Session,
+  header: Holding,
+  timeoutMs: number,
+  isAnswering: () => boolean,
+): (length: number) => void {
   /** Bytes that belong to no header that has not ended. */
   let settled = 0;
   /** All bytes that had come at the last frame, or at the last look. */
@@ -28,13 +35,13 @@ export function watchHeader(session: ServerHttp2Session, header: Holding, timeou
   /** When there may have been a header first, without another frame since then. */
   let sinceMs: number | undefined;
 
-  const noteFrame = (): void => {
+  const noteFrame = (length: number): void => {
     if (session.destroyed) return;
     const { bytesRead } = session.socket;
     sinceMs = undefined;
     holdHeader(header, 0); // a header that is complete takes its own
-    if (bytesRead === seen) return; // of the same packet as the frame before
-    settled = seen;
+    if (bytesRead !== seen) settled = seen; // it is the first of its packet
+    settled = Math.min(settled + length, bytesRead);
     seen = bytesRead;
   };
 
@@ -45,7 +52,8 @@ export function watchHeader(session: ServerHttp2Session, header: Holding, timeou
     const hasPlaces = holdHeader(header, bytes);
     if (bytes < placeBytes) return;
     const now = performance.now();
-    if (sinceMs !== undefined && (!hasPlaces || now - sinceMs >= timeoutMs)) {
+    const isOver = sinceMs !== undefined && (!hasPlaces || now - sinceMs >= timeoutMs);
+    if (isOver && !isAnswering()) {
       session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
       session.destroy();
       return;
@@ -54,7 +62,7 @@ export function watchHeader(session: ServerHttp2Session, header: Holding, timeou
     if (isAsked) return;
     isAsked = askPeer(session, () => {
       isAsked = false;
-      noteFrame();
+      noteFrame(0);
     });
   };
 

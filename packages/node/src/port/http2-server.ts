@@ -64,9 +64,11 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
     const connection = context.callers.connectionOf(session, () => session.socket.remoteAddress);
     const refuse = refuseStreams(session);
     const header = context.places.openHeader(connection.caller.address);
-    const noteFrame = watchHeader(session, header, limits.headersTimeoutMs);
+    const served = new Set<ServerHttp2Stream>();
+    const isAnswering = (): boolean => [...served].some(({ headersSent }) => headersSent);
+    const noteFrame = watchHeader(session, header, limits.headersTimeoutMs, isAnswering);
     session.on("stream", async (stream, headers, _flags, rawHeaders) => {
-      noteFrame();
+      noteFrame(headerBytes(rawHeaders));
       // First of all: when a bad frame has ended the session, its streams fail before their requests begin.
       stream.on("error", () => undefined);
       packFields(headers, rawHeaders);
@@ -76,8 +78,12 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
       const network = context.readForwardedFor?.(session.socket, headers);
       const taken = context.places.takeRequest(network ?? connection.caller.address, places);
       if (taken === null) return refuse(stream, network === undefined ? places : 0);
-      stream.once("close", () => taken.end());
-      if (!stream.endAfterHeaders) stream.on("data", noteFrame);
+      served.add(stream);
+      stream.once("close", () => {
+        served.delete(stream);
+        taken.end();
+      });
+      if (!stream.endAfterHeaders) stream.on("data", ({ length }: Buffer) => noteFrame(length));
       if (stream.destroyed) return;
       try {
         const turn = starts.turn(network === undefined ? connection : { caller: network });
