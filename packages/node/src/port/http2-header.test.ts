@@ -52,7 +52,7 @@ it("a header of HTTP/2 takes places before it is complete, and its connection is
       return connection;
     }),
   );
-  await expect.poll(() => closed, { timeout: 5_000 }).toBe(4); // 70 places are 7/8 of 80, and 66 are eleven times six
+  await expect.poll(() => closed).toBe(4); // 70 places are 7/8 of 80, and 66 are eleven times six
   const other = openHttp2(listener.url);
   expect((await callHttp2(other, {})).body).toBe("answer");
   other.close();

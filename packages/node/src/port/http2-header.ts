@@ -9,9 +9,12 @@ const maxKeptBytes = 64 * 1024;
 /** How often what has come is looked at, in milliseconds. */
 const lookEveryMs = 1_000;
 
+/** How long a peer may take to answer while there are no places for what it has sent, in milliseconds. */
+const crowdedMs = 3_000;
+
 /**
- * Takes places for what a session may have of a header that has not ended, and destroys it when there are none, or when that takes longer
- * than `timeoutMs`. Node keeps the fields of such a header, and tells nothing of it.
+ * Takes places for what a session may have of a header that has not ended, and destroys it when there are none for a moment, or when that
+ * takes longer than `timeoutMs`. Node keeps the fields of such a header, and tells nothing of it.
  *
  * But before its end no other frame comes (RFC 9113 §6.10). So all bytes before the packet of another frame, and those of the frame, belong
  * to no such header. What else came with that frame or after it may, from 4 KiB on: then the peer is asked for one more frame
@@ -52,7 +55,8 @@ export function watchHeader(
     const hasPlaces = holdHeader(header, bytes);
     if (bytes < placeBytes) return;
     const now = performance.now();
-    const isOver = sinceMs !== undefined && (!hasPlaces || now - sinceMs >= timeoutMs);
+    const patienceMs = hasPlaces ? timeoutMs : crowdedMs; // 0: without end
+    const isOver = sinceMs !== undefined && patienceMs > 0 && now - sinceMs >= patienceMs;
     if (isOver && !isAnswering()) {
       session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
       session.destroy();
