@@ -93,8 +93,6 @@ export class SlicedReader {
   /** What comes from here on is not parsed any more. */
   discard(): void {
     this.#isDiscarding = true;
-    const { parser } = this.#socket;
-    if (parser != null) parser._headers = []; // Node keeps the parser until the connection ends
   }
 
   /** What comes from here on is thrown away; the connection is read to notice its end. Node has let go of it. */
