@@ -1,4 +1,5 @@
 import { constants, type ServerHttp2Session } from "node:http2";
+import { setImmediate } from "node:timers";
 import type { Holding } from "@a2a-connect/core/internal";
 import { holdHeader, placeBytes } from "./callers/places.ts";
 import { askPeer } from "./http2-ask.ts";
@@ -58,8 +59,7 @@ export function watchHeader(
     const patienceMs = hasPlaces ? timeoutMs : crowdedMs; // 0: without end
     const isOver = sinceMs !== undefined && patienceMs > 0 && now - sinceMs >= patienceMs;
     if (isOver && !isAnswering()) {
-      session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
-      session.destroy();
+      setImmediate(end); // the process may have been busy, and what came meanwhile has not been read
       return;
     }
     sinceMs ??= now;
@@ -68,6 +68,12 @@ export function watchHeader(
       isAsked = false;
       noteFrame(0);
     });
+  };
+
+  const end = (): void => {
+    if (session.destroyed || sinceMs === undefined) return;
+    session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    session.destroy();
   };
 
   const timer = setInterval(look, lookEveryMs).unref();
