@@ -5,10 +5,16 @@ import { expect, it } from "vitest";
 const run = promisify(execFile);
 
 /** What a program of one of these modules prints in a process with these options. */
-async function print(options: string, file: string, names: string, program: string): Promise<number> {
+async function print(
+  options: string,
+  file: string,
+  names: string,
+  program: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<number> {
   const source = `import { ${names} } from ${JSON.stringify(new URL(file, import.meta.url))}; ${program}`;
-  const args = [...options.split(" "), "--input-type=module", "--eval", source];
-  return Number((await run(process.execPath, args)).stdout);
+  const args = [...options.split(" ").filter(Boolean), "--input-type=module", "--eval", source];
+  return Number((await run(process.execPath, args, { env: { ...process.env, ...env } })).stdout);
 }
 
 it.each([
@@ -21,6 +27,11 @@ it.each([
   ["--max-heap-size=256", 96], // V8 divides it as it divides what a small container has
 ])("of a default of 1,000, a process with %s has %i", async (options, expected) => {
   expect(await print(options, "./heap.ts", "scaleToHeap", "console.log(scaleToHeap(1_000))")).toBe(expected);
+});
+
+it("the options that NODE_OPTIONS has count, too", async () => {
+  const env = { NODE_OPTIONS: "--max-old-space-size=1024 --no-warnings" };
+  expect(await print("", "./heap.ts", "scaleToHeap", "console.log(scaleToHeap(1_000))", env)).toBe(490);
 });
 
 it("a small heap keeps fewer of the long texts that were made or decoded", async () => {

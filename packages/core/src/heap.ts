@@ -12,8 +12,8 @@ interface NodeProcess {
 const oldSpaceOption = /--max[-_]old[-_]space[-_]size[= ](\d+)/g;
 
 /**
- * How many bytes of what lives long the heap of this process may have, about: V8's old space, without whose end no process ends. 4 GiB
- * where the runtime does not tell. Bun tells another number, which grows.
+ * How many bytes of what lives long the heap of this process may have, about: the process ends when V8's old space is full. 4 GiB where
+ * the runtime does not tell. Bun tells another number, which grows.
  */
 export function heapLimit(): number {
   const { process = {} } = globalThis as { readonly process?: NodeProcess };

@@ -4,11 +4,14 @@ import type { Value } from "@bufbuild/protobuf/wkt";
 /** The weight of a value that is not text. */
 const valueBytes = 8;
 
+/** Weight from which a message is large where nothing else is said. */
+export const largeWeight: number = 256 * 1024;
+
 /**
  * Whether a message weighs more than `limit`, about in bytes of its binary encoding. It visits no more of the message
  * than it needs.
  */
-export function isLarge(message: Message, limit: number = 256 * 1024): boolean {
+export function isLarge(message: Message, limit: number = largeWeight): boolean {
   return weigh(message, limit) > limit;
 }
 

@@ -12,7 +12,7 @@ import { scalarZeroValue } from "@bufbuild/protobuf/reflect";
 import { WireType } from "@bufbuild/protobuf/wire";
 import type { ListValue, Struct, Value } from "@bufbuild/protobuf/wkt";
 import { createTable, isObject, longNameWeight, setMember } from "../json/json-value.ts";
-import { containerValues, keepLeastWeight } from "../message-weight.ts";
+import { containerValues, keepLeastWeight, largeWeight } from "../message-weight.ts";
 import { keepEncodedText, longText } from "./encoded-texts.ts";
 import { type DecodeOptions, Input, malformed } from "./input.ts";
 import { compileOnce, isJsonField, isOwnType, type OwnScalar, tags } from "./schema.ts";
@@ -148,9 +148,6 @@ function foreign(desc: DescMessage): Content {
   };
 }
 
-/** Bytes of a message that is known to be large (`isLarge`) before it is read: to find that may take 20 ms, where it has 60,000 names. */
-const largeBytes = 256 * 1024;
-
 class OwnContent implements Content {
   readonly #desc: DescMessage;
   /** By tag: the field's number and one of its possible wire types. */
@@ -164,7 +161,8 @@ class OwnContent implements Content {
     input.enter();
     this.#fields ??= fieldsOf(this.#desc); // compiled later, because types contain each other
     const message = (existing ?? create(this.#desc)) as Fields; // the message is of this type
-    if (end - input.position > largeBytes) keepLeastWeight(message as Message, end - input.position);
+    const bytes = end - input.position;
+    if (bytes > largeWeight) keepLeastWeight(message as Message, bytes); // to find it later takes 20 ms, of 60,000 names
     this.#readFields(message, this.#fields, input, end);
     input.leave();
     return message;

@@ -13,7 +13,7 @@ const sliceBytes = 16 * 1024;
 /** What Node itself knows of its parser. */
 interface Parser {
   /** Names and values of a header, or of trailers, that are not complete: all but the last fields, 31 of them at most. */
-  _headers?: readonly string[];
+  readonly _headers?: readonly string[];
   /** The last request whose header was complete. */
   readonly incoming?: IncomingMessage | null;
 }
