@@ -45,6 +45,7 @@ it("reads a page of due timers without a look at the others", async () => {
   } while (page.length > 0);
   expect(seen.size).toBe(5_000);
   expect(looks).toBeLessThan(3 * 5_000);
+  await store.close();
 });
 
 it("removes expired tasks batch by batch without a look at those that stay", async () => {
@@ -74,6 +75,7 @@ it("removes expired tasks batch by batch without a look at those that stay", asy
   while (await store.expire({ finishedBefore: 2_000, now: 0, limit: 10 })) batches += 1;
   expect(batches).toBe(50);
   expect(looks).toBeLessThan(10 * 500);
+  await store.close();
 });
 
 it("shares its room with the other stores of the process that have no limit of their own, until it is closed", async () => {
@@ -93,17 +95,13 @@ it("shares its room with the other stores of the process that have no limit of t
 it("keeps its part of that room as a copy, too", async () => {
   setFlagsFromString("--expose-gc");
   const gc = runInNewContext("gc") as () => void; // the flag made it
-  const collect = async () => {
-    for (let turn = 0; turn < 5; turn += 1) {
-      await nextTurn(); // V8 tells what it has collected in a turn of its own
-      gc();
-    }
-  };
-  await collect(); // the stores of other tests
   const copy = { ...createMemoryTaskStore() };
   await copy.commit(firstCommit("task", new Uint8Array(2 ** 20)));
   const before = copy.room?.().free;
-  await collect();
+  for (let turn = 0; turn < 5; turn += 1) {
+    await nextTurn(); // V8 tells what it has collected in a turn of its own
+    gc();
+  }
   expect(copy.room?.().free).toBe(before);
   await copy.close();
 });
