@@ -10,6 +10,7 @@ import {
   type WrittenValues,
 } from "./large-values.ts";
 import type { ListTotals } from "./list-totals.ts";
+import { type EncodedConfig, encodeConfig } from "./push-deliveries.ts";
 import { type LostRun, runsOf, type TaskWriter } from "./task-writer.ts";
 
 /** The parts of the store that a commit changes. */
@@ -37,9 +38,10 @@ export function createCommits(
     for (let before = underWay.get(taskId); before !== undefined; before = underWay.get(taskId)) {
       await before; // commits to one task keep their order
     }
-    const bytes = storedBytes(commit);
-    if (bytes < largeWriteBytes) return await commitRows(commit, bytes);
-    const committed = commitLarge(commit, bytes);
+    const configs = commit.pushConfigs.map(encodeConfig);
+    const bytes = storedBytes(commit) + bytesBeside(commit, configs);
+    if (bytes < largeWriteBytes) return await commitRows(commit, configs, bytes);
+    const committed = commitLarge(commit, configs, bytes);
     const over = committed.catch(() => {}).finally(() => underWay.delete(taskId));
     underWay.set(taskId, over);
     return committed;
@@ -53,27 +55,34 @@ export function createCommits(
    */
   async function commitRows(
     commit: TaskCommit,
+    configs: readonly EncodedConfig[],
     bytes: number,
     written?: WrittenValues,
   ): Promise<CommitResult> {
+    const { share } = commit;
     const { result } = await writes.run({
       bytes,
-      share: commit.share,
-      write: () => writer.commit(commit, written),
+      share,
+      write: () => writer.commit(commit, configs, written),
       afterCommit({ listChange, lost }) {
         if (listChange !== undefined) totals.apply(listChange);
-        removeLost(lost);
+        removeLost(lost, share);
       },
     });
     return result;
   }
 
-  async function commitLarge(commit: TaskCommit, bytes: number): Promise<CommitResult> {
+  async function commitLarge(
+    commit: TaskCommit,
+    configs: readonly EncodedConfig[],
+    bytes: number,
+  ): Promise<CommitResult> {
     const large = bytes > maxCommitBytes ? chooseLarge(commit) : [];
-    if (large.length === 0) return await commitRows(commit, bytes);
+    if (large.length === 0) return await commitRows(commit, configs, bytes);
     const { share } = commit;
     const task = await writes.run({ share, write: () => writer.reserve(commit.taskId) });
     const runs = new Map<Uint8Array, Run>();
+    let left = bytes;
     try {
       for (const value of large) {
         for (let at = 0; at < value.length; at += pieceBytes) {
@@ -86,22 +95,31 @@ export function createCommits(
           });
           runs.set(value, { run, bytes: value.length });
         }
+        left -= value.length;
       }
-      return await commitRows(commit, 0, { task, runs });
+      return await commitRows(commit, configs, left, { task, runs });
     } catch (error) {
-      removeLost(runsOf({ task, runs }));
+      removeLost(runsOf({ task, runs }), share);
       throw error;
     }
   }
 
   /** No caller awaits this removal. If it fails, the store removes the pieces when it opens the file again. */
-  function removeLost(lost: readonly LostRun[]): void {
-    for (const { task, run } of lost) removeRun(task, run).catch(() => {});
+  function removeLost(lost: readonly LostRun[], share: string | undefined): void {
+    for (const run of lost) removeRun(run, share).catch(() => {});
   }
 
-  async function removeRun(task: number, run: number): Promise<void> {
-    while (
-      (await writes.run({ bytes: pieceBytes, removes: true, write: () => values.remove(task, run, 1) })) > 0
-    );
+  async function removeRun({ task, run }: LostRun, share: string | undefined): Promise<void> {
+    const write = () => values.remove(task, run, 1);
+    while ((await writes.run({ bytes: pieceBytes, share, removes: true, write })) > 0);
   }
+}
+
+/** What a commit stores besides its log, in bytes. A key lies in its row and in an index, both times with its owner. */
+function bytesBeside({ owner, keys }: TaskCommit, configs: readonly EncodedConfig[]): number {
+  const { tenant, principal } = owner;
+  let bytes = 0;
+  for (const { key } of keys) bytes += 2 * (tenant.length + principal.length + key.length);
+  for (const config of configs) bytes += config.bytes.byteLength;
+  return bytes;
 }

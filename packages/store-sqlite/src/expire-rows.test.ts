@@ -12,7 +12,16 @@ import { temporaryFile } from "../test-support/temporary-file.ts";
 import { createSqliteTaskStore } from "./sqlite-task-store.ts";
 
 const everything = { finishedBefore: 5_000, now: 5_000 };
-const noRows = { tasks: 0, segments: 0, snapshots: 0, push_configs: 0, keys: 0, doomed: 0, pieces: 0 };
+const noRows = {
+  tasks: 0,
+  segments: 0,
+  snapshots: 0,
+  push_configs: 0,
+  deliveries: 0,
+  keys: 0,
+  doomed: 0,
+  pieces: 0,
+};
 
 describe("expire in a file", () => {
   it("leaves no row of what has expired behind", async () => {
@@ -51,6 +60,24 @@ describe("expire in a file", () => {
     expect(await expireAll(store, 20)).toBeGreaterThanOrEqual(chunks / 200);
     await writeTask(store, "task-2", 10, "x".repeat(256 * 1024));
     expect(await expireAll(store, 20)).toBeGreaterThan(5);
+  });
+
+  it("removes many webhooks in several steps, more of them when they are large", async () => {
+    const file = temporaryFile();
+    const store = createSqliteTaskStore({ file });
+    const calls: number[] = [];
+    for (const bytes of [100, 64 * 1024]) {
+      const taskId = `task-${bytes}`;
+      const pushConfigs = Array.from({ length: 100 }, (_, at) => ({
+        ...createPushConfig(taskId, `${at}`),
+        token: "x".repeat(bytes),
+      }));
+      await store.commit(createCommit({ taskId, state: TaskState.COMPLETED, pushConfigs }));
+      calls.push(await expireAll(store, 20));
+    }
+    await store.close();
+    expect(calls).toEqual([6, 26]);
+    expect(countRows(file)).toEqual(noRows);
   });
 
   it("leaves a file that does not grow under a steady load", { timeout: 60_000 }, async () => {

@@ -63,9 +63,12 @@ export function createExpireRows(database: DatabaseSync, values: LargeValues): E
   const removeSegments = database.prepare(
     "delete from segments where task = ? and (generation, sequence) <= (?, ?)",
   );
-  const removeConfigs = database.prepare(
-    "delete from push_configs where number in (select number from push_configs where task = ? limit ?)",
+  const configs = prepareQuery<TaskNumber & SizedRow>(
+    database,
+    "select number, length(config) as bytes from push_configs where task = ? limit ?",
   );
+  const removeConfig = database.prepare("delete from push_configs where number = ?");
+  const removeDelivery = database.prepare("delete from deliveries where number = ?");
   const removeKeys = database.prepare(
     "delete from keys where number in (select number from keys where task = ? limit ?)",
   );
@@ -81,7 +84,7 @@ export function createExpireRows(database: DatabaseSync, values: LargeValues): E
 
   /** Removes rows of a doomed task. Returns the cost, which is less than `limit` when no row is left. */
   function removeRows(task: number, limit: number): number {
-    let spent = Number(removeConfigs.run(task, limit).changes);
+    let spent = removeConfigs(task, limit);
     if (spent < limit) spent += Number(removeKeys.run(task, limit - spent).changes);
     if (spent < limit) spent += removePieces(task, limit - spent);
     if (spent < limit) spent += removeLog(task, limit - spent);
@@ -91,6 +94,16 @@ export function createExpireRows(database: DatabaseSync, values: LargeValues): E
         removeSnapshot.run(task);
         spent += costOf(bytes);
       }
+    }
+    return spent;
+  }
+
+  function removeConfigs(task: number, limit: number): number {
+    let spent = 0;
+    for (const { number, bytes } of takeWithin(configs.all(task, limit), limit)) {
+      removeDelivery.run(number);
+      removeConfig.run(number);
+      spent += costOf(bytes);
     }
     return spent;
   }

@@ -42,7 +42,7 @@ describe("createSqliteTaskStore", () => {
     await createSqliteTaskStore({ file }).close();
     change(file, "pragma user_version = 99");
     expect(() => createSqliteTaskStore({ file })).toThrow(
-      "its schema has version 99 and this version of the store knows 10",
+      "its schema has version 99 and this version of the store knows 11",
     );
     expect(read(file, "pragma user_version")).toEqual({ user_version: 99 });
   });

@@ -10,6 +10,17 @@ import {
 } from "@a2a-connect/server/store";
 import { prepareQuery } from "./schema.ts";
 
+/** A push config as it is stored. */
+export interface EncodedConfig {
+  readonly id: string;
+  readonly bytes: Uint8Array;
+}
+
+/** Encodes a config, before the transaction that stores it. */
+export function encodeConfig(config: TaskPushNotificationConfig): EncodedConfig {
+  return { id: config.id, bytes: encodeMessage(TaskPushNotificationConfigSchema, config) };
+}
+
 /** Push configs and their cursors. Methods that change them run inside a transaction. */
 export interface PushDeliveries {
   /**
@@ -18,7 +29,7 @@ export interface PushDeliveries {
    * @param begin generation at which a new delivery begins
    * @param generation of the task's last event
    */
-  put(task: number, config: TaskPushNotificationConfig, begin: number, generation: number): void;
+  put(task: number, config: EncodedConfig, begin: number, generation: number): void;
   remove(task: number, id: string): void;
   /** Makes the deliveries due that waited for an event of the task. */
   wake(task: number): void;
@@ -66,19 +77,24 @@ const lastTime = Number.MAX_SAFE_INTEGER;
 export function createPushDeliveries(database: DatabaseSync): PushDeliveries {
   const cursor = prepareQuery<CursorRow>(
     database,
-    "select number, next from push_configs where task = ? and id = ?",
+    "select number, next from push_configs join deliveries using (number) where task = ? and id = ?",
   );
-  const insert = database.prepare(
-    "insert into push_configs (task, id, config, next, attempts, due_at) values (?, ?, ?, ?, 0, ?)",
+  const insertCursor = database.prepare("insert into deliveries (next, attempts, due_at) values (?, 0, ?)");
+  const insertConfig = database.prepare(
+    "insert into push_configs (number, task, id, config) values (?, ?, ?, ?)",
   );
-  const removeNumber = database.prepare("delete from push_configs where number = ?");
+  const removeCursor = database.prepare("delete from deliveries where number = ?");
+  const removeConfig = database.prepare("delete from push_configs where number = ?");
   const count = database.prepare(
     "update tasks set push_config_count = push_config_count + ? where number = ?",
   );
-  const wake = database.prepare("update push_configs set due_at = 0 where task = ? and due_at is null");
+  const ofTask = "number in (select number from push_configs where task = ?)";
+  const wake = database.prepare(`update deliveries set due_at = 0 where ${ofTask} and due_at is null`);
   const move = database.prepare(`
-    update push_configs set next = :next, attempts = :attempts, due_at = case
-      when (select generation from tasks where tasks.number = push_configs.task) >= :next then :retry_at end
+    update deliveries set next = :next, attempts = :attempts, due_at = case
+      when (
+        select generation from push_configs join tasks on tasks.number = task where push_configs.number = :number
+      ) >= :next then :retry_at end
     where number = :number`);
   const config = prepareQuery<ConfigRow>(
     database,
@@ -98,22 +114,22 @@ export function createPushDeliveries(database: DatabaseSync): PushDeliveries {
   );
   // The index on `due_at` ends with the number, so both queries find their rows in it, in order, and read no others.
   const deliveries = `
-    select push_configs.number, task, tenant, principal, task_id, config, next, attempts, due_at
-    from push_configs join tasks on tasks.number = push_configs.task`;
+    select deliveries.number, task, tenant, principal, task_id, config, next, attempts, due_at
+    from deliveries join push_configs using (number) join tasks on tasks.number = task`;
   const freshBetween = prepareQuery<DeliveryRow>(
     database,
-    `${deliveries} where due_at = 0 and push_configs.number > ? and push_configs.number <= ?
-     order by push_configs.number limit ?`,
+    `${deliveries} where due_at = 0 and deliveries.number > ? and deliveries.number <= ?
+     order by deliveries.number limit ?`,
   );
   const putOffBetween = prepareQuery<DeliveryRow>(
     database,
-    `${deliveries} where (due_at, push_configs.number) > (?, ?) and due_at <= ?
-     order by due_at, push_configs.number limit ?`,
+    `${deliveries} where (due_at, deliveries.number) > (?, ?) and due_at <= ?
+     order by due_at, deliveries.number limit ?`,
   );
-  // `+`: not by the index of all that is due, of which there may be ten thousands, but by that of the task's few configs.
+  // `+`: not by the index of all that is due, of which there may be ten thousands, but by the numbers of the task's few configs.
   const freshOf = prepareQuery<DeliveryRow>(
     database,
-    `${deliveries} where task = ? and +due_at = 0 order by push_configs.number limit ?`,
+    `${deliveries} where deliveries.${ofTask} and +due_at = 0 order by deliveries.number limit ?`,
   );
   const segmentOf = prepareQuery<LayoutRow>(
     database,
@@ -129,20 +145,25 @@ export function createPushDeliveries(database: DatabaseSync): PushDeliveries {
     return { number, owner, taskId, config: toConfig(row), next, bytes: bytes ?? 0, attempts, dueAt };
   }
 
+  function removeNumber(number: number): void {
+    removeCursor.run(number);
+    removeConfig.run(number);
+  }
+
   return {
-    put(task, config, begin, generation) {
-      const replaced = cursor.get(task, config.id);
+    put(task, { id, bytes }, begin, generation) {
+      const replaced = cursor.get(task, id);
       const next = replaced?.next ?? begin;
       if (replaced === undefined) count.run(1, task);
-      else removeNumber.run(replaced.number);
-      const bytes = encodeMessage(TaskPushNotificationConfigSchema, config);
-      insert.run(task, config.id, bytes, next, generation >= next ? 0 : null);
+      else removeNumber(replaced.number);
+      const { lastInsertRowid: number } = insertCursor.run(next, generation >= next ? 0 : null);
+      insertConfig.run(number, task, id, bytes);
     },
 
     remove(task, id) {
       const removed = cursor.get(task, id);
       if (removed === undefined) return;
-      removeNumber.run(removed.number);
+      removeNumber(removed.number);
       count.run(-1, task);
     },
 

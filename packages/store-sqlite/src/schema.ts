@@ -63,6 +63,9 @@ export const notCompleted: string = `state <> ${TaskState.COMPLETED}`;
  * Version 10: that index has each caller's tasks together. `stored_bytes` is what a load of the task reads: its snapshot and the
  * entries after it. It is null for a task that has had no snapshot since it was stored by an older version: to count takes long for a
  * task of many entries.
+ *
+ * Version 11: `deliveries` has the cursors, and `push_configs` what is large and never changes. An event moves all cursors of its task,
+ * which may be a hundred. Both have the same numbers, which `deliveries` gives.
  */
 export const schemaSteps: readonly string[] = [
   `
@@ -211,6 +214,23 @@ export const schemaSteps: readonly string[] = [
   create index tasks_unfinished on tasks ((wake_at is not null), principal, tenant, task_id)
     where state in (${TaskState.SUBMITTED}, ${TaskState.WORKING});
   alter table tasks add column stored_bytes integer;
+  `,
+  `
+  drop index push_configs_by_task;
+  drop index push_configs_due;
+  alter table push_configs rename to deliveries;
+  create table push_configs (
+    number integer primary key,
+    task integer not null,
+    id text not null,
+    config blob not null
+  ) strict;
+  insert into push_configs select number, task, id, config from deliveries;
+  alter table deliveries drop column config;
+  alter table deliveries drop column id;
+  alter table deliveries drop column task;
+  create unique index push_configs_by_task on push_configs (task, id);
+  create index deliveries_due on deliveries (due_at) where due_at is not null;
   `,
 ];
 

@@ -16,7 +16,7 @@ import { createLargeValues, removeLostPieces } from "./large-values.ts";
 import { createListTasks } from "./list-tasks.ts";
 import { ListTotals } from "./list-totals.ts";
 import { type Durability, openDatabase } from "./open-database.ts";
-import { createPushDeliveries } from "./push-deliveries.ts";
+import { createPushDeliveries, encodeConfig } from "./push-deliveries.ts";
 import { createReads, minReadBytes } from "./reads.ts";
 import { createRequestKeys } from "./request-keys.ts";
 import { prepareQuery } from "./schema.ts";
@@ -150,11 +150,11 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
       return bytes && decodeMessage(MessageSchema, bytes);
     },
 
-    async putReply(owner, key, message, expiresAt) {
+    async putReply(owner, key, message, expiresAt, share) {
       const bytes = encodeMessage(MessageSchema, message);
       return writes.run({
         bytes: bytes.byteLength,
-        share: owner.principal, // callers without credentials take turns as one
+        share,
         write: () => keys.putReply(owner, key, bytes, expiresAt),
       });
     },
@@ -175,8 +175,8 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
       });
     },
 
-    async noteLoads(owner, taskId, loads) {
-      return writes.run({ write: () => writer.noteLoads(owner, taskId, loads) });
+    async noteLoads(owner, taskId, loads, share) {
+      return writes.run({ share, write: () => writer.noteLoads(owner, taskId, loads) });
     },
 
     async due(until, limit, after) {
@@ -196,8 +196,8 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
       });
     },
 
-    async moveDelivery(move) {
-      return writes.run({ write: () => deliveries.move(move) });
+    async moveDelivery(move, share) {
+      return writes.run({ share, write: () => deliveries.move(move) });
     },
 
     async expire(expiry) {
@@ -212,8 +212,14 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
       return more;
     },
 
-    async putPushConfig(owner, config) {
-      return writes.run({ write: () => writer.putPushConfig(owner, config) });
+    async putPushConfig(owner, config, share) {
+      const { taskId } = config;
+      const encoded = encodeConfig(config);
+      return writes.run({
+        bytes: encoded.bytes.byteLength,
+        share,
+        write: () => writer.putPushConfig(owner, taskId, encoded),
+      });
     },
 
     async findPushConfig(owner, taskId, id) {
@@ -241,8 +247,8 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
       });
     },
 
-    async deletePushConfig(owner, taskId, id) {
-      return writes.run({ write: () => writer.deletePushConfig(owner, taskId, id) });
+    async deletePushConfig(owner, taskId, id, share) {
+      return writes.run({ share, write: () => writer.deletePushConfig(owner, taskId, id) });
     },
 
     room: () => read(opened.room.find),

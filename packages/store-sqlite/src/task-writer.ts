@@ -1,5 +1,4 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { TaskPushNotificationConfig } from "@a2a-connect/proto";
 import {
   type CommitResult,
   type CommitTarget,
@@ -16,7 +15,7 @@ import {
 } from "@a2a-connect/server/store";
 import type { Run, WrittenValues } from "./large-values.ts";
 import { type ListChange, toPlace } from "./list-totals.ts";
-import type { PushDeliveries } from "./push-deliveries.ts";
+import type { EncodedConfig, PushDeliveries } from "./push-deliveries.ts";
 import type { RequestKeys } from "./request-keys.ts";
 import { prepareQuery } from "./schema.ts";
 import { type TaskReader, type TaskRow, toTail } from "./task-rows.ts";
@@ -25,11 +24,14 @@ import { type TaskReader, type TaskRow, toTail } from "./task-rows.ts";
 export interface TaskWriter {
   /** The number of a task, or one to create it with. */
   reserve(taskId: string): number;
-  /** @param written the values of the commit that are in pieces already; undefined: all are in rows, as of most commits */
-  commit(commit: TaskCommit, written?: WrittenValues): Committed;
+  /**
+   * @param configs the push configs of the commit
+   * @param written the values of the commit that are in pieces already; undefined: all are in rows, as of most commits
+   */
+  commit(commit: TaskCommit, configs: readonly EncodedConfig[], written?: WrittenValues): Committed;
   claim(owner: Owner, taskId: string): TaskClaim | undefined;
   noteLoads(owner: Owner, taskId: string, loads: number): void;
-  putPushConfig(owner: Owner, config: TaskPushNotificationConfig): boolean;
+  putPushConfig(owner: Owner, taskId: string, config: EncodedConfig): boolean;
   deletePushConfig(owner: Owner, taskId: string, id: string): boolean;
 }
 
@@ -151,7 +153,7 @@ export function createTaskWriter(
   return {
     reserve: (taskId) => reader.row(taskId)?.number ?? nextNumber(),
 
-    commit(commit, written) {
+    commit(commit, configs, written) {
       const row = reader.row(commit.taskId);
       const { owner } = commit;
       const result = decideCommit(commit, row && toTarget(row), (key) => keys.isTaken(owner, key));
@@ -169,7 +171,7 @@ export function createTaskWriter(
       appendEntries(task, before, entries, runs);
       const lost = commit.snapshot === undefined ? [] : writeSnapshot(task, commit.snapshot, tail, written);
       if (result.deliveryDue && row !== undefined) deliveries.wake(task);
-      for (const config of commit.pushConfigs) deliveries.put(task, config, before + 1, tail.generation);
+      for (const config of configs) deliveries.put(task, config, before + 1, tail.generation);
       for (const key of commit.keys) keys.putTask(owner, task, key);
       return { result, lost, listChange: toListChange(row, commit) };
     },
@@ -186,8 +188,8 @@ export function createTaskWriter(
       if (row !== undefined) setLoads.run(loads, row.number);
     },
 
-    putPushConfig(owner, config) {
-      const row = reader.ownRow(owner, config.taskId);
+    putPushConfig(owner, taskId, config) {
+      const row = reader.ownRow(owner, taskId);
       if (row !== undefined) deliveries.put(row.number, config, row.generation + 1, row.generation);
       return row !== undefined;
     },

@@ -139,7 +139,8 @@ export class KeyedSends {
     const { share } = caller;
     const bytes = weighMessage(message);
     if (bytes > alwaysStoredBytes) stored.assertRoom(share, this.#context);
-    if (!(await store.putReply(owner, key, message, clock.now() + replyLifetimeMs))) {
+    const expiresAt = clock.now() + replyLifetimeMs;
+    if (!(await store.putReply(owner, key, message, expiresAt, share))) {
       throw new ConnectError("the same request was answered elsewhere meanwhile", Code.Aborted);
     }
     stored.count(share, bytes, this.#context);

@@ -178,7 +178,7 @@ export class Recovery {
     stored: number,
   ): Promise<LiveTask | undefined> {
     try {
-      return await this.#load(task, failed, isBounded);
+      return await this.#load({ task, share }, failed, isBounded);
     } finally {
       this.#loading--;
       this.#loadingBytes -= needed;
@@ -206,18 +206,22 @@ export class Recovery {
     this.#enough.resolve();
   }
 
-  async #load(task: TaskRef, failed: number, isBounded: boolean): Promise<LiveTask | undefined> {
+  async #load(
+    { task, share }: Pick<Load, "task" | "share">,
+    failed: number,
+    isBounded: boolean,
+  ): Promise<LiveTask | undefined> {
     const { owner, taskId } = task;
     const { store } = this.#context;
     this.#failedBefore.set(taskId, failed);
     const note = (loads: number) =>
       store
-        .noteLoads(owner, taskId, loads)
+        .noteLoads(owner, taskId, loads, share)
         .catch((error: unknown) =>
           this.#warn("the result of loading a task could not be stored", taskId, error),
         );
     try {
-      await store.noteLoads(owner, taskId, failed + 1); // it may be stored although the store does not answer
+      await store.noteLoads(owner, taskId, failed + 1, share); // it may be stored although the store does not answer
       const live = await this.#claim(task, isBounded);
       await note(0); // until then the store counts an attempt that has not failed
       this.#failedBefore.delete(taskId);
@@ -276,6 +280,7 @@ export class Recovery {
       ),
       pushConfigs: [],
       keys: [],
+      share,
     });
     // Also when the store rejects: it may have written the commit, and only its answer is lost.
     const result = await committed.finally(() => onDeliveryDue({ owner, taskId, share }));

@@ -253,7 +253,7 @@ export class TaskEngine {
   async putPushConfig({ owner, share }: Caller, config: TaskPushNotificationConfig): Promise<boolean> {
     const { store, stored } = this.#context;
     stored.assertRoom(share, this.#context);
-    const isStored = await store.putPushConfig(owner, config);
+    const isStored = await store.putPushConfig(owner, config, share);
     if (isStored) stored.countConfigs(share, [config], this.#context);
     return isStored;
   }

@@ -100,8 +100,8 @@ export function deletePushConfig(
 ): Operation<"deleteTaskPushNotificationConfig"> {
   return async ({ taskId, id }, context) => {
     const caller = callerOf(context);
-    const { owner } = caller;
-    if (!(await engine.inConfigTurn(caller, () => store.deletePushConfig(owner, taskId, id)))) {
+    const { owner, share } = caller;
+    if (!(await engine.inConfigTurn(caller, () => store.deletePushConfig(owner, taskId, id, share)))) {
       throw taskNotFound(taskId);
     }
     push?.configChanged({ owner, taskId, id });

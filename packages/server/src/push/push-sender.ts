@@ -306,7 +306,7 @@ export class PushSender {
     const outcome = await this.#post(run);
     const move = this.#decide(run, outcome);
     if (move !== undefined) {
-      await this.#move(move, run.controller.signal);
+      await this.#move(move, run);
     }
     this.#runs.delete(number);
     this.#places.end(run, outcome.kind === "failed" && !this.#closed);
@@ -409,11 +409,11 @@ export class PushSender {
    * Keeps the delivery running until the store has moved its cursor. Otherwise the webhook would get the same event
    * again and again.
    */
-  async #move(move: DeliveryMove, signal: AbortSignal): Promise<void> {
+  async #move(move: DeliveryMove, { share, controller: { signal } }: Run): Promise<void> {
     const { store, log, clock } = this.#context;
     for (;;) {
       try {
-        await store.moveDelivery(move);
+        await store.moveDelivery(move, share);
         return;
       } catch (error) {
         if (signal.aborted) {

@@ -316,6 +316,8 @@ export interface StoreRoom {
  *
  * All methods reject with ConnectError `Unavailable` when the store cannot be reached; then nothing is half-written.
  * Sequences are numbers, not bigints: no disk holds 2^53 entries.
+ *
+ * `share` names the caller whose write it is, for turns where writes wait; it is not stored. Undefined: not known.
  */
 export interface TaskStore {
   /**
@@ -328,7 +330,6 @@ export interface TaskStore {
   /**
    * Claims the task for writing: raises its fence, so that commits with an earlier fence are refused.
    *
-   * @param share the caller whose task it is, for turns where claims wait; it is not stored. Undefined: not known
    * @returns undefined when the owner has no such task
    */
   claim(owner: Owner, taskId: string, share?: string): Promise<TaskClaim | undefined>;
@@ -364,7 +365,13 @@ export interface TaskStore {
    * Stores the direct Message that answers a key's request until `expiresAt` (milliseconds since 1970). Returns false,
    * and changes nothing, when the key is taken.
    */
-  putReply(owner: Owner, key: RequestKey, message: Message, expiresAt: number): Promise<boolean>;
+  putReply(
+    owner: Owner,
+    key: RequestKey,
+    message: Message,
+    expiresAt: number,
+    share?: string,
+  ): Promise<boolean>;
 
   /**
    * Tasks in SUBMITTED or WORKING, of all owners, by principal, then tenant, then id: after a crash, the tasks to take up. A store
@@ -379,7 +386,7 @@ export interface TaskStore {
    * Stores with the task how many loads of it began without success; 0 resets the count. Has no effect when the owner
    * has no such task. Calls made in one turn of the event loop should share one write.
    */
-  noteLoads(owner: Owner, taskId: string, loads: number): Promise<void>;
+  noteLoads(owner: Owner, taskId: string, loads: number, share?: string): Promise<void>;
 
   /** Tasks whose `wakeAt` is not after `until`, of all owners, earliest first, then by id. @param after the last one before */
   due(until: number, limit: number, after?: DueTimer): Promise<readonly DueTimer[]>;
@@ -393,7 +400,7 @@ export interface TaskStore {
   dueDeliveriesOf(owner: Owner, taskId: string, limit: number): Promise<readonly Delivery[]>;
 
   /** Moves a delivery's cursor. Has no effect when the config has been removed or replaced since. */
-  moveDelivery(move: DeliveryMove): Promise<void>;
+  moveDelivery(move: DeliveryMove, share?: string): Promise<void>;
 
   /**
    * Removes some of what has expired: whole tasks with log, journal, keys and configs, and kept Messages. A task
@@ -407,7 +414,7 @@ export interface TaskStore {
    * Stores a config under its `taskId` and `id`; returns false when the owner has no such task. A new config gets later
    * events. One that replaces another continues at the other's cursor.
    */
-  putPushConfig(owner: Owner, config: TaskPushNotificationConfig): Promise<boolean>;
+  putPushConfig(owner: Owner, config: TaskPushNotificationConfig, share?: string): Promise<boolean>;
 
   /** The owner's config, or undefined. */
   findPushConfig(owner: Owner, taskId: string, id: string): Promise<TaskPushNotificationConfig | undefined>;
@@ -427,7 +434,7 @@ export interface TaskStore {
   pushConfigIds(owner: Owner, taskId: string, limit: number): Promise<readonly string[] | undefined>;
 
   /** Removes a config for good; a missing one is no error. Returns false when the owner has no such task. */
-  deletePushConfig(owner: Owner, taskId: string, id: string): Promise<boolean>;
+  deletePushConfig(owner: Owner, taskId: string, id: string, share?: string): Promise<boolean>;
 
   /**
    * How much room there is: the engine lets one caller take only its part of it (`limits.maxShare`). A store without this

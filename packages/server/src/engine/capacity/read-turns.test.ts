@@ -181,6 +181,33 @@ it("a task that is in memory is claimed without a read of it", async () => {
   expect([find.mock.calls.length, claim.mock.calls.length]).toEqual([0, 1]);
 });
 
+it("push configs, their removal and their deliveries are written in the turns of their caller", async () => {
+  const store = createMemoryTaskStore();
+  const writes = (["putPushConfig", "moveDelivery", "deletePushConfig"] as const).map((name) =>
+    vi.spyOn(store, name),
+  );
+  const agent = defineAgent({
+    card: { name: "Asker" },
+    async *execute(turn) {
+      yield turn.inputRequired("More?");
+    },
+  });
+  const { clientOf, clock } = await createEngineHarness({
+    agent,
+    store,
+    push: { fetch: async () => new Response(), refuseUrl: () => undefined },
+  });
+  const alice = clientOf("alice");
+  const { id: taskId } = taskOf(await alice.sendMessage(say("begin")));
+  const config = { taskId, id: "a", url: "https://example.com/hook" };
+  await alice.createTaskPushNotificationConfig(config);
+  await alice.sendMessage(say("more", { taskId }));
+  await clock.advance(1_000); // the webhook has been told
+  await alice.deleteTaskPushNotificationConfig(config);
+  const shares = writes.map(({ mock }) => new Set(mock.calls.map((call) => call.at(-1))));
+  expect(shares).toEqual(writes.map(() => new Set(["principal: alice"])));
+});
+
 it("calls about push configs come to the store two at a time, one for each caller", async () => {
   const store = createMemoryTaskStore();
   const { clientFrom } = await createEngineHarness({
