@@ -9,6 +9,8 @@ import { startScripted } from "../../test-support/agents.ts";
 import { createHeldStore } from "../../test-support/held-store.ts";
 import { sendTask, subscribe } from "../../test-support/tasks.ts";
 
+const kibibyte = 1_024;
+
 /** Lets so many promises go first. */
 async function pass(promises: number): Promise<void> {
   for (let passed = 0; passed < promises; passed++) await Promise.resolve();
@@ -93,7 +95,7 @@ function answerOften(client: Parameters<typeof sendTask>[0], taskId: string): ()
 }
 
 describe("a task that several callers load at the same time", () => {
-  /** Three tasks that wait for an answer, and a store whose whole tasks can be held back, as they were when they were read. */
+  /** Three tasks that wait for an answer, and a store whose whole tasks and weights can be held back, as they were when they were read. */
   async function waitingTasks() {
     const store = createMemoryTaskStore();
     const held = new Map<string, PromiseWithResolvers<void>>();
@@ -105,6 +107,7 @@ describe("a task that several callers load at the same time", () => {
           if (turn.task === undefined) yield turn.inputRequired("Which?");
         },
       },
+      limits: { maxActiveBytes: 1_024 * kibibyte },
       store: {
         ...store,
         async find(...args) {
@@ -113,19 +116,33 @@ describe("a task that several callers load at the same time", () => {
           await (args[2] === "full" ? held.get(args[1])?.promise : undefined);
           return stored;
         },
+        async weigh(...args) {
+          const weight = await store.weigh(...args);
+          await held.get(args[1])?.promise;
+          return weight;
+        },
       },
     });
     const ids = [];
-    for (let task = 0; task < 3; task += 1) ids.push((await sendTask(client)).id);
+    for (let task = 0; task < 3; task += 1)
+      ids.push((await sendTask(client, say("x".repeat(200 * kibibyte)))).id);
     const hold = (id: string) => {
       const until = Promise.withResolvers<void>();
       held.set(id, until);
       return () => {
-        held.delete(id);
+        if (held.get(id) === until) held.delete(id);
         until.resolve();
       };
     };
-    return { ids, hold, finds, alice: clientFrom("alice's"), bob: clientFrom("bob's"), clock };
+    return {
+      ids,
+      hold,
+      finds,
+      alice: clientFrom("alice's"),
+      bob: clientFrom("bob's"),
+      carol: clientFrom("carol's"),
+      clock,
+    };
   }
 
   it("is there for each as soon as its own load, however long another's take", async () => {
@@ -175,6 +192,31 @@ describe("a task that several callers load at the same time", () => {
     await clock.settle();
     expect([wordsOf(stream.events), stream.open]).toEqual([["task input-required"], true]);
     expect(finds.filter((each) => each === id)).toHaveLength(4);
+  });
+
+  it("is held once by slower loads that end in the same turn, and leaves memory with the last call", async () => {
+    const { ids, hold, alice, bob, carol, clock } = await waitingTasks();
+    const [id = "", other = ""] = ids;
+    const letGo = hold(id);
+    const slow = [alice, carol].map((client) => subscribe(client, id));
+    await clock.settle();
+    hold(id)(); // from now on it is read at once
+    const quick = subscribe(bob, id);
+    await clock.settle();
+    quick.hangUp();
+    await clock.settle();
+    const goOn = hold(id);
+    letGo();
+    await clock.settle();
+    goOn(); // both have looked whether it is as they have read it
+    await clock.settle();
+    expect(slow.map(({ events, open }) => [wordsOf(events), open])).toEqual(
+      slow.map(() => [["task input-required"], true]),
+    );
+    for (const stream of slow) stream.hangUp();
+    await clock.settle();
+    const large = say("x".repeat(600 * kibibyte), { taskId: other }); // nearly all that one caller may have
+    expect((await sendTask(bob, large)).status?.state).toBe(TaskState.COMPLETED);
   });
 
   it("lets the calls that have waited for it go on some at a time", async () => {

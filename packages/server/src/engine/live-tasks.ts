@@ -59,7 +59,7 @@ class Load {
 interface Loads {
   /** By caller: each reads in its own turns and memory, and has no other's task to wait for. */
   readonly byCaller: Map<string | null | undefined, Load>;
-  /** How often the task has come into memory meanwhile: what a slower load has read may be old (`#isCurrent`). */
+  /** How often the task has come into memory meanwhile: what a slower load has read may be old. */
   arrivals: number;
 }
 
@@ -198,6 +198,7 @@ export class LiveTasks {
   #hold(live: LiveTask, holders: number): void {
     const { taskId } = live.name;
     const kept: KeptTask = { live, holders };
+    if (this.#kept.has(taskId)) throw new Error("a task is in memory already"); // no holder would ever drop the one before
     this.#kept.set(taskId, kept);
     const loads = this.#loads.size === 0 ? undefined : this.#loads.get(loadKey(live.owner, taskId));
     if (loads !== undefined) loads.arrivals += 1;
@@ -258,7 +259,7 @@ export class LiveTasks {
     isBounded: boolean,
   ): Promise<boolean> {
     if (this.peek(owner, taskId) !== undefined) return true;
-    const { arrivals } = loads;
+    let { arrivals } = loads;
     const stored = await this.#context.store.find(owner, taskId, "full");
     if (stored === undefined) return false;
     const creator = this.#callers.find({ owner, taskId });
@@ -273,8 +274,14 @@ export class LiveTasks {
     try {
       count(taskBytes);
       const read = await readTask(this.#context, stored, "full", count);
-      const isOld = loads.arrivals > arrivals && !(await this.#isCurrent(read.stored, loads));
-      if (isOld || load.waiting === 0) {
+      let isCurrent = true;
+      if (loads.arrivals > arrivals) {
+        ({ arrivals } = loads);
+        isCurrent = await this.#isCurrent(read.stored);
+      }
+      // Nothing waits from here on: other loads may end in the same turn.
+      const isAlone = loads.arrivals === arrivals && this.peek(owner, taskId) === undefined;
+      if (!isCurrent || !isAlone || load.waiting === 0) {
         memory.end();
         return true;
       }
@@ -288,12 +295,10 @@ export class LiveTasks {
     }
   }
 
-  /** Whether what was read of a task, which has been in memory meanwhile, may be held: the task has left memory as it was. */
-  async #isCurrent({ owner, taskId, tail, fence }: LoadedTask["stored"], loads: Loads): Promise<boolean> {
-    const { arrivals } = loads;
+  /** Whether a task, which has been in memory since it was read, has left it as it was. */
+  async #isCurrent({ owner, taskId, tail, fence }: LoadedTask["stored"]): Promise<boolean> {
     const now = await this.#context.store.weigh(owner, taskId);
-    const isAlone = loads.arrivals === arrivals && this.peek(owner, taskId) === undefined;
-    return isAlone && now?.tail.sequence === tail.sequence && now.fence === fence;
+    return now?.tail.sequence === tail.sequence && now.fence === fence;
   }
 }
 
