@@ -1,4 +1,4 @@
-import { decodeMessage, encodeMessage, type TaskStep } from "@a2a-connect/core/internal";
+import { countFirst, decodeMessage, encodeMessage, type TaskStep } from "@a2a-connect/core/internal";
 import {
   type Message,
   MessageSchema,
@@ -219,9 +219,8 @@ export class TaskLog {
         // With no await in between: no code must see one of these without the others.
         this.#committed = tail;
         this.#task.publish(batch, withSnapshot);
-        while (this.#flushing[0] !== undefined && this.#flushing[0].sequence <= tail.sequence) {
-          this.#flushing.shift()?.resolve();
-        }
+        const durable = countFirst(this.#flushing, ({ sequence }) => sequence <= tail.sequence);
+        for (const { resolve } of this.#flushing.splice(0, durable)) resolve();
       }
     } catch (error) {
       this.#task.lose(error);

@@ -264,6 +264,28 @@ describe("large results of many tasks at the same moment", () => {
   }
 });
 
+describe("thousands of steps side by side", () => {
+  const many = 3_000;
+
+  it("begin in several turns, and give their results to the executor in their order", async () => {
+    const begins = createTurnCount();
+    let results: number[] = [];
+    await beginDurable(async function* (task) {
+      const steps = Array.from({ length: many }, (_, index) =>
+        task.step("look up", () => {
+          begins.count();
+          return index;
+        }),
+      );
+      results = await Promise.all(steps);
+      yield* task.ask("More?");
+    });
+    expect(results).toEqual([...Array(many).keys()]);
+    expect(begins.total).toBe(many);
+    expect(begins.mostInATurn).toBeLessThan(many / 2);
+  });
+});
+
 describe("a step that fails", () => {
   /** A task with one step that fails `failures` times, and the times and numbers of its attempts. */
   function failing(failures: number, options: StepOptions) {

@@ -83,14 +83,13 @@ async function step<Result>(
     return waits.keepBusy(() => replayResult<Result>(run, known));
   }
   const isCleanup = run.stopped !== undefined;
+  const turn = run.live.output.wait(run.share); // thousands may begin at the same moment
+  if (turn !== undefined && (await isCutOffDuring(run, turn))) return never();
   await waits.keepBusy(async () => journal.order.caughtUp());
   let { attempts, retryAt } = known?.kind === "retry" ? known : { attempts: 0, retryAt: undefined };
   for (;;) {
     const room = roomForStep(run.share);
-    if (room !== undefined) {
-      await waits.keepBusy(() => room);
-      if (run.signal.aborted && run.stopped === undefined) return never(); // as when an attempt is cut off
-    }
+    if (room !== undefined && (await isCutOffDuring(run, room))) return never();
     if (isCut(run, known, isCleanup)) {
       const cut = journal.conclude({ op, kind: "aborted" });
       return waits.keepBusy(() => replayResult<Result>(run, cut));
@@ -112,6 +111,16 @@ async function step<Result>(
   }
 }
 
+/** Whether a shutdown or a lost task has cut it off: the next holder of the task begins anew what has not ended. */
+function isCutOff(run: DurableRun): boolean {
+  return run.signal.aborted && run.stopped === undefined;
+}
+
+async function isCutOffDuring(run: DurableRun, wait: Promise<void>): Promise<boolean> {
+  await run.waits.keepBusy(() => wait);
+  return isCutOff(run);
+}
+
 /** One attempt at a step, and its record in the journal. */
 async function attempt<Result>(
   run: DurableRun,
@@ -131,9 +140,7 @@ async function attempt<Result>(
     if (isLong(value)) await sliceForResult(run.share);
     outcome = storeResult(run, { op, kind: "value", value }, valueTookMs);
   } catch (thrown) {
-    if (run.signal.aborted && run.stopped === undefined) {
-      return never(); // a shutdown or a lost task cut it off: the next holder of the task begins it anew
-    }
+    if (isCutOff(run)) return never();
     const mayRetry = options.isCleanup || run.stopped === undefined;
     if (mayRetry && options.attempt <= (options.retries ?? 0)) {
       const retryAt = clock.now() + backoffMs(options.backoff, options.attempt);

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { SequenceQueue } from "./sequence-queue.ts";
 
@@ -42,15 +43,55 @@ describe("a sequence queue", () => {
     expect([queue.has(2), queue.first]).toEqual([false, undefined]);
   });
 
-  it("takes as long for each of very many as for each of a few", () => {
-    const count = 400_000; // where looking past what is gone takes minutes
-    const queue = new SequenceQueue(Array.from({ length: count }, (_, sequence) => ({ sequence })));
-    const begun = performance.now();
-    for (let at = 0; at < count; at += 1) {
-      queue.add({ sequence: count + at });
-      queue.removeFirst();
+  it("gives any items in the order of their positions, and takes few steps for each", () => {
+    let looks = 0;
+    class Item {
+      readonly #sequence: number;
+
+      constructor(sequence: number) {
+        this.#sequence = sequence;
+      }
+
+      get sequence(): number {
+        looks += 1;
+        return this.#sequence;
+      }
     }
-    expect(queue.first?.sequence).toBe(count);
-    expect(performance.now() - begun).toBeLessThan(5_000);
+    const count = 20_000;
+    const orders = [
+      (at: number) => at,
+      (at: number) => count - at,
+      (at: number) => (at * 7_919) % count,
+      (at: number) => at % 3,
+    ];
+    for (const order of orders) {
+      const sequences = Array.from({ length: count }, (_, at) => order(at));
+      const queue = new SequenceQueue(sequences.map((sequence) => new Item(sequence)));
+      const drained = drain(queue).map(({ sequence }) => sequence);
+      expect(drained).toEqual(sequences.sort((one, other) => one - other));
+    }
+    expect(looks).toBeLessThan(orders.length * count * 100); // a search through all of them would look 200 million times
+  });
+
+  it("is the same as a sorted list, whatever is added and removed", () => {
+    const actions = fc.array(fc.option(fc.integer({ min: 0, max: 9 }), { freq: 3 }), { maxLength: 200 });
+    fc.assert(
+      fc.property(actions, (all) => {
+        const queue = new SequenceQueue<{ readonly sequence: number; readonly name: number }>();
+        const list: { readonly sequence: number; readonly name: number }[] = [];
+        for (const [name, sequence] of all.entries()) {
+          if (sequence === null) {
+            queue.removeFirst();
+            list.shift();
+          } else {
+            queue.add({ sequence, name });
+            list.push({ sequence, name });
+            list.sort((one, other) => one.sequence - other.sequence); // keeps the order of equal ones
+          }
+          expect(queue.first).toEqual(list[0]);
+        }
+        expect(drain(queue)).toEqual(list);
+      }),
+    );
   });
 });

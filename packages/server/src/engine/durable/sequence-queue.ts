@@ -1,46 +1,74 @@
-/** Items by their position in a task's log, the earliest first; of equal ones, the one that was added first. */
-export class SequenceQueue<Item extends { readonly sequence: number }> {
-  #items: Item[];
-  /** Index of the first item; the items before it are removed. */
-  #start = 0;
+interface Entry<Item> {
+  readonly item: Item;
+  /** How many were added before it. */
+  readonly arrival: number;
+}
 
-  /** @param items in order */
+/**
+ * Items by their position in a task's log, the earliest first; of equal ones, the one that was added first. They are added in any
+ * order. To add one, and to remove the earliest, takes steps by the logarithm of their number: it is a binary heap.
+ */
+export class SequenceQueue<Item extends { readonly sequence: number }> {
+  /** Each comes before the two at twice its index, plus one and plus two. */
+  #heap: Entry<Item>[] = [];
+  #arrivals = 0;
+
   constructor(items: Iterable<Item> = []) {
-    this.#items = [...items];
+    for (const item of items) this.add(item);
   }
 
   /** The earliest item; undefined when there is none. */
   get first(): Item | undefined {
-    return this.#items[this.#start];
+    return this.#heap[0]?.item;
   }
 
-  /** Adds an item. It costs nothing for the latest position, as most have. */
   add(item: Item): void {
-    const before = this.#items.findLastIndex(({ sequence }) => sequence <= item.sequence);
-    this.#items.splice(Math.max(before + 1, this.#start), 0, item);
+    const added = { item, arrival: this.#arrivals++ };
+    let at = this.#heap.length;
+    while (at > 0) {
+      const above = (at - 1) >> 1;
+      const entry = this.#heap[above];
+      if (entry === undefined || isBefore(entry, added)) break;
+      this.#heap[at] = entry;
+      at = above;
+    }
+    this.#heap[at] = added;
   }
 
   /** Removes the earliest item. */
   removeFirst(): void {
-    if (this.#start < this.#items.length) {
-      this.#start++;
+    const last = this.#heap.pop();
+    if (last === undefined || this.#heap.length === 0) return;
+    let at = 0;
+    for (;;) {
+      const next = this.#earlierOf(2 * at + 1, 2 * at + 2);
+      const entry = this.#heap[next];
+      if (entry === undefined || isBefore(last, entry)) break;
+      this.#heap[at] = entry;
+      at = next;
     }
-    // The array is shortened only when as many items were removed as are moved, so a removal costs constant time on
-    // average.
-    if (this.#start * 2 >= this.#items.length) {
-      this.#items = this.#items.slice(this.#start);
-      this.#start = 0;
-    }
+    this.#heap[at] = last;
   }
 
-  /** Whether an item has this position. */
+  /** Whether an item has this position. It looks at all of them. */
   has(wanted: number): boolean {
-    return this.#items.slice(this.#start).some(({ sequence }) => sequence === wanted);
+    return this.#heap.some(({ item }) => item.sequence === wanted);
   }
 
   /** Removes all items. */
   clear(): void {
-    this.#items = [];
-    this.#start = 0;
+    this.#heap = [];
   }
+
+  #earlierOf(one: number, other: number): number {
+    const [first, second] = [this.#heap[one], this.#heap[other]];
+    return first !== undefined && second !== undefined && isBefore(second, first) ? other : one;
+  }
+}
+
+type Placed = Entry<{ readonly sequence: number }>;
+
+function isBefore(one: Placed, other: Placed): boolean {
+  const difference = one.item.sequence - other.item.sequence;
+  return difference === 0 ? one.arrival < other.arrival : difference < 0;
 }
