@@ -10,6 +10,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Holding } from "@a2a-connect/core/internal";
 import { type ExchangeContext, serveExchange } from "./exchange.ts";
+import { cutWhenForgotten } from "./forgotten-connection.ts";
 import { formatRequestUrl, hasItsHost, packFields, toHttp1Fields } from "./http-head.ts";
 import type { ListenLimits, ListenOptions } from "./listen-options.ts";
 import type { Incoming } from "./node-request.ts";
@@ -85,11 +86,13 @@ export function createHttp1Server(
   });
   // Node itself would answer at once, however many such requests are pipelined.
   server.on("checkExpectation", (message, response) => server.emit("request", message, response));
-  // Of a response that waits for those before it Node would write this between its header and its body.
+  // Node asks for the body by a write of the response, which it puts between header and body of an answer that is ready and waits for
+  // those before it. And it ends a connection with an answer whose body was not asked for, although others wait behind it.
   server.on("checkContinue", (message, response) => {
-    if (response.socket === null)
-      response.once("socket", () => response.headersSent || response.writeContinue());
-    else response.writeContinue();
+    const askForBody = (socket: Socket): void => void socket.write("HTTP/1.1 100 Continue\r\n\r\n");
+    if (response.socket === null) response.once("socket", askForBody);
+    else askForBody(response.socket);
+    Object.assign(response, { _sent100: true }); // before all of its answer, in any case
     server.emit("request", message, response);
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
@@ -118,6 +121,7 @@ export function createHttp1Server(
       const pipeline = new Pipeline(socket, reader, connection);
       pipelines.set(socket, pipeline);
       closeWhenRead(socket, pipeline);
+      cutWhenForgotten(socket, limits.requestTimeoutMs, () => socket.isPaused());
     },
   };
 }
@@ -129,16 +133,21 @@ function takeListeners(server: HttpServer, event: string): readonly ((socket: So
   return listeners;
 }
 
+/** How long a connection may take to close after its last answer, in milliseconds. */
+const maxCloseMs = 10_000;
+
 /**
  * Node closes a connection by this method after the last answer. Where the caller still sends the body of that request, it may lose the answer
  * (RFC 9112 §9.6): what comes is read on, as long as `RequestBody` does, and then the connection is closed.
  */
-function closeWhenRead(socket: Socket, pipeline: Pick<Pipeline, "unfinished">): void {
+function closeWhenRead(socket: Socket, pipeline: Pick<Pipeline, "restOfLast">): void {
   const close = socket.destroySoon.bind(socket);
   socket.destroySoon = () => {
-    const { unfinished } = pipeline;
-    if (unfinished === undefined) close();
-    else unfinished.once("end", close);
+    const timer = setTimeout(() => socket.destroy(), maxCloseMs).unref(); // the rest, or the last words of TLS, may not get through
+    socket.once("close", () => clearTimeout(timer));
+    const { restOfLast } = pipeline;
+    if (restOfLast === undefined) close();
+    else restOfLast.once("end", close);
   };
 }
 

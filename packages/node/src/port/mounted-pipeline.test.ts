@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { HttpHandler } from "@a2a-connect/bindings";
 import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createGate } from "../../test-support/handlers.ts";
+import { aborted, createGate } from "../../test-support/handlers.ts";
 import { openRawConnection } from "../../test-support/raw-connection.ts";
 import { countUnanswered } from "../../test-support/unanswered.ts";
 import { type NodeHandler, type NodeHandlerOptions, toNodeHandler } from "../node-handler.ts";
@@ -147,6 +147,24 @@ describe("requests of one connection, at a mount", () => {
     for (const [at, connection] of fit.entries()) await connection.until(`answer to /${at};`);
     await refused.write(get(`${long}/next`)); // its connection is open, and the places are free again
     await refused.until("answer to /next;");
+  });
+
+  it("end when their caller has gone while others wait", async () => {
+    const gone = createGate();
+    const port = await listenWith(
+      mounted(
+        async ({ url, signal }) => {
+          if (url.endsWith("/0")) await aborted(signal).then(gone.open);
+          return { status: 200, body: "answer" };
+        },
+        { requestTimeoutMs: 100 },
+      ),
+    );
+    {
+      using connection = await openRawConnection(port);
+      await connection.write(pipelined(20));
+    }
+    await gone.opened;
   });
 
   it("take no places when they come from a framework after their connection was closed", async () => {

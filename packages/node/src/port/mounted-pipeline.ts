@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import type { CallerConnection } from "./callers/callers.ts";
+import { cutWhenForgotten } from "./forgotten-connection.ts";
 import { Pipeline } from "./pipeline.ts";
 
 /** Those of all mounts: what one connection brings may be for several. */
@@ -8,11 +9,13 @@ const pipelines = new WeakMap<Socket, Pipeline>();
 /**
  * The pipeline of a connection that another server has, and reads. Node itself stops reading it only when many bytes of answers wait,
  * and of requests that wait for their turn there is no answer yet.
+ *
+ * @param forgottenMs how long it may be held while nothing is written to it
  */
-export function mountedPipeline(socket: Socket, connection: CallerConnection): Pipeline {
+export function mountedPipeline(socket: Socket, connection: CallerConnection, forgottenMs: number): Pipeline {
   let pipeline = pipelines.get(socket);
   if (pipeline === undefined) {
-    pipeline = new Pipeline(socket, new Brake(socket), connection);
+    pipeline = new Pipeline(socket, new Brake(socket, forgottenMs), connection);
     pipelines.set(socket, pipeline);
   }
   return pipeline;
@@ -23,8 +26,9 @@ class Brake {
   readonly #socket: Socket;
   #isHeld = false;
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, forgottenMs: number) {
     this.#socket = socket;
+    cutWhenForgotten(socket, forgottenMs, () => this.#isHeld);
     // Node reads on when the body of a request was read, or an answer was written.
     socket.on("resume", () => {
       if (this.#isHeld) socket.pause();

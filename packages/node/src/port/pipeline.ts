@@ -166,15 +166,20 @@ export class Pipeline {
     this.refuse(405);
   }
 
+  /** The last request, while its body still comes and none before it waits for an answer. */
+  get restOfLast(): IncomingMessage | undefined {
+    return this.#unanswered.size > 1 ? undefined : this.#unfinished;
+  }
+
   /** The last request, as long as its body has not all come. */
-  get unfinished(): IncomingMessage | undefined {
+  get #unfinished(): IncomingMessage | undefined {
     const [message] = this.#last ?? [];
     return message?.complete === false ? message : undefined;
   }
 
   /** The response to a request that will never be whole. */
   get #broken(): ServerResponse | undefined {
-    return this.unfinished === undefined ? undefined : this.#last?.[1];
+    return this.#unfinished === undefined ? undefined : this.#last?.[1];
   }
 
   #refuseWhenAnswered(): void {

@@ -7,12 +7,14 @@ import { aborted, createGate } from "../../test-support/handlers.ts";
 import { openRawConnection } from "../../test-support/raw-connection.ts";
 import { countUnanswered } from "../../test-support/unanswered.ts";
 import { listen } from "./listen.ts";
+import type { ListenOptions } from "./listen-options.ts";
 
 const requests = 1_000;
 
+const get = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
+
 function pipelined(from: number, to: number): string {
-  const one = (at: number): string => `GET /${at} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
-  return Array.from({ length: to - from }, (_, at) => one(from + at)).join("");
+  return Array.from({ length: to - from }, (_, at) => get(`/${from + at}`)).join("");
 }
 
 it("a few of the requests that are pipelined are served at a time, and others in between", async () => {
@@ -269,29 +271,83 @@ it("pipelined requests with bodies whose answers are large are all answered, one
   expect(answers.map((answer) => answer.length > 100_000)).toEqual(Array(100).fill(true));
 });
 
-it("a pipelined request that expects 100 Continue gets it before its answer, or not at all", async () => {
+it("a pipelined request that expects 100 Continue gets it before its answer, and those behind it are answered", async () => {
   const gate = createGate();
+  const ready = createGate();
   await using listener = await listen(async ({ url, body }) => {
     const { pathname } = new URL(url);
     if (pathname === "/slow") await gate.opened;
     if (pathname === "/read") await text(body as AsyncIterable<Uint8Array>);
+    if (pathname === "/after") ready.open(); // and so is the answer before it
     return { status: 200, body: Buffer.from(`answer to ${pathname};`) };
   });
   using connection = await openRawConnection(listener.port);
   const ask = (path: string, fields = "") =>
     `POST ${path} HTTP/1.1\r\nhost: a\r\n${fields}content-length: 2\r\n\r\n`;
   const expect100 = "expect: 100-continue\r\n";
-  await connection.write(`${ask("/slow")}{}${ask("/read", expect100)}`);
+  await connection.write(`${ask("/slow")}{}${ask("/ready", expect100)}{}${ask("/after")}{}`);
+  await ready.opened;
+  await nextTurn();
   gate.open();
-  await connection.until("100 Continue");
-  await connection.write(`{}${ask("/slow")}{}${ask("/ready", expect100)}`);
-  const received = await connection.until("answer to /ready;");
+  await connection.until("answer to /after;");
+  await connection.write(ask("/read", expect100));
+  await connection.until("answer to /after;HTTP/1.1 100 Continue");
+  await connection.write("{}");
+  const received = await connection.until("answer to /read;");
   const answers = received.replaceAll(/^(?!HTTP|answer).*\r\n/gm, "").split(/(?=HTTP)/);
   expect(answers.map((answer) => answer.replace("\r\n", " "))).toEqual([
     "HTTP/1.1 200 OK answer to /slow;",
     "HTTP/1.1 100 Continue ",
-    "HTTP/1.1 200 OK answer to /read;",
-    "HTTP/1.1 200 OK answer to /slow;",
     "HTTP/1.1 200 OK answer to /ready;",
+    "HTTP/1.1 200 OK answer to /after;",
+    "HTTP/1.1 100 Continue ",
+    "HTTP/1.1 200 OK answer to /read;",
   ]);
+});
+
+describe("a connection that has many requests waiting, and the unfinished body of the last", () => {
+  const unfinished = `POST /last HTTP/1.1\r\nhost: a\r\ncontent-length: 100000\r\n\r\n${"x".repeat(80_000)}`;
+
+  async function open(limits: ListenOptions) {
+    const gate = createGate();
+    const gone = createGate();
+    const listener = await listen(
+      async ({ url, signal }) => {
+        const { pathname } = new URL(url);
+        if (pathname === "/slow") await gate.opened;
+        if (pathname === "/never") await aborted(signal).then(gone.open);
+        const header = new Headers(pathname === "/closes" ? { connection: "close" } : {});
+        return { status: 200, header, body: Buffer.from(`answer to ${pathname};`) };
+      },
+      { maxStreams: 80, ...limits },
+    );
+    const send = async (first: string) => {
+      const connection = await openRawConnection(listener.port);
+      await connection.write(first + pipelined(0, 14) + unfinished);
+      return connection;
+    };
+    /** All places are free. */
+    const expectFree = async () => {
+      using next = await openRawConnection(listener.port);
+      await next.write(pipelined(0, 70)); // 70 are 7/8 of 80
+      await next.until("answer to /69;");
+    };
+    return { gate, gone, send, expectFree, [Symbol.asyncDispose]: () => listener.close() };
+  }
+
+  it("is closed after an answer that closes it", async () => {
+    await using server = await open({});
+    using connection = await server.send(`${get("/slow")}${get("/closes")}`);
+    server.gate.open();
+    expect(await connection.closed()).toMatch(/answer to \/closes;$/);
+    await server.expectFree();
+  });
+
+  it("is cut when nothing is read and written for requestTimeoutMs, because its caller may have gone", async () => {
+    await using server = await open({ requestTimeoutMs: 100 });
+    const connection = await server.send(get("/never"));
+    connection.socket.destroy();
+    await server.gone.opened;
+    await server.expectFree();
+  });
 });
