@@ -109,6 +109,20 @@ describe("a budget that callers share", () => {
     other.add(40);
   });
 
+  it("counts what was moved for the new holding alone, and the old one may take more", () => {
+    const budget = new SharedBudget({ max: 100, maxShare: 1, refuse: () => full });
+    const old = budget.open("alice");
+    old.add(60);
+    const moved = old.move();
+    expect([old.amount, moved.amount]).toEqual([0, 60]);
+    expect(() => old.add(41)).toThrow(full);
+    old.add(40);
+    old.end();
+    moved.add(40);
+    moved.end();
+    expect(budget.hasAny("alice")).toBe(false);
+  });
+
   it("tells when callers have taken nearly all, which no caller does alone, and when they have far more than there is", () => {
     const budget = new SharedBudget({ max: 6_400, maxShare: 7 / 8, refuse: () => full });
     const tell = () => [budget.isTaken, budget.isOverdrawn(2, 10)];

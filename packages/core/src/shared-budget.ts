@@ -24,6 +24,8 @@ export interface Holding {
   add(amount: number): void;
   /** Takes more, or gives some back when it is negative. Is never refused. */
   grow(amount: number): void;
+  /** Gives what it has to a new holding, so that none of it is free meanwhile. This one has nothing then, and may take more. */
+  move(): Holding;
   /** Gives all of it back, for good: what is added or given back later does not count. May be called more than once. */
   end(): void;
 }
@@ -216,6 +218,13 @@ class CountedHolding implements Holding {
     const before = this.#amount;
     this.#amount += amount;
     this.#budget.count(this.share, before, this.#amount);
+  }
+
+  move(): Holding {
+    const other = new CountedHolding(this.#budget, this.share, this.#isBounded);
+    other.#amount = this.#amount;
+    this.#amount = 0;
+    return other;
   }
 
   end(): void {

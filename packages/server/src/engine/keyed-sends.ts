@@ -12,7 +12,7 @@ import type { Sent } from "./task-handle.ts";
 /** How long a direct Message is kept for repeats of its request. */
 const replyLifetimeMs = 86_400_000;
 
-/** The owner of a request, its key, and what is done with it. */
+/** The owner of a request, its key, and what is done with it. Its message counts until `send` has ended (`Sends.send`). */
 export interface KeyedRequest {
   readonly owner: Owner;
   readonly key: RequestKey;
@@ -22,7 +22,7 @@ export interface KeyedRequest {
   readonly take: () => Promise<Sent>;
   /** Gives a repeat its share of the task that the first became part of. */
   readonly repeat: (result: KeyedTask) => Promise<Sent>;
-  /** Counts the memory of a repeat that waits. @throws ConnectError CAPACITY */
+  /** Counts the call of a repeat that waits for the first: it is no follower. @throws ConnectError CAPACITY */
   readonly hold: () => Holding;
 }
 

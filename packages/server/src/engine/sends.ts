@@ -11,7 +11,7 @@ import {
   type SharedBudget,
   untilAborted,
 } from "@a2a-connect/core/internal";
-import { type Message, MessageSchema, TaskSchema } from "@a2a-connect/proto";
+import { type Message, MessageSchema, type Task, TaskSchema } from "@a2a-connect/proto";
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
@@ -27,7 +27,7 @@ import {
   skillMetadata,
   type TurnSelection,
 } from "../agent/skill-selection.ts";
-import type { KeyedTask, Owner } from "../store/task-store.ts";
+import type { KeyedTask, Owner, RequestKey } from "../store/task-store.ts";
 import type { CallDetails } from "./command.ts";
 import { type QueuedMessage, readUntaken, type StoredMessage } from "./durable/journal.ts";
 import type { EngineContext } from "./engine-context.ts";
@@ -76,10 +76,17 @@ interface FirstMessage {
   /** As the task keeps it: with the ids of both. */
   readonly message: Message;
   readonly input: SendInput;
-  /** What the message takes of the bytes of tasks at work. */
+  /** What the message takes until its task has it. */
   readonly memory: Holding;
-  /** The task exists, and `memory` is its own. */
-  isCreated?: true;
+}
+
+/** A message that a call has. */
+interface Sending {
+  readonly input: SendInput;
+  /** What it takes in memory, with what came with it. */
+  readonly bytes: number;
+  /** So much counts for the call whenever it waits, until a task or the handle of a repeat has the message. */
+  readonly memory: Holding;
 }
 
 /** Weight of a message that is weighed in a turn of its own, and what it counts at least until then. */
@@ -119,102 +126,92 @@ export class Sends {
    *
    * With a key, the message is taken once: a repeat gets the first one's result (docs/idempotency.md).
    *
+   * @param readKey gives the key of a request that may have one
    * @throws ConnectError TASK_NOT_FOUND, UNSUPPORTED_OPERATION, CONTENT_TYPE_NOT_SUPPORTED, CAPACITY, InvalidArgument,
    *   IDEMPOTENCY_CONFLICT, or Internal when the executor failed before there was a task
    */
-  send(input: SendInput): Promise<Sent> {
-    return isLarge(input.message, largeBytes) ? this.#sendLarge(input) : this.#sendWeighed(input);
-  }
-
-  async #sendLarge(input: SendInput): Promise<Sent> {
-    const { message, share, signal } = input;
-    const waiting = this.#active.open(share);
-    waiting.add(Math.max(largeBytes, countContent(message)));
-    // Not in the line of what else its caller does: until it is weighed only a part of it counts.
-    const slice = async (): Promise<void> => {
-      await nextSlice(share, "message");
-      if (signal?.().aborted === true) throw new ConnectError("the call was canceled", Code.Canceled);
-    };
+  async send(input: SendInput, readKey?: () => Promise<RequestKey | undefined>): Promise<Sent> {
+    const memory = this.#active.open(input.share);
     try {
-      await slice(); // testing it took long, and so do weighing and encoding it
-      weighMessage(message); // what it finds is kept for the weighing later
-      await slice();
+      const bytes = isLarge(input.message, largeBytes)
+        ? await weighInSlices(input, memory)
+        : weighInput(input);
+      const sending = { input, bytes, memory };
+      if (readKey === undefined) return await this.#take(sending);
+      count(sending);
+      const key = await readKey();
+      return key === undefined ? await this.#take(sending) : await this.#takeOnce(sending, key);
     } finally {
-      waiting.end();
+      memory.end();
     }
-    return this.#sendWeighed(input);
   }
 
-  #sendWeighed(input: SendInput): Promise<Sent> {
-    const { owner, key } = input;
-    return key === undefined
-      ? this.#take(input)
-      : this.#keyed.send({
-          owner,
-          key,
-          caller: input,
-          take: () => this.#take(input),
-          repeat: (result) => this.#repeat(input, result),
-          hold: () => this.#hold(input, callBytes), // while it waits, it is no follower
-        });
-  }
-
-  /** Counts a message that waits. @param more counted with it @throws ConnectError CAPACITY */
-  #hold(input: SendInput, more = 0): Holding {
-    const waiting = this.#active.open(input.share);
-    waiting.add(more + weighMessage(input.message) + weighDetails(detailsOf(input)));
-    return waiting;
+  #takeOnce({ input: keyless, bytes, memory }: Sending, key: RequestKey): Promise<Sent> {
+    const input = { ...keyless, key };
+    const sending = { input, bytes, memory };
+    return this.#keyed.send({
+      owner: input.owner,
+      key,
+      caller: input,
+      take: () =>
+        this.#take(sending).catch((error: unknown) => {
+          memory.grow(bytes - memory.amount); // a task may have had it that was lost, and the call goes on
+          throw error;
+        }),
+      repeat: (result) => this.#repeat(sending, result),
+      hold: () => {
+        const waiting = this.#active.open(input.share);
+        waiting.add(callBytes);
+        return waiting;
+      },
+    });
   }
 
   /** A task for a repeat, whose message counts until it is released: unlike the first's, it is no part of the task. */
-  async #acquireForRepeat(input: SendInput, taskId: string): Promise<Held> {
-    const waiting = this.#hold(input);
-    try {
-      const held = await this.#held.acquire(input, taskId);
-      const release = () => {
-        waiting.end();
-        held.release();
-      };
-      return { ...held, release };
-    } catch (error) {
-      waiting.end();
-      throw error;
-    }
+  async #acquireForRepeat({ input, bytes, memory }: Sending, taskId: string): Promise<Held> {
+    const held = await this.#held.acquire(input, taskId);
+    memory.grow(bytes - memory.amount);
+    const kept = memory.move();
+    const release = () => {
+      kept.end();
+      held.release();
+    };
+    return { ...held, release };
   }
 
-  #take(input: SendInput): Promise<Sent> {
-    const isPlain = input.message.taskId === "" && input.lastEventId === undefined;
-    return isPlain ? this.#begin(input) : this.#takeOther(input);
+  #take(sending: Sending): Promise<Sent> {
+    const { message, lastEventId } = sending.input;
+    const isPlain = message.taskId === "" && lastEventId === undefined;
+    return isPlain ? this.#begin(sending) : this.#takeOther(sending);
   }
 
   /** A message that names a task, or resumes a stream. */
-  async #takeOther(input: SendInput): Promise<Sent> {
-    const { key, lastEventId } = input;
+  async #takeOther(sending: Sending): Promise<Sent> {
+    const { key, lastEventId, message, reserveConfigs } = sending.input;
     if (lastEventId !== undefined && (key === undefined || lastEventId > 0)) {
       throw invalidParams({
         field: lastEventIdHeader,
         description: "resumes a stream that was opened with the same idempotency key, and there is none",
       });
     }
-    if (input.message.taskId === "") {
-      return this.#begin(input);
+    if (message.taskId === "") {
+      return this.#begin(sending);
     }
-    const waiting = this.#hold(input);
-    let release: (() => void) | undefined;
+    count(sending);
+    const release = await reserveConfigs?.();
     try {
-      release = await input.reserveConfigs?.();
-      return await this.#continue(input, waiting);
+      return await this.#continue(sending);
     } finally {
       release?.();
-      waiting.end();
     }
   }
 
   /** What a repeated request is given. One that created its task begins with its creation, as the first did. */
-  async #repeat(input: SendInput, result: KeyedTask): Promise<Sent> {
+  async #repeat(sending: Sending, result: KeyedTask): Promise<Sent> {
+    const { input } = sending;
     const { taskId, generation } = result;
     const lastEventId = input.lastEventId ?? (generation === 0 ? 0 : undefined);
-    const held = await this.#acquireForRepeat(input, taskId);
+    const held = await this.#acquireForRepeat(sending, taskId);
     const { live } = held;
     const handle = this.#held.attach(held, generation, lastEventId);
     const message = { ...input.message, contextId: live.name.contextId };
@@ -244,7 +241,8 @@ export class Sends {
     }
   }
 
-  async #begin(input: SendInput): Promise<Sent> {
+  async #begin(sending: Sending): Promise<Sent> {
+    const { input, memory } = sending;
     const { owner, message, share } = input;
     this.#context.stored.assertRoom(share, this.#context);
     const { randomId, served } = this.#context;
@@ -253,22 +251,15 @@ export class Sends {
     assertSkill(input, selection);
     assertInputModes(message, selection.inputModes);
     const name = { taskId: randomId(), contextId: message.contextId || randomId() };
-    const memory = this.#active.open(share);
     const first: FirstMessage = { owner, name, agent, message: { ...message, ...name }, input, memory };
-    memory.add(taskBytes + weighMessage(message) + weighDetails(detailsOf(input)));
-    try {
-      if (memory.amount > slowBytes) await nextSlice(share, "message"); // encoding it takes as long as weighing it
-      return isDurable(selection)
-        ? await this.#beginDurable(first, selection)
-        : await this.#beginTurn(first, selection);
-    } finally {
-      if (!first.isCreated) memory.end(); // else it is the task's
-    }
+    count(sending, taskBytes);
+    if (memory.amount > slowBytes) await nextSlice(share, "message"); // encoding it takes as long as weighing it
+    return isDurable(selection) ? this.#beginDurable(first, selection) : this.#beginTurn(first, selection);
   }
 
   /** The task of a first message. */
   #createTask(first: FirstMessage, selection: SkillSelection): LiveTask {
-    const { owner, name, agent, message, input, memory } = first;
+    const { name, message, input } = first;
     const metadata = skillMetadata(selection.skill);
     const task = create(TaskSchema, {
       id: name.taskId,
@@ -277,18 +268,25 @@ export class Sends {
       history: [message],
       ...(metadata === undefined ? {} : { metadata }),
     });
-    const live = LiveTask.create(
-      this.#context,
-      { agent, owner, memory, caller: input.share },
-      taskEvent(task),
-      input,
-    );
-    this.#tasks.adopt(live);
-    first.isCreated = true;
+    const live = this.#adopt(first, task);
     if (runsAgain(selection) && hasDetails(input)) {
       live.note({ type: "call", ...detailsOf(input) });
     }
     return live;
+  }
+
+  /** The task has the memory of its message from now on. */
+  #adopt({ owner, agent, input, memory: ofCall }: FirstMessage, task: Task): LiveTask {
+    const memory = ofCall.move();
+    try {
+      const origin = { agent, owner, memory, caller: input.share };
+      const live = LiveTask.create(this.#context, origin, taskEvent(task), input);
+      this.#tasks.adopt(live);
+      return live;
+    } catch (error) {
+      memory.end();
+      throw error;
+    }
   }
 
   /** A durable task exists before its executor runs. */
@@ -342,8 +340,7 @@ export class Sends {
     return deadline !== undefined && deadline <= this.#context.clock.now();
   }
 
-  /** @param waiting what the message takes until its task has been read */
-  async #continue(input: SendInput, waiting: Holding): Promise<Sent> {
+  async #continue({ input, memory }: Sending): Promise<Sent> {
     const { message } = input;
     this.#context.stored.assertRoom(input.share, this.#context);
     const acquired = await this.#held.acquire(input, message.taskId);
@@ -355,7 +352,7 @@ export class Sends {
       releaseTask();
     };
     const held = { ...acquired, release };
-    let counted = 0;
+    let [given, counted] = [0, 0];
     try {
       const { contextId } = live.name;
       if (message.contextId !== "" && message.contextId !== contextId) {
@@ -378,7 +375,8 @@ export class Sends {
       if (!isRemoved(live.agent, live.skill)) {
         assertInputModes(message, inputModes); // a missing skill has no list of modes
       }
-      waiting.end();
+      given = memory.amount;
+      memory.grow(-given); // it becomes the task's
       // A durable executor takes messages alone from its inbox. What came with them would stay in the log of a task that lasts.
       const isAlone = isQueued && isDurable(selection);
       if (isAlone) call.add(weighDetails(detailsOf(input)));
@@ -392,6 +390,7 @@ export class Sends {
         : await this.#answer(held, named, input, details);
     } catch (error) {
       live.memory.grow(-counted);
+      memory.grow(given);
       // The refusal depends on accepted entries: the caller must not learn of them before they are durable.
       await live.flushed().finally(release);
       throw error;
@@ -438,6 +437,31 @@ export class Sends {
       live.messages.assertTaken(sequence),
     );
   }
+}
+
+/** Lets so much of a message count for its call. @param more besides what it takes @throws ConnectError CAPACITY */
+function count({ bytes, memory }: Sending, more = 0): void {
+  memory.add(bytes + more - memory.amount);
+}
+
+/** What a message takes in memory, with what came with it. */
+function weighInput(input: SendInput): number {
+  return weighMessage(input.message) + weighDetails(detailsOf(input));
+}
+
+/** The same of a large one. Until it is weighed only a part of it counts, so it is not in the line of what else its caller does. */
+async function weighInSlices(input: SendInput, memory: Holding): Promise<number> {
+  const { message, share, signal } = input;
+  const slice = async (): Promise<void> => {
+    await nextSlice(share, "message");
+    if (signal?.().aborted === true) throw new ConnectError("the call was canceled", Code.Canceled);
+  };
+  memory.add(Math.max(largeBytes, countContent(message)));
+  await slice(); // testing it took long, and so do weighing and encoding it
+  const bytes = weighInput(input);
+  count({ input, bytes, memory });
+  await slice();
+  return bytes;
 }
 
 /** Which of them is the same message: for a read. Each is compared in a slice: one of a hundred thousand values takes as long as a small call. */

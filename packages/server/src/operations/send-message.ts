@@ -15,6 +15,7 @@ import { weighMessage } from "../engine/memory-weight.ts";
 import type { SendInput, Sends } from "../engine/sends.ts";
 import { skillGuardKey } from "../gates/auth-gate.ts";
 import type { PushSender } from "../push/push-sender.ts";
+import type { RequestKey } from "../store/task-store.ts";
 import { readRequestKey } from "./idempotency-key.ts";
 import { lateStream } from "./late-stream.ts";
 import {
@@ -40,8 +41,7 @@ export function sendMessage(
   push: PushSender | undefined,
 ): Operation<"sendMessage"> {
   return async (request, context) => {
-    const key = mayHaveKey(context, agent) ? await readRequestKey(request, context, agent) : undefined;
-    const sent = await sends.send({ ...toSendInput(request, context, push), key });
+    const sent = await sends.send(toSendInput(request, context, push), keyReader(request, context, agent));
     const count = answerCounterOf(context);
     if (sent.kind === "message") {
       count(weighMessage(sent.message));
@@ -69,9 +69,8 @@ export function sendStreamingMessage(
   push: PushSender | undefined,
 ): Operation<"sendStreamingMessage"> {
   const begin = async (request: SendMessageRequest, context: HandlerContext) => {
-    const key = mayHaveKey(context, agent) ? await readRequestKey(request, context, agent) : undefined;
-    const lastEventId = readLastEventId(context);
-    const sent = await sends.send({ ...toSendInput(request, context, push), key, lastEventId });
+    const input = { ...toSendInput(request, context, push), lastEventId: readLastEventId(context) };
+    const sent = await sends.send(input, keyReader(request, context, agent));
     if (sent.kind === "message") {
       answerCounterOf(context)(weighMessage(sent.message));
       return streamMessage(sent.message);
@@ -86,12 +85,14 @@ async function* streamMessage(message: Message): AsyncGenerator<StreamResponse> 
   yield create(StreamResponseSchema, { payload: { case: "message", value: message } });
 }
 
-/** Whether a request has an idempotency key, or its message's id may be one; most have none. */
-function mayHaveKey(
-  { requestHeader }: HandlerContext,
-  { dedupeMessageIds = false }: AgentDefinition,
-): boolean {
-  return dedupeMessageIds || requestHeader.has(idempotencyKeyHeader);
+/** Reads the idempotency key of a request that has one, or whose message's id may be one; most have none. */
+function keyReader(
+  request: SendMessageRequest,
+  context: HandlerContext,
+  agent: AgentDefinition,
+): (() => Promise<RequestKey | undefined>) | undefined {
+  const mayHaveKey = agent.dedupeMessageIds === true || context.requestHeader.has(idempotencyKeyHeader);
+  return mayHaveKey ? () => readRequestKey(request, context, agent) : undefined;
 }
 
 function closesSend({ payload }: StreamResponse): boolean {

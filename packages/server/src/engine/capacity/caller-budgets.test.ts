@@ -14,6 +14,7 @@ import { Code, type ConnectError } from "@connectrpc/connect";
 import { describe, expect, it, vi } from "vitest";
 import { startScripted } from "../../../test-support/agents.ts";
 import { collectGarbage } from "../../../test-support/collect-garbage.ts";
+import { createHeldStore } from "../../../test-support/held-store.ts";
 import { createMortalStore } from "../../../test-support/mortal-store.ts";
 import { detached, sendTask } from "../../../test-support/tasks.ts";
 import { defineAgent } from "../../agent/agent-definition.ts";
@@ -319,6 +320,78 @@ it("the metadata of cancels counts while their calls wait for the end of the tas
     returns();
     expect(await again).toBe(undefined);
   }
+});
+
+describe("messages with idempotency keys count while their calls wait for the store", () => {
+  const long = say("x".repeat(100 * kibibyte));
+
+  it.each([
+    ["has looked for the key", "findKey", false],
+    ["has a direct Message", "putReply", false],
+    ["has read a direct Message for a repeat", "findReply", true],
+  ] as const)("until it %s, and then no longer", async (_, method, isRepeat) => {
+    const store = createMemoryTaskStore();
+    let until: Promise<void> | undefined;
+    const holdBack = <Args extends unknown[], Result>(work: (...args: Args) => Promise<Result>) => {
+      return async (...args: Args): Promise<Result> => {
+        await until;
+        return work(...args);
+      };
+    };
+    const { client, clock } = await createEngineHarness({
+      agent: {
+        card: { name: "Replier" },
+        *execute(turn) {
+          yield turn.reply("done");
+        },
+      },
+      store: { ...store, [method]: holdBack<never[], unknown>(store[method]) },
+      limits: { maxActiveBytes: 1_024 * kibibyte, maxShare: 1 },
+    });
+    const send = (at: number) =>
+      client.sendMessage(long, { headers: { "idempotency-key": `0123456789abcdef-${at}` } });
+    if (isRepeat) for (let at = 0; at < 20; at += 1) await send(at);
+    const gate = Promise.withResolvers<void>();
+    until = gate.promise;
+    let refused = 0;
+    const sent: Promise<unknown>[] = [];
+    for (let at = 0; at < 20; at += 1) {
+      sent.push(send(at).catch(({ code }: ConnectError) => code === Code.ResourceExhausted && refused++));
+      await clock.settle();
+    }
+    expect(refused).toBeGreaterThan(9);
+    expect(refused).toBeLessThan(12);
+    gate.resolve();
+    await Promise.all(sent);
+    const { payload } = await client.sendMessage(say("x".repeat(900 * kibibyte))); // beside what is left it would have no room
+    expect(payload.case).toBe("message");
+  });
+});
+
+it("messages that their task refuses count until its refusal is durable, and then no longer", async () => {
+  const store = createHeldStore();
+  const limits = { maxActiveBytes: 2_048 * kibibyte, maxTaskBytes: 150 * kibibyte, maxShare: 1 };
+  const { client, clock, startTask } = await startScripted({}, { store, limits });
+  const { id: taskId, turn, yields } = await startTask();
+  store.hold();
+  await yields(turn.inputRequired("Which?"));
+  const reasons: unknown[] = [];
+  const large = say("x".repeat(200 * kibibyte), { taskId });
+  const send = () =>
+    client.sendMessage(large).catch((error: unknown) => reasons.push(findA2AError(error)?.reason));
+  const sent: Promise<unknown>[] = [];
+  for (let at = 0; at < 20; at += 1) {
+    sent.push(send());
+    await clock.settle();
+  }
+  expect(reasons).toEqual(Array(reasons.length).fill("CAPACITY"));
+  expect(reasons.length).toBeGreaterThan(9);
+  const left = 20 - reasons.splice(0).length;
+  expect(left).toBeGreaterThan(7);
+  store.release();
+  await Promise.all(sent);
+  await send();
+  expect(reasons).toEqual(Array(left + 1).fill("TASK_TOO_LARGE"));
 });
 
 it("repeats of an idempotency key count while they wait for the first, and then no longer", async () => {
