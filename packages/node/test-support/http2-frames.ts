@@ -38,6 +38,21 @@ export const goAway = formatFrame({
   payload: Buffer.alloc(8),
 });
 
+/** Lets the server send so many bytes more. @param streamId 0: on the connection */
+export function windowUpdate(bytes: number, streamId = 0): Buffer {
+  const payload = Buffer.alloc(4);
+  payload.writeUInt32BE(bytes);
+  return formatFrame({ type: frameTypes.windowUpdate, flags: 0, streamId, payload });
+}
+
+/** A client with an answer of some megabytes on the way to it, which it does not read yet. It answers no PING. */
+export async function openSlowReader(connection: RawConnection): Promise<void> {
+  connection.socket.pause();
+  await openSilentHttp2(connection);
+  const windows = [windowUpdate(2 ** 30), windowUpdate(2 ** 30, 1)];
+  await connection.write(Buffer.concat([requestFrame(1), ...windows]));
+}
+
 /** A text of HPACK, of up to 126 characters. */
 function literal(text: string): Buffer {
   return Buffer.concat([Buffer.of(text.length), Buffer.from(text)]);

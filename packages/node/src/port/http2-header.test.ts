@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { constants } from "node:http2";
 import type { HttpHandler } from "@a2a-connect/bindings";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createGate } from "../../test-support/handlers.ts";
 import { callHttp2, openHttp2 } from "../../test-support/http2-call.ts";
 import {
@@ -9,8 +9,10 @@ import {
   frameTypes,
   goAway,
   openSilentHttp2,
+  openSlowReader,
   parseFrames,
   requestFrame,
+  windowUpdate,
 } from "../../test-support/http2-frames.ts";
 import { openRawConnection } from "../../test-support/raw-connection.ts";
 import { listen } from "./listen.ts";
@@ -119,30 +121,48 @@ it("a connection of HTTP/2 that has said GOAWAY is closed for a header that is n
   expect((await call).body).toBe("answer");
 });
 
-it("a connection of HTTP/2 whose caller reads an answer is not closed because its answer to a PING comes late", async () => {
-  const gate = createGate();
-  const handler: HttpHandler = async () => ({
-    status: 200,
-    body: (async function* () {
-      yield Buffer.from("begin");
-      await gate.opened;
-      yield Buffer.from("end of the answer");
-    })(),
+describe("a connection of HTTP/2 that has an open answer, and answers no PING", () => {
+  /** What came with a request tells nothing, and these are more than 4 KiB. */
+  const updates = Buffer.concat(Array.from({ length: 400 }, () => windowUpdate(1)));
+
+  async function open(bytes: number) {
+    const gate = createGate();
+    const handler: HttpHandler = async () => ({
+      status: 200,
+      body: (async function* () {
+        yield Buffer.alloc(bytes, "x");
+        yield Buffer.from("begin");
+        await gate.opened;
+        yield Buffer.from("end of the answer");
+      })(),
+    });
+    return { gate, listener: await listen(handler, { headersTimeoutMs: 10 }) };
+  }
+
+  it("is not closed for what may be a header while it may be reading", async () => {
+    const { gate, listener } = await open(2 * 2 ** 20);
+    await using _ = listener;
+    using slow = await openRawConnection(listener.port);
+    await openSlowReader(slow);
+    await slow.write(updates);
+    for (let count = 0; count < 2; count += 1) {
+      using late = await openUnfinished(listener.port);
+      await late.closed();
+    }
+    gate.open();
+    slow.socket.resume();
+    expect(await Promise.race([slow.until("end of the answer"), slow.closed()])).toContain("end of the");
   });
-  await using listener = await listen(handler, { headersTimeoutMs: 10 });
-  using slow = await openRawConnection(listener.port);
-  await openSilentHttp2(slow); // it answers none
-  // What came with a request tells nothing, and these are more than 4 KiB.
-  const updates = Array.from({ length: 400 }, () =>
-    frame(frameTypes.windowUpdate, 0, Buffer.from([0, 0, 0, 1])),
-  );
-  await slow.write(Buffer.concat([frame(1, endsHeader | 1, request), ...updates]));
-  await slow.until("begin");
-  using late = await openUnfinished(listener.port);
-  await late.closed();
-  await slow.write(Buffer.concat(updates));
-  using later = await openUnfinished(listener.port);
-  await later.closed();
-  gate.open();
-  await slow.until("end of the answer");
+
+  it("is closed for a header that is not complete in time when it has nothing to read", async () => {
+    const { listener } = await open(1);
+    await using _ = listener;
+    using late = await openRawConnection(listener.port);
+    await openSilentHttp2(late);
+    await late.write(requestFrame(1));
+    await late.until("begin");
+    const payload = Buffer.concat([request, start]);
+    await late.write(formatFrame({ type: frameTypes.headers, flags: 0x1, streamId: 3, payload }));
+    await late.closed();
+  });
 });

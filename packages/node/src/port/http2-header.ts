@@ -2,7 +2,7 @@ import { constants, type ServerHttp2Session } from "node:http2";
 import { setImmediate } from "node:timers";
 import type { Holding } from "@a2a-connect/core/internal";
 import { holdHeader, placeBytes } from "./callers/places.ts";
-import { askPeer } from "./http2-ask.ts";
+import type { PeerQuestions } from "./http2-ask.ts";
 
 /** What Node keeps of a header that has not ended; beyond that it resets the stream. */
 const maxKeptBytes = 64 * 1024;
@@ -19,17 +19,16 @@ const crowdedMs = 3_000;
  *
  * But before its end no other frame comes (RFC 9113 §6.10). So all bytes before the packet of another frame, and those of the frame, belong
  * to no such header. What else came with that frame or after it may, from 4 KiB on: then the peer is asked for one more frame
- * (`askPeer`). A peer that reads an answer may get that question late, so its session is not destroyed.
+ * (`PeerQuestions`), and may take longer when it gets that question late, behind what it has to read.
  *
  * @param header what counts its places
- * @param isAnswering whether an answer has begun that has not ended
  * @returns call it when a frame has come, in the turn in which it was read, with its length, about
  */
 export function watchHeader(
   session: ServerHttp2Session,
   header: Holding,
   timeoutMs: number,
-  isAnswering: () => boolean,
+  questions: PeerQuestions,
 ): (length: number) => void {
   /** Bytes that belong to no header that has not ended. */
   let settled = 0;
@@ -38,6 +37,8 @@ export function watchHeader(
   let isAsked = false;
   /** When there may have been a header first, without another frame since then. */
   let sinceMs: number | undefined;
+  /** How much later the answer to the question of that moment may come. */
+  let delayMs = 0;
 
   const noteFrame = (length: number): void => {
     if (session.destroyed) return;
@@ -57,14 +58,17 @@ export function watchHeader(
     if (bytes < placeBytes) return;
     const now = performance.now();
     const patienceMs = hasPlaces ? timeoutMs : crowdedMs; // 0: without end
-    const isOver = sinceMs !== undefined && patienceMs > 0 && now - sinceMs >= patienceMs;
-    if (isOver && !isAnswering()) {
+    const isOver = sinceMs !== undefined && patienceMs > 0 && now - sinceMs >= patienceMs + delayMs;
+    if (isOver) {
       setImmediate(end); // the process may have been busy, and what came meanwhile has not been read
       return;
     }
-    sinceMs ??= now;
+    if (sinceMs === undefined) {
+      sinceMs = now;
+      delayMs = questions.delayMs;
+    }
     if (isAsked) return;
-    isAsked = askPeer(session, () => {
+    isAsked = questions.ask(() => {
       isAsked = false;
       noteFrame(0);
     });

@@ -5,12 +5,13 @@ import { describe, expect, it } from "vitest";
 import { aborted, createGate, echo } from "../../test-support/handlers.ts";
 import { openHttp2 } from "../../test-support/http2-call.ts";
 import {
-  formatFrame,
   frameTypes,
   goAway,
   openSilentHttp2,
+  openSlowReader,
   parseFrames,
   requestFrame,
+  windowUpdate,
 } from "../../test-support/http2-frames.ts";
 import { openRawConnection } from "../../test-support/raw-connection.ts";
 import { listen } from "./listen.ts";
@@ -26,6 +27,29 @@ describe("an HTTP/2 peer with an open stream", () => {
     await connection.write(requestFrame(1));
     expect(await gone).toMatchObject({ rawMessage: "the caller went away" });
     expect(pingsIn(await connection.closed())).toHaveLength(1);
+  });
+
+  it("stays while it may be reading what was written before the ping", async () => {
+    const { handler, gone } = createSubscription();
+    const finish = createGate();
+    async function* large(): AsyncGenerator<Uint8Array> {
+      yield new Uint8Array(2 * 2 ** 20);
+      await finish.opened;
+      yield Buffer.from("end of the answer");
+    }
+    await using listener = await listen(
+      async (request) => (request.header.has("small") ? handler(request) : { status: 200, body: large() }),
+      pings,
+    );
+    using slow = await openRawConnection(listener.port);
+    await openSlowReader(slow);
+    using other = await openRawConnection(listener.port);
+    await openSilentHttp2(other);
+    await other.write(requestFrame(1, { small: "yes" }));
+    await gone;
+    finish.open();
+    slow.socket.resume();
+    expect(await Promise.race([slow.until("end of the answer"), slow.closed()])).toContain("end of the");
   });
 
   it("is cut off when it has stopped reading altogether", async () => {
@@ -170,10 +194,4 @@ async function pingOften(session: ClientHttp2Session, times: number): Promise<vo
 
 function pingsIn(received: string): unknown[] {
   return parseFrames(received).filter(({ type }) => type === frameTypes.ping);
-}
-
-function windowUpdate(bytes: number): Buffer {
-  const payload = Buffer.alloc(4);
-  payload.writeUInt32BE(bytes);
-  return formatFrame({ type: frameTypes.windowUpdate, flags: 0, streamId: 0, payload });
 }

@@ -12,7 +12,7 @@ import { EventLoopTurns } from "./callers/event-loop-turns.ts";
 import { placesOf } from "./callers/places.ts";
 import { type ExchangeContext, serveExchange } from "./exchange.ts";
 import { formatRequestUrl, headerBytes, packFields, readAuthority, toHttp2Fields } from "./http-head.ts";
-import { askPeer } from "./http2-ask.ts";
+import { PeerQuestions } from "./http2-ask.ts";
 import { watchHeader } from "./http2-header.ts";
 import type { ListenLimits } from "./listen-options.ts";
 import type { PlainErrorCode } from "./plain-error.ts";
@@ -58,15 +58,14 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
     session.setLocalWindowSize(connectionWindowBytes);
     const hasStreams = countStreams(session);
     closeWhenIdle(session, limits.idleSessionTimeoutMs, hasStreams);
-    watchPeer(session, limits, hasStreams);
+    const questions = new PeerQuestions(session);
+    watchPeer(session, limits, hasStreams, questions);
     limitSettings(session);
     const starts = new EventLoopTurns(maxStartsInATurn);
     const connection = context.callers.connectionOf(session, () => session.socket.remoteAddress);
     const refuse = refuseStreams(session);
     const header = context.places.openHeader(connection.caller.address);
-    const served = new Set<ServerHttp2Stream>();
-    const isAnswering = (): boolean => [...served].some(({ headersSent }) => headersSent);
-    const noteFrame = watchHeader(session, header, limits.headersTimeoutMs, isAnswering);
+    const noteFrame = watchHeader(session, header, limits.headersTimeoutMs, questions);
     session.on("stream", async (stream, headers, _flags, rawHeaders) => {
       noteFrame(headerBytes(rawHeaders));
       // First of all: when a bad frame has ended the session, its streams fail before their requests begin.
@@ -78,11 +77,7 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
       const network = context.readForwardedFor?.(session.socket, headers);
       const taken = context.places.takeRequest(network ?? connection.caller.address, places);
       if (taken === null) return refuse(stream, network === undefined ? places : 0);
-      served.add(stream);
-      stream.once("close", () => {
-        served.delete(stream);
-        taken.end();
-      });
+      stream.once("close", () => taken.end());
       if (!stream.endAfterHeaders) stream.on("data", ({ length }: Buffer) => noteFrame(length));
       if (stream.destroyed) return;
       try {
@@ -188,30 +183,33 @@ function closeWhenIdle(session: ServerHttp2Session, timeoutMs: number, hasStream
  * would fail.
  *
  * After `pingIntervalMs` the peer is asked for an answer. When nothing has come from it `pingTimeoutMs` later (neither
- * that nor other bytes, because a slow line may delay the question), the session is destroyed with its streams.
- * Otherwise it is asked again after another interval. A session without streams ends by `idleSessionTimeoutMs`.
+ * that nor other bytes), or later where a slow line may delay the question (`PeerQuestions`), the session is destroyed with its
+ * streams. Otherwise it is asked again after another interval. A session without streams ends by `idleSessionTimeoutMs`.
  */
 function watchPeer(
   session: ServerHttp2Session,
   { pingIntervalMs, pingTimeoutMs }: Pick<ListenLimits, "pingIntervalMs" | "pingTimeoutMs">,
   hasStreams: () => boolean,
+  questions: PeerQuestions,
 ): void {
   if (pingIntervalMs === 0) return;
-  let timer: NodeJS.Timeout;
+  let timer: NodeJS.Timeout | undefined;
   rest();
   session.once("close", () => clearTimeout(timer));
 
   function rest(): void {
+    clearTimeout(timer);
     timer = setTimeout(() => (hasStreams() ? ask() : rest()), pingIntervalMs).unref();
   }
 
   function ask(): void {
     if (session.destroyed) return;
     const { bytesRead } = session.socket;
-    askPeer(session, () => undefined); // its answer counts like all other bytes
     // After this process was blocked, the answer may still wait to be read: timers run before sockets, immediates
     // after.
-    timer = setTimeout(() => setImmediate(judge, bytesRead), pingTimeoutMs).unref();
+    const patienceMs = pingTimeoutMs + questions.delayMs;
+    timer = setTimeout(() => setImmediate(judge, bytesRead), patienceMs).unref();
+    questions.ask(rest);
   }
 
   function judge(heardBefore: number): void {

@@ -51,7 +51,10 @@ export interface ListenOptions {
    * 0: never, and a peer that vanished is detected when a write stalls.
    */
   readonly pingIntervalMs?: number;
-  /** How long the peer then has to send any byte; after that the connection is cut with its streams. Default 20 s. */
+  /**
+   * How long the peer then has to send any byte; after that the connection is cut with its streams. Default 20 s. A peer that may have to read
+   * megabytes first has up to 5 min more.
+   */
   readonly pingTimeoutMs?: number;
   /** How long a write may wait for a reader that reads nothing; then the response is cut. Default 60 s. */
   readonly stalledReaderTimeoutMs?: number;
