@@ -34,6 +34,9 @@ export const taskBytes: number = 8 * 1024;
 /** Memory of a call that waits besides its message, about, in bytes: its stream, header and contexts. */
 export const callBytes: number = 12 * 1024;
 
+/** Memory of a step, a sleep or a take of the inbox that is not over, about, in bytes: its promises and what they keep. */
+export const operationBytes: number = 4 * 1024;
+
 /**
  * What a message takes in memory, about, in bytes: a megabyte of small values is a hundred of objects. The limit on the depth of
  * JSON bounds the recursion.

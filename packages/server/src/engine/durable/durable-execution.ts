@@ -12,7 +12,7 @@ import { endings } from "../endings.ts";
 import type { EngineContext } from "../engine-context.ts";
 import { type Execution, iterate, SilenceWatch, TurnAbort, type TurnAbortCause } from "../execution.ts";
 import type { LiveTask } from "../live-task.ts";
-import { weighDetails } from "../memory-weight.ts";
+import { operationBytes, weighDetails } from "../memory-weight.ts";
 import { DurableAnswers } from "./durable-answers.ts";
 import { DurableEmissions } from "./durable-emissions.ts";
 import { DurableInbox } from "./durable-inbox.ts";
@@ -86,6 +86,8 @@ export class DurableExecution implements Execution, DurableRun {
   #replay: EmissionReplay | undefined;
   /** What of the journal counts as memory of the task, besides its messages. */
   #journalBytes = 0;
+  /** Steps, sleeps and takes of the inbox that are not over. */
+  #operations = 0;
   #isYielding = false;
   #cancelGraceTimer: (() => void) | undefined;
   #cancelUnloadTimer: () => void = () => {};
@@ -262,10 +264,14 @@ export class DurableExecution implements Execution, DurableRun {
   }
 
   hold<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (this.#dropped) {
+    if (this.#dropped || !this.#hasRoomForOperation()) {
       return never();
     }
-    const held = work().finally(() => (this.#dropped ? never() : undefined));
+    this.#countOperations(1);
+    const held = work().finally(() => {
+      this.#countOperations(-1);
+      return this.#dropped ? never() : undefined;
+    });
     held.catch(() => {}); // an executor may ignore it, also one that is told to stop
     return held;
   }
@@ -283,6 +289,23 @@ export class DurableExecution implements Execution, DurableRun {
       this.#drop();
     }
     return never();
+  }
+
+  /** An executor that begins one for each item of its caller's list must not fill the memory. */
+  #hasRoomForOperation(): boolean {
+    const most = Math.floor(this.#context.limits.maxTaskBytes / operationBytes);
+    if (this.#operations < most) return true;
+    const mistake = new AgentMistake(
+      `the executor has ${most} steps, sleeps and takes of the inbox under way; no task may have more at a time: begin some of them when others are over`,
+    );
+    this.#conclude(() => this.#fail(mistake));
+    return false;
+  }
+
+  #countOperations(change: number): void {
+    if (this.#ended) return; // then none of them counts
+    this.#operations += change;
+    this.live.memory.grow(change * operationBytes);
   }
 
   /** Gives the slot back. After a long wait the executor is dropped, and loaded again when it is needed. */
@@ -355,6 +378,7 @@ export class DurableExecution implements Execution, DurableRun {
   async #load(): Promise<{ readonly emissions: DurableEmissions; readonly call: CallDetails }> {
     const { live, clock, share } = this;
     const { journalCodec, limits } = this.#context;
+    await this.untilRoom(); // hundreds may begin at the same moment
     const journal = await this.#readJournal();
     this.#countJournal(journal);
     const replay = new EmissionReplay(
@@ -397,7 +421,6 @@ export class DurableExecution implements Execution, DurableRun {
     }
     const { live, share } = this;
     try {
-      await this.untilRoom(); // hundreds may be loaded at the same moment
       for (;;) {
         await live.flushed();
         const { sequence } = live.accepted;
@@ -573,7 +596,7 @@ export class DurableExecution implements Execution, DurableRun {
       this.#letGo();
     }
     await this.live.flushed().catch(() => {});
-    this.live.memory.grow(-this.#journalBytes);
+    this.live.memory.grow(-this.#journalBytes - this.#operations * operationBytes);
     this.#activation.resolve();
     this.#done.resolve();
   }

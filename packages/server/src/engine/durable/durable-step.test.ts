@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { text } from "@a2a-connect/core";
-import { MessageSchema, Role, TaskSchema, TaskState } from "@a2a-connect/proto";
+import { MessageSchema, Role, type Task, TaskSchema, TaskState } from "@a2a-connect/proto";
 import { createTurnCount, reasonOf, say } from "@a2a-connect/testing";
 import { create, createRegistry, isMessage } from "@bufbuild/protobuf";
 import { DurationSchema, file_google_protobuf_type, TypeSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
@@ -283,6 +283,52 @@ describe("thousands of steps side by side", () => {
     expect(results).toEqual([...Array(many).keys()]);
     expect(begins.total).toBe(many);
     expect(begins.mostInATurn).toBeLessThan(many / 2);
+  });
+
+  it("are more than a task may have under way: it FAILS and says so", async () => {
+    const limits = { ...defaultEngineLimits, maxTaskBytes: 10 * 4096 };
+    const servers = createDurableServers(
+      async function* (task) {
+        const count = Number(task.text);
+        for (let round = 0; round < 5; round += 1) {
+          await Promise.all(Array.from({ length: count }, () => task.step("look up", () => nextTurn())));
+        }
+        yield task.complete("done");
+      },
+      { limits },
+    );
+    const { client, log } = await servers.open();
+    const ended = [await sendTask(client, say("10")), await sendTask(client, say("11"))];
+    const words = ended.map(({ status }) => status?.message?.parts[0]?.content.value);
+    expect(ended.map(({ status }) => status?.state)).toEqual([TaskState.COMPLETED, TaskState.FAILED]);
+    expect(words).toEqual([
+      "done",
+      "the executor has 10 steps, sleeps and takes of the inbox under way; no task may have more at a time: begin some of them when others are over",
+    ]);
+    expect(log.map(({ message }) => message)).toEqual(["an executor failed"]);
+  });
+
+  it("count as memory of their caller, which keeps its next executors waiting", async () => {
+    const limits = { ...defaultEngineLimits, maxActiveBytes: 2 ** 20 };
+    let begun = 0;
+    const found = Promise.withResolvers<void>();
+    const { open, clock } = createDurableServers(
+      async function* (task) {
+        begun += 1;
+        await Promise.all(Array.from({ length: 300 }, () => task.step("look up", () => found.promise)));
+        yield task.complete("done");
+      },
+      { limits },
+    );
+    const { client } = await open();
+    const sent: Task[] = [];
+    for (let at = 0; at < 5; at += 1) sent.push(await sendTask(client, detached()));
+    for (let turn = 0; turn < 100; turn += 1) await nextTurn();
+    expect(begun).toBeLessThan(4);
+    found.resolve();
+    await clock.settle();
+    const ended = await Promise.all(sent.map(({ id }) => client.getTask({ id })));
+    expect(ended.map(({ status }) => status?.state)).toEqual(sent.map(() => TaskState.COMPLETED));
   });
 });
 
