@@ -167,6 +167,28 @@ describe("requests of one connection, at a mount", () => {
     await gone.opened;
   });
 
+  it("end when the other server cuts their connection for a tunnel, also those whose answers wait", async () => {
+    const ready = createGate();
+    const handler = mounted(async (request) => {
+      const { url, signal } = request;
+      if (url.endsWith("/0")) await aborted(signal);
+      if (url.endsWith("/7")) ready.open();
+      return answerPath(request);
+    });
+    const ended: Promise<unknown>[] = [];
+    const port = await listenWith((message, response) => {
+      ended.push(once(response, "close"));
+      handler(message, response);
+    });
+    using connection = await openRawConnection(port);
+    await connection.write(pipelined(8));
+    await ready.opened;
+    await connection.write("CONNECT elsewhere.example:443 HTTP/1.1\r\nhost: elsewhere.example\r\n\r\n");
+    await connection.closed();
+    await Promise.all(ended);
+    expect(ended).toHaveLength(8);
+  });
+
   it("take no places when they come from a framework after their connection was closed", async () => {
     const gate = createGate();
     let arrived = 0;

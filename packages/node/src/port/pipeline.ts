@@ -122,6 +122,8 @@ export class Pipeline {
   #forgetAll(): void {
     for (const place of this.#places) place.end();
     this.#places.clear();
+    // Node does this, too, but for the answers before a tunnel, which it has let go of with their connection.
+    for (const response of this.#unanswered) response.destroy();
     this.#unanswered.clear();
     for (const { begin } of this.#waiting.splice(0)) begin(); // each finds that its caller has gone
   }
