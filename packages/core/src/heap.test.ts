@@ -24,6 +24,7 @@ it.each([
   ["--max-old-space-size=1024 --max-semi-space-size=16", 490],
   ["--max-old-space-size=2048", 1_000],
   ["--max-old-space-size=4096", 1_000],
+  ["--max-heap-size=768 --max-semi-space-size=64", 266],
   ["--max-heap-size=256", 96], // V8 divides it as it divides what a small container has
 ])("of a default of 1,000, a process with %s has %i", async (options, expected) => {
   expect(await print(options, "./heap.ts", "scaleToHeap", "console.log(scaleToHeap(1_000))")).toBe(expected);

@@ -8,8 +8,9 @@ interface NodeProcess {
   ): { getHeapStatistics(): { readonly heap_size_limit: number } } | undefined;
 }
 
-/** Gives the MiB of V8's old space, in the options of Node. */
+/** Give the MiB of V8's old space, and of one of the three parts of its young space, in the options of Node. */
 const oldSpaceOption = /--max[-_]old[-_]space[-_]size[= ](\d+)/g;
+const semiSpaceOption = /--max[-_]semi[-_]space[-_]size[= ](\d+)/g;
 
 /**
  * How many bytes of what lives long the heap of this process may have, about: the process ends when V8's old space is full. 4 GiB where
@@ -22,10 +23,16 @@ export function heapLimit(): number {
   const limit = isNode && process.getBuiltinModule?.("node:v8")?.getHeapStatistics().heap_size_limit;
   if (limit === undefined || limit === false) return 2 ** 32;
   const options = [env["NODE_OPTIONS"] ?? "", ...execArgv].join(" ");
-  const given = Number([...options.matchAll(oldSpaceOption)].at(-1)?.[1] ?? 0) * 2 ** 20;
-  if (given > 0) return Math.min(given, limit);
+  const oldSpace = givenBytes(options, oldSpaceOption);
+  if (oldSpace > 0) return Math.min(oldSpace, limit);
+  const semiSpace = givenBytes(options, semiSpaceOption);
   // V8 itself chooses 3/32 of the old space for young objects, up to three semi-spaces of 64 MiB.
-  return limit - Math.min((limit * 3) / 35, 192 * 2 ** 20);
+  const young = semiSpace > 0 ? 3 * semiSpace : Math.min((limit * 3) / 35, 192 * 2 ** 20);
+  return Math.max(0, limit - young);
+}
+
+function givenBytes(options: string, option: RegExp): number {
+  return Number([...options.matchAll(option)].at(-1)?.[1] ?? 0) * 2 ** 20; // the last one counts
 }
 
 /** The heap for which the defaults of all limits on memory are made: one address can fill them all beside each other. */
