@@ -46,6 +46,7 @@ export function createDiskRoom(
 ): DiskRoom {
   const pages = prepareQuery<{ readonly page_count: number }>(database, "pragma page_count");
   const freePages = prepareQuery<{ readonly freelist_count: number }>(database, "pragma freelist_count");
+  const place = diskOf(file); // the file may be removed later, and the store writes to its disk all the same
   let isShort = false;
   let isForRemoval = false;
   let lookAt = 0;
@@ -74,7 +75,7 @@ export function createDiskRoom(
     const has = (pages.get()?.page_count ?? 0) * pageBytes;
     const unused = (freePages.get()?.freelist_count ?? 0) * pageBytes;
     const growth = Math.max(0, Math.min(findRoom(file), maxFileBytes - has));
-    return { used: has - unused, free: unused + growth, place: diskOf(file) };
+    return { used: has - unused, free: unused + growth, place };
   }
 
   return { prepare, find };

@@ -118,6 +118,7 @@ describe("a file that is open", () => {
       const file = temporaryFile();
       const store = open(file, { now: () => now });
       await store.commit(createCommit());
+      const place = store.room?.().place;
       damage(file);
       if (what === "replaced") renameSync(`${file}.new`, file);
       await store.commit(createCommit({ taskId: "task-2" }));
@@ -132,6 +133,7 @@ describe("a file that is open", () => {
       }
       expect(await store.find(alice, "task-1", "full")).toBeDefined();
       expect(await store.find(alice, "task-3", "full")).toBeUndefined();
+      expect([store.room?.().place, place]).toEqual([place, expect.stringContaining("disk")]);
     });
   }
 });

@@ -184,18 +184,31 @@ describe("a store that fails", () => {
     });
   }
 
-  it("leaves no task at work that nobody works on: it fails it as soon as it can", async () => {
-    const { client, store, startTask, clock } = await held();
-    const { id, turn, yields, returns } = await startTask();
-    store.decide(() => new Error("disk full"));
-    void yields(turn.append("a", "1")).catch(() => {});
+  it.each([
+    ["when the event comes", true],
+    ["while the event is written", false],
+  ])("answers calls, and those that come, when it cannot tell its room any more %s", async (_, isBefore) => {
+    const lost = new ConnectError("the file is gone", Code.DataLoss);
+    const store = createHeldStore();
+    let isLost = false;
+    const room = () => {
+      if (isLost) throw lost;
+      return { used: 0, free: 2 ** 40 };
+    };
+    const { startTask, clock } = await startScripted({}, { store: { ...store, room } });
+    const { turn, yields, returns, answer } = await startTask();
+    isLost = isBefore;
+    store.hold();
+    await clock.advance(1_000); // it is asked again
+    await yields(turn.artifact({ text: "x" }));
+    await clock.advance(1_000);
+    isLost = true;
+    store.decide(() => lost);
+    store.release();
     await clock.settle();
     returns();
-    await clock.advance(3_000);
-    store.decide(() => "write");
-    await clock.advance(1_000);
-    expect(endOf(await client.getTask({ id }))).toEqual([TaskState.FAILED, "interrupted"]);
-    expect(clock.alarms).toBe(0);
+    await expect(answer).rejects.toMatchObject({ code: Code.DataLoss });
+    await expect((await startTask()).answer).rejects.toMatchObject({ code: Code.DataLoss });
   });
 
   it("tells a webhook of an event whose commit it has written without an answer", async () => {

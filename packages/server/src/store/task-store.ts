@@ -438,7 +438,8 @@ export interface TaskStore {
 
   /**
    * How much room there is: the engine lets one caller take only its part of it (`limits.maxShare`). A store without this
-   * member is one that nothing bounds. Must be cheap: the engine asks once a second.
+   * member is one that nothing bounds. Must be cheap: the engine asks once a second. When it throws, the engine goes on with what
+   * it was told before, and what is written tells why.
    */
   room?(): StoreRoom;
 

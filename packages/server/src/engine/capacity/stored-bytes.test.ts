@@ -259,6 +259,25 @@ describe("a caller that has stored most of what there is room for", () => {
     expect(stored.isExceeded("alice", storage)).toBe(false); // it was never stored
   });
 
+  it("has its part of what the store told last when that cannot tell any more", () => {
+    const stored = new StoredBytes(7 / 8);
+    let [now, isLost] = [0, false];
+    const room = () => {
+      if (isLost) throw new Error("the file is gone");
+      return { used: 0, free: 1_000_000 };
+    };
+    const store = { ...createMemoryTaskStore(), room };
+    const storage = { ...unnamed, store, clock: { ticks: () => now } };
+    stored.count("alice", 800_000, storage);
+    expect(stored.isExceeded("alice", storage)).toBe(false);
+    isLost = true;
+    now += 1_000;
+    stored.count("alice", 100_000, storage);
+    expect([stored.isExceeded("alice", storage), stored.isExceeded("bob", storage)]).toEqual([true, false]);
+    const other = { ...storage, store: { ...store } }; // has never told
+    expect(stored.isExceeded("bob", other)).toBe(false);
+  });
+
   it("leaves room to others also when it is not known", () => {
     const room = { used: 900_000, free: 100_000 };
     const storage = {

@@ -139,7 +139,10 @@ export class StoredBytes {
     const known = this.#rooms.get(store);
     const now = clock.ticks();
     if (known !== undefined && now < known.until) return known;
-    const { used: stored, free: told, place: name } = store.room?.() ?? unbounded;
+    const answer = roomOf(store);
+    if (answer === undefined && known !== undefined)
+      return Object.assign(known, { until: now + lookEveryMs });
+    const { used: stored, free: told, place: name } = answer ?? unbounded;
     const place = (name === undefined ? known?.place : this.#places.get(name)) ?? new StoredPlace();
     if (name !== undefined) this.#places.set(name, place);
     const waiting = known?.waiting ?? 0;
@@ -149,6 +152,15 @@ export class StoredBytes {
     const room = { used, free, waiting, until: now + lookEveryMs, place };
     if (known === undefined) this.#rooms.set(store, room);
     return Object.assign(known ?? room, room);
+  }
+}
+
+/** Undefined: it does not tell. A closed store, or one that has lost its file, says so where it is written; what only counts must not fail. */
+function roomOf(store: TaskStore): StoreRoom | undefined {
+  try {
+    return store.room?.();
+  } catch {
+    return undefined;
   }
 }
 
