@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { TaskState } from "@a2a-connect/proto";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createMemoryTaskStore } from "./memory-task-store.ts";
 import type { DueTimer, TaskCommit, TaskIndex } from "./task-store.ts";
 
@@ -89,23 +89,48 @@ it("shares its room with the other stores of the process that have no limit of t
   expect(freeOf(two)).toBe(before);
 });
 
-it("keeps its part of that room as a copy, too", async () => {
-  // In a process of its own: here V8 may collect the stores of other tests at any time.
-  const program = `
-    import { createMemoryTaskStore } from ${JSON.stringify(new URL("./memory-task-store.ts", import.meta.url))};
-    const copy = { ...createMemoryTaskStore() };
-    const payload = new Uint8Array(2 ** 20);
-    const { entries: [entry], ...commit } = ${JSON.stringify(firstCommit("task"))};
-    await copy.commit({ ...commit, entries: [{ ...entry, payload }] });
-    const before = copy.room().free;
-    for (let turn = 0; turn < 5; turn += 1) {
-      await new Promise(setImmediate); // V8 tells what it has collected in a turn of its own
-      gc();
-    }
-    console.log(copy.room().used, copy.room().free - before);`;
-  const args = ["--expose-gc", "--input-type=module", "--eval", program];
-  const { stdout } = await promisify(execFile)(process.execPath, args);
-  const [used, given] = stdout.split(" ").map(Number);
-  expect(used).toBeGreaterThan(2 ** 20);
-  expect(given).toBe(0);
+describe("its part of that room", () => {
+  /** What a program prints that makes stores, and has `commit` and `collect`. In a process of its own: here V8 may collect other tests' stores. */
+  async function run(program: string): Promise<readonly number[]> {
+    const start = `
+      import { createMemoryTaskStore } from ${JSON.stringify(new URL("./memory-task-store.ts", import.meta.url))};
+      const { entries: [entry], ...first } = ${JSON.stringify(firstCommit("task"))};
+      const commit = { ...first, entries: [{ ...entry, payload: new Uint8Array(2 ** 20) }] };
+      const collect = async () => {
+        for (let turn = 0; turn < 5; turn += 1) {
+          await new Promise(setImmediate); // V8 tells what it has collected in a turn of its own
+          gc();
+        }
+      };`;
+    const args = ["--expose-gc", "--input-type=module", "--eval", start + program];
+    const { stdout } = await promisify(execFile)(process.execPath, args);
+    return stdout.split(" ").map(Number);
+  }
+
+  it("stays with a copy", async () => {
+    const [used, given] = await run(`
+      const copy = { ...createMemoryTaskStore() };
+      await copy.commit(commit);
+      const before = copy.room().free;
+      await collect();
+      console.log(copy.room().used, copy.room().free - before);`);
+    expect(used).toBeGreaterThan(2 ** 20);
+    expect(given).toBe(0);
+  });
+
+  it("comes back when it is collected, but nothing of one that has a limit of its own", async () => {
+    const [taken, left] = await run(`
+      const { room } = createMemoryTaskStore();
+      const before = room().free;
+      const use = async (options) => {
+        await createMemoryTaskStore(options).commit(commit);
+        return before - room().free;
+      };
+      const taken = await use({});
+      await use({ maxBytes: 2 ** 30 });
+      await collect();
+      console.log(taken, before - room().free);`);
+    expect(taken).toBeGreaterThan(2 ** 20);
+    expect(left).toBe(0);
+  });
 });

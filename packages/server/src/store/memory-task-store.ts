@@ -47,7 +47,7 @@ const together = { bytes: 0 };
 /** Names it, for the parts of callers. */
 const heap = "heap";
 
-/** The tasks of a store that was never closed give their bytes back when V8 collects them; the store itself may live on as a copy. */
+/** The tasks of such a store that was never closed give their bytes back when V8 collects them; the store itself may live on as a copy. */
 const dropped = new FinalizationRegistry<{ readonly bytes: number }>(({ bytes }) => {
   together.bytes -= bytes;
 });
@@ -61,7 +61,7 @@ export function createMemoryTaskStore({ maxBytes }: MemoryTaskStoreOptions = {})
   const all = maxBytes === undefined ? together : own;
   const most = maxBytes ?? heapLimit() / 4;
   const tasks = new Map<string, MemoryTask>();
-  dropped.register(tasks, own);
+  if (all === together) dropped.register(tasks, own);
   const lists = createMemoryLists();
   /** The tasks that have a timer. */
   const timers = new TaskOrder<MemoryTask>(({ index }) => index.wakeAt ?? 0);
