@@ -26,6 +26,24 @@ it("members named by array indexes come back as they were, also those that refer
   expect(codec.decode(encode(value))).toEqual({ op: "step#1", kind: "value", value });
 });
 
+it("a record that is too large is not encoded to its end", () => {
+  let looks = 0;
+  const last = {
+    get member() {
+      looks += 1;
+      return 1;
+    },
+  };
+  const record = (value: unknown) => ({ op: "step#1", kind: "value", value }) as const;
+  const texts = Array.from({ length: 100 }, (_, at) => `${"x".repeat(20_000)}${at}`);
+  expect(() => codec.encode(record([...texts, last]), 2 ** 20)).toThrow(
+    "the result of step#1 cannot be stored: it takes more than 1048576 bytes",
+  );
+  expect(() => codec.encode(record([...Array(1_000).keys(), last]), 1_000)).toThrow("more than 1000 bytes");
+  expect(looks).toBe(0);
+  expect(() => codec.encode(record("\0".repeat(300)), 1_000)).toThrow("more than 1000 bytes");
+});
+
 const count = 3_000;
 const runs = 20;
 const times = <Value>(make: (at: number) => Value) => Array.from({ length: count }, (_, at) => make(at));

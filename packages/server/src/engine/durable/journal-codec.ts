@@ -70,8 +70,11 @@ export function isResult<Entry extends JournalRecord>(
 
 /** Encodes a journal's records: plain values that `structuredClone` takes, and protobuf messages of known types. */
 export interface JournalCodec {
-  /** @throws JournalError with the path of a value that cannot be stored */
-  encode(record: JournalRecord & RecordTimes): Uint8Array;
+  /**
+   * @param maxBytes of the encoded record. Default: any number
+   * @throws JournalError with the path of a value that cannot be stored, or when it would take more bytes
+   */
+  encode(record: JournalRecord & RecordTimes, maxBytes?: number): Uint8Array;
   /**
    * @param count gets what the record takes in memory, about, in bytes
    * @throws JournalError when it holds a message of a type that is no longer known
@@ -97,10 +100,11 @@ const languageErrors = [EvalError, RangeError, ReferenceError, SyntaxError, Type
 /** @param registry the message types that steps may return besides those of A2A and the well-known ones */
 export function createJournalCodec(registry: Registry = createRegistry()): JournalCodec {
   const types = createRegistry(registry, file_lf_a2a_v1_a2a, ...wellKnown);
-  const reducers = {
+  const reducers = (maxBytes: number) => ({
+    ...stopBeyond(maxBytes),
     Message: (value: unknown) => isMessage(value) && reduceMessage(types, value),
     Error: (value: unknown) => value instanceof Error && reduceError(value),
-  };
+  });
   const revivers = (count: CountBytes) => ({
     Message: ([typeName, bytes]: [string, Uint8Array]) => {
       const message = reviveMessage(types, typeName, bytes);
@@ -111,9 +115,11 @@ export function createJournalCodec(registry: Registry = createRegistry()): Journ
       reviveError({ name, message, code }, cause),
   });
   return {
-    encode(record) {
+    encode(record, maxBytes = Number.POSITIVE_INFINITY) {
       try {
-        return encoder.encode(stringify(record, reducers));
+        const encoded = encoder.encode(stringify(record, reducers(maxBytes)));
+        assertSize(encoded.length, maxBytes);
+        return encoded;
       } catch (error) {
         throw new JournalError(`the result of ${record.op} cannot be stored: ${explain(error)}`);
       }
@@ -139,6 +145,31 @@ export function parseRecord(
   return record as JournalRecord & RecordTimes; // only `encode` writes them
 }
 
+/**
+ * Looks at each value before it is encoded. devalue keeps each text in a map, and V8 knows texts of more than 16,383 characters by
+ * their length alone: thousands of the same length would take minutes.
+ */
+function stopBeyond(maxBytes: number): { readonly Size: (value: unknown) => false } {
+  let bytes = 0;
+  return {
+    Size(value) {
+      bytes += sizeOf(value);
+      assertSize(bytes, maxBytes);
+      return false;
+    },
+  };
+}
+
+function assertSize(bytes: number, maxBytes: number): void {
+  if (bytes > maxBytes) throw new Error(`it takes more than ${maxBytes} bytes`);
+}
+
+/** How many bytes it takes at least, without its parts. */
+function sizeOf(value: unknown): number {
+  if (typeof value === "string") return value.length;
+  return value instanceof ArrayBuffer || ArrayBuffer.isView(value) ? value.byteLength : 1;
+}
+
 /** A step may have given JSON of a caller, who has chosen the names. */
 function set(target: Record<PropertyKey, unknown>, name: PropertyKey, value: unknown): void {
   if (typeof name === "string") setMember(target, name, value);
@@ -151,17 +182,16 @@ const quickBytes = 32 * 1024;
 
 /** Whether a value may take longer to encode. It visits no more of the value than it needs. */
 export function isLong(value: unknown): boolean {
-  const found = new Set([value]); // as each is encoded once, also one that refers to itself
+  const found = new Set<object>([[value]]); // as each is encoded once, also one that refers to itself
   let references = 0;
   let bytes = 0;
   for (const each of found) {
-    if (typeof each === "string") bytes += each.length;
-    else if (each instanceof ArrayBuffer || ArrayBuffer.isView(each)) bytes += each.byteLength;
-    else if (typeof each === "object" && each !== null) {
-      const parts = partsOf(each);
-      references += parts.length;
-      if (references > quickValues) return true;
-      for (const part of parts) found.add(part);
+    const parts = partsOf(each);
+    references += parts.length;
+    if (references > quickValues) return true;
+    for (const part of parts) {
+      bytes += sizeOf(part);
+      if (typeof part === "object" && part !== null) found.add(part);
     }
     if (bytes > quickBytes) return true;
   }
@@ -170,6 +200,7 @@ export function isLong(value: unknown): boolean {
 
 function partsOf(value: object): readonly unknown[] {
   if (Array.isArray(value)) return value;
+  if (value instanceof ArrayBuffer || ArrayBuffer.isView(value)) return [];
   if (value instanceof Set) return [...value];
   if (value instanceof Map) return [...value].flat();
   try {

@@ -114,18 +114,13 @@ export class JournalSession {
   }
 
   #encode(record: JournalRecord, tookMs: number | undefined): Uint8Array {
-    const payload = this.#codec.encode({
-      ...record,
+    const { maxStepBytes, maxTaskBytes } = this.#limits;
+    const times = {
       at: this.#clock.now(),
       ...(tookMs === undefined ? {} : { tookMs }),
       ...(this.#resumedAt === undefined ? {} : { resumedAt: this.#resumedAt }),
-    });
-    const { maxStepBytes, maxTaskBytes } = this.#limits;
-    if (payload.length > maxStepBytes) {
-      throw new JournalError(
-        `the result of ${record.op} takes ${payload.length} bytes; at most ${maxStepBytes} can be stored`,
-      );
-    }
+    };
+    const payload = this.#codec.encode({ ...record, ...times }, maxStepBytes);
     if (this.#bytes + payload.length > maxTaskBytes) {
       throw new JournalError(`the journal of this task would exceed ${maxTaskBytes} bytes`);
     }
