@@ -72,8 +72,7 @@ export function toNodeHandler(server: Mountable, options: NodeHandlerOptions = {
     }
     const { socket } = message;
     let { url } = mounted;
-    const connection = context.callers.ofSocket(socket);
-    void mountedPipeline(socket, connection, bodyTimeoutMs).add(message, response, {
+    void mountedPipeline(socket, context.callers.ofSocket(socket)).add(message, response, {
       target: wholeTarget(message),
       serve: (_, __, turn) =>
         serveHttp1(context, message, response, { ...mounted, url, turn, bodyTimeoutMs }),

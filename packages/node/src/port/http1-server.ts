@@ -97,6 +97,10 @@ export function createHttp1Server(
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === "HPE_CLOSED_CONNECTION") return; // what comes after the last request is not read, and no error
+    if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") {
+      pipelines.get(socket)?.refuseLate(limits.requestTimeoutMs);
+      return;
+    }
     const code = refusalOf(error.code);
     if (code === undefined) socket.destroy();
     else pipelines.get(socket)?.refuse(code);
@@ -121,7 +125,7 @@ export function createHttp1Server(
       const pipeline = new Pipeline(socket, reader, connection);
       pipelines.set(socket, pipeline);
       closeWhenRead(socket, pipeline);
-      cutWhenForgotten(socket, limits.requestTimeoutMs, () => socket.isPaused());
+      cutWhenForgotten(socket, () => socket.isPaused());
     },
   };
 }
@@ -161,7 +165,6 @@ function cutAfterHalfClose(socket: Socket, timeoutMs: number): void {
 function refusalOf(errorCode: string | undefined): PlainErrorCode | undefined {
   if (errorCode === "HPE_HEADER_OVERFLOW") return 431;
   if (errorCode === "HPE_CHUNK_EXTENSIONS_OVERFLOW") return 413;
-  if (errorCode === "ERR_HTTP_REQUEST_TIMEOUT") return 408;
   return errorCode?.startsWith("HPE_") === true ? 400 : undefined;
 }
 

@@ -37,10 +37,7 @@ export interface ListenOptions {
    * is not complete. Default 30 s.
    */
   readonly headersTimeoutMs?: number;
-  /**
-   * How long a whole request, body included, may take to arrive. Default 5 min. An HTTP/1.1 connection that is not read, because pipelined
-   * requests wait, is cut when nothing is written to it for so long either.
-   */
+  /** How long a whole request, body included, may take to arrive. Default 5 min. */
   readonly requestTimeoutMs?: number;
   /** How long an idle HTTP/1.1 connection is kept. Default 65 s: longer than the 60 s of common proxies, which close first. */
   readonly keepAliveTimeoutMs?: number;

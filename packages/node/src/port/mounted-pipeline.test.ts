@@ -7,6 +7,7 @@ import type { HttpHandler } from "@a2a-connect/bindings";
 import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { aborted, createGate } from "../../test-support/handlers.ts";
+import { fakeIntervals } from "../../test-support/intervals.ts";
 import { openRawConnection } from "../../test-support/raw-connection.ts";
 import { countUnanswered } from "../../test-support/unanswered.ts";
 import { type NodeHandler, type NodeHandlerOptions, toNodeHandler } from "../node-handler.ts";
@@ -150,21 +151,19 @@ describe("requests of one connection, at a mount", () => {
   });
 
   it("end when their caller has gone while others wait", async () => {
+    using clock = fakeIntervals();
     const gone = createGate();
     const port = await listenWith(
-      mounted(
-        async ({ url, signal }) => {
-          if (url.endsWith("/0")) await aborted(signal).then(gone.open);
-          return { status: 200, body: "answer" };
-        },
-        { requestTimeoutMs: 100 },
-      ),
+      mounted(async ({ url, signal }) => {
+        if (url.endsWith("/0")) await aborted(signal).then(gone.open);
+        return { status: 200, body: "answer" };
+      }),
     );
     {
       using connection = await openRawConnection(port);
       await connection.write(pipelined(20));
     }
-    await gone.opened;
+    await clock.passUntil(gone.opened);
   });
 
   it("end when the other server cuts their connection for a tunnel, also those whose answers wait", async () => {

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { CallerConnection } from "./callers/callers.ts";
 import { cutWhenForgotten } from "./forgotten-connection.ts";
-import { Pipeline } from "./pipeline.ts";
+import { Pipeline, type PipelineReader } from "./pipeline.ts";
 
 /** Those of all mounts: what one connection brings may be for several. */
 const pipelines = new WeakMap<Socket, Pipeline>();
@@ -9,26 +9,26 @@ const pipelines = new WeakMap<Socket, Pipeline>();
 /**
  * The pipeline of a connection that another server has, and reads. Node itself stops reading it only when many bytes of answers wait,
  * and of requests that wait for their turn there is no answer yet.
- *
- * @param forgottenMs how long it may be held while nothing is written to it
  */
-export function mountedPipeline(socket: Socket, connection: CallerConnection, forgottenMs: number): Pipeline {
+export function mountedPipeline(socket: Socket, connection: CallerConnection): Pipeline {
   let pipeline = pipelines.get(socket);
   if (pipeline === undefined) {
-    pipeline = new Pipeline(socket, new Brake(socket, forgottenMs), connection);
+    pipeline = new Pipeline(socket, new Brake(socket), connection);
     pipelines.set(socket, pipeline);
   }
   return pipeline;
 }
 
 /** Keeps Node from reading a connection. What it has read, up to 64 KiB, becomes requests all the same. */
-class Brake {
+class Brake implements PipelineReader {
+  /** It is the other server that refuses late requests. */
+  readonly readForMs: number = Number.POSITIVE_INFINITY;
   readonly #socket: Socket;
   #isHeld = false;
 
-  constructor(socket: Socket, forgottenMs: number) {
+  constructor(socket: Socket) {
     this.#socket = socket;
-    cutWhenForgotten(socket, forgottenMs, () => this.#isHeld);
+    cutWhenForgotten(socket, () => this.#isHeld);
     // Node reads on when the body of a request was read, or an answer was written.
     socket.on("resume", () => {
       if (this.#isHeld) socket.pause();

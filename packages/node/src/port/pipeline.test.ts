@@ -18,7 +18,7 @@ it("refuses what came last in a turn of its caller, once", async () => {
     return turn.promise;
   };
   const discard = vi.fn();
-  const reader = { hold: () => {}, release: () => {}, throwAway: () => {}, discard };
+  const reader = { hold: () => {}, release: () => {}, throwAway: () => {}, discard, readForMs: 0 };
   const pipeline = new Pipeline(socket, reader, { turnBeforeEnd });
   pipeline.refuse(408);
   pipeline.refuse(400);

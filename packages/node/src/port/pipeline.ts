@@ -44,12 +44,16 @@ const refusalLingerMs = 1_000;
 /** It ends in the turns of its caller: the headers of thousands may be late at the same moment. */
 type PipelineConnection = Pick<CallerConnection, "turnBeforeEnd">;
 
+/** What stops to read the connection. */
+export type PipelineReader = Pick<SlicedReader, "hold" | "release" | "throwAway" | "discard" | "readForMs">;
+
 /** The requests of one HTTP/1.1 connection, which a caller may send without waiting for answers. */
 export class Pipeline {
   readonly #socket: Socket;
-  readonly #reader: Pick<SlicedReader, "hold" | "release" | "throwAway" | "discard">;
+  readonly #reader: Pick<SlicedReader, "hold" | "release" | "throwAway" | "discard" | "readForMs">;
   readonly #connection: PipelineConnection;
   #running = 0;
+  #added = 0;
   readonly #waiting: Waiting[] = [];
   readonly #unanswered = new Set<ServerResponse>();
   /** Of each request; the first has that of its connection, and needs others only for a large header or target. */
@@ -58,11 +62,7 @@ export class Pipeline {
   #refusal: PlainErrorCode | undefined;
   #isEnding = false;
 
-  constructor(
-    socket: Socket,
-    reader: Pick<SlicedReader, "hold" | "release" | "throwAway" | "discard">,
-    connection: PipelineConnection,
-  ) {
+  constructor(socket: Socket, reader: PipelineReader, connection: PipelineConnection) {
     this.#socket = socket;
     this.#reader = reader;
     this.#connection = connection;
@@ -88,6 +88,7 @@ export class Pipeline {
       this.refuse(429);
       return;
     }
+    this.#added += 1;
     this.#last = [message, response];
     this.#unanswered.add(response);
     if (place !== undefined) this.#places.add(place);
@@ -156,6 +157,23 @@ export class Pipeline {
     this.#refuseWhenAnswered();
   }
 
+  /**
+   * Refuses a request that takes too long to arrive, by Node's clock: at once, or when the connection was read for so long. For that clock
+   * goes on while the rest of a request is not read because others wait before it.
+   */
+  refuseLate(timeoutMs: number): void {
+    const late = this.#coming;
+    const look = async (): Promise<void> => {
+      if (this.#coming === late && this.#reader.readForMs < timeoutMs) return;
+      clearInterval(timer);
+      await nextTurn(); // the process may have been busy, and what came meanwhile has not been read
+      if (this.#coming === late) this.refuse(408);
+    };
+    const timer = setInterval(look, timeoutMs / 8).unref();
+    this.#socket.once("close", () => clearInterval(timer));
+    void look();
+  }
+
   /** Refuses a header, or trailers, for which there are no places before they are complete. */
   refuseUnfinished(): void {
     this.refuse(429);
@@ -177,6 +195,11 @@ export class Pipeline {
   get #unfinished(): IncomingMessage | undefined {
     const [message] = this.#last ?? [];
     return message?.complete === false ? message : undefined;
+  }
+
+  /** Which of all requests of the connection is coming, or comes next. */
+  get #coming(): number {
+    return this.#unfinished === undefined ? this.#added + 1 : this.#added;
   }
 
   /** The response to a request that will never be whole. */

@@ -1,8 +1,9 @@
 import { once } from "node:events";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createGate } from "../../test-support/handlers.ts";
 import { openRawConnection } from "../../test-support/raw-connection.ts";
 import { type Listener, listen } from "./listen.ts";
+import type { ListenOptions } from "./listen-options.ts";
 
 const get = (path: string, fields = ""): string => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n${fields}\r\n`;
 const connectRequest = "CONNECT elsewhere.example:443 HTTP/1.1\r\nhost: elsewhere.example\r\n\r\n";
@@ -58,6 +59,58 @@ it.each(ends)("a stream goes on before %s, and the connection closes after it", 
   expect([...received.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, code]) => code)).toEqual(["200", status]);
 });
 
+describe("a request whose rest is not read for longer than it may take, because others wait before it", () => {
+  const size = 60_000; // a few slices
+  const body = "x".repeat(size);
+  const post = (path: string): string =>
+    `POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-length: ${size}\r\n\r\n${body}`;
+  const large = (path: string): string => get(path, `x: ${"x".repeat(350)}\r\n`);
+  const limits = { headersTimeoutMs: 200, requestTimeoutMs: 400 };
+
+  /** When others were too late that have come after it, twice. */
+  async function letTimePass(listener: Listener): Promise<void> {
+    for (let count = 0; count < 2; count += 1) {
+      using late = await openRawConnection(listener.port);
+      await late.write("GET / HTTP/1.1\r\nhost: localhost\r\n");
+      expect(await late.closed()).toContain("HTTP/1.1 408 ");
+    }
+  }
+
+  it.each([
+    ["a header", 100, large],
+    ["a body", 12, post],
+  ])("is answered: %s", async (_, count, ask) => {
+    const { listener, gate, begun } = await listenSlowly(limits);
+    await using _listener = listener;
+    using connection = await openRawConnection(listener.port);
+    const requests = Array.from({ length: count }, (_, at) => ask(`/${at}`)).join("");
+    void connection.write(requests + get("/last", "connection: close\r\n"));
+    await once(begun, "full");
+    await letTimePass(listener);
+    gate.open();
+    const received = await connection.closed();
+    expect(received).toContain("answer to /last;");
+    expect(received.match(/HTTP\/1\.1 \d{3}/g)).toEqual(Array(count + 1).fill("HTTP/1.1 200"));
+  });
+
+  it.each([
+    ["a header", large("/never").slice(0, 100)],
+    ["a body", post("/broken").slice(0, 100)],
+  ])("is refused when it does not come then, either: %s", async (_, bytes) => {
+    const { listener, gate, begun } = await listenSlowly(limits);
+    await using _listener = listener;
+    using connection = await openRawConnection(listener.port);
+    await connection.write(Array.from({ length: 12 }, (_, at) => get(`/${at}`)).join("") + bytes);
+    await once(begun, "full");
+    await letTimePass(listener);
+    gate.open();
+    expect((await connection.closed()).match(/HTTP\/1\.1 \d{3}/g)).toEqual([
+      ...Array(12).fill("HTTP/1.1 200"),
+      "HTTP/1.1 408",
+    ]);
+  });
+});
+
 it("a request for a tunnel alone is answered", async () => {
   await using listener = await listen(async () => ({ status: 200 }));
   using connection = await openRawConnection(listener.port);
@@ -80,7 +133,7 @@ it("calls of a caller that has gone after a request for a tunnel are ended", asy
   await gone.opened;
 });
 
-async function listenSlowly() {
+async function listenSlowly(limits: ListenOptions = {}) {
   const gate = createGate();
   const begun = new EventTarget();
   let running = 0;
@@ -91,6 +144,6 @@ async function listenSlowly() {
     if (pathname === "/broken") for await (const _ of body);
     await gate.opened;
     return { status: 200, body: `answer to ${pathname};` };
-  });
+  }, limits);
   return { listener, gate, begun };
 }

@@ -4,10 +4,10 @@ import { text } from "node:stream/consumers";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { aborted, createGate } from "../../test-support/handlers.ts";
+import { fakeIntervals } from "../../test-support/intervals.ts";
 import { openRawConnection } from "../../test-support/raw-connection.ts";
 import { countUnanswered } from "../../test-support/unanswered.ts";
 import { listen } from "./listen.ts";
-import type { ListenOptions } from "./listen-options.ts";
 
 const requests = 1_000;
 
@@ -308,7 +308,7 @@ it("a pipelined request that expects 100 Continue gets it before its answer, and
 describe("a connection that has many requests waiting, and the unfinished body of the last", () => {
   const unfinished = `POST /last HTTP/1.1\r\nhost: a\r\ncontent-length: 100000\r\n\r\n${"x".repeat(80_000)}`;
 
-  async function open(limits: ListenOptions) {
+  async function open() {
     const gate = createGate();
     const gone = createGate();
     const listener = await listen(
@@ -319,7 +319,7 @@ describe("a connection that has many requests waiting, and the unfinished body o
         const header = new Headers(pathname === "/closes" ? { connection: "close" } : {});
         return { status: 200, header, body: Buffer.from(`answer to ${pathname};`) };
       },
-      { maxStreams: 80, ...limits },
+      { maxStreams: 80 },
     );
     const send = async (first: string) => {
       const connection = await openRawConnection(listener.port);
@@ -336,18 +336,19 @@ describe("a connection that has many requests waiting, and the unfinished body o
   }
 
   it("is closed after an answer that closes it", async () => {
-    await using server = await open({});
+    await using server = await open();
     using connection = await server.send(`${get("/slow")}${get("/closes")}`);
     server.gate.open();
     expect(await connection.closed()).toMatch(/answer to \/closes;$/);
     await server.expectFree();
   });
 
-  it("is cut when nothing is read and written for requestTimeoutMs, because its caller may have gone", async () => {
-    await using server = await open({ requestTimeoutMs: 100 });
+  it("is cut when nothing is read and written for minutes, because its caller may have gone", async () => {
+    using clock = fakeIntervals();
+    await using server = await open();
     const connection = await server.send(get("/never"));
     connection.socket.destroy();
-    await server.gone.opened;
+    await clock.passUntil(server.gone.opened);
     await server.expectFree();
   });
 });

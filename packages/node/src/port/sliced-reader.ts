@@ -55,6 +55,10 @@ export class SlicedReader {
   #isDiscarding = false;
   /** The other connections of the caller come first. */
   #waitsForTurn = false;
+  /** It was paused to read the next slice, and for no other reason. */
+  #isBetweenSlices = false;
+  /** When it was read again, after it was not. */
+  #readSince = Number.NEGATIVE_INFINITY;
 
   /** @param socket Node's server has taken it, and listens to it */
   constructor(
@@ -76,7 +80,14 @@ export class SlicedReader {
     // requests, and in the end all that the caller sends would be in memory.
     socket.on("resume", () => {
       if (this.#isHeld || this.#waitsForTurn) socket.pause();
+      else if (!this.#isBetweenSlices) this.#readSince = performance.now();
+      this.#isBetweenSlices = false;
     });
+  }
+
+  /** How long the connection has been read without a break. */
+  get readForMs(): number {
+    return this.#socket.isPaused() ? 0 : performance.now() - this.#readSince;
   }
 
   /** Nothing is read from here on, until `release`. */
@@ -121,10 +132,10 @@ export class SlicedReader {
     if (socket.destroyed || socket.parser == null) return; // nothing reads the rest
     const rest = bytes.subarray(sliceBytes);
     if (rest.length === 0 && socket.readableLength === 0) return;
-    const wasPaused = socket.isPaused();
+    this.#isBetweenSlices = !socket.isPaused();
     this.#putBack(rest);
     // After the tick in which the body gets its chunks, and they are counted.
-    if (!wasPaused) process.nextTick(() => socket.resume());
+    if (this.#isBetweenSlices) process.nextTick(() => socket.resume());
   }
 
   #parseSlice(slice: Buffer): void {
