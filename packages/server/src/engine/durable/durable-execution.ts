@@ -264,9 +264,10 @@ export class DurableExecution implements Execution, DurableRun {
   }
 
   hold<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (this.#dropped || !this.#hasRoomForOperation()) {
+    if (this.#dropped) {
       return never();
     }
+    this.#assertRoomForOperation();
     this.#countOperations(1);
     const held = work().finally(() => {
       this.#countOperations(-1);
@@ -291,15 +292,15 @@ export class DurableExecution implements Execution, DurableRun {
     return never();
   }
 
-  /** An executor that begins one for each item of its caller's list must not fill the memory. */
-  #hasRoomForOperation(): boolean {
+  /** Throws at once, and not by a promise: the code may be about to begin one for each of 100,000 items of its caller's list. */
+  #assertRoomForOperation(): void {
     const most = Math.floor(this.#context.limits.maxTaskBytes / operationBytes);
-    if (this.#operations < most) return true;
+    if (this.#operations < most) return;
     const mistake = new AgentMistake(
       `the executor has ${most} steps, sleeps and takes of the inbox under way; no task may have more at a time: begin some of them when others are over`,
     );
     this.#conclude(() => this.#fail(mistake));
-    return false;
+    throw mistake;
   }
 
   #countOperations(change: number): void {

@@ -31,6 +31,8 @@ export interface DurableRun {
   /**
    * Does work for the executor. For a dropped executor the promise never settles: a later run does what it would have
    * done.
+   *
+   * @throws AgentMistake when a task may have no more under way: the task has ended then
    */
   hold<Result>(work: () => Promise<Result>): Promise<Result>;
   /**
