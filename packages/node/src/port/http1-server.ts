@@ -226,6 +226,7 @@ function declaredLength(message: IncomingMessage): number | undefined {
 
 class Http1Sink implements ResponseSink {
   readonly writable: ServerResponse;
+  readonly line = undefined;
   readonly #context: ExchangeContext;
   readonly #socket: Socket;
 

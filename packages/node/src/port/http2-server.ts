@@ -16,7 +16,7 @@ import { PeerQuestions } from "./http2-ask.ts";
 import { watchHeader } from "./http2-header.ts";
 import type { ListenLimits } from "./listen-options.ts";
 import type { PlainErrorCode } from "./plain-error.ts";
-import type { ResponseHead, ResponseSink } from "./send-response.ts";
+import type { ResponseHead, ResponseSink, SharedLine } from "./send-response.ts";
 
 /** The HTTP/2 connections of one port. Their server never listens: connections are handed to it. */
 export interface Http2Sessions {
@@ -56,11 +56,12 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
     session.once("close", () => sessions.delete(session));
     keepHandle(session);
     session.setLocalWindowSize(connectionWindowBytes);
-    const hasStreams = countStreams(session);
-    closeWhenIdle(session, limits.idleSessionTimeoutMs, hasStreams);
+    const countOpen = countStreams(session);
+    closeWhenIdle(session, limits.idleSessionTimeoutMs, countOpen);
     const questions = new PeerQuestions(session);
-    watchPeer(session, limits, hasStreams, questions);
+    watchPeer(session, limits, countOpen, questions);
     limitSettings(session);
+    const line = new SessionLine(session, countOpen);
     const starts = new EventLoopTurns(maxStartsInATurn);
     const connection = context.callers.connectionOf(session, () => session.socket.remoteAddress);
     const refuse = refuseStreams(session);
@@ -82,7 +83,7 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
       if (stream.destroyed) return;
       try {
         const turn = starts.turn(network === undefined ? connection : { caller: network });
-        await serveHttp2(context, { connection, session, stream, turn }, headers, rawHeaders);
+        await serveHttp2(context, { connection, session, line, stream, turn }, headers, rawHeaders);
       } catch (error) {
         stream.destroy(error instanceof Error ? error : undefined); // to throw here would end the process
       }
@@ -153,7 +154,7 @@ function limitSettings(session: ServerHttp2Session): void {
 }
 
 /** Call it before the first stream. */
-function countStreams(session: ServerHttp2Session): () => boolean {
+function countStreams(session: ServerHttp2Session): () => number {
   let open = 0;
   session.on("stream", (stream) => {
     open += 1;
@@ -161,13 +162,13 @@ function countStreams(session: ServerHttp2Session): () => boolean {
       open -= 1;
     });
   });
-  return () => open > 0;
+  return () => open;
 }
 
 /** Not by `session.setTimeout`: Node does not clear that when a session closes, and keeps the session until the time is over. */
-function closeWhenIdle(session: ServerHttp2Session, timeoutMs: number, hasStreams: () => boolean): void {
+function closeWhenIdle(session: ServerHttp2Session, timeoutMs: number, countOpen: () => number): void {
   const end = (): void => {
-    if (hasStreams()) timer.refresh();
+    if (countOpen() > 0) timer.refresh();
     else session.close();
   };
   const timer = setTimeout(end, timeoutMs).unref();
@@ -189,7 +190,7 @@ function closeWhenIdle(session: ServerHttp2Session, timeoutMs: number, hasStream
 function watchPeer(
   session: ServerHttp2Session,
   { pingIntervalMs, pingTimeoutMs }: Pick<ListenLimits, "pingIntervalMs" | "pingTimeoutMs">,
-  hasStreams: () => boolean,
+  countOpen: () => number,
   questions: PeerQuestions,
 ): void {
   if (pingIntervalMs === 0) return;
@@ -199,7 +200,7 @@ function watchPeer(
 
   function rest(): void {
     clearTimeout(timer);
-    timer = setTimeout(() => (hasStreams() ? ask() : rest()), pingIntervalMs).unref();
+    timer = setTimeout(() => (countOpen() > 0 ? ask() : rest()), pingIntervalMs).unref();
   }
 
   function ask(): void {
@@ -223,6 +224,7 @@ function watchPeer(
 interface Http2Request {
   readonly connection: CallerConnection;
   readonly session: ServerHttp2Session;
+  readonly line: SharedLine;
   readonly stream: ServerHttp2Stream;
   /** Undefined: it may begin at once. */
   readonly turn: Promise<void> | undefined;
@@ -231,7 +233,7 @@ interface Http2Request {
 /** Answers one HTTP/2 request, on the stream itself: Node's compatibility layer costs twice as much for each call. */
 function serveHttp2(
   context: ExchangeContext,
-  { connection, session, stream, turn }: Http2Request,
+  { connection, session, line, stream, turn }: Http2Request,
   fields: IncomingHttpHeaders,
   rawHeaders: readonly string[],
 ): Promise<void> {
@@ -254,7 +256,7 @@ function serveHttp2(
       socket: session.socket,
       cut: () => stream.close(constants.NGHTTP2_NO_ERROR), // the rest is not needed (RFC 9113 §8.1)
     },
-    new Http2Sink(stream),
+    new Http2Sink(stream, line),
   );
 }
 
@@ -276,14 +278,35 @@ function findUrl(
   return headerBytes(rawHeaders) > maxHeaderBytes ? 431 : url;
 }
 
+/** What the answers of a session share. */
+class SessionLine implements SharedLine {
+  readonly #session: ServerHttp2Session;
+  readonly #countOpen: () => number;
+
+  constructor(session: ServerHttp2Session, countOpen: () => number) {
+    this.#session = session;
+    this.#countOpen = countOpen;
+  }
+
+  get sentBytes(): number {
+    return this.#session.destroyed ? 0 : this.#session.socket.bytesWritten;
+  }
+
+  get answers(): number {
+    return this.#countOpen();
+  }
+}
+
 class Http2Sink implements ResponseSink {
   readonly writable: ServerHttp2Stream;
   readonly isQueued = false;
+  readonly line: SharedLine;
   /** Not `writableEnded`: Node ends the stream of a caller that resets it, too. */
   #complete = false;
 
-  constructor(stream: ServerHttp2Stream) {
+  constructor(stream: ServerHttp2Stream, line: SharedLine) {
     this.writable = stream;
+    this.line = line;
   }
 
   get complete(): boolean {

@@ -7,9 +7,10 @@ import type { HttpHandler } from "@a2a-connect/bindings";
 import { describe, expect, it } from "vitest";
 import { aborted, createGate, json } from "../../test-support/handlers.ts";
 import { callHttp2, openHttp2 } from "../../test-support/http2-call.ts";
+import { fakeIntervals } from "../../test-support/intervals.ts";
 import { openRawConnection } from "../../test-support/raw-connection.ts";
 import { listen } from "./listen.ts";
-import { type ResponseSink, sendResponse } from "./send-response.ts";
+import { type ResponseSink, type SharedLine, sendResponse } from "./send-response.ts";
 
 const request = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
 
@@ -49,6 +50,35 @@ async function countKept(chunks: readonly WeakRef<Uint8Array>[]): Promise<number
     collectGarbage();
   }
   return chunks.filter((chunk) => chunk.deref() !== undefined).length;
+}
+
+/** Sends a piece that waits for its reader, for 80 ms at most. */
+function sendWaiting(line: SharedLine | undefined) {
+  const taken: (() => void)[] = [];
+  const writable = new Writable({ highWaterMark: 1, write: (_chunk, _encoding, done) => taken.push(done) });
+  const resets: string[] = [];
+  const sink: ResponseSink = {
+    writable,
+    get gone() {
+      return resets.length > 0;
+    },
+    headSent: false,
+    isQueued: false,
+    line,
+    complete: false,
+    get taken() {
+      return writable.writableFinished;
+    },
+    sendHead() {},
+    end: () => writable.end(),
+    reset: () => resets.push("reset"),
+  };
+  async function* body(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from("one");
+  }
+  const connection = { caller: {}, countWaiting: () => () => {}, turnBeforePiece: () => undefined };
+  const patience = { stalledTimeoutMs: 80, connection };
+  return { sent: sendResponse({ status: 200, body: body() }, "GET", sink, patience), taken, resets };
 }
 
 /** Resolves with the error code that ended the stream. */
@@ -231,35 +261,41 @@ describe("a streamed response", () => {
   });
 
   it("is not cut off for a pause of the process, after which its reader goes on", async () => {
-    const taken: (() => void)[] = [];
-    const writable = new Writable({ highWaterMark: 1, write: (_chunk, _encoding, done) => taken.push(done) });
-    const resets: string[] = [];
-    const sink: ResponseSink = {
-      writable,
-      gone: false,
-      headSent: false,
-      isQueued: false,
-      complete: false,
-      get taken() {
-        return writable.writableFinished;
-      },
-      sendHead() {},
-      end: () => writable.end(),
-      reset: () => resets.push("reset"),
-    };
-    async function* body(): AsyncGenerator<Uint8Array> {
-      yield Buffer.from("one");
-    }
-    const connection = { caller: {}, countWaiting: () => () => {}, turnBeforePiece: () => undefined };
-    const patience = { stalledTimeoutMs: 20, connection };
-    const sent = sendResponse({ status: 200, body: body() }, "GET", sink, patience);
+    const { sent, taken, resets } = sendWaiting(undefined);
     await new Promise(setImmediate);
     expect(taken).toHaveLength(1);
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 30); // the process does nothing at all
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 120); // the process does nothing at all
     await new Promise(setImmediate);
     taken[0]?.();
     await sent;
     expect(resets).toEqual([]);
+  });
+
+  it("is not cut off while it has its turn after other answers of its connection, and no longer", async () => {
+    using clock = fakeIntervals();
+    const line = { sentBytes: 1_000, answers: 4 };
+    const { sent, resets } = sendWaiting(line);
+    await new Promise(setImmediate);
+    for (let turn = 0; turn < 7; turn += 1) {
+      line.sentBytes += 64 * 1024; // of the others
+      clock.pass(80);
+      expect(resets).toEqual([]);
+    }
+    line.sentBytes += 64 * 1024; // each could have had two
+    clock.pass(80);
+    await sent;
+    expect(resets).toEqual(["reset"]);
+  });
+
+  it("is cut off when its connection takes hardly anything, for any of its answers", async () => {
+    using clock = fakeIntervals();
+    const line = { sentBytes: 0, answers: 1_000 };
+    const { sent, resets } = sendWaiting(line);
+    await new Promise(setImmediate);
+    line.sentBytes += 60_000;
+    clock.pass(80);
+    await sent;
+    expect(resets).toEqual(["reset"]);
   });
 
   it("sends a large body of bytes whole", async () => {

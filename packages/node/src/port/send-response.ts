@@ -17,6 +17,14 @@ export interface ResponseHead {
   readonly trailer: Headers | undefined;
 }
 
+/** What answers share that are sent side by side. */
+export interface SharedLine {
+  /** Bytes that the system has taken, of all. */
+  readonly sentBytes: number;
+  /** How many answers there may be. */
+  readonly answers: number;
+}
+
 /** The target of a response: an HTTP/1.1 message or an HTTP/2 stream. */
 export interface ResponseSink {
   readonly writable: Writable;
@@ -27,6 +35,8 @@ export interface ResponseSink {
   readonly isQueued: boolean;
   /** `end` was called: later failures do not change the call's result. */
   readonly complete: boolean;
+  /** Of a connection that sends several answers side by side. Undefined: it sends one after the other. */
+  readonly line: SharedLine | undefined;
   /** The system has taken all of a complete response. */
   readonly taken: boolean;
   sendHead(head: ResponseHead): void;
@@ -181,18 +191,36 @@ function written(sink: ResponseSink, patience: Patience): Promise<void> {
  */
 const looksAtReader = 8;
 
+/**
+ * A write that shares its line has its turn after those of all other answers. So it may wait while others are taken, one at least in the
+ * time that a write may wait; but not while so many bytes for each answer are.
+ */
+const turnBytes = 2 * sliceBytes;
+
 function happened(
   event: "drain" | "finish",
   sink: ResponseSink,
   patience: Patience,
   rest: number,
 ): Promise<void> {
-  const { writable } = sink;
+  const { writable, line } = sink;
   const { promise, resolve } = Promise.withResolvers<void>();
+  const sentFirst = line?.sentBytes ?? 0;
+  let sentBefore = sentFirst;
+  /** Since `looks` was 0. */
+  const waitsForTurn = (): boolean => {
+    if (line === undefined) return false;
+    const { sentBytes, answers } = line;
+    const isMoving = sentBytes - sentBefore >= sliceBytes;
+    sentBefore = sentBytes;
+    return isMoving && sentBytes - sentFirst < turnBytes * answers;
+  };
   let looks = 0;
   const look = (): void => {
     looks = sink.isQueued ? 0 : looks + 1;
-    if (looks === looksAtReader) cut();
+    if (looks < looksAtReader) return;
+    looks = 0;
+    if (!waitsForTurn()) cut();
   };
   const timer = setInterval(look, patience.stalledTimeoutMs / looksAtReader).unref();
   const settle = (): void => {
