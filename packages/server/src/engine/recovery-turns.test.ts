@@ -181,3 +181,41 @@ describe("a load that has no room", () => {
     }
   });
 });
+
+describe("a small task beside a large one that is being loaded", () => {
+  it("is loaded meanwhile, one of each other caller at a time; larger ones wait", async () => {
+    const { load, hold, loaded } = startRecovery(64 * mebibyte);
+    const [endLarge, endSmall] = [hold("alice 1"), hold("bob 1")];
+    await load("alice 1", 5 * mebibyte);
+    await load("alice 2", 20 * kibibyte);
+    await load("carol 1", 100 * kibibyte);
+    for (const name of ["bob 1", "bob 2", "dave 1"]) await load(name, 20 * kibibyte);
+    expect(loaded).toEqual(["dave 1"]);
+    await endSmall();
+    expect(loaded).toEqual(["dave 1", "bob 1", "bob 2"]);
+    await endLarge();
+    expect(loaded).toEqual(["dave 1", "bob 1", "bob 2", "alice 1", "alice 2", "carol 1"]);
+  });
+
+  it("is not loaded beside many others, nor before a large one whose turn it is", async () => {
+    const { load, hold, loaded } = startRecovery(64 * mebibyte);
+    const endLarge = hold("alice 1");
+    await load("alice 1", 5 * mebibyte);
+    const small = Array.from({ length: 7 }, (_, at) => `caller-${at} 1`);
+    const ends = small.map(hold);
+    for (const name of small) await load(name, 70 * kibibyte); // nearly half a megabyte
+    await load("bob 1", 70 * kibibyte);
+    await load("carol 1", 10 * kibibyte);
+    expect(loaded).toEqual(["carol 1"]);
+    await load("dave 1", 5 * mebibyte);
+    await endLarge();
+    expect(loaded).toEqual(["carol 1", "alice 1", "bob 1"]);
+    await load("erin 1", 10 * kibibyte);
+    const endOther = hold("dave 1");
+    expect(loaded.length).toBe(3);
+    for (const end of ends) await end();
+    expect(loaded.slice(3)).toEqual([...small, "erin 1"]); // beside the large one again
+    await endOther();
+    expect(loaded.at(-1)).toBe("dave 1");
+  });
+});

@@ -28,6 +28,9 @@ const maxLoadingBytes = 4 * 1024 * 1024;
 /** What a task needs at most that is loaded beside any others of its caller after some time. */
 const smallBytes = taskBytes + 64 * 1024;
 
+/** Bytes of small tasks that are being loaded beside a large one at a time: what that consists of may take seconds to read. */
+const maxBesideBytes = 512 * 1024;
+
 /** How often those that were put off are looked at again: memory may have room although no task has left it. */
 const lookMs = 1_000;
 
@@ -68,7 +71,7 @@ interface Place {
  *   have taken all.
  * - Those in memory may wait for one that was put off, so one of each caller is loaded in each `unloadAfterMs`: a small one, or any until
  *   its caller has twice its part; when callers have taken all, until they have twice `maxActiveBytes`.
- * - A few megabytes of them are read at a time.
+ * - A few megabytes of them are read at a time, and a small one of each other caller beside a large one.
  * - Before it loads a task, the store counts the attempt, and resets the count when the load succeeds. A task with a
  *   failed attempt is loaded while no other is, so that a crash affects no other task. The third time it is FAILED with
  *   reason `unloadable`, without being read.
@@ -80,6 +83,8 @@ export class Recovery {
   readonly #onFull: (share?: string) => void;
   #loading = 0;
   #loadingBytes = 0;
+  /** How many of these are of small tasks. */
+  #loadingSmallBytes = 0;
   /** What they take in memory, as far as that is known, by caller. */
   readonly #loadingOf = new Map<string, number>();
   /** Whether what is being loaded is alone. */
@@ -182,6 +187,7 @@ export class Recovery {
     } finally {
       this.#loading--;
       this.#loadingBytes -= needed;
+      if (isSmall(needed)) this.#loadingSmallBytes -= needed;
       addTo(this.#loadingOf, share, -needed);
       this.#isAlone = false;
       this.#tasksDone += 1;
@@ -393,7 +399,7 @@ export class Recovery {
   /** Whether it may be loaded without room when it has waited for long. */
   #isBearable({ share, needed }: Load): boolean {
     if (this.#tasks.isMemoryTaken && this.#tasks.isMemoryOverdrawn(this.#loadingBytes)) return false;
-    return needed <= smallBytes || !this.#tasks.isFarBeyondPart(share);
+    return isSmall(needed) || !this.#tasks.isFarBeyondPart(share);
   }
 
   /** Whether a call has loaded it meanwhile. */
@@ -401,13 +407,24 @@ export class Recovery {
     return this.#tasks.peek(owner, taskId) !== undefined;
   }
 
-  /** The first load of the caller whose turn it is. */
+  /** The first load of the caller whose turn it is, or a small one of another caller beside a large one. */
   #findNext(): Waiting | undefined {
     const [[first] = []] = this.#waiting.values();
     if (first === undefined || this.#isAlone) return undefined;
     const fits =
       this.#loading === 0 || (!first.alone && this.#loadingBytes + first.needed <= maxLoadingBytes);
-    return fits ? first : undefined; // it is next when the others have been loaded
+    return fits ? first : this.#findBeside(); // it is next when the others have been loaded
+  }
+
+  /** Only while a large one is being loaded: if small ones went on, one after the other, it would never be the turn of a large one. */
+  #findBeside(): Waiting | undefined {
+    const isLargeLoading = this.#loadingBytes > this.#loadingSmallBytes;
+    if (!isLargeLoading) return undefined;
+    for (const [first] of this.#waiting.values()) {
+      if (first === undefined || first.alone || this.#loadingOf.has(first.share)) continue;
+      if (isSmall(first.needed) && this.#loadingSmallBytes + first.needed <= maxBesideBytes) return first;
+    }
+    return undefined;
   }
 
   #admitOne(load: Waiting): void {
@@ -418,6 +435,7 @@ export class Recovery {
     if (!this.#putOff.has(share) && !this.#waiting.has(share)) this.#patientUntil.delete(share);
     this.#loading++;
     this.#loadingBytes += needed;
+    if (isSmall(needed)) this.#loadingSmallBytes += needed;
     addTo(this.#loadingOf, share, needed);
     this.#isAlone = load.alone;
     load.admit({ isBounded });
@@ -426,6 +444,10 @@ export class Recovery {
   #warn(message: string, taskId: string | undefined, error: unknown): void {
     this.#context.log({ level: "warn", message, ...(taskId === undefined ? {} : { taskId }), error });
   }
+}
+
+function isSmall(needed: number): boolean {
+  return needed <= smallBytes;
 }
 
 /** @param change by which a caller's number changes; 0 is not kept */
