@@ -115,7 +115,7 @@ export {
 } from "./message-weight.ts";
 export { ownText } from "./own-text.ts";
 export { RecentMap } from "./recent-map.ts";
-export { findMissingFields, isRequiredField } from "./required-fields.ts";
+export { findMissingFields, isRequiredField, maxIdLength } from "./required-fields.ts";
 export { createRouteTable, isReservedTenant, type RouteMatch } from "./route-table.ts";
 export { isSame } from "./same.ts";
 export {

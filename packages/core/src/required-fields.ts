@@ -207,8 +207,8 @@ function isId({ scalar, jsonName }: DescField): boolean {
   return scalar === ScalarType.STRING && /^(?:id|tenant)$|Id$/.test(jsonName);
 }
 
-/** In UTF-16 units. */
-const maxIdLength = 512;
+/** In UTF-16 units. No id may be so long that V8 hashes it by its length alone (`longNameWeight`). */
+export const maxIdLength = 512;
 
 function checkId(value: unknown, walk: FieldWalk): void {
   const { length } = value as string; // by its type

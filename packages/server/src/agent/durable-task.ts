@@ -68,8 +68,9 @@ export interface DurableTask extends ExecutorInput {
    * run at the same time, but the task is FAILED when 16,384 of them (`limits.maxTaskBytes` / 4 KiB), sleeps and takes are under
    * way. One name may be used several times; its uses are counted.
    *
+   * @param name up to 2,048 characters
    * @throws the error of the last attempt; after a restart an Error of the same name and message
-   * @throws JournalError when the result cannot be stored or is too large (`limits.maxStepBytes`)
+   * @throws JournalError when the name is too long, or the result cannot be stored or is too large (`limits.maxStepBytes`)
    */
   step<Result>(
     name: string,

@@ -5,6 +5,7 @@ import {
   isLarge,
   joinBytes,
   matchesMediaType,
+  maxIdLength,
   mergeMembers,
   sha256Hex,
   toJsonValue,
@@ -50,6 +51,7 @@ export class Emitter {
    */
   artifact({ artifact, mode, last, replaceable }: ArtifactEvent): Promise<void> | undefined {
     const { artifactId, parts } = artifact;
+    assertId(artifactId);
     assertParts(parts, `artifact "${artifactId}"`);
     this.#assertOutputModes(parts);
     assertJsonParts(parts, `artifact "${artifactId}"`);
@@ -92,6 +94,16 @@ export class Emitter {
     if (type !== undefined) {
       throw new AgentMistake(`the agent sent ${type}, but declares only ${this.#outputModes.join(", ")}`);
     }
+  }
+}
+
+/** An agent may name artifacts by what its caller sends, and the engine finds them by their ids. */
+function assertId(id: string): void {
+  if (id.length > maxIdLength) {
+    const shown = JSON.stringify(`${id.slice(0, 40)}…`);
+    throw new AgentMistake(
+      `the id of artifact ${shown} has ${id.length} characters; at most ${maxIdLength} are taken`,
+    );
   }
 }
 

@@ -486,3 +486,25 @@ describe("what yield means", () => {
     expect(taskOf(await answer).status?.state).toBe(TaskState.COMPLETED);
   });
 });
+
+describe("the id of an artifact", () => {
+  it("may have 512 characters", async () => {
+    const id = "x".repeat(512);
+    const { task } = await run((turn) => [turn.artifact({ id, text: "a" }), turn.append(id, "b")]);
+    expect(task.artifacts.map(({ artifactId }) => artifactId)).toEqual([id]);
+  });
+
+  for (const [tool, yielded] of [
+    ["artifact", (turn: Turn, id: string) => turn.artifact({ id, text: "a" })],
+    ["append", (turn: Turn, id: string) => turn.append(id, "a")],
+  ] as const) {
+    it(`may not have one more, which ends the task and names the artifact (${tool})`, async () => {
+      const { task } = await run((turn) => [turn.working(), yielded(turn, `report ${"x".repeat(506)}`)]);
+      expect(endOf(task)).toEqual([TaskState.FAILED, "invalid-agent-response"]);
+      expect(task.status?.message?.parts).toEqual([
+        text(`the id of artifact "report ${"x".repeat(33)}…" has 513 characters; at most 512 are taken`),
+      ]);
+      expect(task.artifacts).toEqual([]);
+    });
+  }
+});

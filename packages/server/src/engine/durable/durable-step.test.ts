@@ -133,6 +133,24 @@ describe("a step's result", () => {
     });
   }
 
+  it("may have a name of 2,048 characters, and with a longer one it does not run", async () => {
+    const [ran, words]: [number[], string[]] = [[], []];
+    await beginDurable(async function* (task) {
+      for (const length of [2_048, 2_049]) {
+        const work = () => ran.push(length);
+        await task
+          .step("x".repeat(length), work)
+          .catch(({ name, message }: Error) => words.push(name, message));
+      }
+      yield* task.ask("More?");
+    });
+    expect(ran).toEqual([2_048]);
+    expect(words).toEqual([
+      "JournalError",
+      `the name of step "${"x".repeat(40)}…" has 2049 characters; at most 2048 are taken`,
+    ]);
+  });
+
   it("may not take more memory with those before it than all may have", async () => {
     const words: string[] = [];
     const { process, id } = await beginDurable(

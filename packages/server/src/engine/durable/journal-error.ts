@@ -1,6 +1,6 @@
 import { AgentMistake } from "../agent-mistake.ts";
 
-/** A result that cannot be stored: it cannot be cloned, or is too large. Thrown at the `step`. */
+/** A result that cannot be stored: it cannot be cloned, or is too large; or a step with a name that is too long. Thrown at the `step`. */
 export class JournalError extends Error {
   constructor(message: string) {
     super(message);

@@ -77,6 +77,7 @@ async function step<Result>(
   options: StepOptions,
 ): Promise<Result> {
   const { journal, waits } = run;
+  assertName(name);
   const op = journal.next(`step ${JSON.stringify(name)}`);
   const known = journal.find(op);
   if (isResult(known)) {
@@ -108,6 +109,19 @@ async function step<Result>(
       return outcome.value;
     }
     retryAt = outcome.retryAt;
+  }
+}
+
+/** The journal finds steps by their names, which may be of callers' texts: longer ones could be slow to find (`longNameWeight`). */
+const maxNameLength = 2_048;
+
+/** @throws JournalError for a name that is too long */
+function assertName(name: string): void {
+  if (name.length > maxNameLength) {
+    const shown = JSON.stringify(`${name.slice(0, 40)}…`);
+    throw new JournalError(
+      `the name of step ${shown} has ${name.length} characters; at most ${maxNameLength} are taken`,
+    );
   }
 }
 
