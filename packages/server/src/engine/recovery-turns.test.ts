@@ -19,6 +19,7 @@ function startRecovery(max: number) {
     refuse: () => new Error("full"),
   });
   const sizes = new Map<string, number>();
+  const storedSizes = new Map<string, number>();
   const kept = new Map<string, Holding>();
   const slow = new Map<string, PromiseWithResolvers<void>>();
   const loaded: string[] = [];
@@ -63,7 +64,10 @@ function startRecovery(max: number) {
     },
   };
   const store = {
-    weigh: async (_owner: Owner, name: string) => ({ bytes: (sizes.get(name) ?? 0) - taskBytes, loads: 0 }),
+    weigh: async (_owner: Owner, name: string) => ({
+      bytes: (storedSizes.get(name) ?? 0) - taskBytes,
+      loads: 0,
+    }),
     noteLoads: async () => {},
   };
   const context = { store, clock, limits: { unloadAfterMs: 30_000 }, log: () => {} };
@@ -74,8 +78,9 @@ function startRecovery(max: number) {
     async () => {},
     (share) => full.push(share),
   );
-  const load = async (name: string, bytes: number): Promise<void> => {
+  const load = async (name: string, bytes: number, stored = bytes): Promise<void> => {
     sizes.set(name, bytes);
+    storedSizes.set(name, stored);
     void recovery.acquire({ owner: { tenant: "", principal: shareOf(name) }, taskId: name }, () => {});
     await clock.settle();
   };
@@ -126,6 +131,26 @@ describe("a load that has no room", () => {
     await leave("alice call");
     expect(loaded).toEqual(["bob 1", "alice 1", "alice 2", "alice 3"]);
   });
+
+  it.each([
+    ["has others behind it", true],
+    ["is alone", false],
+  ])(
+    "waits no longer, nor behind others, when its try shows that it needs more than was known: it %s",
+    async (_, hasOther) => {
+      const { clock, take, leave, load, loaded } = startRecovery(1_000 * kibibyte);
+      take("alice call", 700 * kibibyte);
+      take("alice other", 150 * kibibyte);
+      await load("alice 1", 300 * kibibyte, 100 * kibibyte);
+      if (hasOther) await load("alice 2", 250 * kibibyte);
+      await clock.advance(20_000);
+      await leave("alice other"); // it is tried
+      await clock.advance(9_000);
+      expect(loaded).toEqual([]);
+      await clock.advance(2_000);
+      expect(loaded).toEqual(["alice 1"]);
+    },
+  );
 
   it("waits until there is some, and no smaller one of its caller that was put off goes before it", async () => {
     const { clock, take, leave, load, loaded } = startRecovery(1_000 * kibibyte);

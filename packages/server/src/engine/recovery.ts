@@ -50,11 +50,11 @@ interface Waiting {
   readonly admit: (place: Place | undefined) => void;
   /** Called when it waits until tasks leave memory, never after it was admitted. */
   readonly onPutOff: () => void;
-  /** Such a load keeps its place among its caller's when it is put off again, and is overdue after some time. */
+  /** Such a load keeps its place among its caller's when it is put off again, also after a try, and is overdue after some time. */
   wasPutOff: boolean;
 }
 
-type Load = Omit<Waiting, "admit" | "wasPutOff">;
+type Load = Omit<Waiting, "admit">;
 
 /** A load may begin. */
 interface Place {
@@ -162,8 +162,13 @@ export class Recovery {
     }
     const share = this.#tasks.callerOf(task);
     const alone = failed > 0;
+    let wasPutOff = false;
+    const notePutOff = () => {
+      wasPutOff = true;
+      onPutOff();
+    };
     for (let needed = weight.bytes + taskBytes; ; ) {
-      const load = { task, share, needed, alone, onPutOff };
+      const load = { task, share, needed, alone, onPutOff: notePutOff, wasPutOff };
       const place = await this.#room(load);
       if (place === undefined) return undefined;
       try {
@@ -182,13 +187,18 @@ export class Recovery {
     failed: number,
     stored: number,
   ): Promise<LiveTask | undefined> {
+    let hasRoom = true;
     try {
       return await this.#load({ task, share }, failed, isBounded);
+    } catch (error) {
+      hasRoom = !(error instanceof NoRoom);
+      throw error;
     } finally {
       this.#loading--;
       this.#loadingBytes -= needed;
       if (isSmall(needed)) this.#loadingSmallBytes -= needed;
       addTo(this.#loadingOf, share, -needed);
+      if (hasRoom) this.#endPatience(share);
       this.#isAlone = false;
       this.#tasksDone += 1;
       this.#bytesDone += stored;
@@ -306,7 +316,7 @@ export class Recovery {
       return Promise.resolve(undefined);
     }
     const { promise, resolve } = Promise.withResolvers<Place | undefined>();
-    pushTo(this.#waiting, { ...load, admit: resolve, wasPutOff: false });
+    pushTo(this.#waiting, { ...load, admit: resolve });
     this.#admit();
     return promise;
   }
@@ -374,6 +384,12 @@ export class Recovery {
     this.#patientUntil.set(share, this.#context.clock.ticks() + this.#context.limits.unloadAfterMs);
   }
 
+  /** Unless others of the caller wait, or are tried. */
+  #endPatience(share: string): void {
+    const isDone = [this.#putOff, this.#waiting, this.#loadingOf].every((loads) => !loads.has(share));
+    if (isDone) this.#patientUntil.delete(share);
+  }
+
   #isOverdue(share: string): boolean {
     return this.#context.clock.ticks() >= (this.#patientUntil.get(share) ?? Number.POSITIVE_INFINITY);
   }
@@ -432,7 +448,6 @@ export class Recovery {
     const isBounded = this.#hasMemory(load);
     removeFrom(this.#waiting, load);
     if (!isBounded && this.#isOverdue(share)) this.#bePatient(share);
-    if (!this.#putOff.has(share) && !this.#waiting.has(share)) this.#patientUntil.delete(share);
     this.#loading++;
     this.#loadingBytes += needed;
     if (isSmall(needed)) this.#loadingSmallBytes += needed;
