@@ -46,6 +46,9 @@ export interface TaskEngineOptions
   readonly budgets: CallerBudgets;
 }
 
+/** Memory up to which a push config does not count that waits to be stored. */
+const shortConfigBytes = 1024;
+
 const heldExecutors =
   "the tasks of a caller take more memory than its part of maxActiveBytes; its executors go on a few at a time";
 
@@ -238,10 +241,17 @@ export class TaskEngine {
    * Reads or writes push configs when it is the caller's turn. A list may have 1.6 MB, and the store reads it in one piece, before
    * the reads of tasks that come later.
    *
-   * @throws ConnectError why the signal of a call that waited aborted; what `work` throws
+   * @param bytes of a config that the call has meanwhile; a short one does not count, as its header takes more
+   * @throws ConnectError CAPACITY; why the signal of a call that waited aborted; what `work` throws
    */
-  inConfigTurn<Result>(reader: Reader, work: () => Promise<Result>): Promise<Result> {
-    return this.#configTurns.run(reader, work);
+  async inConfigTurn<Result>(reader: Reader, work: () => Promise<Result>, bytes = 0): Promise<Result> {
+    const waiting = this.#active.open(reader.share);
+    if (bytes > shortConfigBytes) waiting.add(bytes);
+    try {
+      return await this.#configTurns.run(reader, work);
+    } finally {
+      waiting.end();
+    }
   }
 
   /**

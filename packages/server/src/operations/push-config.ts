@@ -22,7 +22,7 @@ export function createPushConfig(
     const { taskId, id } = config;
     const caller = callerOf(context);
     const { owner, share } = caller;
-    await engine.inConfigTurn(caller, async () => {
+    const store = async () => {
       const release = await push?.reserve({ owner, taskId, id });
       try {
         if (!(await engine.putPushConfig(caller, config))) {
@@ -31,7 +31,8 @@ export function createPushConfig(
       } finally {
         release?.();
       }
-    });
+    };
+    await engine.inConfigTurn(caller, store, weighMessage(config));
     push?.configChanged({ owner, taskId, id }, share);
     return showPushConfig(config, push);
   };

@@ -368,6 +368,34 @@ describe("messages with idempotency keys count while their calls wait for the st
   });
 });
 
+it("push configs count while they wait to be stored, and then no longer", async () => {
+  const store = createMemoryTaskStore();
+  const gate = Promise.withResolvers<void>();
+  const putPushConfig: typeof store.putPushConfig = async (...args) => {
+    await gate.promise;
+    return store.putPushConfig(...args);
+  };
+  const { client, clock } = await createEngineHarness({
+    agent: holder(Promise.resolve()),
+    store: { ...store, putPushConfig },
+    push: { fetch: async () => new Response(), maxConfigsPerTask: 200 },
+    limits: { maxActiveBytes: 1_024 * kibibyte, maxShare: 1 },
+  });
+  const { id: taskId } = await sendTask(client);
+  const token = "t".repeat(15 * kibibyte);
+  const create = () => client.createTaskPushNotificationConfig({ taskId, url: "https://a.example/", token });
+  let refused = 0;
+  const sent = Array.from({ length: 100 }, () =>
+    create().catch(({ code }: ConnectError) => code === Code.ResourceExhausted && refused++),
+  );
+  await clock.settle();
+  expect(refused).toBeGreaterThan(20);
+  expect(refused).toBeLessThan(40);
+  gate.resolve();
+  await Promise.all(sent);
+  expect((await create()).taskId).toBe(taskId);
+});
+
 it("messages that their task refuses count until its refusal is durable, and then no longer", async () => {
   const store = createHeldStore();
   const limits = { maxActiveBytes: 2_048 * kibibyte, maxTaskBytes: 150 * kibibyte, maxShare: 1 };
