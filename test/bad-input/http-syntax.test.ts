@@ -95,6 +95,12 @@ const rows: readonly (readonly [
   ["a bare carriage return in a field", get("/rest/tasks", "X-A: b\rc"), 400, refused],
   ["a field without a name", get("/rest/tasks", ": b"), 400, refused],
   ["a field of 64 KiB", get("/rest/tasks", `X-A: ${"b".repeat(65_536)}`), 431, '"code":431'],
+  [
+    "a field whose name has 2,000 characters",
+    get("/rest/tasks", `${"x".repeat(2_000)}: b`),
+    431,
+    '"code":431',
+  ],
   ["fields called __proto__ and constructor", get("/rest/tasks", "__proto__: x\r\nconstructor: y"), 200],
   ["a target of 64 KiB", get(`/rest/tasks?x=${"y".repeat(65_536)}`), 431, '"code":431'],
   [
@@ -187,12 +193,16 @@ describe("bytes that HTTP/2 does not allow", () => {
     });
   }
 
-  it("are refused by the request when nothing else is wrong: fields of 48 KiB", async () => {
-    const fields = { "x-big": "b".repeat(49_152) };
-    const answer = await target.send({ http: 2, verb: "GET", target: "/rest/tasks", fields });
-    expect(answer.status).toBe(431);
-    await target.answersGoodCall();
-  });
+  for (const [title, fields] of [
+    ["fields of 48 KiB", { "x-big": "b".repeat(49_152) }],
+    ["a name of 2,000 characters", { ["x".repeat(2_000)]: "b" }],
+  ] as const) {
+    it(`are refused by the request when nothing else is wrong: ${title}`, async () => {
+      const answer = await target.send({ http: 2, verb: "GET", target: "/rest/tasks", fields });
+      expect(answer.status).toBe(431);
+      await target.answersGoodCall();
+    });
+  }
 
   for (const [title, fields] of [
     ["another host beside the authority", { ":authority": "localhost", host: "evil.example" }],

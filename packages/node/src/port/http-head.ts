@@ -123,6 +123,17 @@ export function toHttp2Fields(headers: Headers | undefined): OutgoingHttpHeaders
 }
 
 /**
+ * The longest name of a request's field, in characters. V8 knows names of more than 16,383 by their length alone: each would be compared
+ * with all others of that length, of any request.
+ */
+export const maxNameLength = 1_024;
+
+/** @param rawHeaders names and values in turn */
+export function hasLongName(rawHeaders: readonly string[]): boolean {
+  return rawHeaders.some((name, at) => at % 2 === 0 && name.length > maxNameLength);
+}
+
+/**
  * The size by the rule of SETTINGS_MAX_HEADER_LIST_SIZE (RFC 9113 §6.5.2). Node announces that limit but does not
  * enforce it.
  *

@@ -1,17 +1,12 @@
 import { constants } from "node:crypto";
-import {
-  createServer,
-  type Server as HttpServer,
-  type IncomingMessage,
-  type ServerResponse,
-} from "node:http";
+import { createServer, type Server as HttpServer, IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Holding } from "@a2a-connect/core/internal";
 import { type ExchangeContext, serveExchange } from "./exchange.ts";
 import { cutWhenForgotten } from "./forgotten-connection.ts";
-import { formatRequestUrl, hasItsHost, packFields, toHttp1Fields } from "./http-head.ts";
+import { formatRequestUrl, hasItsHost, maxNameLength, packFields, toHttp1Fields } from "./http-head.ts";
 import type { ListenLimits, ListenOptions } from "./listen-options.ts";
 import type { Incoming } from "./node-request.ts";
 import { Pipeline, type PipelineServer } from "./pipeline.ts";
@@ -41,6 +36,7 @@ export function createHttp1Server(
 ): Http1Server {
   const headersTimeout = Math.min(limits.headersTimeoutMs, limits.requestTimeoutMs); // Node needs them in this order
   const options = {
+    IncomingMessage: IncomingRequest,
     headersTimeout,
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
@@ -75,7 +71,14 @@ export function createHttp1Server(
       const { expect } = message.headers;
       // RFC 9110 §10.1.1: no other expectation has a meaning.
       const isMet = expect === undefined || /^\s*100-continue\s*$/i.test(expect);
-      return serveHttp1(context, message, response, isMet ? { turn } : { turn, url: 417 });
+      const refusal =
+        message instanceof IncomingRequest && message.hasLongName ? 431 : isMet ? undefined : 417;
+      return serveHttp1(
+        context,
+        message,
+        response,
+        refusal === undefined ? { turn } : { turn, url: refusal },
+      );
     },
     takePlaces: (message, places) => takePlaces(context, message, places),
   };
@@ -128,6 +131,26 @@ export function createHttp1Server(
       cutWhenForgotten(socket, () => socket.isPaused());
     },
   };
+}
+
+/** What Node's parser calls with the names and values of a header, or of trailers, in turn. */
+const { _addHeaderLines: addFields } = IncomingMessage.prototype as unknown as {
+  readonly _addHeaderLines: (this: IncomingMessage, fields: string[], count: number) => void;
+};
+
+/** A request whose fields have names of at most `maxNameLength`: Node makes an object of them as soon as they have come. */
+class IncomingRequest extends IncomingMessage {
+  hasLongName = false;
+
+  _addHeaderLines(fields: string[], count: number): void {
+    for (let at = 0; at < count; at += 2) {
+      const name = fields[at] ?? "";
+      if (name.length <= maxNameLength) continue;
+      this.hasLongName = true;
+      fields[at] = name.slice(0, maxNameLength);
+    }
+    addFields.call(this, fields, count);
+  }
 }
 
 /** What Node registered for an event; it is no longer called. */

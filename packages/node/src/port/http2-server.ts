@@ -11,7 +11,14 @@ import type { CallerConnection } from "./callers/callers.ts";
 import { EventLoopTurns } from "./callers/event-loop-turns.ts";
 import { placesOf } from "./callers/places.ts";
 import { type ExchangeContext, serveExchange } from "./exchange.ts";
-import { formatRequestUrl, headerBytes, packFields, readAuthority, toHttp2Fields } from "./http-head.ts";
+import {
+  formatRequestUrl,
+  hasLongName,
+  headerBytes,
+  packFields,
+  readAuthority,
+  toHttp2Fields,
+} from "./http-head.ts";
 import { PeerQuestions } from "./http2-ask.ts";
 import { watchHeader } from "./http2-header.ts";
 import type { ListenLimits } from "./listen-options.ts";
@@ -275,7 +282,7 @@ function findUrl(
   const authority = readAuthority(fields);
   const url = authority === undefined ? undefined : formatRequestUrl(scheme, authority, fields[":path"]);
   if (url === undefined) return fields[":method"] === "CONNECT" ? 405 : 400;
-  return headerBytes(rawHeaders) > maxHeaderBytes ? 431 : url;
+  return headerBytes(rawHeaders) > maxHeaderBytes || hasLongName(rawHeaders) ? 431 : url;
 }
 
 /** What the answers of a session share. */
