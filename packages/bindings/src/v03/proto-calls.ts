@@ -1,5 +1,6 @@
-import type { RpcMethod } from "@a2a-connect/core";
+import { invalidParams, type RpcMethod } from "@a2a-connect/core";
 import {
+  findMissingFields,
   formatMessage,
   isLarge,
   isObject,
@@ -10,7 +11,7 @@ import {
   runtimeKey,
 } from "@a2a-connect/core/internal";
 import { A2AService as OlderService } from "@a2a-connect/proto/a2a/v1";
-import type { DescField, DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
+import type { DescField, DescMessage, DescMethod, JsonValue, Message } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { BoundMethod, BoundOperation, CurrentForm } from "../invoke.ts";
 import { runInTurns } from "../large-answer.ts";
@@ -41,7 +42,7 @@ export function bindProtoCalls(operations: readonly BoundOperation[]): readonly 
     const readMessage: CurrentForm["request"] = async (older, maxDepth, caller) => {
       const pause = isLarge(older) ? () => nextSlice(caller, "body") : () => {};
       await pause();
-      const json = formatMessage(input, older);
+      const json = toJson(input, older, maxDepth);
       await pause();
       return call.read(json, maxDepth);
     };
@@ -54,6 +55,16 @@ export function bindProtoCalls(operations: readonly BoundOperation[]): readonly 
       readMessage,
     };
   });
+}
+
+/** @throws ConnectError InvalidArgument that names the values which JSON cannot hold, such as NaN in a Struct */
+function toJson(desc: DescMessage, message: Message, maxDepth: number): JsonValue {
+  try {
+    return formatMessage(desc, message);
+  } catch (error) {
+    const violations = findMissingFields(desc, message, "", maxDepth);
+    throw violations.length > 0 ? invalidParams(violations) : error;
+  }
 }
 
 /** The operations of `a2a.v1.A2AService` for wires that take its messages. */
