@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { text } from "@a2a-connect/core";
 import { Role } from "@a2a-connect/proto";
-import { createEngineHarness, say } from "@a2a-connect/testing";
+import { createEngineHarness, createTurnCount, say } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { startAgent, startScripted } from "../../test-support/agents.ts";
 import { beginLongWork } from "../../test-support/long-work.ts";
 import { detached, sendTask } from "../../test-support/tasks.ts";
@@ -71,6 +71,30 @@ it("a large message does not wait behind all that its caller does, and is not se
   await expect(sent).rejects.toMatchObject({ code: Code.Canceled });
   await others.over;
   expect((await client.listTasks({})).totalSize).toBe(0);
+});
+
+it("messages to a task, with much that came with them, are encoded in turns of their own", async () => {
+  const agent = defineAgent({
+    card: { name: "Worker" },
+    whileWorking: "queue",
+    async *execute(turn) {
+      yield turn.working();
+      await new Promise(() => {});
+    },
+  });
+  const { client } = await createEngineHarness({ agent });
+  const { id } = await sendTask(client, detached("begin"));
+  const encoded = createTurnCount();
+  const original = JSON.stringify;
+  const stringify = vi.spyOn(JSON, "stringify").mockImplementation((...args) => {
+    if (args[0]?.type === "queued") encoded.count();
+    return original(...args);
+  });
+  const metadata = { text: "\u0000".repeat(400_000) }; // six bytes of JSON for each
+  await Promise.all(
+    Array.from({ length: 10 }, () => client.sendMessage({ ...detached("more", { taskId: id }), metadata })),
+  ).finally(() => stringify.mockRestore());
+  expect(encoded).toMatchObject({ total: 10, mostInATurn: 1 });
 });
 
 it("repeats of a message that a task ended without read its log a few at a time", async () => {

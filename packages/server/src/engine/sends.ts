@@ -92,8 +92,11 @@ interface Sending {
 /** Weight of a message that is weighed in a turn of its own, and what it counts at least until then. */
 const largeBytes = 256 * 1024;
 
-/** Memory of a message whose task is made in a turn of its own. No body of 64 KiB makes one. */
+/** Memory of a message, or JSON of its details, that is encoded in a turn of its own. No body of 64 KiB makes one. */
 const slowBytes = 2 * 2 ** 20;
+
+/** Bytes that the JSON of a character may take: that of U+0000 takes six. */
+const longestEscape = 6;
 
 /** Takes messages: each starts a task, or continues the one that it names. */
 export class Sends {
@@ -253,7 +256,7 @@ export class Sends {
     const name = { taskId: randomId(), contextId: message.contextId || randomId() };
     const first: FirstMessage = { owner, name, agent, message: { ...message, ...name }, input, memory };
     count(sending, taskBytes);
-    if (memory.amount > slowBytes) await nextSlice(share, "message"); // encoding it takes as long as weighing it
+    if (isSlow(sending)) await nextSlice(share, "message"); // encoding it takes as long as weighing it
     return isDurable(selection) ? this.#beginDurable(first, selection) : this.#beginTurn(first, selection);
   }
 
@@ -340,7 +343,8 @@ export class Sends {
     return deadline !== undefined && deadline <= this.#context.clock.now();
   }
 
-  async #continue({ input, memory }: Sending): Promise<Sent> {
+  async #continue(sending: Sending): Promise<Sent> {
+    const { input, memory } = sending;
     const { message } = input;
     this.#context.stored.assertRoom(input.share, this.#context);
     const acquired = await this.#held.acquire(input, message.taskId);
@@ -362,6 +366,10 @@ export class Sends {
         });
       }
       await untilAborted(live.claim(input.share), input.signal?.());
+      if (isSlow(sending)) {
+        await sliceOf(input); // others may have waited with it, and go on in the same turn
+        await untilAborted(live.claim(input.share), input.signal?.());
+      }
       live.messages.assertGeneration(input.ifGenerationMatch);
       live.messages.assertGoing();
       const selection = selectSkillById(live.agent, live.skill);
@@ -451,17 +459,24 @@ function weighInput(input: SendInput): number {
 
 /** The same of a large one. Until it is weighed only a part of it counts, so it is not in the line of what else its caller does. */
 async function weighInSlices(input: SendInput, memory: Holding): Promise<number> {
-  const { message, share, signal } = input;
-  const slice = async (): Promise<void> => {
-    await nextSlice(share, "message");
-    if (signal?.().aborted === true) throw new ConnectError("the call was canceled", Code.Canceled);
-  };
-  memory.add(Math.max(largeBytes, countContent(message)));
-  await slice(); // testing it took long, and so do weighing and encoding it
+  memory.add(Math.max(largeBytes, countContent(input.message)));
+  await sliceOf(input); // testing it took long, and so do weighing and encoding it
   const bytes = weighInput(input);
   count({ input, bytes, memory });
-  await slice();
+  await sliceOf(input);
   return bytes;
+}
+
+/** Whether it takes long to encode a message, or what came with it. */
+function isSlow({ input, bytes }: Sending): boolean {
+  if (bytes > slowBytes) return true;
+  return longestEscape * bytes > slowBytes && longestEscape * weighDetails(detailsOf(input)) > slowBytes;
+}
+
+/** @throws ConnectError when the call has gone meanwhile */
+async function sliceOf({ share, signal }: SendInput): Promise<void> {
+  await nextSlice(share, "message");
+  if (signal?.().aborted === true) throw new ConnectError("the call was canceled", Code.Canceled);
 }
 
 /** Which of them is the same message: for a read. Each is compared in a slice: one of a hundred thousand values takes as long as a small call. */
