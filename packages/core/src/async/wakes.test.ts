@@ -27,6 +27,7 @@ it("few are woken in a turn of the event loop, of all events together, in order"
   for (let event = 0; event < 10; event += 1) {
     wakes.wake(Array.from({ length: 200 }, (_, at) => () => void woken.push(200 * event + at)));
   }
+  await nextTurn();
   for (let turn = 1; woken.length < 2_000; turn += 1) {
     expect(woken).toHaveLength(256 * turn);
     await endTurn();
@@ -102,4 +103,36 @@ it("a turn that has become long wakes no more, and callers take turns", async ()
   expect(gone.slice(3)).toEqual(["many", "few", "many"]);
   await endTurn();
   expect(gone).toHaveLength(9);
+});
+
+it("those that have waited for the same do not all go on in a turn that the first of them make long", async () => {
+  for (const how of ["turn", "wake"] as const) {
+    const { wakes, endTurn, pass } = createWakes(256);
+    let gone = 0;
+    const work = async (ready: Promise<void> | undefined): Promise<void> => {
+      await ready;
+      gone += 1;
+      pass(4);
+    };
+    const sleepers = Array.from({ length: 64 }, () => Promise.withResolvers<void>());
+    if (how === "wake") {
+      for (const { promise } of sleepers) void work(promise);
+      wakes.wake(sleepers.map(({ resolve }) => resolve));
+    } else {
+      for (const _ of sleepers) void work(wakes.turn("one"));
+    }
+    await nextTurn();
+    expect(gone).toBe(16);
+    await endTurn();
+    expect(gone).toBe(16 + 3); // after 12 ms
+  }
+});
+
+it("short work of many goes on in one turn", async () => {
+  const { wakes } = createWakes(256);
+  let gone = 0;
+  for (let count = 0; count < 300; count += 1)
+    void Promise.resolve(wakes.turn("one")).then(() => (gone += 1));
+  await nextTurn();
+  expect(gone).toBe(256);
 });
