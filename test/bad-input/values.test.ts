@@ -89,6 +89,34 @@ describe("an id", () => {
   }
 });
 
+describe("a list of texts", () => {
+  const texts = (count: number, length: number) => JSON.stringify(Array(count).fill("x".repeat(length)));
+  const modes = (list: string) =>
+    send('"parts":[{"text":"a"}]', `,"configuration":{"acceptedOutputModes":${list}}`);
+  const extensions = (list: string) => send(`"parts":[{"text":"a"}],"extensions":${list}`);
+  const references = (list: string) => send(`"parts":[{"text":"a"}],"referenceTaskIds":${list}`);
+  for (const wire of wires) {
+    it(`may not have too many or too long texts over ${wire.name}`, async () => {
+      for (const [call, field] of [
+        [modes(texts(101, 1)), "configuration.acceptedOutputModes"],
+        [modes(texts(1, 1_025)), "configuration.acceptedOutputModes[0]"],
+        [extensions(texts(1, 2_049)), "message.extensions[0]"],
+        [references(texts(1, 513)), "message.referenceTaskIds[0]"],
+      ] as const) {
+        const refusal = await normal.refuses(wire, encodeCall(wire, call), { error: "invalidParams", field });
+        expect(refusal.message).toMatch(/has \d+ (?:texts|characters); at most \d+ are taken/);
+      }
+      for (const call of [modes(texts(100, 1_024)), extensions(texts(3, 2_048)), references(texts(3, 512))]) {
+        const { status, body } = await normal.send(encodeCall(wire, call));
+        expect([status, new TextDecoder().decode(body)]).toEqual([
+          200,
+          expect.not.stringContaining("are taken"),
+        ]);
+      }
+    });
+  }
+});
+
 function members(count: number): string {
   return Array.from({ length: count }, (_, index) => `"k${index}":0`).join();
 }

@@ -22,7 +22,7 @@ export interface JsonMediaRequest {
 }
 
 /** A type and a subtype have at most 127 characters each (RFC 6838); the rest is for parameters. */
-const maxMediaTypeLength = 1_024;
+export const maxMediaTypeLength = 1_024;
 
 /**
  * Parses `type/subtype` with or without parameters, also ranges such as `text/*`. Undefined for any other text, and for

@@ -4,6 +4,7 @@ import {
   ListTasksResponseSchema,
   MessageSchema,
   PartSchema,
+  SendMessageConfigurationSchema,
 } from "@a2a-connect/proto";
 import { requiredFields } from "@a2a-connect/proto/options";
 import {
@@ -17,12 +18,13 @@ import type { Timestamp, Value } from "@bufbuild/protobuf/wkt";
 import type { FieldViolation } from "./errors.ts";
 import { defaultMaxDepth, type FieldWalk, isFull, report, reportAt, startWalk } from "./field-walk.ts";
 import { checkJson, checkValue } from "./json/json-value.ts";
+import { maxMediaTypeLength } from "./media-type.ts";
 
 /**
  * What is missing in a message, or is not allowed on our wires:
  *
  * - unset REQUIRED fields (by `google.api.field_behavior`, requirement H-7), and a Part without content (H-9);
- * - ids of more than 512 characters;
+ * - ids of more than 512 characters, and lists of texts that are longer than their limits;
  * - values that binary wires can carry but JSON cannot: unknown enum numbers, timestamps out of range, and contents of
  *   a Struct or Value that are nested deeper than the limit, not finite, or use the key `__proto__`.
  *
@@ -198,7 +200,9 @@ function compileValue(field: DescField): ValueCheck | undefined {
       return compileMessage(field.message);
     case "list":
     case "map":
-      return field.message === undefined ? undefined : compileElements(field.message, field.fieldKind);
+      return field.message === undefined
+        ? checkTexts(field)
+        : compileElements(field.message, field.fieldKind);
   }
 }
 
@@ -215,6 +219,38 @@ function checkId(value: unknown, walk: FieldWalk): void {
   if (length > maxIdLength) {
     report(walk, `has ${length} characters; at most ${maxIdLength} are taken`);
   }
+}
+
+/** How many texts a list of the caller's may have, and of how many UTF-16 units each: what an agent does with them may take long. */
+const textLimits: ReadonlyMap<DescField, { readonly maxTexts?: number; readonly maxLength: number }> =
+  new Map([
+    [
+      SendMessageConfigurationSchema.field.acceptedOutputModes,
+      { maxTexts: 100, maxLength: maxMediaTypeLength },
+    ],
+    [MessageSchema.field.extensions, { maxLength: 2_048 }],
+    [MessageSchema.field.referenceTaskIds, { maxLength: maxIdLength }],
+  ]);
+
+function checkTexts(field: DescField): ValueCheck | undefined {
+  const limits = textLimits.get(field);
+  if (limits === undefined) {
+    return undefined;
+  }
+  const { maxTexts = Number.POSITIVE_INFINITY, maxLength } = limits;
+  return (value, walk) => {
+    const texts = value as readonly string[]; // by the field's type
+    if (texts.length > maxTexts) {
+      report(walk, `has ${texts.length} texts; at most ${maxTexts} are taken`);
+      return;
+    }
+    for (let index = 0; index < texts.length && !isFull(walk); index++) {
+      const length = texts[index]?.length ?? 0;
+      if (length > maxLength) {
+        reportAt(walk, index, `has ${length} characters; at most ${maxLength} are taken`);
+      }
+    }
+  };
 }
 
 function compileElements(desc: DescMessage, kind: "list" | "map"): ValueCheck | undefined {

@@ -189,7 +189,7 @@ describe("a message to a working turn", () => {
     await send("two", { ...now, metadata });
     await send("three", {
       ...now,
-      configuration: { ...now.configuration, acceptedOutputModes: ["y".repeat(20_000)] },
+      configuration: { ...now.configuration, acceptedOutputModes: Array(20).fill("y".repeat(1_000)) },
     });
     const refusal = await send("four", { ...now, metadata }).catch((error: unknown) => error);
     expect(findA2AError(refusal)?.reason).toBe("TASK_TOO_LARGE");

@@ -244,7 +244,10 @@ describe("what comes with a message", () => {
   const returnImmediately = true;
   const additions: readonly (readonly [string, object])[] = [
     ["metadata", { metadata: { note: long } }],
-    ["output modes", { configuration: { returnImmediately, acceptedOutputModes: [long] } }],
+    [
+      "output modes",
+      { configuration: { returnImmediately, acceptedOutputModes: Array(100).fill("x".repeat(kibibyte)) } },
+    ],
   ];
   for (const [name, addition] of additions) {
     it(`counts as the message does, while its task is at work: ${name}`, async () => {
