@@ -45,13 +45,17 @@ export function createMemoryLists(): MemoryLists {
     },
 
     remove(task) {
-      const lists = findOwner(task.owner);
+      const { tenant, principal } = task.owner;
+      const principals = tenants.get(tenant);
+      const lists = principals?.get(principal);
       const { contextId } = task.index;
       const context = lists?.byContext.get(contextId);
       lists?.all.remove(task);
       context?.remove(task);
+      // Callers choose these names, so that nothing of them may stay.
       if (context?.isEmpty === true) lists?.byContext.delete(contextId);
-      if (lists?.all.isEmpty === true) tenants.get(task.owner.tenant)?.delete(task.owner.principal);
+      if (lists?.all.isEmpty === true) principals?.delete(principal);
+      if (principals?.size === 0) tenants.delete(tenant);
     },
 
     find: ({ owner, contextId }) => {
