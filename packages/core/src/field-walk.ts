@@ -22,10 +22,13 @@ export const defaultMaxDepth = 100;
 
 /**
  * The sentence for a request with more than `maxValues` values. Each object, array, string, number, true, false and
- * null counts one, and each member name counts one more.
+ * null counts one, and each member name counts one more, a very long one many (`longNameWeight`).
  */
 export function tooManyValues(maxValues: number, field = ""): FieldViolation {
-  return { field, description: `has more than ${maxValues} values, counting each member name as one` };
+  return {
+    field,
+    description: `has more than ${maxValues} values, counting each member name as one, and one of more than 16,383 characters as 262,144`,
+  };
 }
 
 /** Violations reported for one message: more tell a caller nothing, and gRPC clients accept only 8 KiB of trailers. */

@@ -80,6 +80,7 @@ export {
 export { type JsonText, parseJsonText, readJsonText } from "./json/json-text.ts";
 export {
   isObject,
+  maxNameLength,
   mayBeIndex,
   mergeMembers,
   packIndexes,

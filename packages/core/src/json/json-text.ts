@@ -1,5 +1,6 @@
 import { type JsonFault, type JsonLimits, JsonReader } from "./json-reader.ts";
-import { scanJson } from "./scan-json.ts";
+import { maxNameLength } from "./json-value.ts";
+import { countValues, scanJson } from "./scan-json.ts";
 
 /**
  * The outcome of parsing a JSON text: a value, or a sentence for the caller that repeats nothing of the caller's text.
@@ -45,8 +46,9 @@ export function readJsonText(
   if (text === undefined) {
     return notUtf8;
   }
-  // A value has at least one character, so a text that is shorter than the limit cannot exceed it.
-  if (text.length > Math.min(limits.maxValues, sliceLength)) {
+  // A value has at least one character, so a text that is shorter than the limit cannot exceed it, but for a very long name.
+  const mayExceed = text.length > Math.min(limits.maxValues, sliceLength);
+  if (mayExceed || (text.length > maxNameLength && countValues(text) > limits.maxValues)) {
     return readInSlices(text, limits, turn);
   }
   const defect = scanJson(text, limits);

@@ -66,14 +66,15 @@ export function mayBeIndex(name: string): boolean {
 
 /**
  * What the name of a member counts towards a limit on values, besides one. V8 hashes a text of more than 16,383 characters
- * by its length alone, so each such name of an object is compared with all others of its length: with 3,000 of them a
- * text of 50 MB takes 20 seconds.
+ * by its length alone, and keeps all names of members in one table: each such name is compared with all others of its length that
+ * are in memory, of all requests and tasks. With 3,000 of them the next thousand takes ten seconds. So no usual limit permits one.
  */
 export function longNameWeight(length: number): number {
-  return length > longestHashed ? Math.ceil(length / 8) : 0;
+  return length > maxNameLength ? 2 ** 18 : 0;
 }
 
-const longestHashed = 16_383;
+/** In UTF-16 units: of the name of a member that an agent or a caller may choose. */
+export const maxNameLength = 16_383;
 
 /* ---- The message form of JSON ---- */
 

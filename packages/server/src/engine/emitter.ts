@@ -6,6 +6,7 @@ import {
   joinBytes,
   matchesMediaType,
   maxIdLength,
+  maxNameLength,
   mergeMembers,
   sha256Hex,
   toJsonValue,
@@ -204,6 +205,9 @@ function assertMembers<Member>(
     if (names > maxNames) {
       const words = `${what} has an object with more than ${maxNames} names; use a list of objects, or a file`;
       throw new AgentMistake(words, "task-too-large");
+    }
+    if (name.length > maxNameLength) {
+      throw new AgentMistake(`${what} has an object with a name of more than ${maxNameLength} characters`);
     }
     assertMember(members[name] as Member, what); // a member of a plain object
   }

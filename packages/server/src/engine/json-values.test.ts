@@ -40,6 +40,27 @@ describe("what JSON cannot hold", () => {
   });
 });
 
+describe("an object with a name of more than 16,383 characters", () => {
+  for (const put of [
+    (turn: Turn, name: string) => turn.artifact({ id: "a", data: [{ [name]: 0 }] }),
+    (turn: Turn, name: string) => turn.artifact({ id: "a", text: "x", metadata: { [name]: 0 } }),
+  ]) {
+    it(`ends the task, in ${put.toString().includes("metadata") ? "metadata" : "data"}; one of 16,383 is taken`, async () => {
+      const name = "x".repeat(16_383);
+      const { client } = await createEngineHarness({
+        agent: {
+          card: { name: "Agent" },
+          execute: (turn) => [turn.working(), put(turn, name), put(turn, `${name}x`)],
+        },
+      });
+      const task = await sendTask(client);
+      expect(endOf(task)).toEqual([TaskState.FAILED, "invalid-agent-response"]);
+      expect(task.status?.message?.parts[0]?.content.value).toContain("a name of more than 16383 characters");
+      expect(task.artifacts).toHaveLength(1);
+    });
+  }
+});
+
 describe("an object with more than 100,000 names", () => {
   const names = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, at) => [`n${at}`, 0]));
