@@ -1,6 +1,7 @@
 import { TaskState } from "@a2a-connect/proto";
 import { createEngineHarness, createFakeClock, say, wordsOf } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
+import { createDurableServers } from "../../../test-support/durable-servers.ts";
 import { createHeldStore } from "../../../test-support/held-store.ts";
 import { detached, endOf, lifecycle, sendTask, stateOf } from "../../../test-support/tasks.ts";
 import type { AgentDefinition, DurableExecutor } from "../../agent/agent-definition.ts";
@@ -102,4 +103,30 @@ describe("a durable executor", () => {
     await clock.settle();
     expect([await stateOf(client, id), log]).toEqual([TaskState.COMPLETED, []]);
   });
+
+  for (const tool of ["now", "random"] as const) {
+    for (const death of [
+      { commit: 1, written: true },
+      { commit: 2, written: false },
+    ]) {
+      it(`may ask for ${tool} behind one of several steps, also when a crash loses what it was: ${JSON.stringify(death)}`, async () => {
+        const { open, clock } = createDurableServers(async function* (task) {
+          const values = [1, 2, 3].map(async (value) => {
+            await task.step("look up", () => value);
+            return task[tool]();
+          });
+          await Promise.all(values);
+          yield task.complete("done");
+        });
+        const first = await open(death);
+        void first.client.sendMessage(detached()).catch(() => {}); // the process dies meanwhile
+        await clock.settle();
+        expect(first.dead).toBe(true);
+        const { client } = await open();
+        await clock.settle();
+        const { tasks } = await client.listTasks({});
+        expect(tasks.map(({ status }) => status?.state)).toEqual([TaskState.COMPLETED]);
+      });
+    }
+  }
 });

@@ -44,6 +44,17 @@ it("a record that is too large is not encoded to its end", () => {
   expect(() => codec.encode(record("\0".repeat(300)), 1_000)).toThrow("more than 1000 bytes");
 });
 
+it.each([
+  ["bytes", new Uint8Array(700_000)],
+  ["a buffer", Buffer.alloc(700_000)],
+  ["a message", create(ValueSchema, { kind: { case: "stringValue", value: "x".repeat(700_000) } })],
+  ["a text", "x".repeat(700_000)],
+])("a record may have all bytes that it is allowed: %s", (_, value) => {
+  const record = { op: "step#1", kind: "value", value } as const;
+  const { length } = codec.encode(record);
+  expect(codec.encode(record, length)).toHaveLength(length);
+});
+
 const count = 3_000;
 const runs = 20;
 const times = <Value>(make: (at: number) => Value) => Array.from({ length: count }, (_, at) => make(at));

@@ -167,7 +167,7 @@ function assertSize(bytes: number, maxBytes: number): void {
 /** How many bytes it takes at least, without its parts. */
 function sizeOf(value: unknown): number {
   if (typeof value === "string") return value.length;
-  return value instanceof ArrayBuffer || ArrayBuffer.isView(value) ? value.byteLength : 1;
+  return value instanceof ArrayBuffer ? value.byteLength : 1;
 }
 
 /** A step may have given JSON of a caller, who has chosen the names. */
@@ -200,7 +200,7 @@ export function isLong(value: unknown): boolean {
 
 function partsOf(value: object): readonly unknown[] {
   if (Array.isArray(value)) return value;
-  if (value instanceof ArrayBuffer || ArrayBuffer.isView(value)) return [];
+  if (ArrayBuffer.isView(value)) return [value.buffer];
   if (value instanceof Set) return [...value];
   if (value instanceof Map) return [...value].flat();
   try {

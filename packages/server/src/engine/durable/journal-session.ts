@@ -110,7 +110,8 @@ export class JournalSession {
 
   /** An operation of an earlier run that this run has not asked for. */
   get unclaimed(): string | undefined {
-    return [...this.#unclaimed][0];
+    for (const op of this.#unclaimed) return op;
+    return undefined;
   }
 
   #encode(record: JournalRecord, tookMs: number | undefined): Uint8Array {

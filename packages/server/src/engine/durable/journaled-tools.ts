@@ -247,9 +247,9 @@ function remember<Value>(run: DurableRun, name: string, make: () => Value): Valu
   if (known?.kind === "remembered") {
     return known.value as Value; // the value that `make` returned then
   }
-  if (!journal.order.isCaughtUp && !run.isYielding) {
-    throw run.diverge(`${op} is not in the journal`);
-  }
+  // The log has nothing that the earlier run began later than this, if this is not in the log. What is there must have been asked for.
+  const isNext = journal.unclaimed === undefined && journal.order.hasRepeatedEvents;
+  if (!isNext && !run.isYielding) throw run.diverge(`${op} is not in the journal`);
   const value = make();
   journal.note({ op, kind: "remembered", value });
   return value;

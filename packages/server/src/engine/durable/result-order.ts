@@ -73,10 +73,12 @@ export class ResultOrder {
   /** Whether this run has repeated all work of earlier runs. */
   get isCaughtUp(): boolean {
     const next = this.#open.first;
-    return (
-      this.#repeated >= this.#before.emissions &&
-      (next === undefined || next.sequence > this.#before.sequence)
-    );
+    return this.hasRepeatedEvents && (next === undefined || next.sequence > this.#before.sequence);
+  }
+
+  /** Whether this run has repeated all events of earlier runs. */
+  get hasRepeatedEvents(): boolean {
+    return this.#repeated >= this.#before.emissions;
   }
 
   /** Resolves when this run has repeated all work of earlier runs: no new work begins before. */
