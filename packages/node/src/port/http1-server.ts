@@ -144,10 +144,9 @@ class IncomingRequest extends IncomingMessage {
 
   _addHeaderLines(fields: string[], count: number): void {
     for (let at = 0; at < count; at += 2) {
-      const name = fields[at] ?? "";
-      if (name.length <= maxNameLength) continue;
+      if ((fields[at]?.length ?? 0) <= maxNameLength) continue;
       this.hasLongName = true;
-      fields[at] = name.slice(0, maxNameLength);
+      fields[at] = "name-too-long"; // a part of the name would keep all of it
     }
     addFields.call(this, fields, count);
   }
