@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { startScripted } from "../../test-support/agents.ts";
 import { createHeldStore } from "../../test-support/held-store.ts";
 import { endOf, sendStream, stateOf } from "../../test-support/tasks.ts";
+import { decodeCommand } from "./command.ts";
 import { TurnAbort } from "./execution.ts";
 
 const isNotCancelable = { code: Code.FailedPrecondition, rawMessage: "the task has already ended" };
@@ -153,9 +154,9 @@ describe("CancelTask", () => {
       10,
     );
     const stops = (notes?.entries ?? [])
-      .map(({ payload }) => new TextDecoder().decode(payload))
-      .filter((note) => note.includes("stop"));
-    expect(stops).toEqual([expect.stringContaining('"why":"first"')]);
+      .map(({ payload }) => decodeCommand(payload))
+      .filter(({ type }) => type === "stop");
+    expect(stops).toMatchObject([{ metadata: { why: "first" } }]);
     returns();
     await Promise.all(cancels);
   });

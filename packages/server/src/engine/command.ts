@@ -1,4 +1,6 @@
-import type { JsonObject } from "@bufbuild/protobuf";
+import { decodeMessage, encodeMessage } from "@a2a-connect/core/internal";
+import { SendMessageRequestSchema } from "@a2a-connect/proto";
+import { create, type JsonObject } from "@bufbuild/protobuf";
 import type { Grant } from "../agent/grant.ts";
 import type { TaskCaller } from "../agent/task-tools.ts";
 
@@ -48,12 +50,30 @@ const decoder = new TextDecoder();
 /** A command, and when it was written (milliseconds since 1970); older logs do not say when. */
 export type LoggedCommand = Command & { readonly at?: number };
 
-/** A command as the payload of its entry. */
+/** Stands between the parts of a payload. JSON has it as an escape only. */
+const separator = 0;
+
+/**
+ * A command as the payload of its entry: JSON, and behind a zero the metadata, as a SendMessageRequest that has nothing else. JSON of a
+ * caller's text may take six times its bytes, and as many times longer to write.
+ */
 export function encodeCommand(command: LoggedCommand): Uint8Array {
-  return encoder.encode(JSON.stringify(command));
+  const { metadata, ...rest } = { metadata: undefined, ...command };
+  const json = encoder.encode(JSON.stringify(rest));
+  if (metadata === undefined) return json;
+  const binary = encodeMessage(SendMessageRequestSchema, create(SendMessageRequestSchema, { metadata }));
+  const payload = new Uint8Array(json.length + 1 + binary.length);
+  payload.set(json);
+  payload.set(binary, json.length + 1);
+  return payload;
 }
 
-/** The command in an entry's payload. */
+/** The command in an entry's payload. Older logs have the metadata in the JSON. */
 export function decodeCommand(payload: Uint8Array): LoggedCommand {
-  return JSON.parse(decoder.decode(payload)) as LoggedCommand; // only `encodeCommand` writes them
+  const end = payload.indexOf(separator);
+  const json = end === -1 ? payload : payload.subarray(0, end);
+  const command = JSON.parse(decoder.decode(json)) as LoggedCommand; // only `encodeCommand` writes them
+  if (end === -1) return command;
+  const { metadata } = decodeMessage(SendMessageRequestSchema, payload.subarray(end + 1));
+  return { ...command, metadata } as LoggedCommand;
 }

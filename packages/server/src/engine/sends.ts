@@ -92,11 +92,8 @@ interface Sending {
 /** Weight of a message that is weighed in a turn of its own, and what it counts at least until then. */
 const largeBytes = 256 * 1024;
 
-/** Memory of a message, or JSON of its details, that is encoded in a turn of its own. No body of 64 KiB makes one. */
+/** Memory of a message, with what came with it, that is encoded in a turn of its own. No body of 64 KiB makes one. */
 const slowBytes = 2 * 2 ** 20;
-
-/** Bytes that the JSON of a character may take: that of U+0000 takes six. */
-const longestEscape = 6;
 
 /** Takes messages: each starts a task, or continues the one that it names. */
 export class Sends {
@@ -256,7 +253,7 @@ export class Sends {
     const name = { taskId: randomId(), contextId: message.contextId || randomId() };
     const first: FirstMessage = { owner, name, agent, message: { ...message, ...name }, input, memory };
     count(sending, taskBytes);
-    if (isSlow(sending)) await nextSlice(share, "message"); // encoding it takes as long as weighing it
+    if (sending.bytes > slowBytes) await nextSlice(share, "message"); // encoding it takes as long as weighing it
     return isDurable(selection) ? this.#beginDurable(first, selection) : this.#beginTurn(first, selection);
   }
 
@@ -366,7 +363,7 @@ export class Sends {
         });
       }
       await untilAborted(live.claim(input.share), input.signal?.());
-      if (isSlow(sending)) {
+      if (sending.bytes > slowBytes) {
         await sliceOf(input); // others may have waited with it, and go on in the same turn
         await untilAborted(live.claim(input.share), input.signal?.());
       }
@@ -465,12 +462,6 @@ async function weighInSlices(input: SendInput, memory: Holding): Promise<number>
   count({ input, bytes, memory });
   await sliceOf(input);
   return bytes;
-}
-
-/** Whether it takes long to encode a message, or what came with it. */
-function isSlow({ input, bytes }: Sending): boolean {
-  if (bytes > slowBytes) return true;
-  return longestEscape * bytes > slowBytes && longestEscape * weighDetails(detailsOf(input)) > slowBytes;
 }
 
 /** @throws ConnectError when the call has gone meanwhile */
