@@ -9,6 +9,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { aborted, createGate } from "../../test-support/handlers.ts";
 import { fakeIntervals } from "../../test-support/intervals.ts";
 import { openRawConnection } from "../../test-support/raw-connection.ts";
+import { silenceResponses } from "../../test-support/silent-responses.ts";
 import { countUnanswered } from "../../test-support/unanswered.ts";
 import { type NodeHandler, type NodeHandlerOptions, toNodeHandler } from "../node-handler.ts";
 
@@ -30,6 +31,8 @@ const get = (path: string | number): string => `GET /${path} HTTP/1.1\r\nhost: l
 function pipelined(count: number): string {
   return Array.from({ length: count }, (_, at) => get(at)).join("");
 }
+
+const connectRequest = "CONNECT elsewhere.example:443 HTTP/1.1\r\nhost: elsewhere.example\r\n\r\n";
 
 const answerPath: HttpHandler = async ({ url }) => ({
   status: 200,
@@ -166,7 +169,13 @@ describe("requests of one connection, at a mount", () => {
     await clock.passUntil(gone.opened);
   });
 
-  it("end when the other server cuts their connection for a tunnel, also those whose answers wait", async () => {
+  it.each([
+    ["the other server cuts their connection for a tunnel", connectRequest, () => {}],
+    ["the other server cuts their connection for a tunnel, with Node 22", connectRequest, silenceResponses],
+    ["their caller goes", undefined, () => {}],
+    ["their caller goes, with Node 22", undefined, silenceResponses],
+  ])("end when %s, also those whose answers wait", async (_, bytes, prepare) => {
+    prepare();
     const ready = createGate();
     const handler = mounted(async (request) => {
       const { url, signal } = request;
@@ -182,7 +191,8 @@ describe("requests of one connection, at a mount", () => {
     using connection = await openRawConnection(port);
     await connection.write(pipelined(8));
     await ready.opened;
-    await connection.write("CONNECT elsewhere.example:443 HTTP/1.1\r\nhost: elsewhere.example\r\n\r\n");
+    if (bytes === undefined) connection.socket.destroy();
+    else await connection.write(bytes);
     await connection.closed();
     await Promise.all(ended);
     expect(ended).toHaveLength(8);

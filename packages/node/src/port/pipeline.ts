@@ -123,8 +123,7 @@ export class Pipeline {
   #forgetAll(): void {
     for (const place of this.#places) place.end();
     this.#places.clear();
-    // Node does this, too, but for the answers before a tunnel, which it has let go of with their connection.
-    for (const response of this.#unanswered) response.destroy();
+    for (const response of this.#unanswered) closeResponse(response);
     this.#unanswered.clear();
     for (const { begin } of this.#waiting.splice(0)) begin(); // each finds that its caller has gone
   }
@@ -235,6 +234,17 @@ export class Pipeline {
     await this.#connection.turnBeforeEnd();
     this.#socket.destroy();
   }
+}
+
+/**
+ * Closes a response whose connection is closed. Node leaves out some that wait behind others: those before a tunnel, and Node 22 all of them,
+ * because its `destroy` waits for their connection.
+ */
+function closeResponse(response: ServerResponse): void {
+  response.destroy();
+  process.nextTick(() => {
+    if (!response.closed) response.emit("close");
+  });
 }
 
 /** Node keeps the message while the refusal waits for its reader. */

@@ -1,11 +1,13 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import type { IncomingMessage } from "node:http";
+import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { aborted, createGate } from "../../test-support/handlers.ts";
 import { fakeIntervals } from "../../test-support/intervals.ts";
 import { openRawConnection } from "../../test-support/raw-connection.ts";
+import { silenceResponses } from "../../test-support/silent-responses.ts";
 import { countUnanswered } from "../../test-support/unanswered.ts";
 import { listen } from "./listen.ts";
 
@@ -61,6 +63,31 @@ it("requests that wait behind others are not begun once their caller has gone", 
   }
   expect((await fetch(`${listener.url}/other`)).status).toBe(200);
   expect(begun).toEqual([..."01234567"].map((at) => `/${at}`).concat("/other"));
+});
+
+it.each([
+  ["the caller resets it", () => {}],
+  ["the caller resets it, with Node 22", silenceResponses],
+])("answers that wait behind others are closed with their connection: %s", async (_, prepare) => {
+  prepare();
+  const ready = createGate();
+  const closed: Promise<unknown>[] = [];
+  const begin = (event: unknown): void => {
+    closed.push(once((event as { response: ServerResponse }).response, "close")); // what Node documents for this channel
+  };
+  subscribe("http.server.request.start", begin);
+  using _subscribed = { [Symbol.dispose]: () => void unsubscribe("http.server.request.start", begin) };
+  await using listener = await listen(async ({ url, signal }) => {
+    if (url.endsWith("/0")) await aborted(signal);
+    if (url.endsWith("/7")) ready.open();
+    return { status: 200, body: "answer" };
+  });
+  using connection = await openRawConnection(listener.port);
+  await connection.write(pipelined(0, 8));
+  await ready.opened;
+  connection.socket.resetAndDestroy();
+  await Promise.all(closed);
+  expect(closed).toHaveLength(8);
 });
 
 it.each(["", "expect: the unexpected\r\n"])(
