@@ -34,14 +34,15 @@ export function createHttp1Server(
   limits: ListenLimits,
   tls: ListenOptions["tls"],
 ): Http1Server {
-  const headersTimeout = Math.min(limits.headersTimeoutMs, limits.requestTimeoutMs); // Node needs them in this order
+  const { requestTimeoutMs } = limits;
+  const headersTimeoutMs = Math.min(limits.headersTimeoutMs, requestTimeoutMs); // Node needs them in this order
   const options = {
     IncomingMessage: IncomingRequest,
-    headersTimeout,
-    requestTimeout: limits.requestTimeoutMs,
+    headersTimeout: headersTimeoutMs,
+    requestTimeout: requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     maxHeaderSize: limits.maxHeaderBytes,
-    connectionsCheckingInterval: headersTimeout / 2,
+    connectionsCheckingInterval: headersTimeoutMs / 2,
     requireHostHeader: false, // the exchange tests it, and answers in JSON
     keepAlive: true,
     keepAliveInitialDelay: tcpKeepAliveMs,
@@ -101,7 +102,7 @@ export function createHttp1Server(
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === "HPE_CLOSED_CONNECTION") return; // what comes after the last request is not read, and no error
     if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") {
-      pipelines.get(socket)?.refuseLate(limits.requestTimeoutMs);
+      pipelines.get(socket)?.refuseLate({ headersTimeoutMs, requestTimeoutMs });
       return;
     }
     const code = refusalOf(error.code);

@@ -1,16 +1,29 @@
 import { once } from "node:events";
+import { IncomingMessage, ServerResponse } from "node:http";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
-import { expect, it, vi } from "vitest";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { fakeIntervals } from "../../test-support/intervals.ts";
 import { Pipeline } from "./pipeline.ts";
 
-it("refuses what came last in a turn of its caller, once", async () => {
+/** The two ends of a connection. */
+async function openConnection(): Promise<{ readonly client: Socket; readonly socket: Socket }> {
   const server = createServer().listen(0, "127.0.0.1");
   const accepted = once(server, "connection");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo; // of a TCP server that listens
   const client = connect(port, "127.0.0.1");
   const [socket] = (await accepted) as [Socket];
+  onTestFinished(() => {
+    client.destroy();
+    server.close();
+  });
+  return { client, socket };
+}
+
+it("refuses what came last in a turn of its caller, once", async () => {
+  const { client, socket } = await openConnection();
   const turns: PromiseWithResolvers<void>[] = [];
   const turnBeforeEnd = () => {
     const turn = Promise.withResolvers<void>();
@@ -27,6 +40,64 @@ it("refuses what came last in a turn of its caller, once", async () => {
   expect([socket.bytesWritten, socket.writableEnded]).toEqual([0, false]);
   turns[0]?.resolve();
   expect(await text(client)).toMatch(/^HTTP\/1\.1 408 /);
-  client.destroy();
-  server.close();
+});
+
+describe("a request that is late by Node's clock", () => {
+  const limits = { headersTimeoutMs: 80, requestTimeoutMs: 800 };
+
+  async function openLate() {
+    const clock = fakeIntervals();
+    const { socket } = await openConnection();
+    const discard = vi.fn();
+    const reader = { hold: () => {}, release: () => {}, throwAway: () => {}, discard, readForMs: 0 };
+    const pipeline = new Pipeline(socket, reader, { turnBeforeEnd: () => undefined });
+    onTestFinished(() => clock[Symbol.dispose]());
+    return {
+      pipeline,
+      socket,
+      /** A header has come, and its body has not. */
+      add() {
+        const message = new IncomingMessage(socket);
+        const serve = () => Promise.withResolvers<void>().promise;
+        void pipeline.add(message, new ServerResponse(message), { serve, takePlaces: () => undefined });
+      },
+      /** Whether it is refused when its connection has been read for so long. */
+      async isRefused(readForMs: number): Promise<boolean> {
+        reader.readForMs = readForMs;
+        clock.pass(limits.headersTimeoutMs);
+        await nextTurn();
+        await nextTurn();
+        return discard.mock.calls.length > 0;
+      },
+    };
+  }
+
+  it("is refused when its header was read for the time of headers", async () => {
+    const { pipeline, isRefused } = await openLate();
+    pipeline.refuseLate(limits);
+    expect([await isRefused(79), await isRefused(80)]).toEqual([false, true]);
+  });
+
+  it("is refused when its body was read for the time of requests", async () => {
+    const { pipeline, add, isRefused } = await openLate();
+    add();
+    pipeline.refuseLate(limits);
+    expect([await isRefused(799), await isRefused(800)]).toEqual([false, true]);
+  });
+
+  it("leaves nothing at its connection, which may bring many of them", async () => {
+    const { pipeline, socket } = await openLate();
+    const before = socket.listenerCount("close");
+    for (let count = 0; count < 20; count += 1) pipeline.refuseLate(limits);
+    expect(socket.listenerCount("close")).toBe(before);
+    expect(vi.getTimerCount()).toBe(1);
+  });
+
+  it("has the time of requests when its header comes before it is refused", async () => {
+    const { pipeline, add, isRefused } = await openLate();
+    pipeline.refuseLate(limits);
+    expect(await isRefused(79)).toBe(false);
+    add();
+    expect([await isRefused(799), await isRefused(800)]).toEqual([false, true]);
+  });
 });

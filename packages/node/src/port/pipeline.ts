@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Holding } from "@a2a-connect/core/internal";
 import type { CallerConnection } from "./callers/callers.ts";
 import { placesOf } from "./callers/places.ts";
+import type { ListenLimits } from "./listen-options.ts";
 import { type PlainErrorCode, plainErrorBody } from "./plain-error.ts";
 import type { SlicedReader } from "./sliced-reader.ts";
 
@@ -44,13 +45,16 @@ const refusalLingerMs = 1_000;
 /** It ends in the turns of its caller: the headers of thousands may be late at the same moment. */
 type PipelineConnection = Pick<CallerConnection, "turnBeforeEnd">;
 
+/** How long a request may take to arrive: its header, and all of it. */
+type ArrivalLimits = Pick<ListenLimits, "headersTimeoutMs" | "requestTimeoutMs">;
+
 /** What stops to read the connection. */
 export type PipelineReader = Pick<SlicedReader, "hold" | "release" | "throwAway" | "discard" | "readForMs">;
 
 /** The requests of one HTTP/1.1 connection, which a caller may send without waiting for answers. */
 export class Pipeline {
   readonly #socket: Socket;
-  readonly #reader: Pick<SlicedReader, "hold" | "release" | "throwAway" | "discard" | "readForMs">;
+  readonly #reader: PipelineReader;
   readonly #connection: PipelineConnection;
   #running = 0;
   #added = 0;
@@ -61,6 +65,7 @@ export class Pipeline {
   #last: Pipelined | undefined;
   #refusal: PlainErrorCode | undefined;
   #isEnding = false;
+  #lateTimer: NodeJS.Timeout | undefined;
 
   constructor(socket: Socket, reader: PipelineReader, connection: PipelineConnection) {
     this.#socket = socket;
@@ -121,6 +126,7 @@ export class Pipeline {
 
   /** The connection is closed: nothing of it counts any more, and what waited for its turn ends. */
   #forgetAll(): void {
+    clearInterval(this.#lateTimer);
     for (const place of this.#places) place.end();
     this.#places.clear();
     for (const response of this.#unanswered) closeResponse(response);
@@ -158,18 +164,21 @@ export class Pipeline {
 
   /**
    * Refuses a request that takes too long to arrive, by Node's clock: at once, or when the connection was read for so long. For that clock
-   * goes on while the rest of a request is not read because others wait before it.
+   * goes on while the rest of a request is not read because others wait before it, and tells of each request once.
    */
-  refuseLate(timeoutMs: number): void {
+  refuseLate({ headersTimeoutMs, requestTimeoutMs }: ArrivalLimits): void {
     const late = this.#coming;
+    const isLate = (): boolean =>
+      this.#coming === late &&
+      this.#reader.readForMs >= (this.#unfinished === undefined ? headersTimeoutMs : requestTimeoutMs);
     const look = async (): Promise<void> => {
-      if (this.#coming === late && this.#reader.readForMs < timeoutMs) return;
-      clearInterval(timer);
-      await nextTurn(); // the process may have been busy, and what came meanwhile has not been read
-      if (this.#coming === late) this.refuse(408);
+      if (isLate()) await nextTurn(); // the process may have been busy, and what came meanwhile has not been read
+      if (isLate()) this.refuse(408);
+      if (this.#coming !== late || this.#refusal !== undefined) clearInterval(timer);
     };
-    const timer = setInterval(look, timeoutMs / 8).unref();
-    this.#socket.once("close", () => clearInterval(timer));
+    clearInterval(this.#lateTimer); // of a request before, which has come
+    const timer = setInterval(look, headersTimeoutMs / 8).unref();
+    this.#lateTimer = timer;
     void look();
   }
 

@@ -111,6 +111,24 @@ describe("a request whose rest is not read for longer than it may take, because 
   });
 });
 
+it.each([
+  ["the first", ""],
+  ["a later one", get("/first")],
+])(
+  "a header that is not complete has its own time, where a whole request may take days: %s",
+  async (_, before) => {
+    await using listener = await listen(async () => ({ status: 200 }), {
+      headersTimeoutMs: 50,
+      requestTimeoutMs: 2 ** 30,
+    });
+    using connection = await openRawConnection(listener.port);
+    await connection.write(before);
+    if (before !== "") await connection.until("\r\n\r\n");
+    await connection.write(get("/late").slice(0, -2));
+    expect(await connection.closed()).toContain("HTTP/1.1 408 ");
+  },
+);
+
 it("a request for a tunnel alone is answered", async () => {
   await using listener = await listen(async () => ({ status: 200 }));
   using connection = await openRawConnection(listener.port);

@@ -55,9 +55,9 @@ export class SlicedReader {
   #isDiscarding = false;
   /** The other connections of the caller come first. */
   #waitsForTurn = false;
-  /** It was paused to read the next slice, and for no other reason. */
-  #isBetweenSlices = false;
-  /** When it was read again, after it was not. */
+  /** It is paused for a moment, before the next slice or until its caller has its turn, and for no other reason. */
+  #isPausedBriefly = false;
+  /** When it was read again, after it was not for longer than a moment. */
   #readSince = Number.NEGATIVE_INFINITY;
 
   /** @param socket Node's server has taken it, and listens to it */
@@ -79,13 +79,19 @@ export class SlicedReader {
     // Node reads on when the body of a request was read, or an answer was written. Each answer would then let in a packet of further
     // requests, and in the end all that the caller sends would be in memory.
     socket.on("resume", () => {
-      if (this.#isHeld || this.#waitsForTurn) socket.pause();
-      else if (!this.#isBetweenSlices) this.#readSince = performance.now();
-      this.#isBetweenSlices = false;
+      if (this.#isHeld || this.#waitsForTurn) {
+        socket.pause();
+        return;
+      }
+      if (!this.#isPausedBriefly) this.#readSince = performance.now();
+      this.#isPausedBriefly = false;
     });
   }
 
-  /** How long the connection has been read without a break. */
+  /**
+   * How long the connection has been read without a break; 0 while it is not read. To wait for a turn is no break: a caller with many
+   * connections could bring that about with each byte, and would never be late.
+   */
   get readForMs(): number {
     return this.#socket.isPaused() ? 0 : performance.now() - this.#readSince;
   }
@@ -93,6 +99,7 @@ export class SlicedReader {
   /** Nothing is read from here on, until `release`. */
   hold(): void {
     this.#isHeld = true;
+    this.#isPausedBriefly = false;
     this.#socket.pause();
   }
 
@@ -125,6 +132,7 @@ export class SlicedReader {
       socket.resume();
     });
     if (this.#waitsForTurn || socket._paused === true) {
+      this.#isPausedBriefly = socket._paused !== true;
       this.#putBack(bytes); // `release`, or a slice before, has resumed it
       return;
     }
@@ -132,10 +140,10 @@ export class SlicedReader {
     if (socket.destroyed || socket.parser == null) return; // nothing reads the rest
     const rest = bytes.subarray(sliceBytes);
     if (rest.length === 0 && socket.readableLength === 0) return;
-    this.#isBetweenSlices = !socket.isPaused();
+    this.#isPausedBriefly = !socket.isPaused();
     this.#putBack(rest);
     // After the tick in which the body gets its chunks, and they are counted.
-    if (this.#isBetweenSlices) process.nextTick(() => socket.resume());
+    if (this.#isPausedBriefly) process.nextTick(() => socket.resume());
   }
 
   #parseSlice(slice: Buffer): void {
