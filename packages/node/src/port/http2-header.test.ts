@@ -1,7 +1,7 @@
 import { once } from "node:events";
-import { constants } from "node:http2";
+import { constants, type ServerHttp2Session } from "node:http2";
 import type { HttpHandler } from "@a2a-connect/bindings";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createGate } from "../../test-support/handlers.ts";
 import { callHttp2, openHttp2 } from "../../test-support/http2-call.ts";
 import {
@@ -15,7 +15,11 @@ import {
   windowUpdate,
 } from "../../test-support/http2-frames.ts";
 import { openRawConnection } from "../../test-support/raw-connection.ts";
+import { Places } from "./callers/places.ts";
+import { PeerQuestions } from "./http2-ask.ts";
+import { watchHeader } from "./http2-header.ts";
 import { listen } from "./listen.ts";
+import { defaultLimits } from "./listen-options.ts";
 
 const endsHeader = 0x4;
 const frame = (type: number, flags: number, payload: Buffer): Buffer =>
@@ -165,4 +169,30 @@ describe("a connection of HTTP/2 that has an open answer, and answers no PING", 
     await late.write(formatFrame({ type: frameTypes.headers, flags: 0x1, streamId: 3, payload }));
     await late.closed();
   });
+});
+
+it("a session without places for what may be a header is not waited for as long as its line may need", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const socket = { bytesRead: 20_000, bytesWritten: 16 * 60_000 }; // it may need a minute to read that
+  const destroy = vi.fn();
+  const session = { destroyed: false, socket, once: () => {}, ping: () => true, goaway: () => {}, destroy };
+  const open = (maxStreams: number): void => {
+    const questions = new PeerQuestions(session as unknown as ServerHttp2Session);
+    const places = new Places({ ...defaultLimits, maxStreams });
+    places.takeRequest("", 1); // what a caller has first gets room in any case
+    const header = places.openHeader("");
+    watchHeader(session as unknown as ServerHttp2Session, header, 40_000, questions);
+  };
+  const isDestroyedAfter = async (ms: number): Promise<boolean> => {
+    vi.advanceTimersByTime(ms);
+    await new Promise(setImmediate);
+    return destroy.mock.calls.length > 0;
+  };
+  open(2);
+  expect([await isDestroyedAfter(23_000), await isDestroyedAfter(1_000)]).toEqual([false, true]);
+  destroy.mockClear();
+  vi.clearAllTimers();
+  open(80);
+  expect([await isDestroyedAfter(100_000), await isDestroyedAfter(1_000)]).toEqual([false, true]);
 });

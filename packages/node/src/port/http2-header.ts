@@ -13,6 +13,9 @@ const lookEveryMs = 1_000;
 /** How long a peer may take to answer while there are no places for what it has sent, in milliseconds. */
 const crowdedMs = 3_000;
 
+/** How much longer then, for what it may have to read first: it may also have read all of that, and not say so. */
+const maxCrowdedDelayMs = 20_000;
+
 /**
  * Takes places for what a session may have of a header that has not ended, and destroys it when there are none for a moment, or when that
  * takes longer than `timeoutMs`. Node keeps the fields of such a header, and tells nothing of it.
@@ -58,7 +61,8 @@ export function watchHeader(
     if (bytes < placeBytes) return;
     const now = performance.now();
     const patienceMs = hasPlaces ? timeoutMs : crowdedMs; // 0: without end
-    const isOver = sinceMs !== undefined && patienceMs > 0 && now - sinceMs >= patienceMs + delayMs;
+    const longerMs = hasPlaces ? delayMs : Math.min(delayMs, maxCrowdedDelayMs);
+    const isOver = sinceMs !== undefined && patienceMs > 0 && now - sinceMs >= patienceMs + longerMs;
     if (isOver) {
       setImmediate(end); // the process may have been busy, and what came meanwhile has not been read
       return;
