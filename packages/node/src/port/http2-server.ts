@@ -24,6 +24,7 @@ import { watchHeader } from "./http2-header.ts";
 import type { ListenLimits } from "./listen-options.ts";
 import type { PlainErrorCode } from "./plain-error.ts";
 import type { ResponseHead, ResponseSink, SharedLine } from "./send-response.ts";
+import { SessionLine } from "./session-line.ts";
 
 /** The HTTP/2 connections of one port. Their server never listens: connections are handed to it. */
 export interface Http2Sessions {
@@ -283,25 +284,6 @@ function findUrl(
   const url = authority === undefined ? undefined : formatRequestUrl(scheme, authority, fields[":path"]);
   if (url === undefined) return fields[":method"] === "CONNECT" ? 405 : 400;
   return headerBytes(rawHeaders) > maxHeaderBytes || hasLongName(rawHeaders) ? 431 : url;
-}
-
-/** What the answers of a session share. */
-class SessionLine implements SharedLine {
-  readonly #session: ServerHttp2Session;
-  readonly #countOpen: () => number;
-
-  constructor(session: ServerHttp2Session, countOpen: () => number) {
-    this.#session = session;
-    this.#countOpen = countOpen;
-  }
-
-  get sentBytes(): number {
-    return this.#session.destroyed ? 0 : this.#session.socket.bytesWritten;
-  }
-
-  get answers(): number {
-    return this.#countOpen();
-  }
 }
 
 class Http2Sink implements ResponseSink {
