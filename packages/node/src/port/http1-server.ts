@@ -129,7 +129,7 @@ export function createHttp1Server(
       const pipeline = new Pipeline(socket, reader, connection);
       pipelines.set(socket, pipeline);
       closeWhenRead(socket, pipeline);
-      cutWhenForgotten(socket, () => socket.isPaused());
+      cutWhenForgotten(socket);
     },
   };
 }
