@@ -211,6 +211,20 @@ describe("a store that fails", () => {
     await expect((await startTask()).answer).rejects.toMatchObject({ code: Code.DataLoss });
   });
 
+  it("leaves no task at work that nobody works on: it fails it as soon as it can", async () => {
+    const { client, store, startTask, clock } = await held();
+    const { id, turn, yields, returns } = await startTask();
+    store.decide(() => new Error("disk full"));
+    void yields(turn.append("a", "1")).catch(() => {});
+    await clock.settle();
+    returns();
+    await clock.advance(3_000);
+    store.decide(() => "write");
+    await clock.advance(1_000);
+    expect(endOf(await client.getTask({ id }))).toEqual([TaskState.FAILED, "interrupted"]);
+    expect(clock.alarms).toBe(0);
+  });
+
   it("tells a webhook of an event whose commit it has written without an answer", async () => {
     const webhooks = createFakeWebhooks();
     const { client, store, script, clock } = await held({ push: { fetch: webhooks.fetch } });

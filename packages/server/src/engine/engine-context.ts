@@ -1,4 +1,4 @@
-import { type ReadTurns, scaleToHeap } from "@a2a-connect/core/internal";
+import { type ReadTurns, type SharedBudget, scaleToHeap } from "@a2a-connect/core/internal";
 import type { TaskState } from "@a2a-connect/proto";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
 import type { ServedAgent } from "../agent/served-agent.ts";
@@ -159,6 +159,8 @@ export interface EngineContext {
   readonly wakes: EngineWakes;
   /** Lets executors go on while the tasks of their caller take too much memory. */
   readonly memoryTurns: MemoryTurns;
+  /** Counts the steps, sleeps and takes of the inbox that are under way. */
+  readonly operations: SharedBudget;
   /** Counts what code has in memory that goes on when its task has ended. */
   readonly abandoned: AbandonedCode;
   /** Reads older events back for readers. */

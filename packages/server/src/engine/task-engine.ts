@@ -37,6 +37,7 @@ export interface TaskEngineOptions
     | "stored"
     | "wakes"
     | "memoryTurns"
+    | "operations"
     | "abandoned"
     | "eventPages"
     | "reads"
@@ -92,6 +93,7 @@ export class TaskEngine {
       memoryTurns: new MemoryTurns(budgets.active, options.clock, () =>
         options.log({ level: "warn", message: heldExecutors }),
       ),
+      operations: budgets.operations,
       abandoned: new AbandonedCode(budgets.active, () => budgets.tellRoom()),
       eventPages: new EventPages(store, budgets.eventPages, clockFor),
       reads: {

@@ -17,9 +17,11 @@ type Limits = Pick<EngineLimits, "maxActiveBytes" | "maxFollowers" | "maxShare" 
 export class CallerBudgets {
   readonly active: SharedBudget;
   readonly followers: SharedBudget;
+  /** The bytes of what durable executors have under way; they are memory of their tasks, too. */
+  readonly operations: SharedBudget;
   /** The newest events of all tasks. */
   readonly tails: EventBudget;
-  /** Older events that readers have read back from the store. */
+  /** Older events that readers have read back from the store. Where there is no room for more, they are read one by one. */
   readonly eventPages: SharedBudget;
   readonly stored: StoredBytes;
   readonly #waiting = new Set<() => void>();
@@ -27,8 +29,9 @@ export class CallerBudgets {
   constructor(limits: Limits) {
     this.active = createActiveBytes(limits);
     this.followers = createFollowers(limits);
+    this.operations = createUnrefused(limits.maxActiveBytes, limits);
     this.tails = new EventBudget(limits.maxTotalTailBytes);
-    this.eventPages = createEventPages(limits);
+    this.eventPages = createUnrefused(limits.maxTotalTailBytes, limits);
     this.stored = new StoredBytes(limits.maxShare);
   }
 
@@ -71,7 +74,7 @@ function createFollowers({ maxFollowers, maxShare }: Limits): SharedBudget {
   return new SharedBudget({ max: maxFollowers, maxShare, refuse });
 }
 
-/** Events that callers read back from the store. More are not refused, but read one by one. */
-function createEventPages({ maxTotalTailBytes: max, maxShare }: Limits): SharedBudget {
-  return new SharedBudget({ max, maxShare, refuse: () => new Error("pages of events are never refused") });
+/** What is looked at before more of it is taken, and is not refused. */
+function createUnrefused(max: number, { maxShare }: Limits): SharedBudget {
+  return new SharedBudget({ max, maxShare, refuse: () => new Error("nothing of this budget is refused") });
 }

@@ -1,4 +1,5 @@
 import { isInterrupted, type Priority, text } from "@a2a-connect/core";
+import type { Holding } from "@a2a-connect/core/internal";
 import { TaskState } from "@a2a-connect/proto";
 import { ConnectError } from "@connectrpc/connect";
 import type { DurableAgentCode } from "../../agent/skill-selection.ts";
@@ -51,6 +52,9 @@ export interface DurablePlan {
  */
 const lookAgainMs = 60_000;
 
+/** So many steps, sleeps and takes of the inbox an executor may always have under way. */
+const fewOperations = 16;
+
 /** How to resume the generator. */
 type Resume = () => Promise<IteratorResult<DurableEvent>>;
 
@@ -86,8 +90,8 @@ export class DurableExecution implements Execution, DurableRun {
   #replay: EmissionReplay | undefined;
   /** What of the journal counts as memory of the task, besides its messages. */
   #journalBytes = 0;
-  /** Steps, sleeps and takes of the inbox that are not over. */
-  #operations = 0;
+  /** The bytes of its steps, sleeps and takes of the inbox that are not over. */
+  readonly #operations: Holding;
   #isYielding = false;
   #cancelGraceTimer: (() => void) | undefined;
   #cancelUnloadTimer: () => void = () => {};
@@ -108,6 +112,7 @@ export class DurableExecution implements Execution, DurableRun {
     this.#plan = plan;
     this.live = plan.live;
     this.clock = context.clock;
+    this.#operations = context.operations.open(plan.share);
     this.#silence = new SilenceWatch(context.clock, context.agent.inactivityTimeoutMs, () =>
       this.#tooSilent(),
     );
@@ -294,18 +299,32 @@ export class DurableExecution implements Execution, DurableRun {
 
   /** Throws at once, and not by a promise: the code may be about to begin one for each of 100,000 items of its caller's list. */
   #assertRoomForOperation(): void {
-    const most = Math.floor(this.#context.limits.maxTaskBytes / operationBytes);
-    if (this.#operations < most) return;
-    const mistake = new AgentMistake(
-      `the executor has ${most} steps, sleeps and takes of the inbox under way; no task may have more at a time: begin some of them when others are over`,
-    );
+    const mistake = this.#findTooMany();
+    if (mistake === undefined) return;
     this.#conclude(() => this.#fail(mistake));
     throw mistake;
   }
 
+  #findTooMany(): AgentMistake | undefined {
+    const { limits, operations } = this.#context;
+    const most = Math.floor(limits.maxTaskBytes / operationBytes);
+    const { amount } = this.#operations;
+    if (amount >= most * operationBytes) {
+      return new AgentMistake(
+        `the executor has ${most} steps, sleeps and takes of the inbox under way; no task may have more at a time: begin some of them when others are over`,
+      );
+    }
+    // Only those that have many under way: the others' code waits for what it begins.
+    if (amount < fewOperations * operationBytes || !operations.isExceeded(this.share)) return undefined;
+    return new AgentMistake(
+      "the tasks of this caller have more steps, sleeps and takes of the inbox under way than there is memory for: begin some of them when others are over",
+      "capacity",
+    );
+  }
+
   #countOperations(change: number): void {
     if (this.#ended) return; // then none of them counts
-    this.#operations += change;
+    this.#operations.grow(change * operationBytes);
     this.live.memory.grow(change * operationBytes);
   }
 
@@ -379,7 +398,6 @@ export class DurableExecution implements Execution, DurableRun {
   async #load(): Promise<{ readonly emissions: DurableEmissions; readonly call: CallDetails }> {
     const { live, clock, share } = this;
     const { journalCodec, limits } = this.#context;
-    await this.untilRoom(); // hundreds may begin at the same moment
     const journal = await this.#readJournal();
     this.#countJournal(journal);
     const replay = new EmissionReplay(
@@ -398,6 +416,7 @@ export class DurableExecution implements Execution, DurableRun {
       codec: journalCodec,
       limits,
       clock,
+      untilRoom: () => this.untilRoom(),
       isRerun: this.#plan.call === undefined,
       onStuck: (detail) => this.diverge(detail),
     });
@@ -422,6 +441,7 @@ export class DurableExecution implements Execution, DurableRun {
     }
     const { live, share } = this;
     try {
+      await this.untilRoom(); // hundreds may be loaded at the same moment
       for (;;) {
         await live.flushed();
         const { sequence } = live.accepted;
@@ -597,7 +617,8 @@ export class DurableExecution implements Execution, DurableRun {
       this.#letGo();
     }
     await this.live.flushed().catch(() => {});
-    this.live.memory.grow(-this.#journalBytes - this.#operations * operationBytes);
+    this.live.memory.grow(-this.#journalBytes - this.#operations.amount);
+    this.#operations.end();
     this.#activation.resolve();
     this.#done.resolve();
   }

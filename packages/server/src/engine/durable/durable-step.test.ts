@@ -326,27 +326,38 @@ describe("thousands of steps side by side", () => {
     expect(log.map(({ message }) => message)).toEqual(["an executor failed"]);
   });
 
-  it("count as memory of their caller, which keeps its next executors waiting", async () => {
-    const limits = { ...defaultEngineLimits, maxActiveBytes: 2 ** 20 };
+  it("of all tasks of a caller have a limit together; an executor that has few goes on", async () => {
+    const limits = { ...defaultEngineLimits, maxActiveBytes: 2 ** 20 }; // 256 of 4 KiB
     let begun = 0;
+    const loaded = Promise.withResolvers<void>();
     const found = Promise.withResolvers<void>();
     const { open, clock } = createDurableServers(
       async function* (task) {
-        begun += 1;
-        await Promise.all(Array.from({ length: 300 }, () => task.step("look up", () => found.promise)));
+        await task.step("load", () => loaded.promise);
+        const look = () => {
+          begun += 1;
+          return task.step("look up", () => found.promise);
+        };
+        await Promise.all(Array.from({ length: task.text === "few" ? 3 : 100 }, look));
         yield task.complete("done");
       },
       { limits },
     );
     const { client } = await open();
     const sent: Task[] = [];
-    for (let at = 0; at < 5; at += 1) sent.push(await sendTask(client, detached()));
+    for (const text of [...Array<string>(10).fill("many"), "few"]) {
+      sent.push(await sendTask(client, detached(text)));
+    }
+    loaded.resolve(); // in the same turn
     for (let turn = 0; turn < 100; turn += 1) await nextTurn();
-    expect(begun).toBeLessThan(4);
     found.resolve();
     await clock.settle();
     const ended = await Promise.all(sent.map(({ id }) => client.getTask({ id })));
-    expect(ended.map(({ status }) => status?.state)).toEqual(sent.map(() => TaskState.COMPLETED));
+    const reasons = ended.map((task) => reasonOf(task) ?? "done");
+    expect(reasons.slice(0, 10).filter((reason) => reason === "capacity").length).toBeGreaterThan(5);
+    expect([reasons.at(0), reasons.at(-1)]).toEqual(["done", "done"]);
+    expect(begun).toBeLessThan(256 + 11 * 17);
+    expect((await sendTask(client, say("many"))).status?.state).toBe(TaskState.COMPLETED); // nothing of them is under way
   });
 });
 

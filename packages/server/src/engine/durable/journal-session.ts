@@ -22,6 +22,8 @@ export interface JournalOptions {
   readonly codec: JournalCodec;
   readonly limits: JournalLimits;
   readonly clock: Pick<Clock, "now" | "schedule" | "nextTurn">;
+  /** Resolves when the executor may get another result: the code behind it may begin thousands of steps. */
+  readonly untilRoom: () => Promise<void> | undefined;
   /** Whether an earlier run of the executor has begun. */
   readonly isRerun: boolean;
   /** Called when the executor does not repeat its earlier work. */
@@ -44,7 +46,8 @@ export class JournalSession {
   #memory: number;
   #resumedAt: number | undefined;
 
-  constructor({ live, journal, emissions, codec, limits, clock, isRerun, onStuck }: JournalOptions) {
+  constructor(options: JournalOptions) {
+    const { live, journal, emissions, codec, limits, clock, untilRoom, isRerun, onStuck } = options;
     this.#live = live;
     this.#clock = clock;
     this.#resumedAt = isRerun ? clock.now() : undefined;
@@ -56,8 +59,12 @@ export class JournalSession {
     this.#memory = journal.recordMemory;
     const { stop } = journal;
     const results = [...journal.records.values()].filter((record) => isResult(record));
+    const nextTurn = async (): Promise<void> => {
+      await clock.nextTurn();
+      await untilRoom();
+    };
     this.order = new ResultOrder(
-      clock,
+      { schedule: (...timer) => clock.schedule(...timer), nextTurn },
       {
         results: [...results, ...(stop === undefined ? [] : [{ op: "the stop", ...stop }])].sort(
           (one, other) => one.sequence - other.sequence,
