@@ -37,6 +37,9 @@ export const callBytes: number = 12 * 1024;
 /** Memory of a step, a sleep or a take of the inbox that is not over, about, in bytes: its promises and what they keep. */
 export const operationBytes: number = 4 * 1024;
 
+/** How much of the memory of one task, and of that of all tasks, they may take. */
+export const operationsPart: number = 1 / 4;
+
 /**
  * What a message takes in memory, about, in bytes: a megabyte of small values is a hundred of objects. The limit on the depth of
  * JSON bounds the recursion.

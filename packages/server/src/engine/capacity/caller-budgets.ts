@@ -2,7 +2,7 @@ import { a2aError } from "@a2a-connect/core";
 import { SharedBudget, shareByLimits } from "@a2a-connect/core/internal";
 import type { EngineLimits } from "../engine-context.ts";
 import { EventBudget } from "../events.ts";
-import { taskBytes } from "../memory-weight.ts";
+import { operationsPart, taskBytes } from "../memory-weight.ts";
 import { StoredBytes } from "./stored-bytes.ts";
 
 /** When a caller may try again. */
@@ -29,7 +29,7 @@ export class CallerBudgets {
   constructor(limits: Limits) {
     this.active = createActiveBytes(limits);
     this.followers = createFollowers(limits);
-    this.operations = createUnrefused(limits.maxActiveBytes, limits);
+    this.operations = createUnrefused(limits.maxActiveBytes * operationsPart, limits);
     this.tails = new EventBudget(limits.maxTotalTailBytes);
     this.eventPages = createUnrefused(limits.maxTotalTailBytes, limits);
     this.stored = new StoredBytes(limits.maxShare);

@@ -13,7 +13,7 @@ import { endings } from "../endings.ts";
 import type { EngineContext } from "../engine-context.ts";
 import { type Execution, iterate, SilenceWatch, TurnAbort, type TurnAbortCause } from "../execution.ts";
 import type { LiveTask } from "../live-task.ts";
-import { operationBytes, weighDetails } from "../memory-weight.ts";
+import { operationBytes, operationsPart, weighDetails } from "../memory-weight.ts";
 import { DurableAnswers } from "./durable-answers.ts";
 import { DurableEmissions } from "./durable-emissions.ts";
 import { DurableInbox } from "./durable-inbox.ts";
@@ -307,7 +307,7 @@ export class DurableExecution implements Execution, DurableRun {
 
   #findTooMany(): AgentMistake | undefined {
     const { limits, operations } = this.#context;
-    const most = Math.floor(limits.maxTaskBytes / operationBytes);
+    const most = Math.floor((limits.maxTaskBytes * operationsPart) / operationBytes);
     const { amount } = this.#operations;
     if (amount >= most * operationBytes) {
       return new AgentMistake(

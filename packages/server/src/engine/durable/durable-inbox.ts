@@ -1,6 +1,6 @@
 import type { Message } from "@a2a-connect/proto";
 import type { DurableRun } from "./durable-run.ts";
-import { isCut, replayResult, waitUntilOver } from "./durable-wait.ts";
+import { isCut, replayResult, untilMayBegin, waitUntilOver } from "./durable-wait.ts";
 import type { Journal, QueuedMessage } from "./journal.ts";
 import { isResult } from "./journal-codec.ts";
 import type { Wait } from "./waits.ts";
@@ -62,7 +62,7 @@ export class DurableInbox {
       return this.open(run, await waits.keepBusy(() => replayResult<number>(run, known)));
     }
     const isCleanup = run.stopped !== undefined;
-    await waits.keepBusy(async () => journal.order.caughtUp());
+    await untilMayBegin(run);
     if (isCut(run, undefined, isCleanup)) {
       const cut = journal.conclude({ op, kind: "aborted" });
       return waits.keepBusy(() => replayResult<never>(run, cut));

@@ -304,7 +304,7 @@ describe("thousands of steps side by side", () => {
   });
 
   it("are more than a task may have under way: it FAILS and says so", async () => {
-    const limits = { ...defaultEngineLimits, maxTaskBytes: 10 * 4096 };
+    const limits = { ...defaultEngineLimits, maxTaskBytes: 4 * 10 * 4096 };
     const servers = createDurableServers(
       async function* (task) {
         const count = Number(task.text);
@@ -327,7 +327,7 @@ describe("thousands of steps side by side", () => {
   });
 
   it("of all tasks of a caller have a limit together; an executor that has few goes on", async () => {
-    const limits = { ...defaultEngineLimits, maxActiveBytes: 2 ** 20 }; // 256 of 4 KiB
+    const limits = { ...defaultEngineLimits, maxActiveBytes: 4 * 2 ** 20 }; // 256 of 4 KiB
     let begun = 0;
     const loaded = Promise.withResolvers<void>();
     const found = Promise.withResolvers<void>();

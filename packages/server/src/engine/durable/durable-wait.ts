@@ -1,6 +1,6 @@
 import { AgentMistake } from "../agent-mistake.ts";
 import { TurnAbort } from "../execution.ts";
-import type { DurableRun } from "./durable-run.ts";
+import { type DurableRun, never } from "./durable-run.ts";
 import type { LoggedRecord } from "./journal.ts";
 import { type OperationResult, reviveError } from "./journal-codec.ts";
 import type { Wait } from "./waits.ts";
@@ -30,6 +30,24 @@ export async function replayResult<Result>(
     case "aborted":
       throw run.stopped ?? new TurnAbort("canceled");
   }
+}
+
+/** Resolves when a new step, sleep or take may begin: in its turn, for code may ask for thousands, and behind all that earlier runs did. */
+export async function untilMayBegin(run: DurableRun): Promise<void> {
+  const turn = run.live.output.wait(run.share);
+  if (turn !== undefined) await untilOver(run, turn);
+  await run.waits.keepBusy(async () => run.journal.order.caughtUp());
+}
+
+/** Waits, and holds the slot. Never resolves when the executor was cut off meanwhile. */
+export async function untilOver(run: DurableRun, wait: Promise<void>): Promise<void> {
+  await run.waits.keepBusy(() => wait);
+  if (isCutOff(run)) await never();
+}
+
+/** Whether a shutdown or a lost task has cut the executor off: the next holder of the task begins anew what has not ended. */
+export function isCutOff(run: DurableRun): boolean {
+  return run.signal.aborted && run.stopped === undefined;
 }
 
 /**

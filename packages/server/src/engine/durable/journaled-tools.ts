@@ -2,7 +2,7 @@ import type { DurableTask, StepContext, StepOptions } from "../../agent/durable-
 import type { TurnAbort } from "../execution.ts";
 import type { DurableInbox } from "./durable-inbox.ts";
 import { type DurableRun, never } from "./durable-run.ts";
-import { isCut, replayResult, waitUntilOver } from "./durable-wait.ts";
+import { isCut, isCutOff, replayResult, untilMayBegin, untilOver, waitUntilOver } from "./durable-wait.ts";
 import { errorParts, isLong, isResult, type OperationResult } from "./journal-codec.ts";
 import { JournalError } from "./journal-error.ts";
 import { roomForStep, sliceForResult } from "./long-results.ts";
@@ -84,13 +84,11 @@ async function step<Result>(
     return waits.keepBusy(() => replayResult<Result>(run, known));
   }
   const isCleanup = run.stopped !== undefined;
-  const turn = run.live.output.wait(run.share); // thousands may begin at the same moment
-  if (turn !== undefined && (await isCutOffDuring(run, turn))) return never();
-  await waits.keepBusy(async () => journal.order.caughtUp());
+  await untilMayBegin(run);
   let { attempts, retryAt } = known?.kind === "retry" ? known : { attempts: 0, retryAt: undefined };
   for (;;) {
     const room = roomForStep(run.share);
-    if (room !== undefined && (await isCutOffDuring(run, room))) return never();
+    if (room !== undefined) await untilOver(run, room);
     if (isCut(run, known, isCleanup)) {
       const cut = journal.conclude({ op, kind: "aborted" });
       return waits.keepBusy(() => replayResult<Result>(run, cut));
@@ -123,16 +121,6 @@ function assertName(name: string): void {
       `the name of step ${shown} has ${name.length} characters; at most ${maxNameLength} are taken`,
     );
   }
-}
-
-/** Whether a shutdown or a lost task has cut it off: the next holder of the task begins anew what has not ended. */
-function isCutOff(run: DurableRun): boolean {
-  return run.signal.aborted && run.stopped === undefined;
-}
-
-async function isCutOffDuring(run: DurableRun, wait: Promise<void>): Promise<boolean> {
-  await run.waits.keepBusy(() => wait);
-  return isCutOff(run);
 }
 
 /** One attempt at a step, and its record in the journal. */
@@ -211,7 +199,7 @@ async function sleep(run: DurableRun, ms: number): Promise<void> {
     return waits.keepBusy(() => replayResult(run, known));
   }
   const isCleanup = run.stopped !== undefined;
-  await waits.keepBusy(async () => journal.order.caughtUp());
+  await untilMayBegin(run);
   const until = known?.kind === "sleep" ? known.until : clock.now() + Math.ceil(Math.max(0, ms));
   if (isCut(run, known, isCleanup)) {
     const cut = journal.conclude({ op, kind: "aborted" });
