@@ -65,7 +65,7 @@ export interface DurableTask extends ExecutorInput {
    * `run` must not use the other tools of the task: it does not run again, and they count their uses.
    *
    * The result is any value that can be cloned (`structuredClone`, or a protobuf message of a known type). Steps may
-   * run at the same time, but the task is FAILED when 4,096 of them (`limits.maxTaskBytes` / 16 KiB), sleeps and takes are under
+   * run at the same time, but the task is FAILED when 8,192 of them (`limits.maxTaskBytes` / 8 KiB), sleeps and takes are under
    * way. One name may be used several times; its uses are counted.
    *
    * @param name up to 2,048 characters

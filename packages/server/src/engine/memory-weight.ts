@@ -38,7 +38,7 @@ export const callBytes: number = 12 * 1024;
 export const operationBytes: number = 4 * 1024;
 
 /** How much of the memory of one task, and of that of all tasks, they may take. */
-export const operationsPart: number = 1 / 4;
+export const operationsPart: number = 1 / 2;
 
 /**
  * What a message takes in memory, about, in bytes: a megabyte of small values is a hundred of objects. The limit on the depth of

@@ -1,4 +1,4 @@
-import type { SharedBudget } from "@a2a-connect/core/internal";
+import type { Holding, SharedBudget } from "@a2a-connect/core/internal";
 
 /**
  * Counts what code has in memory that ignored its signal, when its task has ended without it: the message and the task that it was
@@ -25,12 +25,20 @@ export class AbandonedCode {
    * @param code its iterator
    * @param returned settles when it has returned
    * @param share whose task it was
+   * @param kept what it has of another budget; undefined: nothing
    */
-  count(code: object, returned: Promise<unknown>, share: string | undefined, bytes: number): void {
+  count(
+    code: object,
+    returned: Promise<unknown>,
+    share: string | undefined,
+    bytes: number,
+    kept?: Holding,
+  ): void {
     const holding = this.#active.open(share, false);
     holding.grow(bytes);
     const end = () => {
       holding.end();
+      kept?.end();
       this.#onEnd();
     };
     this.#collected.register(code, end);

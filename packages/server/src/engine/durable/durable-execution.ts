@@ -539,7 +539,9 @@ export class DurableExecution implements Execution, DurableRun {
     if (code === undefined) return;
     const { metadata } = this.#stopping ?? {};
     const bytes = this.live.memory.amount + weighDetails({ metadata });
-    this.#context.abandoned.count(code, this.#pumping, this.share, bytes);
+    const operations = this.#operations.move();
+    this.live.memory.grow(-operations.amount);
+    this.#context.abandoned.count(code, this.#pumping, this.share, bytes, operations);
   }
 
   /** Ends the task, unless that has been done. */

@@ -304,7 +304,7 @@ describe("thousands of steps side by side", () => {
   });
 
   it("are more than a task may have under way: it FAILS and says so", async () => {
-    const limits = { ...defaultEngineLimits, maxTaskBytes: 4 * 10 * 4096 };
+    const limits = { ...defaultEngineLimits, maxTaskBytes: 2 * 10 * 4096 };
     const servers = createDurableServers(
       async function* (task) {
         const count = Number(task.text);
@@ -327,7 +327,7 @@ describe("thousands of steps side by side", () => {
   });
 
   it("of all tasks of a caller have a limit together; an executor that has few goes on", async () => {
-    const limits = { ...defaultEngineLimits, maxActiveBytes: 4 * 2 ** 20 }; // 256 of 4 KiB
+    const limits = { ...defaultEngineLimits, maxActiveBytes: 2 * 2 ** 20 }; // 256 of 4 KiB
     let begun = 0;
     const loaded = Promise.withResolvers<void>();
     const found = Promise.withResolvers<void>();
@@ -358,6 +358,27 @@ describe("thousands of steps side by side", () => {
     expect([reasons.at(0), reasons.at(-1)]).toEqual(["done", "done"]);
     expect(begun).toBeLessThan(256 + 11 * 17);
     expect((await sendTask(client, say("many"))).status?.state).toBe(TaskState.COMPLETED); // nothing of them is under way
+  });
+
+  it("of code that ignores its signal count until it returns", async () => {
+    const limits = { ...defaultEngineLimits, maxActiveBytes: 2 * 2 ** 20 }; // 256 of 4 KiB
+    const found = Promise.withResolvers<void>();
+    const { open, clock } = createDurableServers(
+      async function* (task) {
+        await Promise.all(Array.from({ length: 200 }, () => task.step("look up", () => found.promise)));
+        yield task.complete("done");
+      },
+      { limits },
+    );
+    const { client } = await open();
+    const { id } = await sendTask(client, detached());
+    const cancel = client.cancelTask({ id });
+    await clock.advance(10_000);
+    await cancel;
+    expect(reasonOf(await sendTask(client))).toBe("capacity");
+    found.resolve();
+    await clock.settle();
+    expect((await sendTask(client)).status?.state).toBe(TaskState.COMPLETED);
   });
 });
 
