@@ -27,9 +27,13 @@ export function setStatus(trailer: Headers, error: ConnectError | undefined): vo
   const isSendable = error.rawMessage.length <= maxMessageLength && error.rawMessage.isWellFormed();
   const sendable = isSendable ? error : withSendableMessage(error);
   setTrailerStatus(trailer, sendable);
-  if ((trailer.get(headerStatusDetailsBin)?.length ?? 0) > maxDetailsLength)
-    trailer.delete(headerStatusDetailsBin);
+  dropLongDetails(trailer);
   trailer.set(headerGrpcMessage, escapeMessage(sendable.rawMessage));
+}
+
+function dropLongDetails(trailer: Headers): void {
+  const { length = 0 } = trailer.get(headerStatusDetailsBin) ?? {};
+  if (length > maxDetailsLength) trailer.delete(headerStatusDetailsBin);
 }
 
 /**
@@ -40,18 +44,22 @@ function escapeMessage(message: string): string {
   return message.replace(/[^ -$&-~]/gu, encodeURIComponent);
 }
 
-/** Half a surrogate pair cannot be escaped. It may come from a text that was cut off there, so it is replaced. */
 function withSendableMessage({ rawMessage, code, metadata, details }: ConnectError): ConnectError {
-  const isLong = rawMessage.length > maxMessageLength;
-  const message = isLong ? `${rawMessage.slice(0, maxMessageLength)}…` : rawMessage;
-  const error = new ConnectError(message.toWellFormed(), code, metadata);
+  const error = new ConnectError(cutOff(rawMessage), code, metadata);
   error.details = details;
   return error;
 }
 
-const name = "grpc-message";
+/** Half a surrogate pair cannot be escaped. It may come from a text that was cut off there, so it is replaced. */
+function cutOff(message: string): string {
+  const isLong = message.length > maxMessageLength;
+  return (isLong ? `${message.slice(0, maxMessageLength)}…` : message).toWellFormed();
+}
 
-/** The response of one of Connect's handlers, with its `grpc-message` escaped in our way. */
+/**
+ * The response of one of Connect's handlers, with its `grpc-message` escaped in our way, and cut off like ours: Connect repeats a wrong
+ * header in it, however long.
+ */
 export function withPlainStatusMessage(response: HttpResponse): HttpResponse {
   const { header, body, trailer } = response;
   if (!header?.get("content-type")?.startsWith("application/grpc")) {
@@ -64,11 +72,10 @@ export function withPlainStatusMessage(response: HttpResponse): HttpResponse {
   return { ...response, body: whenEnded(body, () => escapeAsGrpc(trailer)) };
 }
 
-function escapeAsGrpc(header: Headers): void {
-  const escaped = header.get(name);
-  if (escaped !== null) {
-    header.set(name, escapeMessage(unescapeMessage(escaped)));
-  }
+function escapeAsGrpc(trailer: Headers): void {
+  const escaped = trailer.get(headerGrpcMessage);
+  if (escaped !== null) trailer.set(headerGrpcMessage, escapeMessage(cutOff(unescapeMessage(escaped))));
+  dropLongDetails(trailer);
 }
 
 function unescapeMessage(escaped: string): string {
