@@ -32,7 +32,7 @@ export async function replayResult<Result>(
   }
 }
 
-/** Resolves when a new step, sleep or take may begin: in its turn, for code may ask for thousands, and behind all that earlier runs did. */
+/** Resolves when a new step, sleep or take may begin. Code may ask for thousands, so each has a turn; what earlier runs did comes first. */
 export async function untilMayBegin(run: DurableRun): Promise<void> {
   const turn = run.live.output.wait(run.share);
   if (turn !== undefined) await untilOver(run, turn);

@@ -73,7 +73,7 @@ describe("a sequence queue", () => {
     expect(looks).toBeLessThan(orders.length * count * 100); // a search through all of them would look 200 million times
   });
 
-  it("is the same as a sorted list, whatever is added and removed", () => {
+  it("has the order of a sorted list after each addition and removal", () => {
     const actions = fc.array(fc.option(fc.integer({ min: 0, max: 9 }), { freq: 3 }), { maxLength: 200 });
     fc.assert(
       fc.property(actions, (all) => {
