@@ -116,6 +116,25 @@ for (const [what, error] of connectionErrors) {
   );
 }
 
+it("requests of one packet that have no places, and a bad frame behind them, end their own connection alone", async () => {
+  await using listener = await listen(async () => ({ status: 200, body: "served" }), { maxStreams: 8 });
+  for (const error of [
+    frame(8, 0, 0, zero),
+    frame(frameTypes.goAway, 0, 0, Buffer.from([0, 0, 0, 0, 0, 0, 0, 1])),
+  ]) {
+    using connection = await openRawConnection(listener.port);
+    const requests = Array.from({ length: 1_100 }, (_, at) => requestFrame(2 * at + 1)); // beyond what is refused at most
+    const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    await connection.write(Buffer.concat([preface, frame(frameTypes.settings, 0, 0), ...requests, error]));
+    await connection.closed();
+    // The places are free again: another call is served.
+    const session = openHttp2(listener.url);
+    expect((await callHttp2(session, {})).body).toBe("served");
+    session.close();
+    await once(session, "close");
+  }
+});
+
 it("requests that wait for 100 Continue and are reset in the same packet are not answered", async () => {
   await using listener = await listen(async () => ({ status: 200, body: "served" }));
   const expects = Buffer.from("\u0000\u0006expect\u000c100-continue", "latin1");

@@ -75,12 +75,16 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
     const refuse = refuseStreams(session);
     const header = context.places.openHeader(connection.caller.address);
     const noteFrame = watchHeader(session, header, limits.headersTimeoutMs, questions);
-    session.on("stream", async (stream, headers, _flags, rawHeaders) => {
+    const begin = async (
+      stream: ServerHttp2Stream,
+      headers: IncomingHttpHeaders,
+      rawHeaders: readonly string[],
+    ): Promise<void> => {
       noteFrame(headerBytes(rawHeaders));
-      // First of all: when a bad frame has ended the session, its streams fail before their requests begin.
-      stream.on("error", () => undefined);
-      packFields(headers, rawHeaders);
       connection.countRequest();
+      // When a bad frame has ended the session, its packet's requests still come here, and there is no peer to answer.
+      if (stream.destroyed || session.destroyed) return;
+      packFields(headers, rawHeaders);
       const places = placesOf(rawHeaders);
       // A proxy's connection brings those of many callers, and goes on for the others when one has too many.
       const network = context.readForwardedFor?.(session.socket, headers);
@@ -88,13 +92,14 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
       if (taken === null) return refuse(stream, network === undefined ? places : 0);
       stream.once("close", () => taken.end());
       if (!stream.endAfterHeaders) stream.on("data", ({ length }: Buffer) => noteFrame(length));
-      if (stream.destroyed) return;
-      try {
-        const turn = starts.turn(network === undefined ? connection : { caller: network });
-        await serveHttp2(context, { connection, session, line, stream, turn }, headers, rawHeaders);
-      } catch (error) {
+      const turn = starts.turn(network === undefined ? connection : { caller: network });
+      await serveHttp2(context, { connection, session, line, stream, turn }, headers, rawHeaders);
+    };
+    session.on("stream", (stream, headers, _flags, rawHeaders) => {
+      stream.on("error", () => undefined); // first of all: some fail before their requests begin
+      begin(stream, headers, rawHeaders).catch((error: unknown) => {
         stream.destroy(error instanceof Error ? error : undefined); // to throw here would end the process
-      }
+      });
     });
   };
   // No request handler: Node would install its compatibility layer, and both would answer every stream.
@@ -141,7 +146,7 @@ function refuseStreams(session: ServerHttp2Session): (stream: ServerHttp2Stream,
     stream.close(constants.NGHTTP2_REFUSED_STREAM);
     const wasTold = refused >= maxRefused;
     refused += places;
-    if (wasTold || refused < maxRefused) return;
+    if (wasTold || refused < maxRefused || session.destroyed) return;
     session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM); // the streams that it has go on
     session.close();
   };
