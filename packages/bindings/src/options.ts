@@ -1,4 +1,4 @@
-import { defaultMaxDepth, startTimer, type Timer } from "@a2a-connect/core/internal";
+import { callUnawaited, defaultMaxDepth, startTimer, type Timer } from "@a2a-connect/core/internal";
 import type { Interceptor } from "@connectrpc/connect";
 import type { Compression } from "@connectrpc/connect/protocol";
 
@@ -70,7 +70,7 @@ export function resolveOptions(options: BindingOptions): BindingSettings {
     openAfterMs: options.openAfterMs ?? 1_000,
     jsonMedia: options.jsonMedia ?? "a2a",
     interceptors: options.interceptors ?? [],
-    onError: options.onError ?? (() => {}),
+    onError: (thrown, context) => callUnawaited(() => options.onError?.(thrown, context)),
     olderVersions: options.olderVersions ?? false,
     timer: options.timer ?? startTimer,
   };

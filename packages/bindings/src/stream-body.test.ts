@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { StreamResponseSchema } from "@a2a-connect/proto";
 import { create, type Message } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
@@ -51,6 +52,45 @@ async function text(chunk: Promise<IteratorResult<Uint8Array>>): Promise<string 
   const { done, value } = await chunk;
   return done === true ? undefined : decoder.decode(value);
 }
+
+describe("a format that fails", () => {
+  const broken = new Error("this error cannot be written");
+  const failing = (): never => {
+    throw broken;
+  };
+  const silent = new AbortController().signal;
+
+  it("breaks the body off when it cannot write the error of the stream", async () => {
+    const messages = { next: () => Promise.reject(new Error("xyzzy")) };
+    const format = { message: () => new Uint8Array(), end: () => undefined, failure: failing };
+    const body = createStreamBody({ first: messages.next(), messages, format, signal: silent });
+    await expect(body.next()).rejects.toBe(broken);
+    expect(await body.next()).toEqual({ done: true, value: undefined });
+  });
+
+  it("breaks the body off when it cannot write its end, also before that is asked for", async () => {
+    const messages = { next: async () => ({ done: true as const, value: undefined }) };
+    const format = { message: () => new Uint8Array(), end: failing, failure: () => undefined };
+    const body = createStreamBody({ first: messages.next(), messages, format, signal: silent });
+    await nextTurn();
+    await expect(body.next()).rejects.toBe(broken);
+  });
+
+  it("ends the body with the failure when a large message cannot be written in its turn", async () => {
+    const messages = {
+      next: async () => ({ done: false as const, value: message }),
+      return: failing,
+    };
+    const pieces = { next: failing };
+    const format = {
+      message: () => Promise.resolve(pieces),
+      end: () => undefined,
+      failure: (thrown: unknown) => new TextEncoder().encode(String(thrown)),
+    };
+    const body = createStreamBody({ first: messages.next(), messages, format, signal: silent });
+    expect(await text(body.next())).toBe(String(broken));
+  });
+});
 
 /** Messages that are handed out one by one, and a count of how many were asked for. */
 function source() {

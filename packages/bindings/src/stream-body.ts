@@ -1,4 +1,4 @@
-import type { Timer } from "@a2a-connect/core/internal";
+import { callUnawaited, type Timer } from "@a2a-connect/core/internal";
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 
@@ -48,8 +48,8 @@ const end: Chunk = { done: true, value: undefined };
 /** Not a generator, because `return` has to work while `next` is pending. */
 class StreamBody implements AsyncIterableIterator<Uint8Array> {
   readonly #source: Omit<StreamSource, "first">;
-  /** Resolves the pending `next`; undefined while no `next` is pending. */
-  #waiting: ((chunk: Chunk) => void) | undefined;
+  /** The pending `next`, if there is one. */
+  #waiting: Pick<PromiseWithResolvers<Chunk>, "resolve" | "reject"> | undefined;
   #stopKeepAlive: (() => void) | undefined;
   /** What arrived without a pending `next`: a message, and the failure that may follow it. */
   readonly #ready: Chunk[] = [];
@@ -57,6 +57,8 @@ class StreamBody implements AsyncIterableIterator<Uint8Array> {
   /** The rest of a large message that is being sent. */
   #pieces: Iterator<Uint8Array> | undefined;
   #ended = false;
+  /** Why the last bytes could not be made, until a `next` has told it. */
+  #failure: { readonly error: unknown } | undefined;
 
   constructor({ first, ...source }: StreamSource) {
     this.#source = source; // without the first message, which may be large: a stream may go on for hours
@@ -80,12 +82,17 @@ class StreamBody implements AsyncIterableIterator<Uint8Array> {
     if (piece !== undefined) {
       return Promise.resolve(piece);
     }
+    if (this.#failure !== undefined) {
+      const { error } = this.#failure;
+      this.#failure = undefined;
+      return Promise.reject(error);
+    }
     if (this.#ended) {
       return Promise.resolve(end);
     }
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       const { keepAlive, messages } = this.#source;
-      this.#waiting = resolve;
+      this.#waiting = { resolve, reject };
       this.#stopKeepAlive = keepAlive?.timer(keepAlive.everyMs, () =>
         this.#deliver({ done: false, value: keepAlive.chunk }),
       );
@@ -113,13 +120,13 @@ class StreamBody implements AsyncIterableIterator<Uint8Array> {
       return; // too late: the reader has disconnected, or was told that the server stops
     }
     if (result.done === true) {
-      this.#finish(this.#source.format.end());
+      this.#finish(() => this.#source.format.end());
       return;
     }
     try {
       const encoded = this.#source.format.message(result.value);
       if (encoded instanceof Promise) {
-        encoded.then(this.#deliverMessage, this.#giveUp);
+        encoded.then(this.#deliverMessage).catch(this.#giveUp);
       } else {
         this.#deliverMessage(encoded);
       }
@@ -148,12 +155,14 @@ class StreamBody implements AsyncIterableIterator<Uint8Array> {
 
   /** The next piece of a large message; undefined when there is none left. */
   #nextPiece(): Chunk | undefined {
-    const piece = this.#pieces?.next();
-    if (piece?.done === false) {
-      return piece;
+    const pieces = this.#pieces;
+    this.#pieces = undefined; // also when the next one cannot be made
+    const piece = pieces?.next();
+    if (piece?.done !== false) {
+      return undefined;
     }
-    this.#pieces = undefined;
-    return undefined;
+    this.#pieces = pieces;
+    return piece;
   }
 
   /** The implementation succeeds, but we fail. */
@@ -164,26 +173,36 @@ class StreamBody implements AsyncIterableIterator<Uint8Array> {
 
   #fail(thrown: unknown): void {
     if (!this.#ended) {
-      this.#finish(this.#source.format.failure(thrown));
+      this.#finish(() => this.#source.format.failure(thrown));
     } // otherwise the reader has disconnected
   }
 
-  /** There may be no last bytes. Then the reader waits for the end itself. */
-  #finish(last: Uint8Array | undefined): void {
+  /** There may be no last bytes. Then the reader waits for the end itself. Where they cannot be made, the body breaks off. */
+  #finish(makeLast: () => Uint8Array | undefined): void {
     const isCut = this.#pieces !== undefined; // the reader would take later bytes for the rest of the message
     this.#end();
-    this.#deliver(last === undefined || isCut ? end : { done: false, value: last });
+    try {
+      const last = makeLast();
+      this.#deliver(last === undefined || isCut ? end : { done: false, value: last });
+    } catch (error) {
+      const waiting = this.#stopWaiting();
+      if (waiting === undefined) this.#failure = { error };
+      else waiting.reject(error);
+    }
   }
 
   #deliver(chunk: Chunk): void {
-    const take = this.#waiting;
-    if (take === undefined) {
-      this.#ready.push(chunk);
-      return;
-    }
+    const waiting = this.#stopWaiting();
+    if (waiting === undefined) this.#ready.push(chunk);
+    else waiting.resolve(chunk);
+  }
+
+  /** @returns the `next` that was pending */
+  #stopWaiting(): Pick<PromiseWithResolvers<Chunk>, "resolve" | "reject"> | undefined {
+    const waiting = this.#waiting;
     this.#waiting = undefined;
-    this.#stopKeepAlive?.();
-    take(chunk);
+    if (waiting !== undefined) this.#stopKeepAlive?.();
+    return waiting;
   }
 
   readonly #abort = (): void => {
@@ -201,9 +220,7 @@ class StreamBody implements AsyncIterableIterator<Uint8Array> {
     }
     this.#end();
     this.#ready.length = 0;
-    this.#waiting?.(end);
-    this.#waiting = undefined;
-    this.#stopKeepAlive?.();
+    this.#stopWaiting()?.resolve(end);
     this.#returnMessages();
   }
 
@@ -214,8 +231,8 @@ class StreamBody implements AsyncIterableIterator<Uint8Array> {
     this.#source.onEnd?.();
   }
 
-  /** Lets the implementation clean up. That may take time: no code waits for it or for its errors. */
+  /** Lets the implementation clean up. That may take time. */
   #returnMessages(): void {
-    this.#source.messages.return?.().catch(() => {});
+    callUnawaited(() => this.#source.messages.return?.());
   }
 }

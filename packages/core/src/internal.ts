@@ -9,6 +9,7 @@ export { LinkedAbort } from "./async/linked-abort.ts";
 export { type Reader, ReadTurns, type TurnOptions } from "./async/read-turns.ts";
 export { SharedRequest } from "./async/shared-request.ts";
 export { inThreadTurn } from "./async/thread-turns.ts";
+export { callUnawaited } from "./async/unawaited.ts";
 export {
   afterMicrotasks,
   afterTurn,

@@ -72,7 +72,7 @@ export function toNodeHandler(server: Mountable, options: NodeHandlerOptions = {
     }
     const { socket } = message;
     let { url } = mounted;
-    void mountedPipeline(socket, context.callers.ofSocket(socket)).add(message, response, {
+    mountedPipeline(socket, context.callers.ofSocket(socket)).add(message, response, {
       target: wholeTarget(message),
       serve: (_, __, turn) =>
         serveHttp1(context, message, response, { ...mounted, url, turn, bodyTimeoutMs }),

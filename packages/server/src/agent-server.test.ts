@@ -7,7 +7,15 @@ import { systemClock } from "./engine/clock.ts";
 import { defaultEngineLimits } from "./engine/engine-context.ts";
 
 describe("createAgentServer", () => {
-  it("goes on when the operator's log fails", async () => {
+  it.each([
+    [
+      "at once",
+      () => {
+        throw new Error("the log failed");
+      },
+    ],
+    ["later", () => Promise.reject(new Error("the log failed"))],
+  ])("goes on when the operator's log fails %s", async (_, log) => {
     const server = createAgentServer({
       agent: {
         card: { name: "Agent" },
@@ -17,11 +25,22 @@ describe("createAgentServer", () => {
         },
       },
       assumeVersion: "1.0",
-      log: () => {
-        throw new Error("the log failed");
-      },
+      log,
     });
     expect((await sendTask(await connect(server))).status?.state).toBe(TaskState.FAILED);
+  });
+
+  it("says in its log that a line of the audit could not be written, and goes on", async () => {
+    const failure = new Error("the disk is full");
+    const errors: unknown[] = [];
+    const server = createAgentServer({
+      agent: { card: { name: "Agent" }, execute: () => [] },
+      assumeVersion: "1.0",
+      audit: () => Promise.reject(failure),
+      log: ({ error }) => errors.push(error),
+    });
+    expect((await sendTask(await connect(server))).status?.state).toBe(TaskState.COMPLETED);
+    expect(errors).toContain(failure);
   });
 
   it("gives tasks and contexts ids that rise with time", async () => {

@@ -3,6 +3,7 @@ import type { HttpHandler } from "@a2a-connect/bindings";
 import { type BindingOptions, createOpenApi, type ErrorContext } from "@a2a-connect/bindings/server";
 import {
   absentProtocolVersion,
+  callUnawaited,
   dropUndefined,
   type ForwardedUrlSource,
   protocolVersion,
@@ -331,25 +332,17 @@ const pushGraceMs = 1_000;
 
 /** An audit that cannot be written is said in the log, and does not end a task. */
 function guardAudit(write: Audit, log: OperatorLog): Audit {
-  return (record) => {
-    try {
-      write(record);
-    } catch (error) {
-      log({ level: "error", message: "a line of the audit could not be written", error });
-    }
-  };
+  return (record) =>
+    callUnawaited(
+      () => write(record),
+      (error) => log({ level: "error", message: "a line of the audit could not be written", error }),
+    );
 }
 
-/** The log of the options, else the console's. A log function that throws must not end a task. */
+/** The log of the options, else the console's. One that fails must end no task, and its failure cannot be logged. */
 export function guardLog({ log, logLevel }: Pick<AgentServerOptions, "log" | "logLevel">): OperatorLog {
   const write = log ?? createConsoleLog({ level: logLevel });
-  return (record) => {
-    try {
-      write(record);
-    } catch {
-      // The failure cannot be logged.
-    }
-  };
+  return (record) => callUnawaited(() => write(record));
 }
 
 /** The operator's record of an error that the caller sees as an internal one. */

@@ -1,5 +1,6 @@
 import {
   bindHttpRequest,
+  callUnawaited,
   createRouteTable,
   formatAnswer,
   formatOnce,
@@ -193,7 +194,7 @@ async function respondError(
 
 function withoutBody({ status, header, body }: HttpResponse): HttpResponse {
   if (typeof body === "object" && !(body instanceof Uint8Array)) {
-    void body[Symbol.asyncIterator]().return?.();
+    callUnawaited(() => body[Symbol.asyncIterator]().return?.());
   }
   return header === undefined ? { status } : { status, header };
 }

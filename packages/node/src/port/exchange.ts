@@ -1,4 +1,5 @@
 import type { HttpHandler, HttpRequest, HttpResponse } from "@a2a-connect/bindings";
+import { callUnawaited } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { createForwardedForReader, type ReadForwardedFor } from "../network/caller-network.ts";
 import { createForwardedUrlReader } from "../network/forwarded-url.ts";
@@ -29,7 +30,9 @@ export interface ExchangeContext extends RequestContext {
   readonly callers: Callers;
   /** How many connections and calls there may be. */
   readonly places: Places;
+  /** Neither throws. */
   readonly onError: ((error: unknown, request: HttpRequest) => void) | undefined;
+  readonly onWarning: ((message: string) => void) | undefined;
   /** The calls without a complete response. */
   inFlight: Set<Pick<CallSignal, "abort">>;
   /** Set once, when the port stops accepting. */
@@ -48,8 +51,9 @@ interface ExchangeOptions {
 /** @throws Error when a trusted proxy is no address */
 export function createExchangeContext(
   handler: HttpHandler,
-  { scheme, limits, trustedProxies = [], onError, onWarning }: ExchangeOptions,
+  { scheme, limits, trustedProxies = [], onError, onWarning: warn }: ExchangeOptions,
 ): ExchangeContext {
+  const onWarning = warn && ((message: string) => callUnawaited(() => warn(message)));
   return {
     handler,
     scheme,
@@ -66,7 +70,8 @@ export function createExchangeContext(
           readForwardedUrl: createForwardedUrlReader(trustedProxies, onWarning),
           readForwardedFor: createForwardedForReader(trustedProxies),
         }),
-    onError,
+    onError: onError && ((error, request) => callUnawaited(() => onError(error, request))),
+    onWarning,
     inFlight: new Set(),
     draining: false,
   };
@@ -86,10 +91,13 @@ export async function serveExchange(
   const told = readForwardedFor?.(incoming.socket, incoming.fields);
   const connection = told === undefined ? incoming.connection : incoming.connection.beginPassedOn(told);
   const body = new RequestBody(source, { declaredLength, timeoutMs: bodyTimeoutMs, connection, cut });
-  if (turn !== undefined) await turn;
-  if (!sink.gone) await begin(context, incoming, sink, { body, connection });
-  body.discard();
-  if (told !== undefined) incoming.connection.endPassedOn(connection);
+  try {
+    if (turn !== undefined) await turn;
+    if (!sink.gone) await begin(context, incoming, sink, { body, connection });
+  } finally {
+    body.discard();
+    if (told !== undefined) incoming.connection.endPassedOn(connection);
+  }
 }
 
 async function begin(
@@ -111,22 +119,22 @@ async function begin(
   const patience = { stalledTimeoutMs: context.stalledReaderTimeoutMs, connection };
   const place = context.readForwardedFor && context.places.takePassedOn(connection.caller.address);
   const url = place === null ? 429 : incoming.url;
-  if (typeof url === "number") {
-    await sendResponse(plainError(url), "GET", sink, patience);
-  } else {
-    const unread = connection.openUnread();
+  const unread = connection.openUnread();
+  try {
+    if (typeof url === "number") {
+      await sendResponse(plainError(url), "GET", sink, patience);
+      return;
+    }
     const request = new NodeRequest(context, incoming, { url, body, call, unread, connection });
     context.inFlight.add(call);
-    try {
-      const turn = connection.turnBeforeRequest();
-      if (turn !== undefined) await turn;
-      if (turn === undefined || !sink.gone) await answer(context, request, sink, patience, incoming.cut);
-    } finally {
-      context.inFlight.delete(call);
-      unread.end();
-    }
+    const turn = connection.turnBeforeRequest();
+    if (turn !== undefined) await turn;
+    if (turn === undefined || !sink.gone) await answer(context, request, sink, patience, incoming.cut);
+  } finally {
+    context.inFlight.delete(call);
+    unread.end();
+    place?.end();
   }
-  place?.end();
 }
 
 async function answer(
@@ -157,10 +165,5 @@ async function answer(
 
 /** A failure after the caller disconnected is expected, and not logged. */
 function report(context: ExchangeContext, error: unknown, request: HttpRequest, sink: ResponseSink): void {
-  if (sink.gone) return;
-  try {
-    context.onError?.(error, request);
-  } catch {
-    // A log function that throws must not end the process.
-  }
+  if (!sink.gone) context.onError?.(error, request);
 }

@@ -71,11 +71,13 @@ function withOrigin(scheme: string, authority: string, path: string): string | u
   return isAuthority ? origin + path : undefined;
 }
 
-/** Fields that HTTP/2 forbids (RFC 9113 §8.2.2), because they are about one connection. */
+/** Fields that HTTP/2 forbids (RFC 9113 §8.2.2), because they are about one connection: Node throws for them, for trailers in a listener. */
 const connectionFields: ReadonlySet<string> = new Set([
   "connection",
+  "http2-settings",
   "keep-alive",
   "proxy-connection",
+  "te", // of requests
   "transfer-encoding",
   "upgrade",
 ]);

@@ -86,7 +86,7 @@ export function createHttp1Server(
   server.on("request", (message, response) => {
     const { socket } = message;
     context.callers.ofSocket(socket).countRequest();
-    void pipelines.get(socket)?.add(message, response, requests);
+    pipelines.get(socket)?.add(message, response, requests);
   });
   // Node itself would answer at once, however many such requests are pipelined.
   server.on("checkExpectation", (message, response) => server.emit("request", message, response));

@@ -258,6 +258,31 @@ describe("listen", () => {
     expect(errors).toEqual([secret, secret]);
   });
 
+  it.each([
+    [
+      "at once",
+      () => {
+        throw new Error("the log failed");
+      },
+    ],
+    ["later", () => Promise.reject(new Error("the log failed"))],
+  ])("goes on when what takes its errors and warnings fails %s", async (_, fail) => {
+    const options = { onError: fail, onWarning: fail, maxConnections: 8 };
+    await using listener = await listen(() => Promise.reject(new Error("xyzzy")), options);
+    const connections = await Promise.all(Array.from({ length: 7 }, () => openRawConnection(listener.port)));
+    using refused = await openRawConnection(listener.port);
+    await refused.closed();
+    for (const connection of connections) connection[Symbol.dispose]();
+    await expect
+      .poll(() =>
+        fetch(listener.url).then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      )
+      .toBe(500);
+  });
+
   it("passes header values on byte by byte", async () => {
     await using listener = await listen(echo);
     using connection = await openRawConnection(listener.port);

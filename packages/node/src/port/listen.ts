@@ -65,7 +65,7 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
       const { network } = context.callers.ofSocket(socket);
       if (!context.places.takeConnection(network, socket)) {
         socket.destroy();
-        if (!hasWarned) onWarning?.(tooManyConnections);
+        if (!hasWarned) context.onWarning?.(tooManyConnections);
         hasWarned = true;
         return;
       }

@@ -42,6 +42,18 @@ it("refuses what came last in a turn of its caller, once", async () => {
   expect(await text(client)).toMatch(/^HTTP\/1\.1 408 /);
 });
 
+it("cuts a connection of which a request could not be served", async () => {
+  const { client, socket } = await openConnection();
+  const reader = { hold: () => {}, release: () => {}, throwAway: () => {}, discard: () => {}, readForMs: 0 };
+  const pipeline = new Pipeline(socket, reader, { turnBeforeEnd: () => undefined });
+  const closed = once(client, "close");
+  const message = new IncomingMessage(socket);
+  const serve = () => Promise.reject(new Error("xyzzy"));
+  pipeline.add(message, new ServerResponse(message), { serve, takePlaces: () => undefined });
+  client.resume();
+  await closed;
+});
+
 describe("a request that is late by Node's clock", () => {
   const limits = { headersTimeoutMs: 80, requestTimeoutMs: 800 };
 
@@ -59,7 +71,7 @@ describe("a request that is late by Node's clock", () => {
       add() {
         const message = new IncomingMessage(socket);
         const serve = () => Promise.withResolvers<void>().promise;
-        void pipeline.add(message, new ServerResponse(message), { serve, takePlaces: () => undefined });
+        pipeline.add(message, new ServerResponse(message), { serve, takePlaces: () => undefined });
       },
       /** Whether it is refused when its connection has been read for so long. */
       async isRefused(readForMs: number): Promise<boolean> {

@@ -78,7 +78,11 @@ export class Pipeline {
    * Serves a few requests at a time, and stops reading while others wait. Node would begin thousands of pipelined ones
    * at once, and block every other caller.
    */
-  async add(message: IncomingMessage, response: ServerResponse, server: PipelineServer): Promise<void> {
+  add(message: IncomingMessage, response: ServerResponse, server: PipelineServer): void {
+    this.#add(message, response, server).catch(() => this.#socket.destroy()); // to throw here would end the process
+  }
+
+  async #add(message: IncomingMessage, response: ServerResponse, server: PipelineServer): Promise<void> {
     if (this.#socket.destroyed) return; // nothing would give its places back
     const isFirst = this.#unanswered.size === 0;
     const places = placesOf(message.rawHeaders, server.target ?? message.url) - (isFirst ? 1 : 0);

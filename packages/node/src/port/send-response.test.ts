@@ -207,6 +207,14 @@ describe("a streamed response", () => {
     expect(await callHttp2(session, {})).toMatchObject({ body: "", trailers: { "x-after": "2" } });
   });
 
+  it("leaves out trailers that HTTP/2 forbids", async () => {
+    const trailer = new Headers({ te: "gzip", "http2-settings": "AAMAAABk", "x-after": "2" });
+    await using listener = await listen(async () => ({ status: 200, body: "body", trailer }));
+    using session = openHttp2(listener.url);
+    const { body, trailers } = await callHttp2(session, {});
+    expect([body, Object.keys(trailers ?? {})]).toEqual(["body", ["x-after"]]);
+  });
+
   it("pauses its producer while an HTTP/1.1 reader takes nothing, and ends it when the reader leaves", async () => {
     const { state, handler } = createEndless(new Uint8Array(64 * 1024));
     await using listener = await listen(handler);

@@ -1,6 +1,7 @@
 import type { Writable } from "node:stream";
 import type { HttpResponse } from "@a2a-connect/bindings";
 import { nextSlice } from "@a2a-connect/bindings/server";
+import { callUnawaited } from "@a2a-connect/core/internal";
 import type { CallerConnection } from "./callers/callers.ts";
 
 /** The head of a response. */
@@ -242,7 +243,7 @@ function abandon(body: HttpResponse["body"]): void {
   if (isIterable(body)) letGo(body[Symbol.asyncIterator]());
 }
 
-/** No code waits for the clean-up of an unread body, so its error is dropped. */
+/** The error of the clean-up of an unread body is dropped. */
 function letGo(iterator: AsyncIterator<Uint8Array>): void {
-  iterator.return?.().catch(() => undefined);
+  callUnawaited(() => iterator.return?.());
 }

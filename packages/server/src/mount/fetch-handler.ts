@@ -1,6 +1,7 @@
 import type { HttpRequest, HttpResponse } from "@a2a-connect/bindings";
 import { BodyTurns } from "@a2a-connect/bindings/server";
 import {
+  callUnawaited,
   type Holding,
   type MountPoint,
   type SharedBudget,
@@ -329,7 +330,7 @@ function streamOf(
   );
 }
 
-/** No code waits for the clean-up of an unread body, so its error is dropped. */
+/** The error of the clean-up of an unread body is dropped. */
 function letGo(iterator: AsyncIterator<Uint8Array>): void {
-  iterator.return?.().catch(() => undefined);
+  callUnawaited(() => iterator.return?.());
 }

@@ -37,7 +37,7 @@ export interface AuditRecord {
   readonly reason?: string;
 }
 
-/** Takes the lines, in order. Must not throw. */
+/** Takes the lines, in order. What it throws, or rejects with, goes into the log. */
 export type Audit = (record: AuditRecord) => void;
 
 /** Ids of callers are their own words: longer ones are cut. */

@@ -1,0 +1,21 @@
+import { expect, it } from "vitest";
+import { callUnawaited } from "./unawaited.ts";
+
+const failure = new Error("the disk is full");
+
+for (const [what, call] of [
+  [
+    "throws",
+    () => {
+      throw failure;
+    },
+  ],
+  ["rejects with", () => Promise.reject(failure)],
+] as const) {
+  it(`gives away what a function ${what}`, async () => {
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    callUnawaited(call, resolve);
+    expect(await promise).toBe(failure);
+    callUnawaited(call); // an error that nothing takes would fail the tests
+  });
+}

@@ -1,0 +1,12 @@
+/**
+ * Calls code for whose result no code waits: a function of the operator's that takes records, or the clean-up of a stream. What it throws, or
+ * rejects with, would end a process of Node; `onFailure` gets it instead.
+ */
+export function callUnawaited(call: () => unknown, onFailure: (error: unknown) => void = () => {}): void {
+  try {
+    const result = call();
+    if (result instanceof Promise) result.catch(onFailure);
+  } catch (error) {
+    onFailure(error);
+  }
+}
