@@ -167,4 +167,6 @@ export interface EngineContext {
   readonly eventPages: EventPages;
   /** Bounds how many other reads of the store run at a time: for calls, and of tasks that no call waits for. */
   readonly reads: Readonly<Record<"tasks" | "lists" | "loads", ReadTurns>>;
+  /** Of each caller one durable executor at a time reads what earlier runs did: it sees what those before it have taken of the memory. */
+  readonly reruns: ReadTurns;
 }

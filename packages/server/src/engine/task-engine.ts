@@ -41,6 +41,7 @@ export interface TaskEngineOptions
     | "abandoned"
     | "eventPages"
     | "reads"
+    | "reruns"
     | "journalCodec"
     | "served"
   > {
@@ -101,6 +102,7 @@ export class TaskEngine {
         lists: new ReadTurns(2, { pace: wakes.reads }),
         loads: new ReadTurns(4, { pace: wakes.reads }),
       },
+      reruns: new ReadTurns(Number.POSITIVE_INFINITY, { maxOfOne: 1 }),
     };
     this.#followers = budgets.followers;
     this.#active = budgets.active;

@@ -45,8 +45,12 @@ export class OutputRoom {
     if (turn === undefined) await this.#log.flushed();
     await (turn ?? wakes.executors.turn(share)); // the commits of hundreds of tasks may end in the same turn of the event loop
     // Asked last: while this executor waited, others may have taken the memory.
-    if (this.#needsMemoryTurn) await memoryTurns.begin(this.#memory);
-    else memoryTurns.end(this.#memory);
+    if (!this.#needsMemoryTurn) {
+      memoryTurns.end(this.#memory);
+      return;
+    }
+    await memoryTurns.begin(this.#memory);
+    await wakes.executors.turn(share); // thousands of steps of this executor may have waited for it
   }
 
   get #needsMemoryTurn(): boolean {

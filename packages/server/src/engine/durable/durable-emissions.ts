@@ -76,7 +76,7 @@ export class DurableEmissions {
 
   async #next(): Promise<LoggedEmission> {
     try {
-      return await this.#replay.next();
+      return await this.#run.journal.order.whileReading(this.#replay.next());
     } catch (error) {
       return this.#run.abandon(error);
     }

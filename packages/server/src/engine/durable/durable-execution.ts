@@ -1,5 +1,4 @@
 import { isInterrupted, type Priority, text } from "@a2a-connect/core";
-import type { Holding } from "@a2a-connect/core/internal";
 import { TaskState } from "@a2a-connect/proto";
 import { ConnectError } from "@connectrpc/connect";
 import type { DurableAgentCode } from "../../agent/skill-selection.ts";
@@ -13,17 +12,18 @@ import { endings } from "../endings.ts";
 import type { EngineContext } from "../engine-context.ts";
 import { type Execution, iterate, SilenceWatch, TurnAbort, type TurnAbortCause } from "../execution.ts";
 import type { LiveTask } from "../live-task.ts";
-import { operationBytes, operationsPart, weighDetails } from "../memory-weight.ts";
+import { weighDetails } from "../memory-weight.ts";
 import { DurableAnswers } from "./durable-answers.ts";
 import { DurableEmissions } from "./durable-emissions.ts";
 import { DurableInbox } from "./durable-inbox.ts";
-import { type DurableRun, never } from "./durable-run.ts";
+import { type AssertGoesOn, type DurableRun, never } from "./durable-run.ts";
 import { DurableTools } from "./durable-tools.ts";
 import { EmissionReplay } from "./emission-replay.ts";
 import { emptyJournal, type Journal, type QueuedMessage, readJournal } from "./journal.ts";
 import { JournalDiverged } from "./journal-error.ts";
 import { JournalSession } from "./journal-session.ts";
 import { createJournaledTools } from "./journaled-tools.ts";
+import { Operations } from "./operations.ts";
 import { Waits } from "./waits.ts";
 
 /** What a durable executor needs to run. */
@@ -51,9 +51,6 @@ export interface DurablePlan {
  * tasks at work.
  */
 const lookAgainMs = 60_000;
-
-/** So many steps, sleeps and takes of the inbox an executor may always have under way. */
-const fewOperations = 16;
 
 /** How to resume the generator. */
 type Resume = () => Promise<IteratorResult<DurableEvent>>;
@@ -90,8 +87,7 @@ export class DurableExecution implements Execution, DurableRun {
   #replay: EmissionReplay | undefined;
   /** What of the journal counts as memory of the task, besides its messages. */
   #journalBytes = 0;
-  /** The bytes of its steps, sleeps and takes of the inbox that are not over. */
-  readonly #operations: Holding;
+  readonly #operations: Operations;
   #isYielding = false;
   #cancelGraceTimer: (() => void) | undefined;
   #cancelUnloadTimer: () => void = () => {};
@@ -102,6 +98,8 @@ export class DurableExecution implements Execution, DurableRun {
   #over = false;
   /** Everything that the generator still does is ignored. */
   #dropped = false;
+  /** Its code has not returned in its grace period. */
+  #abandoned = false;
   #ended = false;
   #needsRecovery = false;
   /** What the executor returned; it means nothing. */
@@ -112,7 +110,7 @@ export class DurableExecution implements Execution, DurableRun {
     this.#plan = plan;
     this.live = plan.live;
     this.clock = context.clock;
-    this.#operations = context.operations.open(plan.share);
+    this.#operations = new Operations(context, plan.live.memory, plan.share);
     this.#silence = new SilenceWatch(context.clock, context.agent.inactivityTimeoutMs, () =>
       this.#tooSilent(),
     );
@@ -265,18 +263,22 @@ export class DurableExecution implements Execution, DurableRun {
 
   untilRoom(): Promise<void> | undefined {
     const room = this.live.output.wait(this.share);
-    return room === undefined ? undefined : this.#silence.pauseFor(room);
+    return room === undefined || this.isGone ? room : this.#silence.pauseFor(room);
   }
 
-  hold<Result>(work: () => Promise<Result>): Promise<Result> {
+  hold<Result>(work: (assertGoesOn: AssertGoesOn) => Promise<Result>): Promise<Result> {
     if (this.#dropped) {
       return never();
     }
-    this.#assertRoomForOperation();
-    this.#countOperations(1);
-    const held = work().finally(() => {
-      this.#countOperations(-1);
-      return this.#dropped ? never() : undefined;
+    const isLate = this.#ended && !this.#operations.hasTooMany; // in a `finally`, behind the event that has ended the task
+    if (!isLate) this.#beginOperation();
+    const isCutOff = () => (isLate ? this.#dropped : this.isGone);
+    const assertGoesOn = () => {
+      if (isCutOff()) throw new TurnAbort("lost");
+    };
+    const held = work(assertGoesOn).finally(() => {
+      if (!isLate) this.#operations.end();
+      return isCutOff() ? never() : undefined;
     });
     held.catch(() => {}); // an executor may ignore it, also one that is told to stop
     return held;
@@ -298,34 +300,13 @@ export class DurableExecution implements Execution, DurableRun {
   }
 
   /** Throws at once, and not by a promise: the code may be about to begin one for each of 100,000 items of its caller's list. */
-  #assertRoomForOperation(): void {
-    const mistake = this.#findTooMany();
-    if (mistake === undefined) return;
-    this.#conclude(() => this.#fail(mistake));
-    throw mistake;
-  }
-
-  #findTooMany(): AgentMistake | undefined {
-    const { limits, operations } = this.#context;
-    const most = Math.floor((limits.maxTaskBytes * operationsPart) / operationBytes);
-    const { amount } = this.#operations;
-    if (amount >= most * operationBytes) {
-      return new AgentMistake(
-        `the executor has ${most} steps, sleeps and takes of the inbox under way; no task may have more at a time: begin some of them when others are over`,
-      );
+  #beginOperation(): void {
+    try {
+      this.#operations.begin(this.#journal?.isRepeating === true);
+    } catch (mistake) {
+      this.#conclude(() => this.#fail(mistake));
+      throw mistake;
     }
-    // Only those that have many under way: the others' code waits for what it begins.
-    if (amount < fewOperations * operationBytes || !operations.isExceeded(this.share)) return undefined;
-    return new AgentMistake(
-      "the tasks of this caller have more steps, sleeps and takes of the inbox under way than there is memory for: begin some of them when others are over",
-      "capacity",
-    );
-  }
-
-  #countOperations(change: number): void {
-    if (this.#ended) return; // then none of them counts
-    this.#operations.grow(change * operationBytes);
-    this.live.memory.grow(change * operationBytes);
   }
 
   /** Gives the slot back. After a long wait the executor is dropped, and loaded again when it is needed. */
@@ -373,6 +354,9 @@ export class DurableExecution implements Execution, DurableRun {
           break;
         }
         await this.waits.place(); // the executor has done other work while it seemed to wait
+        if (this.#isUnheard()) {
+          return;
+        }
         this.#isYielding = true;
         resume = await this.#take(step.value, iterator, emissions);
         this.#isYielding = false;
@@ -399,7 +383,6 @@ export class DurableExecution implements Execution, DurableRun {
     const { live, clock, share } = this;
     const { journalCodec, limits } = this.#context;
     const journal = await this.#readJournal();
-    this.#countJournal(journal);
     const replay = new EmissionReplay(
       this.#context,
       { owner: live.owner, taskId: live.name.taskId, share },
@@ -439,24 +422,35 @@ export class DurableExecution implements Execution, DurableRun {
     if (this.#plan.call !== undefined) {
       return emptyJournal;
     }
-    const { live, share } = this;
+    let journal = emptyJournal;
+    const read = async (): Promise<void> => {
+      await this.live.output.wait(this.share);
+      if (!this.isGone) journal = await this.#readLog();
+      this.#countJournal(journal);
+    };
     try {
-      await this.untilRoom(); // hundreds may be loaded at the same moment
-      for (;;) {
-        await live.flushed();
-        const { sequence } = live.accepted;
-        const { history } = live.seen().task;
-        const task = { owner: live.owner, taskId: live.name.taskId, history, withDetails: false };
-        const journal = await readJournal(this.#context, task, share);
-        if (sequence === live.accepted.sequence) {
-          return journal; // what is accepted, what callers see, and what was read are the same
-        }
-      }
+      // Hundreds may be loaded at the same moment: each sees what those before it have taken.
+      await this.#silence.pauseFor(this.#context.reruns.run({ share: this.share }, read));
+      return journal;
     } catch (error) {
       if (error instanceof ConnectError) {
         return this.abandon(error);
       }
       throw this.diverge(error instanceof Error ? error.message : "the journal cannot be read");
+    }
+  }
+
+  async #readLog(): Promise<Journal> {
+    const { live, share } = this;
+    for (;;) {
+      await live.flushed();
+      const { sequence } = live.accepted;
+      const { history } = live.seen().task;
+      const task = { owner: live.owner, taskId: live.name.taskId, history, withDetails: false };
+      const journal = await readJournal(this.#context, task, share);
+      if (sequence === live.accepted.sequence) {
+        return journal; // what is accepted, what callers see, and what was read are the same
+      }
     }
   }
 
@@ -514,7 +508,7 @@ export class DurableExecution implements Execution, DurableRun {
 
   /** The executor learns it after it was given all results that the log has before. */
   #stopAt(sequence: number, stop: TurnAbort): void {
-    void this.journal.order.result(sequence).then(() => {
+    const learn = () => {
       if (this.isGone) {
         return;
       }
@@ -522,26 +516,16 @@ export class DurableExecution implements Execution, DurableRun {
       this.#startGrace();
       this.#controller.abort(stop);
       this.waits.cutAll(stop);
-    });
+    };
+    this.journal.order.result(sequence).then(learn, () => {}); // it has ended before
   }
 
   #startGrace(): void {
     this.live.output.stopWaiting();
     this.#cancelGraceTimer ??= this.clock.schedule(this.#context.agent.cancelGraceMs ?? 10_000, () => {
-      this.#abandon();
+      this.#abandoned = this.#iterator !== undefined;
       this.#conclude(() => this.#finish());
     });
-  }
-
-  /** The task ends without its code. */
-  #abandon(): void {
-    const code = this.#iterator;
-    if (code === undefined) return;
-    const { metadata } = this.#stopping ?? {};
-    const bytes = this.live.memory.amount + weighDetails({ metadata });
-    const operations = this.#operations.move();
-    this.live.memory.grow(-operations.amount);
-    this.#context.abandoned.count(code, this.#pumping, this.share, bytes, operations);
   }
 
   /** Ends the task, unless that has been done. */
@@ -613,16 +597,31 @@ export class DurableExecution implements Execution, DurableRun {
     this.#silence.stop();
     this.#cancelGraceTimer?.();
     this.#cancelUnloadTimer();
-    this.#journal?.order.close();
     this.#forgetTask();
     if (!this.#dropped) {
       this.#letGo();
     }
+    const cutOff = new TurnAbort("lost");
+    this.#journal?.order.close(cutOff);
+    this.waits.close(cutOff);
+    if (this.#operations.holding.amount > 0) await this.clock.nextTurn(); // those that only wait are over then
     await this.live.flushed().catch(() => {});
-    this.live.memory.grow(-this.#journalBytes - this.#operations.amount);
-    this.#operations.end();
+    this.#leaveCode();
+    this.live.memory.grow(-this.#journalBytes);
     this.#activation.resolve();
     this.#done.resolve();
+  }
+
+  /** What goes on without the task counts until it is over: code that ignores its signal, and steps beside what has ended the task. */
+  #leaveCode(): void {
+    const { holding } = this.#operations;
+    const operationBytes = holding.amount;
+    const steps = this.#operations.leave();
+    if (steps === undefined && !this.#abandoned) return;
+    const over = Promise.all([steps, this.#abandoned ? this.#pumping : undefined]);
+    const { metadata } = this.#stopping ?? {};
+    const bytes = this.live.memory.amount + operationBytes + weighDetails({ metadata });
+    this.#context.abandoned.count(this, over, this.share, bytes, holding);
   }
 
   /** Does not await the executor: a `finally` that hangs must not block other work. */

@@ -1,5 +1,5 @@
 import type { Message } from "@a2a-connect/proto";
-import type { DurableRun } from "./durable-run.ts";
+import type { AssertGoesOn, DurableRun } from "./durable-run.ts";
 import { isCut, replayResult, untilMayBegin, waitUntilOver } from "./durable-wait.ts";
 import type { Journal, QueuedMessage } from "./journal.ts";
 import { isResult } from "./journal-codec.ts";
@@ -37,7 +37,9 @@ export class DurableInbox {
     this.#messages.set(sequence, message);
     this.#arrivals.push(sequence);
     for (const wait of this.#waits) {
+      this.#waits.delete(wait);
       wait.end(); // a reader that finds no message waits again
+      return;
     }
   }
 
@@ -54,7 +56,7 @@ export class DurableInbox {
   }
 
   /** The next message; waits for it. @throws TurnAbort when the executor is told to stop meanwhile */
-  async take(run: DurableRun): Promise<Message> {
+  async take(run: DurableRun, assertGoesOn: AssertGoesOn): Promise<Message> {
     const { journal, waits } = run;
     const op = journal.next("inbox.take");
     const known = journal.find(op);
@@ -62,7 +64,7 @@ export class DurableInbox {
       return this.open(run, await waits.keepBusy(() => replayResult<number>(run, known)));
     }
     const isCleanup = run.stopped !== undefined;
-    await untilMayBegin(run);
+    await untilMayBegin(run, assertGoesOn);
     if (isCut(run, undefined, isCleanup)) {
       const cut = journal.conclude({ op, kind: "aborted" });
       return waits.keepBusy(() => replayResult<never>(run, cut));
@@ -71,7 +73,7 @@ export class DurableInbox {
     while (sequence === undefined) {
       const wait = waits.begin();
       this.#waits.add(wait);
-      await waitUntilOver(run, op, wait).finally(() => this.#waits.delete(wait));
+      await waitUntilOver(run, op, wait, assertGoesOn).finally(() => this.#waits.delete(wait));
       sequence = this.draw();
     }
     const taken = journal.conclude({ op, kind: "value", value: sequence });

@@ -104,6 +104,31 @@ describe("a durable executor", () => {
     expect([await stateOf(client, id), log]).toEqual([TaskState.COMPLETED, []]);
   });
 
+  it("goes on when its earlier events take longer to read than anything else, beside a result that is due", async () => {
+    const { store, clock, open } = await durable(async function* (task) {
+      const beside = task.step(
+        "beside",
+        () => new Promise<void>((resolve) => void clock.schedule(50, resolve)),
+      );
+      yield task.working("one");
+      yield task.working("two");
+      await beside;
+      yield* task.ask("Which?");
+    });
+    const first = await open();
+    const { id } = await sendTask(first.client, detached());
+    await clock.advance(100_000); // dropped
+    const { events } = store;
+    const slow = async (...which: Parameters<typeof events>) => {
+      await new Promise<void>((resolve) => void clock.schedule(61_000, resolve));
+      return events(...which);
+    };
+    Object.assign(store, { events: slow });
+    await first.client.sendMessage(detached("this", { taskId: id }));
+    await clock.advance(600_000);
+    expect(endOf(await first.client.getTask({ id }))).toEqual([TaskState.COMPLETED, undefined]);
+  });
+
   for (const tool of ["now", "random"] as const) {
     for (const death of [
       { commit: 1, written: true },

@@ -5,6 +5,13 @@ import type { LiveTask } from "../live-task.ts";
 import type { JournalSession } from "./journal-session.ts";
 import type { Waits } from "./waits.ts";
 
+/**
+ * For what a step, a sleep or a take does after it has waited.
+ *
+ * @throws TurnAbort when the executor has gone since it was asked for; behind the event that ended the task a `finally` still cleans up
+ */
+export type AssertGoesOn = () => void;
+
 /** One run of a durable executor, for its tools. */
 export interface DurableRun {
   readonly live: LiveTask;
@@ -24,17 +31,19 @@ export interface DurableRun {
   readonly wakeAt: number | undefined;
   /** Whether a `yield` is in progress: then other parts of the executor may be ahead of it. */
   readonly isYielding: boolean;
+  /** Whether it takes no more messages or events: it was dropped, or its task has ended. */
+  readonly isGone: boolean;
   /** The executor has shown that it is alive. */
   heard(): void;
   /** Resolves when the executor may yield more. */
   untilRoom(): Promise<void> | undefined;
   /**
-   * Does work for the executor. For a dropped executor the promise never settles: a later run does what it would have
-   * done.
+   * Does work for the executor. When the executor is dropped, or its task ends meanwhile, the promise never settles: a later run does
+   * what it would have done, or there is nothing left to do.
    *
    * @throws AgentMistake when a task may have no more under way: the task has ended then
    */
-  hold<Result>(work: () => Promise<Result>): Promise<Result>;
+  hold<Result>(work: (assertGoesOn: AssertGoesOn) => Promise<Result>): Promise<Result>;
   /**
    * Ends the task because the executor differs from its earlier run.
    *

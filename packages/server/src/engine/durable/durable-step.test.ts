@@ -12,6 +12,7 @@ import {
   type DurableServers,
   type Process,
 } from "../../../test-support/durable-servers.ts";
+import { createHeldStore } from "../../../test-support/held-store.ts";
 import { beginLongWork } from "../../../test-support/long-work.ts";
 import { detached, sendTask } from "../../../test-support/tasks.ts";
 import type { DurableTask, StepOptions } from "../../agent/durable-task.ts";
@@ -356,7 +357,7 @@ describe("thousands of steps side by side", () => {
     const reasons = ended.map((task) => reasonOf(task) ?? "done");
     expect(reasons.slice(0, 10).filter((reason) => reason === "capacity").length).toBeGreaterThan(5);
     expect([reasons.at(0), reasons.at(-1)]).toEqual(["done", "done"]);
-    expect(begun).toBeLessThan(256 + 11 * 17);
+    expect(begun).toBeLessThan(256 + 11 * 65);
     expect((await sendTask(client, say("many"))).status?.state).toBe(TaskState.COMPLETED); // nothing of them is under way
   });
 
@@ -379,6 +380,116 @@ describe("thousands of steps side by side", () => {
     found.resolve();
     await clock.settle();
     expect((await sendTask(client)).status?.state).toBe(TaskState.COMPLETED);
+  });
+});
+
+describe("steps beside the end of their task", () => {
+  const limits = { ...defaultEngineLimits, maxActiveBytes: 2 * 2 ** 20 }; // 256 of 4 KiB
+
+  for (const [how, end] of [
+    ["an error of its code", async () => {}],
+    [
+      "the cancel of a question",
+      async ({ client }: Process, id: string) => void (await client.cancelTask({ id })),
+    ],
+  ] as const) {
+    it(`count until they are over, and those that have not begun never do: ${how}`, async () => {
+      const found = Promise.withResolvers<void>();
+      let begun = 0;
+      const { open, clock } = createDurableServers(
+        async function* (task) {
+          const look = (item: number) =>
+            task.step("look up", () => {
+              begun += 1;
+              if (how === "an error of its code" && item === 0) throw new Error("there is no such item");
+              return found.promise;
+            });
+          const all = Promise.all(Array.from({ length: 200 }, (_, item) => look(item)));
+          if (how === "an error of its code" || task.text === "all") return void (await all);
+          yield* task.ask("In which format?");
+        },
+        { limits },
+      );
+      const process = await open();
+      const first = await sendTask(process.client, detached());
+      await clock.settle();
+      await end(process, first.id);
+      const others: Task[] = [];
+      for (let sent = 0; sent < 5; sent += 1) others.push(await sendTask(process.client, say("all")));
+      await clock.settle();
+      const beganBefore = begun;
+      expect(others.map(reasonOf)).toEqual(Array(5).fill("capacity"));
+      expect(begun).toBeLessThanOrEqual(200 + 5);
+      found.resolve();
+      await clock.settle();
+      expect(begun).toBe(beganBefore);
+      expect(reasonOf(await sendTask(process.client, detached()))).toBeUndefined();
+    });
+  }
+
+  it("a step of a `finally` behind the event that ends the task still runs", async () => {
+    const cleaned: string[] = [];
+    const { process, id, clock } = await beginDurable(async function* (task) {
+      try {
+        yield task.complete("done");
+      } finally {
+        await task.step("clean up", () => cleaned.push("up"));
+      }
+    });
+    await clock.settle();
+    expect((await process.client.getTask({ id })).status?.state).toBe(TaskState.COMPLETED);
+    expect(cleaned).toEqual(["up"]);
+  });
+
+  it("a commit that fails while their results wait loses the task, and nothing else", async () => {
+    const unhandled: unknown[] = [];
+    const note = (error: unknown) => void unhandled.push(error);
+    process.on("unhandledRejection", note);
+    const store = createHeldStore();
+    const found = Promise.withResolvers<void>();
+    const { open, clock } = createDurableServers(
+      async function* (task) {
+        const look = async () => {
+          await found.promise;
+          for (let turn = 0; turn < 3; turn += 1) await nextTurn();
+        };
+        await Promise.all(Array.from({ length: 300 }, () => task.step("look up", look)));
+        yield task.complete("done");
+      },
+      { store },
+    );
+    const { client } = await open();
+    const { id } = await sendTask(client, detached());
+    await clock.settle();
+    store.hold();
+    found.resolve();
+    for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+    store.decide(() => new Error("the disk is full"));
+    store.release();
+    await clock.settle();
+    store.decide(() => "write");
+    process.off("unhandledRejection", note);
+    expect(unhandled).toEqual([]);
+    await clock.advance(60_000); // it is taken up again
+    expect((await client.getTask({ id })).status?.state).toBe(TaskState.COMPLETED);
+  });
+
+  it("leaves no alarm behind when the end comes while the next result waits for its turn", async () => {
+    const failed = Promise.withResolvers<void>();
+    const { open, clock } = createDurableServers(async function* (task) {
+      const look = (item: number) =>
+        task.step("look up", async () => {
+          await failed.promise;
+          if (item === 0) throw new Error("there is no such item");
+        });
+      await Promise.all([0, 1, 2, 3].map(look));
+    });
+    const { client } = await open();
+    const before = clock.alarms;
+    for (let sent = 0; sent < 100; sent += 1) await sendTask(client, detached());
+    failed.resolve();
+    await clock.settle();
+    expect(clock.alarms).toBe(before);
   });
 });
 

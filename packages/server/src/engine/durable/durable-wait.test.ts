@@ -139,6 +139,29 @@ describe("sleeps", () => {
     expect((store.calls.commit - before) / sleepers).toBeLessThan(5);
   });
 
+  it("that earlier runs began are had again after a restart, also where they are more than a caller may begin", async () => {
+    const dayMs = 86_400_000;
+    const { open, clock } = createDurableServers(
+      async function* (task) {
+        await Promise.all(Array.from({ length: 100 }, () => task.sleep(dayMs)));
+        yield task.complete("done");
+      },
+      { limits: { ...defaultEngineLimits, maxActiveBytes: 2 * 2 ** 20 } }, // 256 of 4 KiB
+    );
+    const first = await open();
+    const ids: string[] = [];
+    for (let sent = 0; sent < 6; sent += 1) {
+      ids.push((await sendTask(first.client, detached())).id);
+      await clock.advance(40_000); // its executor is dropped
+    }
+    first.kill();
+    const { client } = await open();
+    await clock.advance(dayMs + 3_600_000);
+    expect(await Promise.all(ids.map((id) => stateOf(client, id)))).toEqual(
+      Array(6).fill(TaskState.COMPLETED),
+    );
+  });
+
   it("hold up nobody while they are due and there is no place: no commit is made for that", async () => {
     const store = createHeldStore();
     const ends = Promise.withResolvers<void>();

@@ -1,6 +1,6 @@
 import { AgentMistake } from "../agent-mistake.ts";
 import { TurnAbort } from "../execution.ts";
-import { type DurableRun, never } from "./durable-run.ts";
+import type { AssertGoesOn, DurableRun } from "./durable-run.ts";
 import type { LoggedRecord } from "./journal.ts";
 import { type OperationResult, reviveError } from "./journal-codec.ts";
 import type { Wait } from "./waits.ts";
@@ -33,21 +33,16 @@ export async function replayResult<Result>(
 }
 
 /** Resolves when a new step, sleep or take may begin. Code may ask for thousands, so each has a turn; what earlier runs did comes first. */
-export async function untilMayBegin(run: DurableRun): Promise<void> {
-  const turn = run.live.output.wait(run.share);
-  if (turn !== undefined) await untilOver(run, turn);
+export async function untilMayBegin(run: DurableRun, assertGoesOn: AssertGoesOn): Promise<void> {
+  await untilTurn(run);
   await run.waits.keepBusy(async () => run.journal.order.caughtUp());
+  assertGoesOn();
 }
 
-/** Waits, and holds the slot. Never resolves when the executor was cut off meanwhile. */
-export async function untilOver(run: DurableRun, wait: Promise<void>): Promise<void> {
-  await run.waits.keepBusy(() => wait);
-  if (isCutOff(run)) await never();
-}
-
-/** Whether a shutdown or a lost task has cut the executor off: the next holder of the task begins anew what has not ended. */
-export function isCutOff(run: DurableRun): boolean {
-  return run.signal.aborted && run.stopped === undefined;
+/** Waits for a turn in which the executor may put out more, and holds the slot. */
+async function untilTurn(run: DurableRun): Promise<void> {
+  const turn = run.live.output.wait(run.share);
+  if (turn !== undefined) await run.waits.keepBusy(() => turn);
 }
 
 /**
@@ -55,7 +50,12 @@ export function isCutOff(run: DurableRun): boolean {
  *
  * @throws TurnAbort when the executor is told to stop meanwhile
  */
-export async function waitUntilOver(run: DurableRun, op: string, wait: Wait): Promise<void> {
+export async function waitUntilOver(
+  run: DurableRun,
+  op: string,
+  wait: Wait,
+  assertGoesOn: AssertGoesOn,
+): Promise<void> {
   const { live, waits, journal } = run;
   try {
     if (live.timers.setAlarm(waits.nextAt)) {
@@ -63,16 +63,21 @@ export async function waitUntilOver(run: DurableRun, op: string, wait: Wait): Pr
     }
     await live.flushed();
     await wait.over;
+    assertGoesOn();
   } catch (error) {
-    if (run.stopped === undefined) {
+    if (run.isGone || run.stopped === undefined) {
       throw error;
     }
+    await untilTurn(run); // a stop cuts all waits off at the same moment
+    assertGoesOn();
     const cut = journal.conclude({ op, kind: "aborted" });
     await waits.keepBusy(() => replayResult(run, cut));
   } finally {
-    live.timers.setAlarm(run.wakeAt);
+    if (!run.isGone) live.timers.setAlarm(run.wakeAt);
   }
   run.heard();
+  await untilTurn(run); // thousands of waits may end at the same moment
+  assertGoesOn();
 }
 
 /**

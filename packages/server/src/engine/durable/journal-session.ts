@@ -121,6 +121,11 @@ export class JournalSession {
     return undefined;
   }
 
+  /** Whether there is work of earlier runs that this run has not asked for, or not been given. */
+  get isRepeating(): boolean {
+    return this.#unclaimed.size > 0 || !this.order.isCaughtUp;
+  }
+
   #encode(record: JournalRecord, tookMs: number | undefined): Uint8Array {
     const { maxStepBytes, maxTaskBytes } = this.#limits;
     const times = {

@@ -1,8 +1,8 @@
 import type { DurableTask, StepContext, StepOptions } from "../../agent/durable-task.ts";
 import type { TurnAbort } from "../execution.ts";
 import type { DurableInbox } from "./durable-inbox.ts";
-import { type DurableRun, never } from "./durable-run.ts";
-import { isCut, isCutOff, replayResult, untilMayBegin, untilOver, waitUntilOver } from "./durable-wait.ts";
+import type { AssertGoesOn, DurableRun } from "./durable-run.ts";
+import { isCut, replayResult, untilMayBegin, waitUntilOver } from "./durable-wait.ts";
 import { errorParts, isLong, isResult, type OperationResult } from "./journal-codec.ts";
 import { JournalError } from "./journal-error.ts";
 import { roomForStep, sliceForResult } from "./long-results.ts";
@@ -27,16 +27,16 @@ export function createJournaledTools(run: DurableRun, inbox: DurableInbox): Jour
     watchStep(
       run,
       name,
-      run.hold(() => step(run, name, work, options)),
+      run.hold((assertGoesOn) => step(run, name, work, options, assertGoesOn)),
       beginStep,
     );
   return {
     step: beginStep,
-    sleep: (ms) => run.hold(() => sleep(run, ms)),
+    sleep: (ms) => run.hold((assertGoesOn) => sleep(run, ms, assertGoesOn)),
     now: () => remember(run, "now", () => run.clock.now()),
     random: () => remember(run, "random", Math.random),
     inbox: {
-      take: () => run.hold(() => inbox.take(run)),
+      take: () => run.hold((assertGoesOn) => inbox.take(run, assertGoesOn)),
       poll() {
         const sequence = remember(run, "inbox.poll", () => inbox.draw());
         return sequence === undefined ? undefined : inbox.open(run, sequence);
@@ -75,6 +75,7 @@ async function step<Result>(
   name: string,
   work: StepFunction<Result>,
   options: StepOptions,
+  assertGoesOn: AssertGoesOn,
 ): Promise<Result> {
   const { journal, waits } = run;
   assertName(name);
@@ -84,17 +85,20 @@ async function step<Result>(
     return waits.keepBusy(() => replayResult<Result>(run, known));
   }
   const isCleanup = run.stopped !== undefined;
-  await untilMayBegin(run);
+  await untilMayBegin(run, assertGoesOn);
   let { attempts, retryAt } = known?.kind === "retry" ? known : { attempts: 0, retryAt: undefined };
   for (;;) {
     const room = roomForStep(run.share);
-    if (room !== undefined) await untilOver(run, room);
+    if (room !== undefined) {
+      await waits.keepBusy(() => room);
+      assertGoesOn();
+    }
     if (isCut(run, known, isCleanup)) {
       const cut = journal.conclude({ op, kind: "aborted" });
       return waits.keepBusy(() => replayResult<Result>(run, cut));
     }
     if (retryAt !== undefined) {
-      await waitUntil(run, op, retryAt);
+      await waitUntil(run, op, retryAt, assertGoesOn);
     }
     const outcome = await waits.keepBusy(async () => {
       const attempted = await attempt(run, op, work, { ...options, attempt: ++attempts, isCleanup });
@@ -142,7 +146,7 @@ async function attempt<Result>(
     if (isLong(value)) await sliceForResult(run.share);
     outcome = storeResult(run, { op, kind: "value", value }, valueTookMs);
   } catch (thrown) {
-    if (isCutOff(run)) return never();
+    if (run.isGone) throw thrown; // the next holder of the task begins the step anew
     const mayRetry = options.isCleanup || run.stopped === undefined;
     if (mayRetry && options.attempt <= (options.retries ?? 0)) {
       const retryAt = clock.now() + backoffMs(options.backoff, options.attempt);
@@ -188,7 +192,7 @@ function describe(thrown: unknown): string {
   return typeof thrown === "object" ? "a value that is not an Error was thrown" : String(thrown);
 }
 
-async function sleep(run: DurableRun, ms: number): Promise<void> {
+async function sleep(run: DurableRun, ms: number, assertGoesOn: AssertGoesOn): Promise<void> {
   if (!Number.isFinite(ms)) {
     throw new RangeError(`a sleep takes a number of milliseconds, not ${ms}`);
   }
@@ -199,7 +203,7 @@ async function sleep(run: DurableRun, ms: number): Promise<void> {
     return waits.keepBusy(() => replayResult(run, known));
   }
   const isCleanup = run.stopped !== undefined;
-  await untilMayBegin(run);
+  await untilMayBegin(run, assertGoesOn);
   const until = known?.kind === "sleep" ? known.until : clock.now() + Math.ceil(Math.max(0, ms));
   if (isCut(run, known, isCleanup)) {
     const cut = journal.conclude({ op, kind: "aborted" });
@@ -208,20 +212,25 @@ async function sleep(run: DurableRun, ms: number): Promise<void> {
   if (known === undefined) {
     journal.note({ op, kind: "sleep", until });
   }
-  await waitUntil(run, op, until);
+  await waitUntil(run, op, until, assertGoesOn);
   const over = journal.conclude({ op, kind: "over" });
   await waits.keepBusy(() => replayResult(run, over));
 }
 
-async function waitUntil(run: DurableRun, op: string, until: number): Promise<void> {
+async function waitUntil(
+  run: DurableRun,
+  op: string,
+  until: number,
+  assertGoesOn: AssertGoesOn,
+): Promise<void> {
   const { waits, clock } = run;
   const leftMs = until - clock.now();
   if (leftMs > shortWaitMs) {
-    await waitUntilOver(run, op, waits.begin(until));
+    await waitUntilOver(run, op, waits.begin(until), assertGoesOn);
   } else if (leftMs > 0) {
     const wait = waits.begin();
     const stopTimer = clock.schedule(leftMs, wait.end);
-    await waits.keepBusy(() => waitUntilOver(run, op, wait)).finally(stopTimer);
+    await waits.keepBusy(() => waitUntilOver(run, op, wait, assertGoesOn)).finally(stopTimer);
   } else {
     await run.live.flushed();
   }

@@ -34,6 +34,17 @@ describe("the order of results", () => {
     expect(stuck).toEqual(["nothing asked for step#5"]);
   });
 
+  it("gives nothing any more when it is closed, neither to what waits nor to what asks later", async () => {
+    const { clock, order } = resume();
+    const waits = [order.result(5), order.caughtUp()];
+    order.close(new Error("the task has ended"));
+    waits.push(order.result(3));
+    const cuts = await Promise.allSettled(waits);
+    expect(cuts.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+    await clock.settle();
+    expect(clock.alarms).toBe(0);
+  });
+
   it("lets an executor ask that is heard right after the time is over, as in a process that stood still", async () => {
     const { clock, order, stuck } = resume();
     const given = order.result(5);

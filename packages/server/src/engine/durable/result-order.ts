@@ -31,6 +31,7 @@ interface Waiting {
   /** Resolves in the turn in which it goes on, if it is the next then. */
   readonly nextTurn: () => Promise<void>;
   readonly goOn: () => void;
+  readonly cut: (why: Error) => void;
 }
 
 /**
@@ -54,7 +55,10 @@ export class ResultOrder {
   /** How many events of earlier runs this run has repeated. */
   #repeated = 0;
   #looking = false;
+  /** Reads for which the executor waits. */
+  #reads = 0;
   #cancelPatience: (() => void) | undefined;
+  #closed: Error | undefined;
 
   /** @param onStuck called with the missing work when the executor does not repeat its earlier work */
   constructor(
@@ -107,21 +111,35 @@ export class ResultOrder {
     return next === undefined || next.sequence > sequence ? undefined : this.#queue(sequence, 0);
   }
 
+  /** The executor waits for a read of its log: that may take any time, and is none of the executor's. */
+  async whileReading<Result>(read: Promise<Result>): Promise<Result> {
+    this.#reads += 1;
+    this.#resetPatience();
+    try {
+      return await read;
+    } finally {
+      this.#reads -= 1;
+      this.#look();
+    }
+  }
+
   /** An event of an earlier run was repeated. */
   repeat(): void {
     this.#repeated++;
     this.#look();
   }
 
-  /** No more results are given. */
-  close(): void {
-    this.#line.clear();
+  /** No more results are given: what waits for one is cut off, and what asks for one later. */
+  close(why: Error): void {
+    this.#closed ??= why;
+    for (const { cut } of this.#line.takeAll()) cut(why);
     this.#resetPatience();
   }
 
   #queue(sequence: number, emissions: number, nextTurn = this.#nextTurn): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#line.add({ sequence, emissions, nextTurn, goOn: resolve });
+    if (this.#closed !== undefined) return Promise.reject(this.#closed);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#line.add({ sequence, emissions, nextTurn, goOn: resolve, cut: reject });
     this.#look();
     return promise;
   }
@@ -134,7 +152,7 @@ export class ResultOrder {
       return;
     }
     this.#looking = true;
-    void asked.nextTurn().then(() => {
+    const look = () => {
       this.#looking = false;
       const { first } = this.#line;
       if (first === undefined) {
@@ -145,10 +163,11 @@ export class ResultOrder {
       } else if (this.#isDue(first)) {
         this.#give(first);
         this.#look();
-      } else if (!this.isCaughtUp) {
+      } else if (!this.isCaughtUp && this.#reads === 0) {
         this.#beginPatience();
       } // otherwise an earlier result of this run is still being committed; that may take any time
-    });
+    };
+    asked.nextTurn().then(look, (error) => this.close(error)); // a commit has failed: the task is lost
   }
 
   #isDue({ sequence, emissions }: Waiting): boolean {

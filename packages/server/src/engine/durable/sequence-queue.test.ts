@@ -39,7 +39,12 @@ describe("a sequence queue", () => {
     const queue = new SequenceQueue([1, 2, 3, 4, 5].map((sequence) => ({ sequence })));
     queue.removeFirst();
     expect([queue.has(1), queue.has(2), queue.has(5), queue.has(6)]).toEqual([false, true, true, false]);
-    queue.clear();
+    expect(
+      queue
+        .takeAll()
+        .map(({ sequence }) => sequence)
+        .sort(),
+    ).toEqual([2, 3, 4, 5]);
     expect([queue.has(2), queue.first]).toEqual([false, undefined]);
   });
 

@@ -10,7 +10,7 @@ interface Entry<Item> {
  */
 export class SequenceQueue<Item extends { readonly sequence: number }> {
   /** Each comes before the two at twice its index, plus one and plus two. */
-  #heap: Entry<Item>[] = [];
+  readonly #heap: Entry<Item>[] = [];
   #arrivals = 0;
 
   constructor(items: Iterable<Item> = []) {
@@ -55,9 +55,9 @@ export class SequenceQueue<Item extends { readonly sequence: number }> {
     return this.#heap.some(({ item }) => item.sequence === wanted);
   }
 
-  /** Removes all items. */
-  clear(): void {
-    this.#heap = [];
+  /** Removes all items, and returns them in any order. */
+  takeAll(): Item[] {
+    return this.#heap.splice(0).map(({ item }) => item);
   }
 
   #earlierOf(one: number, other: number): number {

@@ -119,6 +119,12 @@ export class Waits {
     }
   }
 
+  /** The executor has gone: nothing waits any more, also not for a slot. */
+  close(error: Error): void {
+    this.cutAll(error);
+    this.enter();
+  }
+
   /** The earliest time at which a wait ends by itself. */
   get nextAt(): number | undefined {
     this.#next ??= this.#findNext();
