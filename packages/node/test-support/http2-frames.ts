@@ -19,14 +19,18 @@ export async function openSilentHttp2(connection: RawConnection): Promise<void> 
   );
 }
 
-/** `GET / http localhost`, as HPACK has it in its static table (RFC 7541 appendix A). @param fields names and short texts */
+/** `GET / http localhost`, as HPACK has it in its static table (RFC 7541 appendix A), and these fields. */
 export function requestFrame(streamId: number, fields: Readonly<Record<string, string>> = {}): Buffer {
-  const literals = Object.entries(fields).flatMap(([name, text]) => [
-    Buffer.of(0),
-    literal(name),
-    literal(text),
-  ]);
-  const payload = Buffer.concat([Buffer.of(0x82, 0x84, 0x86, 0x41), literal("localhost"), ...literals]);
+  const request = Buffer.concat([Buffer.of(0x82, 0x84, 0x86, 0x41), literal("localhost")]);
+  return lastHeaders(streamId, Buffer.concat([request, literals(fields)]));
+}
+
+/** Ends a request with these fields. */
+export function trailersFrame(streamId: number, fields: Readonly<Record<string, string>>): Buffer {
+  return lastHeaders(streamId, literals(fields));
+}
+
+function lastHeaders(streamId: number, payload: Buffer): Buffer {
   return formatFrame({ type: frameTypes.headers, flags: 0x5, streamId, payload }); // END_STREAM, END_HEADERS
 }
 
@@ -53,9 +57,20 @@ export async function openSlowReader(connection: RawConnection): Promise<void> {
   await connection.write(Buffer.concat([requestFrame(1), ...windows]));
 }
 
-/** A text of HPACK, of up to 126 characters. */
+function literals(fields: Readonly<Record<string, string>>): Buffer {
+  const parts = Object.entries(fields).flatMap(([name, text]) => [
+    Buffer.of(0),
+    literal(name),
+    literal(text),
+  ]);
+  return Buffer.concat(parts);
+}
+
+/** A text of HPACK, of up to 16,510 characters (RFC 7541 §5.1). */
 function literal(text: string): Buffer {
-  return Buffer.concat([Buffer.of(text.length), Buffer.from(text)]);
+  const more = text.length - 127;
+  const length = more < 0 ? [text.length] : [127, 0x80 | (more & 0x7f), more >> 7];
+  return Buffer.concat([Buffer.from(length), Buffer.from(text)]);
 }
 
 export function formatFrame({ type, flags, streamId, payload }: Http2Frame): Buffer {

@@ -75,13 +75,17 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
     const refuse = refuseStreams(session);
     const header = context.places.openHeader(connection.caller.address);
     const noteFrame = watchHeader(session, header, limits.headersTimeoutMs, questions);
+    const noteFields = (rawFields: readonly string[]): void => {
+      noteFrame(headerBytes(rawFields));
+      connection.countRequest();
+      if (hasLongName(rawFields)) connection.countLongName();
+    };
     const begin = async (
       stream: ServerHttp2Stream,
       headers: IncomingHttpHeaders,
       rawHeaders: readonly string[],
     ): Promise<void> => {
-      noteFrame(headerBytes(rawHeaders));
-      connection.countRequest();
+      noteFields(rawHeaders);
       // When a bad frame has ended the session, its packet's requests still come here, and there is no peer to answer.
       if (stream.destroyed || session.destroyed) return;
       packFields(headers, rawHeaders);
@@ -97,6 +101,8 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
     };
     session.on("stream", (stream, headers, _flags, rawHeaders) => {
       stream.on("error", () => undefined); // first of all: some fail before their requests begin
+      if (!stream.endAfterHeaders)
+        stream.on("trailers", (_trailers, _flags, rawFields) => noteFields(rawFields));
       begin(stream, headers, rawHeaders).catch((error: unknown) => {
         stream.destroy(error instanceof Error ? error : undefined); // to throw here would end the process
       });

@@ -303,6 +303,21 @@ describe("listen", () => {
     const answer = await callHttp2(session, { "x-big": big });
     expect([answer.headers[":status"], JSON.parse(answer.body)]).toMatchObject([431, want]);
   });
+
+  it("refuses a header field with too long a name with 431, and nothing else of its connection", async () => {
+    const gate = createGate();
+    await using listener = await listen(async (request) => {
+      await gate.opened;
+      return await echo(request);
+    });
+    using session = openHttp2(listener.url);
+    const other = callHttp2(session, {});
+    const answer = await callHttp2(session, { ["x".repeat(2_000)]: "x" });
+    expect(answer.headers[":status"]).toBe(431);
+    gate.open();
+    expect((await other).headers[":status"]).toBe(200);
+    expect((await callHttp2(session, {})).headers[":status"]).toBe(200);
+  });
 });
 
 /** What a client of TLS sends first. */

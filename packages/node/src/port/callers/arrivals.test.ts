@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { HttpHandler } from "@a2a-connect/bindings";
 import { createSelfSignedCertificate, createTurnCount } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
-import { formatFrame, frameTypes, requestFrame } from "../../../test-support/http2-frames.ts";
+import { formatFrame, frameTypes, requestFrame, trailersFrame } from "../../../test-support/http2-frames.ts";
 import { openRawConnection } from "../../../test-support/raw-connection.ts";
 import { listen } from "../listen.ts";
 import { Arrivals } from "./arrivals.ts";
@@ -99,6 +99,50 @@ describe("in a turn of the event loop few requests arrive", () => {
       expect(arrivals.mostInATurn).toBeLessThanOrEqual(128 + 2 * requests);
     });
   }
+});
+
+describe("names that are too long, of which Node makes objects before they are refused", () => {
+  /** @param name of a field of each */
+  const endings = {
+    headers: (name: string) => requestFrame(3, { [name]: "x" }),
+    trailers: (name: string) => trailersFrame(1, { [name]: "x" }),
+  };
+
+  it.each(["headers", "trailers"] as const)("arrive in a turn from one connection, in %s", async (kind) => {
+    const { served, handler: serve } = createServed();
+    const handler: HttpHandler = async ({ body }) => {
+      await serve();
+      for await (const _ of body);
+      return { status: 200 };
+    };
+    const ended = createTurnCount();
+    const allEnded = Promise.withResolvers<void>();
+    const count = (): void => {
+      ended.count();
+      if (ended.total === connections) allEnded.resolve();
+    };
+    await using listener = await listen(handler);
+    using opened = new DisposableStack();
+    const watch = (message: unknown): void => {
+      const { stream } = message as { stream: EventEmitter };
+      if (kind === "trailers") stream.on("trailers", count);
+      else if (isSent) count();
+    };
+    subscribe("http2.server.stream.created", watch);
+    opened.defer(() => void unsubscribe("http2.server.stream.created", watch));
+    let isSent = false;
+    const open = async () => {
+      const connection = opened.use(await openRawConnection(listener.port));
+      await connection.write(Buffer.concat([http2Preface, requestWithBody()]));
+      return connection;
+    };
+    const all = await Promise.all(Array.from({ length: connections }, open));
+    await served(connections); // from here on all of them are read
+    isSent = true;
+    for (const connection of all) void connection.write(endings[kind]("x".repeat(2_000)));
+    await allEnded.promise;
+    expect(ended).toMatchObject({ total: connections, mostInATurn: 1 });
+  });
 });
 
 const pieces = 3_000;

@@ -203,9 +203,14 @@ export class CallerConnection {
     return new FirstBytes(socket, this.bodies);
   }
 
-  /** A request has arrived. */
+  /** A request, or its trailers, have arrived. */
   countRequest(): void {
     this.#callers.arrivals.count(this.#peer, 1);
+  }
+
+  /** They had a name that is too long (`maxNameLength`), and Node has made an object of them. Each costs what hundreds of others do. */
+  countLongName(): void {
+    this.#callers.arrivals.count(this.#peer, maxArrivalsInATurn / 2); // all that one caller may bring
   }
 
   /** A frame or a chunk of a body, or a packet with a part of one, has arrived. */
