@@ -216,3 +216,12 @@ describe("toNodeHandler", () => {
     expect(() => toNodeHandler(createAgentServer({ agent }), { path: "a2a" })).toThrow('begins with "/"');
   });
 });
+
+it("answers 500 where what a middleware has made of a body is no JSON", async () => {
+  const { url, log } = await mount({}, {}, async (message) => {
+    await message.toArray();
+    Object.assign(message, { body: { number: 1n } }); // as parsers do that keep large numbers
+  });
+  expect((await send(url, "hello")).status).toBe(500);
+  expect(log).toMatchObject([{ message: "a mounted agent could not answer", error: expect.any(TypeError) }]);
+});

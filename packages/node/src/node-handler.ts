@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
-import { dropUndefined } from "@a2a-connect/core/internal";
+import { callUnawaited, dropUndefined } from "@a2a-connect/core/internal";
 import { comesFromThisMachine, createMount, type Mount, targetBelow } from "@a2a-connect/server/internal";
 import type { Mountable, MountOptions } from "@a2a-connect/server/mount";
 import { findMountedPlaces } from "./port/callers/places.ts";
@@ -62,14 +62,15 @@ export function toNodeHandler(server: Mountable, options: NodeHandlerOptions = {
     places: findMountedPlaces({ maxConnections, maxStreams }),
   };
   const cleartext = { ...secure, scheme: "http" as const };
-  return (message, response) => {
+  const refuse = (response: ServerResponse, error: unknown): void => {
+    log({ level: "error", message: "a mounted agent could not answer", error });
+    if (response.headersSent) response.destroy();
+    else response.writeHead(500).end();
+  };
+  const answer: NodeHandler = (message, response) => {
     const context = "encrypted" in message.socket ? secure : cleartext;
     const mounted = readMounted(message, mount, context.scheme);
-    if (mounted instanceof Error) {
-      log({ level: "error", message: "a mounted agent could not answer", error: mounted });
-      response.writeHead(500).end();
-      return;
-    }
+    if (mounted instanceof Error) return refuse(response, mounted);
     const { socket } = message;
     let { url } = mounted;
     mountedPipeline(socket, context.callers.ofSocket(socket)).add(message, response, {
@@ -84,6 +85,11 @@ export function toNodeHandler(server: Mountable, options: NodeHandlerOptions = {
       },
     });
   };
+  return (message, response) =>
+    callUnawaited(
+      () => answer(message, response),
+      (error) => refuse(response, error),
+    );
 }
 
 /** The request as it is below the mount; an Error when the other server has left nothing to answer. */

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, constants } from "node:zlib";
-import { dropUndefined } from "@a2a-connect/core/internal";
+import { callUnawaited, dropUndefined } from "@a2a-connect/core/internal";
 import type { AgentCard } from "@a2a-connect/proto";
 import {
   type AgentCards,
@@ -105,6 +105,7 @@ async function serveOne(agent: AgentDefinition, options: ServeOptions): Promise<
   );
   return closeAtSignal(
     Object.assign(present(server, listener.url), { port: listener.port, close }),
+    log,
     shutdown,
   );
 }
@@ -166,16 +167,21 @@ async function serveSeveral(
     ),
     close,
   };
-  return closeAtSignal(served, shutdown);
+  return closeAtSignal(served, log, shutdown);
 }
 
 /** The same, which a signal to the process closes, unless that is not wanted or it was closed before. */
 function closeAtSignal<Served extends Pick<ServedAgent, "close">>(
   served: Served,
+  log: OperatorLog,
   shutdown: ServeOptions["shutdown"] = {},
 ): Served & AsyncDisposable {
   const { close } = served;
   const hook = shutdown === false ? undefined : shutdownOnSignal(served, withTimes(shutdown));
+  hook?.finished.catch((error: unknown) => {
+    process.exitCode = 1; // when the rest of the program has ended, too
+    callUnawaited(() => log({ level: "error", message: "a server could not be closed in order", error }));
+  });
   const closeForGood = (options?: CloseOptions): Promise<void> =>
     close(options).finally(() => hook?.[Symbol.dispose]());
   return Object.assign(served, { close: closeForGood, [Symbol.asyncDispose]: () => closeForGood() });

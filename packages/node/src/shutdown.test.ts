@@ -62,6 +62,30 @@ describe("a server of serve()", () => {
   });
 });
 
+const failingProgram = `
+  const { serve } = await import(${JSON.stringify(import.meta.resolve("./index.ts"))});
+  const { createMemoryTaskStore } = await import(${JSON.stringify(import.meta.resolve("@a2a-connect/server"))});
+  const close = () => Promise.reject(new Error("the disk is full"));
+  const store = { ...createMemoryTaskStore(), close };
+  const agent = { card: { name: "Agent" }, execute: () => [] };
+  const log = ({ error }) => error && (console.log(error.message), setTimeout(() => console.log("the rest goes on"), 50));
+  await serve(agent, { store, log });
+  console.log("up");
+`;
+
+it("a server that cannot be closed in order says so in its log, and the rest of the program ends by itself", async () => {
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", failingProgram], {
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const exited = once(child, "exit");
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+  expect((await lines.next()).value).toBe("up");
+  child.kill("SIGTERM");
+  expect((await lines.next()).value).toBe("the disk is full");
+  expect((await lines.next()).value).toBe("the rest goes on");
+  expect(await exited).toEqual([1, null]);
+});
+
 describe("shutdownOnSignal", () => {
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     it(`finishes the request in flight and ends the process with 0 on ${signal}`, async () => {

@@ -1,5 +1,5 @@
 import { findA2AError, formatTaskState, readLifecycleReport } from "@a2a-connect/core";
-import { RecentMap } from "@a2a-connect/core/internal";
+import { callUnawaited, RecentMap } from "@a2a-connect/core/internal";
 import { StreamResponseSchema, type TaskState, type TaskStatus } from "@a2a-connect/proto";
 import { isMessage, type Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
@@ -43,9 +43,10 @@ const maxReasonLength = 128;
  * Writes a line for each call of a client and for each change of state that it sees: one of the `interceptors` of `connectAgent`. Every
  * call says its trace in `traceparent`; one that has it already keeps it.
  *
- * @param write takes the lines, in order; it must not throw
+ * @param takeLine takes the lines, in order; where it fails, a line is lost, and the call goes on
  */
-export function auditCalls(write: (record: CallRecord) => void): Interceptor {
+export function auditCalls(takeLine: (record: CallRecord) => void): Interceptor {
+  const write = (record: CallRecord): void => callUnawaited(() => takeLine(record));
   const states = new RecentMap<string, TaskState>(maxTasks);
   return (next) => async (request) => {
     const traceId = traceOf(request.header);

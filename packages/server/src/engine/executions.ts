@@ -1,4 +1,5 @@
 import { findA2AError, isInterrupted, isSettled, isTerminal } from "@a2a-connect/core";
+import { callUnawaited } from "@a2a-connect/core/internal";
 import type { Message } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -128,7 +129,10 @@ export class Executions {
     void execution.done.then(() => {
       if (this.#byTask.get(taskId) === execution) {
         this.#byTask.delete(taskId);
-        this.#takeNext(live);
+        callUnawaited(
+          () => this.#takeNext(live),
+          (error) => this.#warn("a queued message could not be taken", taskId, error),
+        );
       }
       this.#tasks.release(live);
       if (execution.needsRecovery || (live.lost.aborted && !live.takenOver)) {

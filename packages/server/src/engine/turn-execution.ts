@@ -215,12 +215,20 @@ export class TurnExecution implements Execution {
     }
     const { clock, agent } = this.#context;
     if (this.#live === undefined && !this.#hadLastEvent) {
-      this.#cancelTaskTimer = clock.schedule(
-        agent.taskAfterMs ?? 200,
-        () => this.#hadLastEvent || this.taskOrNew(),
-      );
+      this.#cancelTaskTimer = clock.schedule(agent.taskAfterMs ?? 200, () => this.#createLate());
     }
     this.#silence.watch();
+  }
+
+  /** The executor says nothing for a while: its caller gets the task, or why there is none. */
+  #createLate(): void {
+    try {
+      if (!this.#hadLastEvent) this.taskOrNew();
+    } catch (error) {
+      this.#log("a task could not be created", error);
+      this.#first.reject(error instanceof ConnectError ? error : maskError(error));
+      this.abort("lost");
+    }
   }
 
   /** Resolves also when the executor has ignored its signal for longer than the grace period. */
@@ -406,7 +414,7 @@ function requireMistake(error: unknown): AgentMistake {
   throw error;
 }
 
-/** Any error of an executor before a task exists becomes our InternalError (requirement B-8). */
+/** Any error before a task exists, of an executor above all, becomes our InternalError (requirement B-8). */
 function maskError(error: unknown): ConnectError {
   return new ConnectError("Internal error", Code.Internal, undefined, undefined, error);
 }

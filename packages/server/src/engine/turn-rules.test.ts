@@ -12,7 +12,7 @@ import {
   wordsOf,
 } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { agentOf, startAgent, startScripted } from "../../test-support/agents.ts";
 import { countedPart } from "../../test-support/counted-data.ts";
 import { createHeldStore } from "../../test-support/held-store.ts";
@@ -54,6 +54,26 @@ describe("when a task exists", () => {
       expect(taskOf(await answer).status?.state).toBe(TaskState.SUBMITTED);
     });
   }
+
+  it("is refused when it cannot be created after that time, and its executor is told to stop", async () => {
+    const told = Promise.withResolvers<unknown>();
+    const { client, clock } = await startAgent(async function* (turn) {
+      turn.signal.addEventListener("abort", () => told.resolve(turn.signal.reason), { once: true });
+      await told.promise;
+      yield turn.working();
+    });
+    const answer = client.sendMessage(detached());
+    const refused = expect(answer).rejects.toMatchObject({ code: Code.Internal });
+    await clock.advance(199);
+    const now = vi.spyOn(clock, "now").mockImplementationOnce(() => {
+      throw new Error("the time is not known");
+    });
+    await clock.advance(1);
+    expect(now).toHaveBeenCalled();
+    now.mockRestore();
+    await refused;
+    expect(await told.promise).toMatchObject({ cause: "lost" });
+  });
 
   it("never exists after a reply that came in time", async () => {
     const { client, script, clock } = await startScripted();

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AgentDefinition, CapacityDefinition } from "../../agent/agent-definition.ts";
 import { systemClock } from "../clock.ts";
-import { defaultEngineLimits, type EngineLimits } from "../engine-context.ts";
+import { defaultEngineLimits, type EngineLimits, type LogRecord } from "../engine-context.ts";
 import { type Runnable, Scheduler, type StartResult } from "./scheduler.ts";
 
 interface Setup extends CapacityDefinition {
@@ -19,6 +19,7 @@ interface Work extends Runnable {
 /** A scheduler whose work begins and ends when a test says so. `running` has the names in the order of their begin. */
 function schedule({ limits, skills = {}, ...capacity }: Setup) {
   const running: string[] = [];
+  const logged: LogRecord[] = [];
   let now = 0;
   const agent: AgentDefinition = {
     card: {
@@ -32,6 +33,7 @@ function schedule({ limits, skills = {}, ...capacity }: Setup) {
     agent,
     limits: { ...defaultEngineLimits, ...limits },
     clock: { ...systemClock, now: () => now },
+    log: (record) => logged.push(record),
   });
   function work(name: string, skill?: string, priority: Priority = "normal", share?: string): Work {
     const end = Promise.withResolvers<void>();
@@ -54,6 +56,7 @@ function schedule({ limits, skills = {}, ...capacity }: Setup) {
   return {
     scheduler,
     running,
+    logged,
     work,
     start: (...args: Parameters<typeof work>): StartResult => scheduler.start(work(...args)),
     pass: (ms: number) => {
@@ -79,6 +82,16 @@ describe("the scheduler", () => {
     expect(running).toEqual(["slow 1", "other 2", "other 3"]);
     await first.finish();
     expect(running).toEqual(["other 2", "other 3", "slow 2"]);
+  });
+
+  it("gives away the place of work that breaks off, and says so in the log", async () => {
+    const { scheduler, running, logged, work, start } = schedule({ maxRunning: 1 });
+    const failure = new Error("xyzzy");
+    scheduler.start({ ...work("broken"), run: () => Promise.reject(failure) });
+    expect(start("next")).toBe("queued");
+    await Promise.resolve();
+    expect(running).toEqual(["next"]);
+    expect(logged).toMatchObject([{ level: "error", error: failure }]);
   });
 
   it("gives a place to the highest priority, and among equals to the oldest, over all skills", async () => {

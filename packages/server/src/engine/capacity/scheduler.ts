@@ -13,7 +13,7 @@ export interface Runnable {
   readonly skill: string | undefined;
   /** The caller whose part of the places it takes; undefined: not known, and not bounded. */
   readonly share: string | undefined;
-  /** Must not reject. */
+  /** Must not reject: its error would only be logged. */
   run(): Promise<void>;
 }
 
@@ -35,6 +35,7 @@ export class Scheduler {
   #agent: AgentDefinition;
   readonly #limits: Pick<EngineContext["limits"], "maxQueued" | "maxShare">;
   readonly #clock: Pick<EngineContext["clock"], "now">;
+  readonly #log: EngineContext["log"];
   readonly #all: Slots;
   /** One for each skill that has been asked for; as many as the card has, or has had, at most. */
   readonly #lanes = new Map<string | undefined, Lane>();
@@ -43,10 +44,11 @@ export class Scheduler {
   readonly #promised = new Set<Runnable>();
   #tickets = 0;
 
-  constructor({ agent, limits, clock }: Pick<EngineContext, "agent" | "limits" | "clock">) {
+  constructor({ agent, limits, clock, log }: Pick<EngineContext, "agent" | "limits" | "clock" | "log">) {
     this.#agent = agent;
     this.#limits = limits;
     this.#clock = clock;
+    this.#log = log;
     this.#all = new Slots(agent, limits.maxShare, limits);
   }
 
@@ -176,13 +178,17 @@ export class Scheduler {
       each.countRunning(work.share, 1);
     }
     this.#serve(work.share);
-    void work.run().then(() => {
+    const end = (): void => {
       for (const each of both) {
         each.countRunning(work.share, -1);
         each.runTime.note(this.#clock.now() - beganAt);
       }
       this.#order.leave(work.share);
       this.#runWaiting();
+    };
+    work.run().then(end, (error: unknown) => {
+      this.#log({ level: "error", message: "an execution broke off", error });
+      end();
     });
   }
 
