@@ -93,7 +93,13 @@ export { findMemberInSteps, findMemberText } from "./json/member-text.ts";
 export { formatAnswer, formatLazily, formatOnce } from "./json/message-text.ts";
 export { findWrongFields, parseMessage } from "./json/parse-json.ts";
 export { countValues, type JsonDefect, scanJson } from "./json/scan-json.ts";
-export { formatJsonInPieces, type LazyJson, LazyList, type LazyObject } from "./json/value-text.ts";
+export {
+  formatJsonInPieces,
+  formatString,
+  type LazyJson,
+  LazyList,
+  type LazyObject,
+} from "./json/value-text.ts";
 export { KeptTexts } from "./kept-texts.ts";
 export { formatLifecycleReport, type LifecycleRequest, parseLifecycleRequest } from "./lifecycle.ts";
 export {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { apiKey, defaultScopes, hashApiKey, notesScope } from "@a2a-connect/auth";
 import { A2AService, Role } from "@a2a-connect/proto";
-import { TaskNoteKind, TaskNotesService } from "@a2a-connect/proto/a2aconnect/notes/v1";
+import { type TaskNote, TaskNoteKind, TaskNotesService } from "@a2a-connect/proto/a2aconnect/notes/v1";
 import { createMemoryTaskStore, defineAgent } from "@a2a-connect/server";
 
 import { Code, createClient } from "@connectrpc/connect";
@@ -148,6 +148,43 @@ describe("the notes of a task", () => {
     expect(answers.map(({ notes }) => notes.length)).toEqual([4, 4, 4]);
     expect(new Set(turns.map(([at]) => at)).size).toBe(12);
     expect(turns.map(([, page]) => page)).toEqual([1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3]);
+  });
+
+  it("have payloads that are made only as far as they are shown, and a page ends when it has a megabyte of them", async () => {
+    const agent = defineAgent({
+      card: { name: "Repeats" },
+      durable: true,
+      async *execute(task) {
+        const text = "\u0001".repeat(1_000);
+        for (let step = 0; step < 40; step += 1) await task.step("read", () => Array(1_000).fill(text));
+        yield task.artifact({ text: "done" });
+      },
+    });
+    const caller = callerOf(await start({}, agent));
+    const taskId = await caller.send("read");
+    const plain = await caller.notes.listTaskNotes({ taskId });
+    expect(plain.notes).toHaveLength(40);
+    let longest = 0;
+    const stringify = JSON.stringify;
+    const spy = vi.spyOn(JSON, "stringify").mockImplementation((...args) => {
+      const text = stringify(...(args as Parameters<typeof stringify>));
+      longest = Math.max(longest, text?.length ?? 0);
+      return text;
+    });
+    onTestFinished(() => spy.mockRestore());
+    const pages: TaskNote[][] = [];
+    for (let pageToken = "", hasMore = true; hasMore; ) {
+      const page = await caller.notes.listTaskNotes({ taskId, pageToken, includePayloads: true });
+      pages.push(page.notes);
+      ({ nextPageToken: pageToken, hasMore } = page);
+    }
+    expect(longest).toBeLessThan(2 ** 18);
+    expect(pages.map((notes) => notes.length)).toEqual([17, 17, 6]);
+    const notes = pages.flat();
+    expect(notes.every(({ payload }) => payload.length === 2 ** 16)).toBe(true);
+    expect(notes.map(({ sequence, generation }) => [sequence, generation])).toEqual(
+      plain.notes.map(({ sequence, generation }) => [sequence, generation]),
+    );
   });
 
   it("come in pages, over gRPC too, and later ones with the last token", async () => {

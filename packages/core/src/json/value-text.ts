@@ -72,7 +72,8 @@ export function* formatStringInPieces(value: string, pieceLength: number): Gener
   yield '"';
 }
 
-function formatString(value: string, pieceLength: number): string | Generator<string, void> {
+/** The same; in pieces only where it is longer than one. */
+export function formatString(value: string, pieceLength: number): string | Generator<string, void> {
   return value.length > pieceLength ? formatStringInPieces(value, pieceLength) : JSON.stringify(value);
 }
 

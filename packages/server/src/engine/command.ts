@@ -70,10 +70,16 @@ export function encodeCommand(command: LoggedCommand): Uint8Array {
 
 /** The command in an entry's payload. Older logs have the metadata in the JSON. */
 export function decodeCommand(payload: Uint8Array): LoggedCommand {
+  const command = decodeCommandHead(payload);
   const end = payload.indexOf(separator);
-  const json = end === -1 ? payload : payload.subarray(0, end);
-  const command = JSON.parse(decoder.decode(json)) as LoggedCommand; // only `encodeCommand` writes them
   if (end === -1) return command;
   const { metadata } = decodeMessage(SendMessageRequestSchema, payload.subarray(end + 1));
   return { ...command, metadata } as LoggedCommand;
+}
+
+/** The same, perhaps without its metadata, which may have megabytes. */
+export function decodeCommandHead(payload: Uint8Array): LoggedCommand {
+  const end = payload.indexOf(separator);
+  const json = end === -1 ? payload : payload.subarray(0, end);
+  return JSON.parse(decoder.decode(json)) as LoggedCommand; // only `encodeCommand` writes them
 }

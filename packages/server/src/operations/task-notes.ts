@@ -1,6 +1,6 @@
 import { notesScope } from "@a2a-connect/auth";
 import type { HttpHandler, HttpRequest } from "@a2a-connect/bindings";
-import { type BindingOptions, createRpcHandlers, nextSlice } from "@a2a-connect/bindings/server";
+import { type BindingOptions, createRpcHandlers, runInTurns } from "@a2a-connect/bindings/server";
 import { invalidParams, methods, principalKey } from "@a2a-connect/core";
 import { ReadTurns } from "@a2a-connect/core/internal";
 import { A2AService } from "@a2a-connect/proto";
@@ -13,12 +13,13 @@ import {
 import { create } from "@bufbuild/protobuf";
 import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
-import { decodeCommand, type LoggedCommand } from "../engine/command.ts";
+import { decodeCommandHead, type LoggedCommand } from "../engine/command.ts";
 import { type JournalRecord, parseRecord } from "../engine/durable/journal-codec.ts";
-import { taskNotFound } from "../engine/read-task.ts";
+import { type CountBytes, entryBytes, taskNotFound } from "../engine/read-task.ts";
 import type { Gate, GatedCall } from "../gates/protocol-gates.ts";
-import type { LogEntry, LogTail, TaskStore } from "../store/task-store.ts";
-import { callerOf } from "./operation.ts";
+import type { LogEntry, LogPage, LogTail, TaskStore } from "../store/task-store.ts";
+import { formatUpTo } from "./limited-json.ts";
+import { answerCounterOf, callerOf } from "./operation.ts";
 import { formatPageToken, parsePageToken } from "./page-token.ts";
 import { pass } from "./pass-gates.ts";
 
@@ -36,8 +37,11 @@ const pageSizes = { default: 100, max: 1_000 };
 /** Longest payload that is shown, in characters. */
 const maxPayload = 64 * 1024;
 
-/** Bytes of an entry from which it is decoded in a turn of its own: a result of a megabyte may take a tenth of a second. */
-const largeBytes = 16 * 1024;
+/** Characters of all payloads of a page: it ends with the note that exceeds them. What is stored of them may be far less. */
+const maxPagePayloads = 1024 * 1024;
+
+/** Memory of a character, at most. */
+const characterBytes = 2;
 
 /**
  * The service by its paths. Callers read notes where GetTask would show them the task; from other machines, or through a proxy,
@@ -91,23 +95,57 @@ function registerTaskNotes(
       if ((await store.weigh(owner, taskId)) === undefined) {
         throw taskNotFound(taskId);
       }
+      const count = answerCounterOf(context);
       return await turns.run(caller, async () => {
         const page = await store.entries(owner, taskId, after, "notes", pageSize || pageSizes.default);
-        const before = after.sequence - after.generation;
-        const notes: TaskNote[] = [];
-        for (const [index, entry] of page.entries.entries()) {
-          if (entry.payload.length > largeBytes) await nextSlice(caller.share, "read");
-          // The log has no gaps: what is no note before an entry is an event.
-          notes.push(describe(entry, entry.sequence - before - index - 1, includePayloads));
-        }
+        const stored = page.entries.reduce((sum, { payload }) => sum + payload.length, 0);
+        count(stored);
+        const { notes, end, more } = await runInTurns(
+          describePage(page, after, includePayloads, count),
+          caller.share,
+          "read",
+        );
+        count(-stored);
         return {
           notes,
-          nextPageToken: formatPageToken([page.end.sequence, page.end.generation], scope),
-          hasMore: page.more,
+          nextPageToken: formatPageToken([end.sequence, end.generation], scope),
+          hasMore: more,
         };
       });
     },
   });
+}
+
+interface NotesPage extends Pick<LogPage, "end" | "more"> {
+  readonly notes: readonly TaskNote[];
+}
+
+/** The notes of a page, as many as its payloads leave room for. Yields the bytes and characters of each entry before and after it is read. */
+function* describePage(
+  { entries, end, more }: LogPage,
+  after: LogTail,
+  withPayloads: boolean,
+  count: CountBytes,
+): Generator<number, NotesPage> {
+  const before = after.sequence - after.generation;
+  const notes: TaskNote[] = [];
+  let shown = 0;
+  for (const [index, entry] of entries.entries()) {
+    yield entryBytes + entry.payload.length;
+    const { sequence } = entry;
+    // The log has no gaps: what is no note before an entry is an event.
+    const generation = sequence - before - index - 1;
+    const { note, work } = describe(entry, generation, withPayloads);
+    notes.push(note);
+    const { length } = note.payload;
+    count(length * characterBytes);
+    shown += length;
+    if (shown > maxPagePayloads && index + 1 < entries.length) {
+      return { notes, end: { sequence, generation }, more: true };
+    }
+    yield work;
+  }
+  return { notes, end, more };
 }
 
 function readPosition(token: string, scope: readonly (string | number)[]): LogTail {
@@ -118,20 +156,39 @@ function readPosition(token: string, scope: readonly (string | number)[]): LogTa
   return { sequence: Number(sequence), generation: Number(generation) };
 }
 
-function describe(entry: LogEntry, generation: number, withPayload: boolean): TaskNote {
-  const { sequence, kind, payload } = entry;
+/** A note, and what it took to make its payload (`formatUpTo`). */
+interface Described {
+  readonly note: TaskNote;
+  readonly work: number;
+}
+
+function describe(entry: LogEntry, generation: number, withPayload: boolean): Described {
+  const { sequence, payload } = entry;
   const note = create(TaskNoteSchema, {
     sequence: BigInt(sequence),
     generation: BigInt(generation),
     payloadBytes: payload.length,
   });
+  const { content, ...facts } = read(entry);
+  const { text, work } = withPayload ? formatUpTo(content, maxPayload) : noText;
+  return { note: Object.assign(note, facts, { payload: text }), work };
+}
+
+const noText = { text: "", work: 0 };
+
+/** What an entry tells, and what is shown of it on demand. */
+interface EntryFacts extends Partial<TaskNote> {
+  readonly content?: unknown;
+}
+
+function read({ kind, payload }: LogEntry): EntryFacts {
   switch (kind) {
     case "command":
-      return Object.assign(note, describeCommand(decodeCommand(payload), withPayload));
+      return readCommand(decodeCommandHead(payload));
     case "journal":
-      return Object.assign(note, describeRecord(payload, withPayload));
+      return readRecord(payload);
     default:
-      return Object.assign(note, { kind: TaskNoteKind.MESSAGE });
+      return { kind: TaskNoteKind.MESSAGE };
   }
 }
 
@@ -149,13 +206,13 @@ const commandKinds: Readonly<Record<LoggedCommand["type"], TaskNoteKind>> = {
 };
 
 /** Commands have credentials and grants, which are never shown. */
-function describeCommand(command: LoggedCommand, withPayload: boolean): Partial<TaskNote> {
+function readCommand(command: LoggedCommand): EntryFacts {
   const { type, at } = command;
   return {
     kind: commandKinds[type],
     ...(at === undefined ? {} : { recordedAt: timestampFromMs(at) }),
     ...(type === "stop" ? { name: command.cause } : {}),
-    ...(withPayload && "input" in command ? { payload: JSON.stringify({ message: command.input }) } : {}),
+    ...("input" in command ? { content: { message: command.input } } : {}),
   };
 }
 
@@ -176,7 +233,7 @@ const revivers = {
   Error: ([name, message]: [string, string]) => ({ name, message }),
 };
 
-function describeRecord(payload: Uint8Array, withPayload: boolean): Partial<TaskNote> {
+function readRecord(payload: Uint8Array): EntryFacts {
   const record = parseRecord(payload, revivers);
   const { kind, op, at, tookMs, resumedAt } = record;
   const until = kind === "sleep" ? record.until : kind === "retry" ? record.retryAt : undefined;
@@ -188,17 +245,11 @@ function describeRecord(payload: Uint8Array, withPayload: boolean): Partial<Task
     ...(resumedAt === undefined ? {} : { resumedAt: timestampFromMs(resumedAt) }),
     ...(until === undefined ? {} : { until: timestampFromMs(until) }),
     ...(kind === "retry" ? { attempts: record.attempts } : {}),
-    ...(withPayload ? { payload: payloadOf(record) } : {}),
+    content: contentOf(record),
   };
 }
 
 /** What an operation gave, or why it failed. */
-function payloadOf(record: JournalRecord): string {
-  const content =
-    "value" in record ? record.value : "message" in record ? { message: record.message } : undefined;
-  try {
-    return JSON.stringify(content)?.slice(0, maxPayload) ?? "";
-  } catch {
-    return '"a value that JSON cannot express"';
-  }
+function contentOf(record: JournalRecord): unknown {
+  return "value" in record ? record.value : "message" in record ? { message: record.message } : undefined;
 }
