@@ -11,7 +11,7 @@ export { encodeInTurns, runInTurns } from "./large-answer.ts";
 export { nextSlice } from "./next-slice.ts";
 export { sendHeadNow } from "./open-stream.ts";
 export type { BindingOptions, ErrorContext } from "./options.ts";
-export { createRpcHandlers } from "./rpc/handlers.ts";
+export { createRpcHandlers, createServiceHandlers } from "./rpc/handlers.ts";
 export { type HealthOptions, registerHealth } from "./rpc/health.ts";
 export { refuseRpc, refuseUnknownRpc } from "./rpc/plain-error.ts";
 export { type ReflectionOptions, registerReflection } from "./rpc/reflection.ts";

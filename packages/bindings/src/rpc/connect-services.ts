@@ -26,12 +26,13 @@ const maxStreams = {
   server_streaming: scaleToHeap(1_000),
 };
 
-/** The longest message for these services, compressed and decompressed: the name of a service or of a symbol. */
-const maxMessageBytes = 64 * 1024;
+/** The longest request for services beside A2A, compressed and decompressed: the name of a service or of a symbol. */
+export const maxMessageBytes: number = 64 * 1024;
 
 /**
  * Services beside A2A, such as health and reflection, on Connect's own handlers: they may stream in both directions,
- * and callers use them rarely.
+ * and callers use them rarely. Their answers are short, because each is made at once and counts nowhere; a service with others is
+ * for `createServiceHandlers`.
  *
  * @returns a handler for each method, by its path
  */

@@ -1,9 +1,10 @@
+import type { RpcMethod } from "@a2a-connect/core";
 import type { ConnectRouter, ServiceImplSpec } from "@connectrpc/connect";
 import type { HttpHandler } from "../http.ts";
-import { type BoundMethod, type BoundOperation, bindOperations } from "../invoke.ts";
+import { type BoundMethod, type BoundOperation, bindMethod, bindOperations } from "../invoke.ts";
 import { type BindingOptions, type BindingSettings, resolveOptions } from "../options.ts";
 import { bindProtoOperations } from "../v03/proto-calls.ts";
-import { serveOnConnect } from "./connect-services.ts";
+import { maxMessageBytes, serveOnConnect } from "./connect-services.ts";
 import { connectStream } from "./connect-stream.ts";
 import { connectUnary } from "./connect-unary.ts";
 import { grpc } from "./grpc.ts";
@@ -37,6 +38,32 @@ export function createRpcHandlers(
     );
   }
   return handlers;
+}
+
+/**
+ * The same for the unary methods of a service beside A2A: its answers may be as large as those of A2A, and are made, compressed and
+ * counted as they are.
+ */
+export function createServiceHandlers(
+  { service, methods }: ServiceImplSpec,
+  options: BindingOptions = {},
+): ReadonlyMap<string, HttpHandler> {
+  const settings = resolveOptions(options);
+  const limited = { ...settings, maxBodyBytes: Math.min(settings.maxBodyBytes, maxMessageBytes) };
+  return new Map(
+    Object.values(methods).map((implementation) => {
+      const bound = bindMethod(implementation, settings.interceptors);
+      if (bound.kind !== "unary") throw new Error(`${bound.desc}: streams are for Connect's own handlers`);
+      const { desc } = bound;
+      const { name, localName } = desc;
+      const grpcPath = `/${service.typeName}/${name}`;
+      const method = { name, localName, desc, grpcPath, streaming: false, routes: [] };
+      return [
+        grpcPath,
+        serve({ method: method as unknown as RpcMethod, bound }, [grpc, grpcWeb, connectUnary], limited), // of another service
+      ];
+    }),
+  );
 }
 
 function serve<Bound extends BoundMethod>(

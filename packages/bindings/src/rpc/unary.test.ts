@@ -1,13 +1,14 @@
 import { a2aError } from "@a2a-connect/core";
 import { GetTaskRequestSchema, SubscribeToTaskRequestSchema, TaskSchema } from "@a2a-connect/proto";
+import { TaskNotesService } from "@a2a-connect/proto/a2aconnect/notes/v1";
 import { create, fromBinary, toJsonString } from "@bufbuild/protobuf";
-import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { Code, ConnectError, createServiceImplSpec, type Interceptor } from "@connectrpc/connect";
 import { encodeEnvelope } from "@connectrpc/connect/protocol";
 import { describe, expect, it } from "vitest";
 import { createFakeService, fakeTask } from "../../test-support/fake-service.ts";
-import { memoryRequest, responseJson } from "../../test-support/memory-http.ts";
+import { memoryRequest, responseJson, responseText } from "../../test-support/memory-http.ts";
 import { readRaw, rpcWires, sendRaw } from "../../test-support/raw-rpc.ts";
-import { createRpcHandlers } from "./handlers.ts";
+import { createRpcHandlers, createServiceHandlers } from "./handlers.ts";
 
 const getTask = { method: "getTask", request: create(GetTaskRequestSchema, { id: "t-9" }) } as const;
 
@@ -153,5 +154,33 @@ describe("large JSON over gRPC, which is made as a whole for its length", () => 
       throw a2aError("CAPACITY", "too much is unread");
     });
     expect(response?.trailer?.get("grpc-status")).toBe(String(Code.ResourceExhausted));
+  });
+});
+
+describe("a call of a service beside A2A", () => {
+  const spec = createServiceImplSpec<typeof TaskNotesService>(TaskNotesService, {
+    listTaskNotes: ({ taskId }) => ({ notes: [{ name: taskId, payload: "x".repeat(1_000_000) }] }),
+  });
+  const [handler] = createServiceHandlers(spec).values();
+  const ask = (type: string, body: Uint8Array, method = "POST") =>
+    handler?.(memoryRequest({ method, header: { "content-type": type }, body: [body] }));
+  const json = new TextEncoder().encode('{"taskId":"t-1"}');
+
+  it("is answered over all protocols, a large answer in pieces", async () => {
+    const connect = await ask("application/json", json);
+    const answers = [
+      connect,
+      await ask("application/grpc+json", encodeEnvelope(0, json)),
+      await ask("application/grpc-web+json", encodeEnvelope(0, json)),
+    ];
+    for (const answer of answers) {
+      expect(Symbol.asyncIterator in Object(answer?.body)).toBe(true);
+      expect(await responseText(answer ?? { status: 0 })).toContain('"name":"t-1"');
+    }
+  });
+
+  it("takes a short request, by POST", async () => {
+    expect(await ask("application/json", new Uint8Array(65_537))).toMatchObject({ status: 429 });
+    expect(await ask("application/json", json, "GET")).toMatchObject({ status: 405 });
   });
 });

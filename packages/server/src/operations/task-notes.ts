@@ -1,9 +1,8 @@
 import { notesScope } from "@a2a-connect/auth";
 import type { HttpHandler, HttpRequest } from "@a2a-connect/bindings";
-import { type BindingOptions, createRpcHandlers, runInTurns } from "@a2a-connect/bindings/server";
+import { type BindingOptions, createServiceHandlers, runInTurns } from "@a2a-connect/bindings/server";
 import { invalidParams, methods, principalKey } from "@a2a-connect/core";
 import { ReadTurns } from "@a2a-connect/core/internal";
-import { A2AService } from "@a2a-connect/proto";
 import {
   type TaskNote,
   TaskNoteKind,
@@ -12,7 +11,13 @@ import {
 } from "@a2a-connect/proto/a2aconnect/notes/v1";
 import { create } from "@bufbuild/protobuf";
 import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
+import {
+  Code,
+  ConnectError,
+  createServiceImplSpec,
+  type HandlerContext,
+  type ServiceImplSpec,
+} from "@connectrpc/connect";
 import { decodeCommandHead, type LoggedCommand } from "../engine/command.ts";
 import { type JournalRecord, parseRecord } from "../engine/durable/journal-codec.ts";
 import { type CountBytes, entryBytes, taskNotFound } from "../engine/read-task.ts";
@@ -52,9 +57,7 @@ export function mountTaskNotes(
   wires: BindingOptions,
 ): ReadonlyMap<string, HttpHandler> {
   const mount = (gates: readonly Gate[]): ReadonlyMap<string, HttpHandler> =>
-    createRpcHandlers({ service: A2AService, methods: {} }, wires, (router) =>
-      registerTaskNotes(router, { ...options, gates }),
-    );
+    createServiceHandlers(implementTaskNotes({ ...options, gates }), wires);
   const own = mount(options.gates);
   const foreign = mount([...options.gates, notesGate]);
   return new Map(
@@ -76,12 +79,9 @@ function notesGate({ context }: GatedCall): void {
   }
 }
 
-function registerTaskNotes(
-  router: ConnectRouter,
-  { store, gates }: Pick<TaskNotesOptions, "store" | "gates">,
-): void {
+function implementTaskNotes({ store, gates }: Pick<TaskNotesOptions, "store" | "gates">): ServiceImplSpec {
   const turns = new ReadTurns(2); // a page takes several times its megabytes until it is an answer
-  router.service(TaskNotesService, {
+  return createServiceImplSpec<typeof TaskNotesService>(TaskNotesService, {
     async listTaskNotes(request, context: HandlerContext) {
       await pass({ method: methods.getTask, request, context }, gates);
       const { taskId, pageSize, pageToken, includePayloads } = request;
@@ -117,7 +117,7 @@ function registerTaskNotes(
 }
 
 interface NotesPage extends Pick<LogPage, "end" | "more"> {
-  readonly notes: readonly TaskNote[];
+  readonly notes: TaskNote[];
 }
 
 /** The notes of a page, as many as its payloads leave room for. Yields the bytes and characters of each entry before and after it is read. */

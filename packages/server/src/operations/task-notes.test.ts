@@ -1,0 +1,99 @@
+import type { HttpResponse } from "@a2a-connect/bindings";
+import { a2aError } from "@a2a-connect/core";
+import { describe, expect, it } from "vitest";
+import { createJournalCodec } from "../engine/durable/journal-codec.ts";
+import type { LogEntry, TaskStore } from "../store/task-store.ts";
+import { mountTaskNotes } from "./task-notes.ts";
+
+const codec = createJournalCodec();
+
+/** Notes that have this value. */
+function notesOf(value: unknown, length = 1_000): LogEntry[] {
+  const payload = codec.encode({ op: 'step "read"#1', kind: "value", value });
+  return Array.from({ length }, (_, at) => ({
+    sequence: at + 1,
+    kind: "journal",
+    payload,
+    generation: undefined,
+  }));
+}
+
+/** A kilobyte or so of the log, of which 64 KiB are shown. */
+const repeating = notesOf(Array(200).fill("\u0001".repeat(1_000)));
+
+/** Asks for a page of these notes, over Connect in JSON. */
+async function list(
+  entries: readonly LogEntry[],
+  countUnread: (bytes: number) => void = () => {},
+): Promise<HttpResponse> {
+  const store: Pick<TaskStore, "entries" | "weigh"> = {
+    weigh: async () => ({}) as Awaited<ReturnType<TaskStore["weigh"]>>, // only that the task is there
+    entries: async () => ({ entries, end: { sequence: entries.length, generation: 0 }, more: false }),
+  };
+  const [handler] = mountTaskNotes({ store, gates: [], isOfThisMachine: () => true }, {}).values();
+  if (handler === undefined) throw new Error("the service has no method");
+  return handler({
+    httpVersion: "1.1",
+    url: "http://localhost/",
+    method: "POST",
+    header: new Headers({ "content-type": "application/json" }),
+    body: (async function* () {
+      yield new TextEncoder().encode(JSON.stringify({ taskId: "t", includePayloads: true }));
+    })(),
+    signal: new AbortController().signal,
+    countUnread,
+  });
+}
+
+describe("a page of notes whose payloads are stored in far fewer bytes than are shown", () => {
+  const characters = 17 * 64 * 1024; // the page ends with the note that brings them over 1 MiB
+
+  it("counts with what it is made of, and then with its payloads until it is sent", async () => {
+    let [counted, peak] = [0, 0];
+    await list(repeating, (bytes) => {
+      counted += bytes;
+      peak = Math.max(peak, counted);
+    });
+    const stored = repeating.reduce((sum, { payload }) => sum + payload.length, 0);
+    expect(counted).toBe(2 * characters);
+    expect(peak).toBe(stored + 2 * characters);
+  });
+
+  it("is refused when there is no room for it", async () => {
+    let counted = 0;
+    const { status, body } = await list(repeating, (bytes) => {
+      counted += bytes;
+      if (counted > 2 ** 20) throw a2aError("CAPACITY", "too much is unread");
+    });
+    expect([status, body]).toEqual([429, expect.stringContaining("too much is unread")]);
+  });
+
+  it("is written in pieces", async () => {
+    const { body } = await list(repeating);
+    const pieces: Uint8Array[] = [];
+    for await (const piece of body as AsyncIterable<Uint8Array>) pieces.push(piece);
+    expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(2 ** 18);
+    const { notes, hasMore } = JSON.parse(Buffer.concat(pieces).toString()) as {
+      readonly notes: readonly { readonly payload: string }[];
+      readonly hasMore: boolean;
+    };
+    expect(notes.reduce((sum, { payload }) => sum + payload.length, 0)).toBe(characters);
+    expect(hasMore).toBe(true);
+  });
+});
+
+it.each<[what: string, entries: readonly LogEntry[]]>([
+  ["much that JSON leaves out", notesOf(Array(200).fill({ a: undefined, b: undefined, c: undefined }))],
+  ["a megabyte of small values", notesOf(Array.from({ length: 200 }, (_, at) => at))],
+])("makes a page of notes with %s in slices", async (_, entries) => {
+  let turns = 0;
+  let isOver = false;
+  const count = (): void => {
+    turns += 1;
+    if (!isOver) setImmediate(count);
+  };
+  count();
+  await list(entries);
+  isOver = true;
+  expect(turns).toBeGreaterThan(30);
+});
