@@ -58,6 +58,19 @@ describe("the console's log", () => {
     );
   });
 
+  it("writes what a caller sent, and code threw or gave as a cause, without making a text of all of it", () => {
+    const { lines, log } = logInto();
+    const list = Array(100_000).fill({ toString: () => expect.unreachable("it is written") });
+    log({ level: "error", message: "m", error: list });
+    log({ level: "error", message: "m", error: { toString: "none" } });
+    log({ level: "error", message: "m", error: Object.create(null) });
+    expect(lines).toEqual([
+      "error: m\na list of 100000 items",
+      "error: m\n[object Object]",
+      "error: m\n[object Object]",
+    ]);
+  });
+
   it("writes nothing that a terminal obeys, nor what looks like another record", () => {
     const written = vi.spyOn(console, "error").mockImplementation(() => {});
     onTestFinished(() => written.mockRestore());

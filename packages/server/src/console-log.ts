@@ -87,11 +87,21 @@ function causesOf(error: unknown): readonly unknown[] {
 
 /** The beginning has the message, which may quote a caller's 16 MiB; the end has the stack. */
 function stackOf(error: unknown): string {
-  const text = error instanceof Error ? (error.stack ?? String(error)) : String(error);
+  const text = error instanceof Error ? (error.stack ?? String(error)) : toText(error);
   const left = text.length - maxStackLength;
   return left <= 0
     ? text
     : `${text.slice(0, maxStackLength / 2)} … (${left} characters left out) … ${text.slice(-maxStackLength / 2)}`;
+}
+
+/** Code may throw what a caller has sent: a list may have the same text thousands of times, and an object a `toString` that is none. */
+function toText(thrown: unknown): string {
+  if (Array.isArray(thrown)) return `a list of ${thrown.length} items`;
+  try {
+    return String(thrown);
+  } catch {
+    return Object.prototype.toString.call(thrown);
+  }
 }
 
 const maxStackLength = 16 * 1024;
