@@ -22,8 +22,9 @@ import { compileOnce, isJsonField, isOwnType, type OwnScalar, tags } from "./sch
  * its cost for messages with many values.
  *
  * A field that occurs again is merged as protobuf demands, so the bytes of two messages joined are those of both
- * merged. Maps and JSON objects have no prototype. Otherwise each object with names of the caller's choice would get a
- * hidden class of its own, which takes a microsecond or more. A bytes field that is most of `bytes` is a view of it.
+ * merged. Maps, and the fields of a Struct that is no plain JSON, have no prototype. Otherwise each object with names of the caller's
+ * choice would get a hidden class of its own, which takes a microsecond or more. So plain JSON gets its prototypes, which users may
+ * call, when its members are there. A bytes field that is most of `bytes` is a view of it.
  *
  * It refuses two things that `fromBinary` accepts: a known field with another wire type, and a value that reaches
  * beyond the end of its message.
@@ -433,6 +434,9 @@ function readStruct(input: Input, end: number, existing: unknown, isPlain: boole
   const made =
     existing ?? (isPlain ? createTable() : { $typeName: "google.protobuf.Struct", fields: createTable() });
   const struct = isPlain ? undefined : (made as Struct); // of this type
+  if (isPlain && existing !== undefined) {
+    Object.setPrototypeOf(made, null); // a member `__proto__` of what is merged is one like others
+  }
   enterContainer(input, end, struct?.fields ?? (made as Record<string, unknown>), struct); // plain JSON
   return made;
 }
@@ -481,6 +485,8 @@ function readContainer(
   }
   if (input.position < end) {
     input.pause(end, () => readContainer(input, end, into, message));
+  } else if (isPlain && !Array.isArray(into)) {
+    Object.setPrototypeOf(into, Object.prototype);
   }
 }
 

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import {
   ListTasksRequestSchema,
   ListTasksResponseSchema,
+  MessageSchema,
   type PartSchema,
   StreamResponseSchema,
   type Task,
@@ -20,7 +21,7 @@ import {
 } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
-import { decodeInSteps } from "../binary/decode.ts";
+import { decodeInSteps, decodeMessage } from "../binary/decode.ts";
 import { encodeInSteps, encodeMessage } from "../binary/encode.ts";
 import { isLarge } from "../message-weight.ts";
 import { methods } from "../methods.ts";
@@ -192,6 +193,29 @@ it("calls a message large by its texts, its bytes and the number of its values",
 });
 
 /** `toEqual` takes seconds for values this large. */
+describe("metadata that is decoded is as JSON.parse would have made it, with prototypes", () => {
+  const json = '{"a":{"b":[{},{"__proto__":{"c":1}}]},"__proto__":{"d":2},"hasOwnProperty":null}';
+  const bytes = encodeMessage(MessageSchema, create(MessageSchema, { metadata: JSON.parse(json) }));
+
+  it("at once", () => {
+    expectSame(decodeMessage(MessageSchema, bytes).metadata, JSON.parse(json));
+  });
+
+  it("in steps, wherever they end", () => {
+    for (let sliceBytes = 1; sliceBytes <= bytes.length; sliceBytes += 1) {
+      const { metadata } = run(decodeInSteps(MessageSchema, bytes, {}, sliceBytes)).result;
+      expectSame(metadata, JSON.parse(json));
+    }
+  });
+
+  it("of two halves that are merged", () => {
+    const more = JSON.parse('{"__proto__":{"e":3},"toString":{}}');
+    const half = encodeMessage(MessageSchema, create(MessageSchema, { metadata: more }));
+    const { metadata } = decodeMessage(MessageSchema, Uint8Array.from([...bytes, ...half]));
+    expectSame(metadata, JSON.parse(`${json.slice(0, -1)},"__proto__":{"e":3},"toString":{}}`));
+  });
+});
+
 function expectSame(found: unknown, expected: unknown): void {
   expect(isDeepStrictEqual(found, expected)).toBe(true);
 }

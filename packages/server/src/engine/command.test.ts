@@ -17,11 +17,11 @@ const commands: readonly LoggedCommand[] = [
 ];
 
 it.each(commands)("a command is the same when it is read: $type", (command) => {
-  expect(decodeCommand(encodeCommand(command))).toEqual(command);
+  expect(decodeCommand(encodeCommand(command))).toStrictEqual(command);
 });
 
 it.each(commands)("a command of an older log, which is JSON, is read: $type", (command) => {
-  expect(decodeCommand(new TextEncoder().encode(JSON.stringify(command)))).toEqual(command);
+  expect(decodeCommand(new TextEncoder().encode(JSON.stringify(command)))).toStrictEqual(command);
 });
 
 it("the metadata of a caller takes about as many bytes as the caller has sent", () => {
