@@ -117,6 +117,27 @@ describe.each(wires)("over %s", (wire) => {
     });
   });
 
+  it("a receiver that fails when the run is over costs nothing", async () => {
+    const rest = [...notificationsOf(1, 2, 3, 4, 5)];
+    const fail = (): Promise<never> => Promise.reject(new Error("xyzzy"));
+    const deliveries: AsyncIterator<PushDelivery> = {
+      async next() {
+        const value = rest.shift();
+        return value === undefined ? fail() : { done: false, value };
+      },
+      return: fail,
+    };
+    const push: PushReceiver = {
+      open: () => ({
+        config: { url: "https://hook.example/", token: "of-this-run" },
+        deliveries: { [Symbol.asyncIterator]: () => deliveries },
+        [Symbol.dispose]: () => {},
+      }),
+    };
+    const { agent } = await meetPeer(wire, numbered);
+    expect((await agent.run("go", { push })).text()).toBe("Once upon a time.");
+  });
+
   describe("the task in the answer counts, before anything is delivered:", () => {
     it("one that has completed is the end", { timeout: 5_000 }, async () => {
       const task = taskAfter(...story);

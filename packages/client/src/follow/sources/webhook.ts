@@ -1,5 +1,5 @@
 import { isSettled } from "@a2a-connect/core";
-import { stateOf } from "@a2a-connect/core/internal";
+import { callUnawaited, stateOf } from "@a2a-connect/core/internal";
 import type { StreamResponse } from "@a2a-connect/proto";
 import type { ClientContext } from "../../client-context.ts";
 import { createPushConfig } from "../../send/send-request.ts";
@@ -84,7 +84,8 @@ class WebhookSource implements Source {
   }
 
   [Symbol.dispose](): void {
-    void this.#deliveries.return?.();
+    this.#next?.catch(() => {}); // no longer waited for
+    callUnawaited(() => this.#deliveries.return?.());
     this.#subscription[Symbol.dispose]();
   }
 
