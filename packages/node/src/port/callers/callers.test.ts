@@ -1,4 +1,5 @@
 import { EventEmitter } from "node:events";
+import { Socket } from "node:net";
 import { expect, it } from "vitest";
 import { defaultLimits } from "../listen-options.ts";
 import { Callers } from "./callers.ts";
@@ -24,6 +25,14 @@ it("knows a caller behind a proxy over all connections while one of its calls is
   first.endPassedOn(call);
   expect(first.beginPassedOn(alice)).not.toBe(call);
   expect(first.beginPassedOn(alice).caller).toBe(elsewhere.caller);
+});
+
+it("ends a connection that cannot begin", () => {
+  const socket = new Socket();
+  new Callers(defaultLimits).ofSocket(socket).join(socket, false, () => {
+    throw new Error("xyzzy");
+  });
+  expect(socket.destroyed).toBe(true);
 });
 
 it("forgets a caller behind a proxy with its last call", () => {

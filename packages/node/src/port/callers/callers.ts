@@ -1,7 +1,7 @@
 import type { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import { type Begin, BodyTurns } from "@a2a-connect/bindings/server";
-import { type Holding, type SharedBudget, shareByLimits } from "@a2a-connect/core/internal";
+import { callUnawaited, type Holding, type SharedBudget, shareByLimits } from "@a2a-connect/core/internal";
 import { findUnreadAnswers } from "@a2a-connect/server/internal";
 import { toNetwork } from "../../network/caller-network.ts";
 import type { ListenLimits } from "../listen-options.ts";
@@ -188,12 +188,12 @@ export class CallerConnection {
     this.joinTurns(this.#callers.arrivals, socket, begin);
   }
 
-  /** The same in turns of another kind. */
+  /** The same in turns of another kind. What cannot begin is closed: to throw in a turn of the event loop would end the process. */
   joinTurns(turns: Arrivals, socket: Socket, begin: () => void): void {
     let first: FirstBytes | undefined;
     const waits = turns.join(this.#peer, socket, () => {
       first?.end();
-      begin();
+      callUnawaited(begin, () => socket.destroy());
     });
     if (waits) first = this.holdFirstBytes(socket);
   }
