@@ -24,6 +24,7 @@ export { createFakeClock, type FakeClock } from "./fake-clock.ts";
 export { createScriptedExecutor, type ScriptedExecutor, type ScriptedTurn } from "./scripted-agent.ts";
 export {
   type CertificateAuthority,
+  type CertificateKeys,
   createCertificateAuthority,
   createSelfSignedCertificate,
 } from "./self-signed-certificate.ts";

@@ -38,9 +38,15 @@ export interface CertificateAuthority {
   issue(init: ClientCertificateInit): CertificatePair;
 }
 
-/** A certificate authority of its own. */
-export function createCertificateAuthority(name = "Test CA"): CertificateAuthority {
-  const keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
+/**
+ * A certificate authority of its own.
+ *
+ * @param keys RSA, or EC of the curve P-256. Default: EC
+ */
+export function createCertificateAuthority(
+  name = "Test CA",
+  keys: CertificateKeys = generateKeyPairSync("ec", { namedCurve: "P-256" }),
+): CertificateAuthority {
   const signer = { name, key: keys.privateKey };
   const isAuthority = extension("551d13", sequence(tagged(0x01, Buffer.from([0xff]))));
   return {
@@ -57,9 +63,15 @@ export function createCertificateAuthority(name = "Test CA"): CertificateAuthori
   };
 }
 
+/** As from `generateKeyPairSync`. */
+export interface CertificateKeys {
+  readonly publicKey: KeyObject;
+  readonly privateKey: KeyObject;
+}
+
 interface PairInit {
   readonly subject: string;
-  readonly keys: { readonly publicKey: KeyObject; readonly privateKey: KeyObject };
+  readonly keys: CertificateKeys;
   readonly signer: { readonly name: string; readonly key: KeyObject };
   readonly extensions: readonly Buffer[];
 }
@@ -71,13 +83,16 @@ function createPair({
   signer,
   extensions,
 }: PairInit): CertificatePair {
-  const ecdsaWithSha256 = sequence(objectId("2a8648ce3d040302"));
+  const algorithm =
+    signer.key.asymmetricKeyType === "rsa"
+      ? sequence(objectId("2a864886f70d01010b"), tagged(0x05)) // sha256WithRSAEncryption
+      : sequence(objectId("2a8648ce3d040302")); // ecdsa-with-SHA256
   const now = Date.now();
   const day = 86_400_000;
   const body = sequence(
     tagged(0xa0, tagged(0x02, Buffer.from([2]))),
     tagged(0x02, randomBytes(8).fill(1, 0, 1)),
-    ecdsaWithSha256,
+    algorithm,
     commonName(signer.name),
     sequence(utcTime(now - day), utcTime(now + day)),
     commonName(subject),
@@ -85,7 +100,7 @@ function createPair({
     ...(extensions.length === 0 ? [] : [tagged(0xa3, sequence(...extensions))]),
   );
   const signature = Buffer.concat([Buffer.from([0]), sign("sha256", body, signer.key)]);
-  const der = sequence(body, ecdsaWithSha256, tagged(0x03, signature));
+  const der = sequence(body, algorithm, tagged(0x03, signature));
   const lines = der.toString("base64").replace(/.{64}(?=.)/g, "$&\n"); // an empty line would end the text
   return {
     cert: `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`,

@@ -1,6 +1,12 @@
+import { generateKeyPairSync } from "node:crypto";
+import type { SecureContextOptions } from "node:tls";
 import { basic, hashPassword, mutualTls } from "@a2a-connect/auth";
 import { createMemoryTaskStore, defineAgent } from "@a2a-connect/server";
-import { createCertificateAuthority, createSelfSignedCertificate } from "@a2a-connect/testing";
+import {
+  type CertificateKeys,
+  createCertificateAuthority,
+  createSelfSignedCertificate,
+} from "@a2a-connect/testing";
 import { Agent, fetch } from "undici";
 import { describe, expect, it } from "vitest";
 import { serve } from "../index.ts";
@@ -23,8 +29,9 @@ describe("a client certificate", () => {
     url: string,
     pair?: { readonly cert: string; readonly key: string },
     allowH2 = false,
+    options: SecureContextOptions = {},
   ) {
-    const dispatcher = new Agent({ allowH2, connect: { ca: tls.cert, ...pair } });
+    const dispatcher = new Agent({ allowH2, connect: { ca: tls.cert, ...pair, ...options } });
     const response = await fetch(`${url}/rest/message:send`, {
       method: "POST",
       headers: { "a2a-version": "1.0", "content-type": "application/json" },
@@ -55,6 +62,38 @@ describe("a client certificate", () => {
     expect(await callOf(served.url, quoted)).toBe("x509:CN=worker");
     await served.close({ graceMs: 0 });
   });
+
+  describe.each(["rsa", "ec"] as const)(
+    "of a stranger that names our authority, whose key is %s,",
+    (type) => {
+      const createKeys = (): CertificateKeys =>
+        type === "rsa"
+          ? generateKeyPairSync("rsa", { modulusLength: 2048 })
+          : generateKeyPairSync("ec", { namedCurve: "P-256" });
+      const ours = createCertificateAuthority("Test CA", createKeys());
+      const stranger = createCertificateAuthority("Test CA", createKeys()).issue({ subject: "worker" });
+
+      it.each([
+        ["HTTP/1.1", "TLSv1.2", false],
+        ["HTTP/1.1", "TLSv1.3", false],
+        ["HTTP/2", "TLSv1.2", true],
+        ["HTTP/2", "TLSv1.3", true],
+      ] as const)("is answered 401 over %s and %s, not cut", async (_, version, allowH2) => {
+        const auth = { gates: { certificate: mutualTls() } };
+        const served = await serve(agent, {
+          auth,
+          tls: { ...tls, clientCa: ours.cert },
+          store: createMemoryTaskStore(),
+          shutdown: false,
+        });
+        const versions = { minVersion: version, maxVersion: version };
+        const worker = ours.issue({ subject: "worker" });
+        expect(await callOf(served.url, worker, allowH2, versions)).toBe("x509:CN=worker");
+        expect(await callOf(served.url, stranger, allowH2, versions)).toBe(401);
+        await served.close({ graceMs: 0 });
+      });
+    },
+  );
 
   it("may be needed beside a password (OR of ANDs)", async () => {
     const users = { alice: { hash: await hashPassword("secret") } };

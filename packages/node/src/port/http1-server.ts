@@ -101,8 +101,6 @@ export function createHttp1Server(
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === "HPE_CLOSED_CONNECTION") return; // what comes after the last request is not read, and no error
-    // OpenSSL leaves this behind when a client's certificate names our authority and is not of it. The gate decides about such calls.
-    if (error.code === "ERR_SSL_PROVIDER_SIGNATURE_FAILURE") return;
     if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") {
       pipelines.get(socket)?.refuseLate({ headersTimeoutMs, requestTimeoutMs });
       return;

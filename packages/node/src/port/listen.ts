@@ -8,6 +8,7 @@ import { maxTurns } from "./callers/callers.ts";
 import { Handshakes } from "./callers/handshakes.ts";
 import { loopTurns } from "./callers/loop-turns.ts";
 import { createExchangeContext, type ExchangeContext } from "./exchange.ts";
+import { forgetFailedCheck } from "./failed-check.ts";
 import { createHttp1Server } from "./http1-server.ts";
 import { createHttp2Server } from "./http2-server.ts";
 import { type CloseOptions, defaultLimits, type ListenLimits, type ListenOptions } from "./listen-options.ts";
@@ -100,7 +101,9 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
     server.on("secureConnection", (socket: TLSSocket) => {
       handshakes.end(context.callers.ofSocket(socket), socket);
       socket.allowHalfOpen = true; // as Node sets it for cleartext; in the handshake it would only stay open
-      route(socket, socket.alpnProtocol === "h2" ? "h2" : "http/1.1");
+      const begin = (): void => route(socket, socket.alpnProtocol === "h2" ? "h2" : "http/1.1");
+      if (tls.clientCa === undefined) begin();
+      else forgetFailedCheck(socket, begin);
     });
   }
   await bind(server, {
