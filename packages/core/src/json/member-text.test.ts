@@ -46,4 +46,10 @@ describe("the text of a result", () => {
     expect(lengths.length).toBeGreaterThan(10);
     expect(Math.max(...lengths)).toBeLessThan(200_000);
   });
+
+  it("is not looked for behind a name without a colon: each further one would look for it up to the end", () => {
+    const text = `{"id":1,"x":2,${'"a",'.repeat(200_000)}"y":3}`;
+    const steps = findMemberInSteps(text, "id");
+    expect(steps.next()).toEqual({ done: true, value: "1" });
+  });
 });

@@ -1,4 +1,4 @@
-import { closeBrace, comma, findStringEnd, openBrace, quote } from "./scan-json.ts";
+import { closeBrace, colon, comma, findStringEnd, openBrace, quote, skipSpace } from "./scan-json.ts";
 
 /**
  * The text of a member of the outermost object in a JSON text; of two members with the name, the last, like
@@ -45,9 +45,12 @@ export function* findMemberInSteps(text: string, member: string): Generator<numb
       const end = findStringEnd(text, at + 1);
       if (name === undefined) {
         name = String(JSON.parse(text.slice(at, end + 1)));
-        valueStart = text.indexOf(":", end) + 1;
+        valueStart = skipSpace(text, end + 1) + 1;
+        if (text.charCodeAt(valueStart - 1) !== colon) return found; // not JSON from here on: each name would look for one up to the end
+        position.at = valueStart;
+      } else {
+        position.at = end + 1;
       }
-      position.at = end + 1;
     } else {
       if (name === member) found = text.slice(valueStart, at).trim();
       name = undefined;

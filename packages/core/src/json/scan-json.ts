@@ -155,11 +155,16 @@ export function countValues(text: string, atMost: number = Number.POSITIVE_INFIN
 }
 
 function isFollowedByColon(text: string, from: number): boolean {
+  return text.charCodeAt(skipSpace(text, from)) === colon;
+}
+
+/** Index of the next character that is no white space; the length of the text when there is none. */
+export function skipSpace(text: string, from: number): number {
   let at = from;
   while (isWhitespace(text.charCodeAt(at))) {
     at += 1;
   }
-  return text.charCodeAt(at) === colon;
+  return at;
 }
 
 function isWhitespace(character: number): boolean {
