@@ -161,6 +161,14 @@ describe("the fold of a task", () => {
       expect("x" in merged).toBe(false);
     });
 
+    it("have metadata with the prototype that it has in a whole task", () => {
+      const chunks = ["a", "b", "b"].map((artifactId, at) =>
+        chunk({ artifactId, ...(at === 1 ? {} : { metadata: { [`k${at}`]: {} } }) }, true),
+      );
+      const { artifacts } = fold(created(), ...chunks);
+      expect(artifacts.map(({ metadata }) => metadata)).toStrictEqual([{ k0: {} }, { k2: {} }]);
+    });
+
     it("are extended at the cost of the chunk, however much metadata there is", () => {
       const extend = (count: number): number => {
         const task = fold(created(), chunk({ artifactId: "a" }));

@@ -120,8 +120,18 @@ function extendArtifact(known: Artifact, chunk: Artifact): void {
   known.description ||= chunk.description;
   if (chunk.metadata !== undefined) {
     known.metadata ??= ownMetadata({});
+    const { metadata } = known;
     for (const [name, value] of Object.entries(chunk.metadata)) {
-      setMember(known.metadata, name, value);
+      if (name === "__proto__") {
+        Object.defineProperty(metadata, name, {
+          value,
+          enumerable: true,
+          writable: true,
+          configurable: true,
+        });
+      } else {
+        setMember(metadata, name, value);
+      }
     }
   }
 }
@@ -135,9 +145,9 @@ function ownArtifact(artifact: Artifact): Artifact {
   return own;
 }
 
-/** Without a prototype, as the codecs make it: a key `__proto__` is an ordinary key. */
+/** A copy that may grow, as the codecs make metadata: a table with a prototype, in which a key `__proto__` is an ordinary key. */
 function ownMetadata(metadata: JsonObject): JsonObject {
-  return mergeMembers(metadata);
+  return Object.setPrototypeOf(mergeMembers(metadata), Object.prototype);
 }
 
 /**
