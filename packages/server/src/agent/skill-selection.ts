@@ -59,6 +59,11 @@ export function isDurable(selection: SkillSelection): selection is DurableSelect
   return selection.code.kind === "durable";
 }
 
+/** Whether the code of a skill may run a second time over one message. */
+export function runsAgain({ code }: SkillSelection): boolean {
+  return code.kind === "durable" || code.recovery === "restart";
+}
+
 /**
  * The skill for a new message: the one that its caller names, else the one that the agent's `route` returns, else none.
  * For an unknown one it returns an executor that rejects the task and names the agent's skills.

@@ -15,6 +15,18 @@ export interface CallDetails {
   readonly extensions?: readonly string[];
 }
 
+/** Whether there is anything to note of a message that its caller has sent. */
+export function hasDetails({
+  metadata,
+  acceptedOutputModes = [],
+  extensions = [],
+  caller,
+}: CallDetails): boolean {
+  return (
+    metadata !== undefined || acceptedOutputModes.length > 0 || extensions.length > 0 || caller !== undefined
+  );
+}
+
 /** Why an executor is told to stop for good. */
 export type StopCause = "canceled" | "deadline" | "inactive";
 

@@ -5,6 +5,7 @@ import type { ServedAgent } from "../agent/served-agent.ts";
 import type { SkillSwitches } from "../agent/skill-switches.ts";
 import type { Owner, TaskRef, TaskStore } from "../store/task-store.ts";
 import type { AbandonedCode } from "./capacity/abandoned-code.ts";
+import type { BeginTurns } from "./capacity/begin-turns.ts";
 import type { MemoryTurns } from "./capacity/memory-turns.ts";
 import type { StoredBytes } from "./capacity/stored-bytes.ts";
 import type { Clock } from "./clock.ts";
@@ -35,7 +36,7 @@ export interface EngineLimits {
    * What the tasks in memory take there, about, in bytes: those that run, wait, get a message or are followed. Beyond it, or
    * beyond the caller's part of it by `maxShare`, a task of more than 16 KiB is refused with CAPACITY, a new one or one
    * that would have to be loaded. What an agent adds to its task counts, too, and is not refused: while a caller has more than its
-   * part, its executors go on a few at a time. Default 256 MiB.
+   * part, its executors begin and go on a few at a time. Default 256 MiB.
    */
   readonly maxActiveBytes: number;
   /**
@@ -159,6 +160,8 @@ export interface EngineContext {
   readonly wakes: EngineWakes;
   /** Lets executors go on while the tasks of their caller take too much memory. */
   readonly memoryTurns: MemoryTurns;
+  /** Lets executors begin while the tasks of their caller take too much memory. */
+  readonly beginTurns: BeginTurns;
   /** Counts the steps, sleeps and takes of the inbox that are under way. */
   readonly operations: SharedBudget;
   /** Counts what code has in memory that goes on when its task has ended. */

@@ -9,6 +9,7 @@ import {
   isDurable,
   isRemoved,
   readLifecycleRequest,
+  runsAgain,
   type SkillSelection,
   selectSkillById,
   type TurnSelection,
@@ -16,7 +17,7 @@ import {
 import type { CallInput } from "../agent/task-tools.ts";
 import type { TaskRef } from "../store/task-store.ts";
 import { Scheduler, type StartResult } from "./capacity/scheduler.ts";
-import type { CallDetails, StopCause } from "./command.ts";
+import { type CallDetails, hasDetails, type StopCause } from "./command.ts";
 import { DurableExecution } from "./durable/durable-execution.ts";
 import { type Journal, type QueuedMessage, readJournal } from "./durable/journal.ts";
 import {
@@ -158,6 +159,7 @@ export class Executions {
       outputModes: selection.outputModes,
       priority: readLifecycleRequest(message).priority,
       share,
+      call: isNew && !runsAgain(selection) && hasDetails(details) ? details : undefined,
       onTask: (live, turn) => this.track(live, turn),
     };
     return new TurnExecution(this.#context, plan, isNew ? task.create : task);

@@ -21,6 +21,7 @@ import {
   isDurable,
   isRemoved,
   readLifecycleRequest,
+  runsAgain,
   type SkillSelection,
   selectSkill,
   selectSkillById,
@@ -28,7 +29,7 @@ import {
   type TurnSelection,
 } from "../agent/skill-selection.ts";
 import type { KeyedTask, Owner, RequestKey } from "../store/task-store.ts";
-import type { CallDetails } from "./command.ts";
+import { type CallDetails, hasDetails } from "./command.ts";
 import { type QueuedMessage, readUntaken, type StoredMessage } from "./durable/journal.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { submittedStatus, type TaskName, taskEvent } from "./events.ts";
@@ -269,8 +270,9 @@ export class Sends {
       ...(metadata === undefined ? {} : { metadata }),
     });
     const live = this.#adopt(first, task);
-    if (runsAgain(selection) && hasDetails(input)) {
-      live.note({ type: "call", ...detailsOf(input) });
+    const details = detailsOf(input);
+    if (runsAgain(selection) && hasDetails(details)) {
+      live.note({ type: "call", ...details });
     }
     return live;
   }
@@ -324,10 +326,6 @@ export class Sends {
       execution.taskOrNew().emitStatus(started.refused);
       execution.giveUp();
     } else if (started === "queued") {
-      const live = execution.taskOrNew();
-      if (!runsAgain(selection) && hasDetails(input)) {
-        live.note({ type: "call", ...detailsOf(input) }); // it may begin in another process
-      }
       execution.wait();
     }
     const outcome = await execution.outcome();
@@ -405,7 +403,7 @@ export class Sends {
   /** The task waits for this message. */
   async #answer(held: Held, message: Message, input: SendInput, details: CallDetails): Promise<TaskHandle> {
     const { live } = held;
-    const isKept = runsAgain(selectSkillById(live.agent, live.skill)) && hasDetails(input);
+    const isKept = runsAgain(selectSkillById(live.agent, live.skill)) && hasDetails(details);
     const kept = isKept ? details : undefined;
     const { answer, generation } = live.messages.answer(message, input, kept, input.ifGenerationMatch);
     const seen = await this.goOn(live, { ...answer, details }, input.share);
@@ -487,11 +485,6 @@ async function findSame(
   return undefined;
 }
 
-/** Whether the code of a skill may run a second time over one message. */
-function runsAgain({ code }: SkillSelection): boolean {
-  return code.kind === "durable" || code.recovery === "restart";
-}
-
 /** The texts and bytes of a message, of which most large ones consist. It visits no values. */
 function countContent({ parts }: Message): number {
   return parts.reduce((sum, { content: { value } }) => {
@@ -514,13 +507,4 @@ function detailsOf({
   credentials: caller,
 }: SendInput): CallDetails {
   return { metadata, acceptedOutputModes, extensions, caller };
-}
-
-function hasDetails({ metadata, acceptedOutputModes, extensions, credentials }: SendInput): boolean {
-  return (
-    metadata !== undefined ||
-    acceptedOutputModes.length > 0 ||
-    extensions.length > 0 ||
-    credentials !== undefined
-  );
 }

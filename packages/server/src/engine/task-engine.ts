@@ -9,6 +9,7 @@ import { copyGrant, type Grant } from "../agent/grant.ts";
 import { ServedAgent } from "../agent/served-agent.ts";
 import type { TaskQuery, TaskRef, TaskView } from "../store/task-store.ts";
 import { AbandonedCode } from "./capacity/abandoned-code.ts";
+import { BeginTurns } from "./capacity/begin-turns.ts";
 import type { CallerBudgets } from "./capacity/caller-budgets.ts";
 import { KnownCallers } from "./capacity/known-callers.ts";
 import { MemoryTurns } from "./capacity/memory-turns.ts";
@@ -37,6 +38,7 @@ export interface TaskEngineOptions
     | "stored"
     | "wakes"
     | "memoryTurns"
+    | "beginTurns"
     | "operations"
     | "abandoned"
     | "eventPages"
@@ -94,6 +96,7 @@ export class TaskEngine {
       memoryTurns: new MemoryTurns(budgets.active, options.clock, () =>
         options.log({ level: "warn", message: heldExecutors }),
       ),
+      beginTurns: new BeginTurns(budgets, options.clock),
       operations: budgets.operations,
       abandoned: new AbandonedCode(budgets.active, () => budgets.tellRoom()),
       eventPages: new EventPages(store, budgets.eventPages, clockFor),

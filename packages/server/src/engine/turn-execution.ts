@@ -6,6 +6,7 @@ import type { StatusEvent, TurnEvent } from "../agent/task-event.ts";
 import { EngineTurn, type TurnInput } from "../agent/turn.ts";
 import { UnusedResults } from "../agent/unused-results.ts";
 import { AgentMistake, findLastMistake } from "./agent-mistake.ts";
+import type { CallDetails } from "./command.ts";
 import { assertEvent, assertJsonParts, assertParts, Emitter } from "./emitter.ts";
 import { endings } from "./endings.ts";
 import type { EngineContext } from "./engine-context.ts";
@@ -32,6 +33,8 @@ export interface TurnPlan {
   readonly priority: Priority | undefined;
   /** See `Runnable`. */
   readonly share: string | undefined;
+  /** What came with the message of a new task, if the log does not have it: when the turn waits, it may begin in another process. */
+  readonly call: CallDetails | undefined;
   /** The turn has its task: from the beginning, or because it was created just now. */
   onTask(live: LiveTask, turn: TurnExecution): void;
 }
@@ -125,10 +128,23 @@ export class TurnExecution implements Execution {
     return live;
   }
 
-  /** No slot yet. A `waiting` note in the log proves that no user code ran. */
+  /** It may not begin yet. A `waiting` note in the log proves that no user code ran. */
   wait(): void {
     this.#isWaiting = true;
-    this.taskOrNew().note({ type: "waiting" });
+    const live = this.taskOrNew();
+    if (this.#plan.call !== undefined) live.note({ type: "call", ...this.#plan.call });
+    live.note({ type: "waiting" });
+  }
+
+  /** See `Runnable`. */
+  putOff(): boolean {
+    if (this.#abortCause !== undefined) return false;
+    try {
+      this.wait();
+      return true;
+    } catch {
+      return false; // `run` comes upon the same, and tells
+    }
   }
 
   /** Runs the turn to its end. Never rejects. */

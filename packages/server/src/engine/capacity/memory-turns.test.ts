@@ -69,9 +69,11 @@ describe.each([false, true])(
       const { client, clock } = await createEngineHarness({ agent, limits });
       const port = {};
       setAccepting(port, true); // executors rest
-      await Promise.all(Array.from({ length: 100 }, () => client.sendMessage(detached("write"))));
+      const sent = Promise.all(Array.from({ length: 100 }, () => client.sendMessage(detached("write"))));
+      for (let turn = 0; turn < 10; turn += 1) await clock.nextTurn();
       expect(begun).toBe(0);
       setAccepting(port, false);
+      await sent;
       await clock.settle();
       expect(begun).toBeGreaterThan(10);
       expect(begun).toBeLessThan(50);
@@ -93,8 +95,10 @@ describe.each([false, true])(
       });
       const port = {};
       setAccepting(port, true); // executors rest
-      await Promise.all(Array.from({ length: 60 }, () => client.sendMessage(detached("write"))));
+      const sent = Promise.all(Array.from({ length: 60 }, () => client.sendMessage(detached("write"))));
+      for (let turn = 0; turn < 10; turn += 1) await clock.nextTurn();
       setAccepting(port, false);
+      await sent;
       await clock.settle();
       const { used = 0 } = store.room?.() ?? {};
       expect(used).toBeGreaterThan(4 * 512 * kibibyte);

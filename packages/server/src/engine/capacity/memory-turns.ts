@@ -11,6 +11,11 @@ const beyondPart = { maxAtOnce: 16, turnMs: 250 };
 const farBeyondPart = { maxAtOnce: 1, turnMs: 10_000 };
 const farTimes = 2;
 
+/** How many executors of a caller that has more than its part go on at a time, and for how long. */
+export function turnsBeyondPart(active: SharedBudget, share: string | undefined): typeof beyondPart {
+  return active.isExceeded(share, farTimes) ? farBeyondPart : beyondPart;
+}
+
 /** How often the operator is told. */
 const noticeMs = 60_000;
 
@@ -77,8 +82,7 @@ export class MemoryTurns {
   #goOn({ waiting, taken }: Line): void {
     for (;;) {
       const [anyTask] = waiting.keys();
-      const isFar = this.#active.isExceeded(anyTask?.share, farTimes);
-      const { maxAtOnce, turnMs } = isFar ? farBeyondPart : beyondPart;
+      const { maxAtOnce, turnMs } = turnsBeyondPart(this.#active, anyTask?.share);
       if (anyTask === undefined || taken.size >= maxAtOnce) return;
       const [task, wait] = [...waiting].reduce((one, other) =>
         other[0].amount > one[0].amount ? other : one,

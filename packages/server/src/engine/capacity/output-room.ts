@@ -26,12 +26,21 @@ export class OutputRoom {
     return isFull || turn !== undefined ? this.#wait(share, turn) : undefined;
   }
 
-  /** Counts what is about to be put out, as soon as there is room for it. @returns call it when the task has it, or will not */
+  /**
+   * Counts what is about to be put out, and waits until there is room for it: it is in memory while it waits.
+   *
+   * @returns call it when the task has it, or will not
+   */
   async reserve(bytes: number): Promise<() => void> {
-    const room = this.wait(this.#memory.share);
-    if (room !== undefined) await room;
     this.#memory.grow(bytes);
-    return () => this.#memory.grow(-bytes);
+    const free = (): void => this.#memory.grow(-bytes);
+    try {
+      await this.wait(this.#memory.share);
+    } catch (error) {
+      free();
+      throw error;
+    }
+    return free;
   }
 
   /** The executor was told to stop, or the task leaves memory: it waits for memory no longer. */

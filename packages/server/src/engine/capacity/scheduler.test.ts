@@ -4,6 +4,8 @@ import { describe, expect, it } from "vitest";
 import type { AgentDefinition, CapacityDefinition } from "../../agent/agent-definition.ts";
 import { systemClock } from "../clock.ts";
 import { defaultEngineLimits, type EngineLimits, type LogRecord } from "../engine-context.ts";
+import { BeginTurns } from "./begin-turns.ts";
+import { CallerBudgets } from "./caller-budgets.ts";
 import { type Runnable, Scheduler, type StartResult } from "./scheduler.ts";
 
 interface Setup extends CapacityDefinition {
@@ -34,6 +36,8 @@ function schedule({ limits, skills = {}, ...capacity }: Setup) {
     limits: { ...defaultEngineLimits, ...limits },
     clock: { ...systemClock, now: () => now },
     log: (record) => logged.push(record),
+    beginTurns: new BeginTurns(new CallerBudgets(defaultEngineLimits), systemClock),
+    wakes: { begins: { turn: () => undefined } },
   });
   function work(name: string, skill?: string, priority: Priority = "normal", share?: string): Work {
     const end = Promise.withResolvers<void>();

@@ -13,12 +13,21 @@ export interface Runnable {
   readonly skill: string | undefined;
   /** The caller whose part of the places it takes; undefined: not known, and not bounded. */
   readonly share: string | undefined;
+  /** It has to wait although `start` has returned `running`. @returns whether it can: not when its task has ended meanwhile */
+  putOff?(): boolean;
   /** Must not reject: its error would only be logged. */
   run(): Promise<void>;
 }
 
 /** What became of work that asked for a place; `refused`: as much is waiting as its skill or its agent allows. */
 export type StartResult = "running" | "queued" | "refused";
+
+type Pace = Pick<EngineContext["wakes"]["begins"], "turn">;
+
+/** What it needs of the engine. */
+interface Parts extends Pick<EngineContext, "agent" | "limits" | "clock" | "log" | "beginTurns"> {
+  readonly wakes: { readonly begins: Pace };
+}
 
 /** One skill's work. */
 interface Lane {
@@ -42,13 +51,20 @@ export class Scheduler {
   readonly #order = new CallerOrder();
   /** Of the work that waits, what was promised already. It has no waiting slot: one caller's answers would take those of others. */
   readonly #promised = new Set<Runnable>();
+  readonly #begins: EngineContext["beginTurns"];
+  readonly #pace: Pace;
+  /** Ends the wait for memory of a caller whose work waits. */
+  #unwatch: (() => void) | undefined;
+  #isRunningWaiting = false;
   #tickets = 0;
 
-  constructor({ agent, limits, clock, log }: Pick<EngineContext, "agent" | "limits" | "clock" | "log">) {
+  constructor({ agent, limits, clock, log, beginTurns, wakes }: Parts) {
     this.#agent = agent;
     this.#limits = limits;
     this.#clock = clock;
     this.#log = log;
+    this.#begins = beginTurns;
+    this.#pace = wakes.begins;
     this.#all = new Slots(agent, limits.maxShare, limits);
   }
 
@@ -61,7 +77,7 @@ export class Scheduler {
         slots.limit(definition);
       }
     }
-    this.#runWaiting(); // where more may run than before
+    void this.#runWaiting(); // where more may run than before
   }
 
   /**
@@ -72,18 +88,20 @@ export class Scheduler {
    * @throws ConnectError CAPACITY when the queue of this process is full, or the caller's part of it
    */
   start(work: Runnable, admission: "bounded" | "always" = "bounded"): StartResult {
-    const { slots, queue } = this.#laneOf(work.skill);
+    const { slots } = this.#laneOf(work.skill);
     const result = this.#decide(slots, work.share, admission);
     if (result === "refused") {
       return result;
     }
     this.#order.enter(work.share);
     if (result === "running") {
-      this.#run(work, slots);
+      this.#take(work, slots);
+      const turn = this.#pace.turn(work.share);
+      if (turn === undefined) this.#run(work, slots);
+      else void turn.then(() => this.#runOrWait(work, slots));
     } else {
-      queue.add(work, ++this.#tickets);
       if (admission === "always") this.#promised.add(work);
-      this.#countWaiting(work, slots, 1);
+      this.#queue(work);
     }
     return result;
   }
@@ -110,7 +128,7 @@ export class Scheduler {
   }
 
   #decide(slots: Slots, share: string | undefined, admission: "bounded" | "always"): StartResult {
-    if (slots.mayRun(share) && this.#all.mayRun(share)) {
+    if (this.#mayRun(slots, share)) {
       return "running";
     }
     if (admission === "always") {
@@ -171,20 +189,48 @@ export class Scheduler {
     return this.#agent.card.skills?.find(({ id }) => id === skill);
   }
 
+  #mayRun(slots: Slots, share: string | undefined): boolean {
+    return slots.mayRun(share) && this.#all.mayRun(share) && this.#begins.may(share);
+  }
+
+  #queue(work: Runnable): void {
+    const { slots, queue } = this.#laneOf(work.skill);
+    queue.add(work, ++this.#tickets);
+    this.#countWaiting(work, slots, 1);
+    this.#unwatch ??= this.#begins.watch(() => void this.#runWaiting());
+  }
+
+  /** The work gets a place. */
+  #take(work: Runnable, slots: Slots): void {
+    for (const each of [slots, this.#all]) each.countRunning(work.share, 1);
+    this.#serve(work.share);
+  }
+
+  #giveBack(work: Runnable, slots: Slots): void {
+    for (const each of [slots, this.#all]) each.countRunning(work.share, -1);
+  }
+
+  /** Others of the caller have begun meanwhile, and what they have made may have taken its part of the memory. */
+  #runOrWait(work: Runnable, slots: Slots): void {
+    if (this.#begins.may(work.share) || work.putOff?.() === false) {
+      this.#run(work, slots);
+      return;
+    }
+    this.#giveBack(work, slots);
+    this.#promised.add(work);
+    this.#queue(work);
+    void this.#runWaiting();
+  }
+
   #run(work: Runnable, slots: Slots): void {
     const beganAt = this.#clock.now();
-    const both = [slots, this.#all];
-    for (const each of both) {
-      each.countRunning(work.share, 1);
-    }
-    this.#serve(work.share);
+    const endTurn = this.#begins.begin(work.share);
     const end = (): void => {
-      for (const each of both) {
-        each.countRunning(work.share, -1);
-        each.runTime.note(this.#clock.now() - beganAt);
-      }
+      this.#giveBack(work, slots);
+      for (const each of [slots, this.#all]) each.runTime.note(this.#clock.now() - beganAt);
       this.#order.leave(work.share);
-      this.#runWaiting();
+      endTurn();
+      void this.#runWaiting();
     };
     work.run().then(end, (error: unknown) => {
       this.#log({ level: "error", message: "an execution broke off", error });
@@ -192,16 +238,29 @@ export class Scheduler {
     });
   }
 
-  /** A place has become free. More than one task may then begin, since a share grows with the number of free places, and may grow by several. */
-  #runWaiting(): void {
-    while (this.#all.waiting > 0 && this.#all.hasFree) {
-      const next = this.#findNext();
-      if (next === undefined) {
-        return;
+  /**
+   * A place has become free, or memory. More than one task may then begin, since a share grows with the number of free places, and may
+   * grow by several. They begin a few at a time: what one puts out at once may take the memory.
+   */
+  async #runWaiting(): Promise<void> {
+    if (this.#isRunningWaiting) return;
+    this.#isRunningWaiting = true;
+    for (let next = this.#findNext(); next !== undefined; next = this.#findNext()) {
+      const turn = this.#pace.turn(next.share);
+      if (turn !== undefined) {
+        await turn;
+        next = this.#findNext();
+        if (next === undefined) break;
       }
+      const { slots } = this.#laneOf(next.skill);
       this.#takeOut(next);
-      this.#run(next, this.#laneOf(next.skill).slots);
+      this.#take(next, slots);
+      this.#run(next, slots);
     }
+    this.#isRunningWaiting = false;
+    if (this.#all.waiting > 0) return;
+    this.#unwatch?.();
+    this.#unwatch = undefined;
   }
 
   /** The caller gets a place: its other work waits behind that of other callers now. */
@@ -212,10 +271,11 @@ export class Scheduler {
 
   /** Of each skill it looks at the first caller, and passes over those at their limit only: thousands of callers may wait. */
   #findNext(): Runnable | undefined {
+    if (this.#all.waiting === 0 || !this.#all.hasFree) return undefined;
     let best: Turn<Runnable> | undefined;
     for (const { slots, queue } of this.#lanes.values()) {
       if (slots.waiting === 0 || !slots.hasFree) continue;
-      const turn = queue.findTurn((share) => slots.mayRun(share) && this.#all.mayRun(share));
+      const turn = queue.findTurn((share) => this.#mayRun(slots, share));
       if (turn !== undefined && (best === undefined || isBefore(turn, best))) {
         best = turn;
       }

@@ -1,0 +1,112 @@
+import { text } from "@a2a-connect/core";
+import { TaskState } from "@a2a-connect/proto";
+import { createEngineHarness, say, taskOf } from "@a2a-connect/testing";
+import { describe, expect, it } from "vitest";
+import type { AgentDefinition } from "../../agent/agent-definition.ts";
+import type { ArtifactEvent } from "../../agent/task-event.ts";
+
+const mebibyte = 2 ** 20;
+const limits = { maxActiveBytes: 8 * mebibyte };
+const detached = (words: string) => ({ ...say(words), configuration: { returnImmediately: true } });
+
+interface Writer {
+  readonly text: string;
+  artifact(init: { parts: readonly ReturnType<typeof text>[] }): ArtifactEvent;
+}
+
+function agentOf(durable: boolean, work: (writer: Writer) => AsyncGenerator<ArtifactEvent>): AgentDefinition {
+  const base = { card: { name: "Writer" }, inactivityTimeoutMs: false } as const;
+  return durable ? { ...base, durable, execute: work } : { ...base, execute: work };
+}
+
+describe.each([false, true])("executors that put out a megabyte first (durable: %s)", (durable) => {
+  it("begin a few at a time when their caller's tasks take its part of the memory, and hold up no other caller", async () => {
+    let made = 0;
+    const end = Promise.withResolvers<void>();
+    const agent = agentOf(durable, async function* (writer) {
+      if (writer.text === "small") return;
+      made += 1;
+      yield writer.artifact({ parts: [text("x".repeat(mebibyte))] });
+      await end.promise;
+    });
+    const { clientOf, clock } = await createEngineHarness({ agent, limits });
+    const alice = clientOf("alice");
+    const sent = await Promise.all(Array.from({ length: 100 }, () => alice.sendMessage(detached("large"))));
+    await clock.settle();
+    expect(made).toBeGreaterThan(6);
+    expect(made).toBeLessThan(30);
+    const { status } = taskOf(await clientOf("bob").sendMessage(say("small")));
+    expect(status?.state).toBe(TaskState.COMPLETED);
+    const before = made;
+    await clock.advance(10_000);
+    expect(made - before).toBeLessThan(3); // it has far more than its part
+    end.resolve();
+    for (const answer of sent) {
+      const { id } = taskOf(answer);
+      const ended = async () => {
+        await clock.advance(250);
+        return alice.getTask({ id });
+      };
+      await expect.poll(async () => (await ended()).status?.state).toBe(TaskState.COMPLETED);
+      const [artifact] = (await alice.getTask({ id })).artifacts;
+      expect(artifact?.parts[0]?.content.value).toHaveLength(mebibyte);
+    }
+    expect(made).toBe(100);
+  });
+
+  it("begin although those at work wait for them", async () => {
+    const last = Promise.withResolvers<void>();
+    const agent = agentOf(durable, async function* (writer) {
+      yield writer.artifact({ parts: [text("x".repeat(mebibyte))] });
+      if (writer.text === "last") last.resolve();
+      else await last.promise;
+    });
+    const { client, clock } = await createEngineHarness({ agent, limits });
+    const words = [...Array.from({ length: 30 }, () => "first"), "last"];
+    const sent = await Promise.all(words.map((each) => client.sendMessage(detached(each))));
+    for (const answer of sent) {
+      const { id } = taskOf(answer);
+      const state = async () => {
+        await clock.advance(10_000);
+        return (await client.getTask({ id })).status?.state;
+      };
+      await expect.poll(state).toBe(TaskState.COMPLETED);
+    }
+  });
+
+  it("are canceled before they begin", async () => {
+    let made = 0;
+    const end = Promise.withResolvers<void>();
+    const agent = agentOf(durable, async function* (writer) {
+      made += 1;
+      yield writer.artifact({ parts: [text("x".repeat(mebibyte))] });
+      await end.promise;
+    });
+    const { client, clock } = await createEngineHarness({ agent, limits });
+    const sent = await Promise.all(Array.from({ length: 60 }, () => client.sendMessage(detached("large"))));
+    await clock.settle();
+    const before = made;
+    for (const answer of sent.slice(-5)) {
+      const { status } = await client.cancelTask({ id: taskOf(answer).id });
+      expect(status?.state).toBe(TaskState.CANCELED);
+    }
+    expect(made).toBe(before);
+    end.resolve();
+    await clock.settle();
+  });
+});
+
+it("a large artifact counts for its caller while it waits for room", async () => {
+  const end = Promise.withResolvers<void>();
+  const agent = agentOf(false, async function* (writer) {
+    await Promise.resolve();
+    yield writer.artifact({ parts: [text("x".repeat(mebibyte))] });
+    await end.promise;
+  });
+  const { client, clock } = await createEngineHarness({ agent, limits });
+  await Promise.all(Array.from({ length: 30 }, () => client.sendMessage(detached("large"))));
+  await clock.settle();
+  await expect(client.sendMessage(say("x".repeat(32 * 1024)))).rejects.toThrow(/memory/);
+  end.resolve();
+  await clock.settle();
+});

@@ -1,0 +1,70 @@
+import type { SharedBudget } from "@a2a-connect/core/internal";
+import type { Clock } from "../clock.ts";
+import { turnsBeyondPart } from "./memory-turns.ts";
+
+/** Tells when a task has left memory. */
+interface Room {
+  readonly active: SharedBudget;
+  watchRoom(onRoom: () => void): () => void;
+}
+
+/**
+ * Lets the executors of a caller begin a few at a time while its tasks take more memory than its part. An executor may make something
+ * large before it first yields, and its task counts nothing of that before: a caller's small tasks would each bring one more.
+ *
+ * A turn is over when the executor has ended, and after a while in any case: those that are at work may wait for it.
+ */
+export class BeginTurns {
+  readonly #room: Room;
+  readonly #clock: Pick<Clock, "schedule">;
+  /** What ends each turn. */
+  readonly #taken = new Map<string | undefined, Set<() => void>>();
+  readonly #onRoom = new Set<() => void>();
+  #unwatch: (() => void) | undefined;
+
+  constructor(room: Room, clock: Pick<Clock, "schedule">) {
+    this.#room = room;
+    this.#clock = clock;
+  }
+
+  /** Whether an executor of this caller may begin now. */
+  may(share: string | undefined): boolean {
+    const { active } = this.#room;
+    if (!active.isExceeded(share)) return true;
+    return (this.#taken.get(share)?.size ?? 0) < turnsBeyondPart(active, share).maxAtOnce;
+  }
+
+  /** An executor of this caller begins. @returns call it when it has ended */
+  begin(share: string | undefined): () => void {
+    const { active } = this.#room;
+    if (!active.isExceeded(share)) return () => {};
+    const taken = this.#taken.get(share) ?? new Set();
+    this.#taken.set(share, taken);
+    const end = (): void => {
+      cancelTimer();
+      if (!taken.delete(end)) return;
+      if (taken.size === 0 && this.#taken.get(share) === taken) this.#taken.delete(share);
+      this.#tell();
+    };
+    const { turnMs } = turnsBeyondPart(active, share);
+    const cancelTimer = this.#clock.schedule(turnMs, end, { background: true });
+    taken.add(end);
+    return end;
+  }
+
+  /** Calls `onRoom` when `may` may have changed, until the returned function is called. */
+  watch(onRoom: () => void): () => void {
+    this.#onRoom.add(onRoom);
+    this.#unwatch ??= this.#room.watchRoom(() => this.#tell());
+    return () => {
+      this.#onRoom.delete(onRoom);
+      if (this.#onRoom.size > 0) return;
+      this.#unwatch?.();
+      this.#unwatch = undefined;
+    };
+  }
+
+  #tell(): void {
+    for (const onRoom of [...this.#onRoom]) onRoom();
+  }
+}
