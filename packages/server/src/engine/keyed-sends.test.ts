@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { bytes } from "@a2a-connect/core";
 import { ReadTurns, SharedBudget } from "@a2a-connect/core/internal";
 import { MessageSchema, TaskState } from "@a2a-connect/proto";
-import { createFakeClock, readStream, say, taskOf, wordsOf } from "@a2a-connect/testing";
+import { createEngineHarness, createFakeClock, readStream, say, taskOf, wordsOf } from "@a2a-connect/testing";
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it, vi } from "vitest";
@@ -11,6 +11,7 @@ import { beginLongWork } from "../../test-support/long-work.ts";
 import { detached, sendTask } from "../../test-support/tasks.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
 import { StoredBytes } from "./capacity/stored-bytes.ts";
+import { defaultEngineLimits } from "./engine-context.ts";
 import { KeyedSends } from "./keyed-sends.ts";
 import type { Sent } from "./task-handle.ts";
 import { findWakes } from "./wakes.ts";
@@ -108,6 +109,38 @@ describe("a request with an idempotency key", () => {
     await yields(turn.reply("hello"));
     expect((await second).payload.case).toBe("message");
   });
+});
+
+it("direct Messages that wait to be stored count for their caller", async () => {
+  const store = createMemoryTaskStore();
+  const stored = Promise.withResolvers<void>();
+  const putReply: typeof store.putReply = async (...reply) => {
+    await stored.promise;
+    return store.putReply(...reply);
+  };
+  const { client, clock } = await createEngineHarness({
+    agent: {
+      card: { name: "Agent" },
+      async *execute(turn) {
+        yield turn.reply("x".repeat(500_000));
+      },
+    },
+    store: { ...store, putReply },
+    limits: { ...defaultEngineLimits, maxActiveBytes: 8 * 2 ** 20 },
+  });
+  const sent: Promise<unknown>[] = [];
+  for (let count = 0; count < 20; count += 1) {
+    sent.push(
+      client.sendMessage(say("hi"), withKey(`${key}-${count}`)).catch((error: ConnectError) => error),
+    );
+    await clock.settle();
+  }
+  stored.resolve();
+  const answers = await Promise.all(sent);
+  const refused = answers.filter((answer) => answer instanceof ConnectError);
+  expect(refused.length).toBeGreaterThan(8);
+  expect(refused.every(({ code }) => code === Code.ResourceExhausted)).toBe(true);
+  await client.sendMessage(say("hi"), withKey()); // nothing counts any more
 });
 
 describe("many requests with the same idempotency key", () => {

@@ -154,11 +154,16 @@ export class Sends {
       owner: input.owner,
       key,
       caller: input,
-      take: () =>
-        this.#take(sending).catch((error: unknown) => {
+      take: async () => {
+        try {
+          const sent = await this.#take(sending);
+          if (sent.kind === "message") memory.add(2 * weighMessage(sent.message)); // it waits, with its encoding, to be stored
+          return sent;
+        } catch (error) {
           memory.grow(bytes - memory.amount); // a task may have had it that was lost, and the call goes on
           throw error;
-        }),
+        }
+      },
       repeat: (result) => this.#repeat(sending, result),
       hold: () => {
         const waiting = this.#active.open(input.share);
