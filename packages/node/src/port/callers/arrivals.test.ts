@@ -108,7 +108,12 @@ describe("names that are too long, of which Node makes objects before they are r
     trailers: (name: string) => trailersFrame(1, { [name]: "x" }),
   };
 
-  it.each(["headers", "trailers"] as const)("arrive in a turn from one connection, in %s", async (kind) => {
+  it.each([
+    ["headers", false],
+    ["headers", true],
+    ["trailers", false],
+    ["trailers", true],
+  ] as const)("arrive in a turn from one connection, in %s, over TLS: %s", async (kind, tls) => {
     const { served, handler: serve } = createServed();
     const handler: HttpHandler = async ({ body }) => {
       await serve();
@@ -121,7 +126,8 @@ describe("names that are too long, of which Node makes objects before they are r
       ended.count();
       if (ended.total === connections) allEnded.resolve();
     };
-    await using listener = await listen(handler);
+    await using listener = await listen(handler, tls ? { tls: certificate } : {});
+    const secure = tls ? { ca: certificate.cert, ALPNProtocols: ["h2"] } : undefined;
     using opened = new DisposableStack();
     const watch = (message: unknown): void => {
       const { stream } = message as { stream: EventEmitter };
@@ -132,7 +138,7 @@ describe("names that are too long, of which Node makes objects before they are r
     opened.defer(() => void unsubscribe("http2.server.stream.created", watch));
     let isSent = false;
     const open = async () => {
-      const connection = opened.use(await openRawConnection(listener.port));
+      const connection = opened.use(await openRawConnection(listener.port, secure));
       await connection.write(Buffer.concat([http2Preface, requestWithBody()]));
       return connection;
     };
