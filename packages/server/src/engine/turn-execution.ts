@@ -148,7 +148,7 @@ export class TurnExecution implements Execution {
   }
 
   /** Runs the turn to its end. Never rejects. */
-  async run(): Promise<void> {
+  async run(onBegun: () => void = () => {}): Promise<void> {
     const { clock } = this.#context;
     this.#begun = true;
     this.#silence.heard();
@@ -158,7 +158,7 @@ export class TurnExecution implements Execution {
         await this.#leaveQueue();
       }
       if (this.#abortCause === undefined) {
-        await this.#executeOrAbandon();
+        await this.#executeOrAbandon(onBegun);
       }
       this.#finish();
     } catch (error) {
@@ -248,11 +248,12 @@ export class TurnExecution implements Execution {
   }
 
   /** Resolves also when the executor has ignored its signal for longer than the grace period. */
-  #executeOrAbandon(): Promise<void> {
+  #executeOrAbandon(onBegun: () => void): Promise<void> {
     const { agent, clock } = this.#context;
     return new Promise((resolve, reject) => {
       const code = this.#call();
       const returned = this.#execute(code);
+      onBegun();
       this.#abortWaiters.push(() => {
         if (!this.#hadLastEvent) {
           this.#cancelGraceTimer = clock.schedule(agent.cancelGraceMs ?? 10_000, () => {

@@ -4,6 +4,8 @@ import { createEngineHarness, say, taskOf } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
 import type { AgentDefinition } from "../../agent/agent-definition.ts";
 import type { ArtifactEvent } from "../../agent/task-event.ts";
+import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
+import type { TaskStore } from "../../store/task-store.ts";
 
 const mebibyte = 2 ** 20;
 const limits = { maxActiveBytes: 8 * mebibyte };
@@ -52,6 +54,38 @@ describe.each([false, true])("executors that put out a megabyte first (durable: 
       expect(artifact?.parts[0]?.content.value).toHaveLength(mebibyte);
     }
     expect(made).toBe(100);
+  });
+
+  it("do not all begin when the memory becomes free", async () => {
+    const ends = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let [round, made] = [0, 0];
+    const agent = agentOf(durable, async function* (writer) {
+      made += 1;
+      const end = ends[round];
+      yield writer.artifact({ parts: [text("x".repeat(mebibyte))] });
+      await end?.promise;
+    });
+    const stored = Promise.withResolvers<void>();
+    const store = createMemoryTaskStore();
+    const slow: TaskStore["commit"] = async (commit) => {
+      const isBegun = commit.entries.some(({ payload }) =>
+        new TextDecoder().decode(payload).includes('"begun"'),
+      );
+      if (isBegun) await stored.promise;
+      return store.commit(commit);
+    };
+    const { client, clock } = await createEngineHarness({ agent, limits, store: { ...store, commit: slow } });
+    await Promise.all(Array.from({ length: 100 }, () => client.sendMessage(detached("large"))));
+    await clock.settle();
+    [round, made] = [1, 0];
+    ends[0]?.resolve();
+    await clock.settle();
+    stored.resolve();
+    await clock.settle();
+    expect(made).toBeGreaterThan(6);
+    expect(made).toBeLessThan(40);
+    ends[1]?.resolve();
+    await clock.settle();
   });
 
   it("begin although those at work wait for them", async () => {

@@ -2,6 +2,9 @@ import type { SharedBudget } from "@a2a-connect/core/internal";
 import type { Clock } from "../clock.ts";
 import { turnsBeyondPart } from "./memory-turns.ts";
 
+/** Of those that have waited, so many of one caller may be about to begin: the log has to say so first, and its commit may take long. */
+const maxPreparing = 16;
+
 /** Tells when a task has left memory. */
 interface Room {
   readonly active: SharedBudget;
@@ -19,6 +22,7 @@ export class BeginTurns {
   readonly #clock: Pick<Clock, "schedule">;
   /** What ends each turn. */
   readonly #taken = new Map<string | undefined, Set<() => void>>();
+  readonly #preparing = new Map<string | undefined, number>();
   readonly #onRoom = new Set<() => void>();
   #unwatch: (() => void) | undefined;
 
@@ -32,6 +36,29 @@ export class BeginTurns {
     const { active } = this.#room;
     if (!active.isExceeded(share)) return true;
     return (this.#taken.get(share)?.size ?? 0) < turnsBeyondPart(active, share).maxAtOnce;
+  }
+
+  /** Whether one that has waited may be made ready to begin. */
+  mayPrepare(share: string | undefined): boolean {
+    return (this.#preparing.get(share) ?? 0) < maxPreparing;
+  }
+
+  /** One that has waited is made ready. @returns call it when its code has been called, or will not be; a second call does nothing */
+  prepare(share: string | undefined): () => void {
+    this.#countPreparing(share, 1);
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      this.#countPreparing(share, -1);
+      this.#tell();
+    };
+  }
+
+  #countPreparing(share: string | undefined, change: 1 | -1): void {
+    const preparing = (this.#preparing.get(share) ?? 0) + change;
+    if (preparing === 0) this.#preparing.delete(share);
+    else this.#preparing.set(share, preparing);
   }
 
   /** An executor of this caller begins. @returns call it when it has ended */

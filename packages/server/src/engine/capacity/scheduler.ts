@@ -15,8 +15,12 @@ export interface Runnable {
   readonly share: string | undefined;
   /** It has to wait although `start` has returned `running`. @returns whether it can: not when its task has ended meanwhile */
   putOff?(): boolean;
-  /** Must not reject: its error would only be logged. */
-  run(): Promise<void>;
+  /**
+   * Must not reject: its error would only be logged.
+   *
+   * @param onBegun called when the agent's code has been called
+   */
+  run(onBegun?: () => void): Promise<void>;
 }
 
 /** What became of work that asked for a place; `refused`: as much is waiting as its skill or its agent allows. */
@@ -222,17 +226,19 @@ export class Scheduler {
     void this.#runWaiting();
   }
 
-  #run(work: Runnable, slots: Slots): void {
+  /** @param onBegun called when its code has been called, or never will be */
+  #run(work: Runnable, slots: Slots, onBegun: () => void = () => {}): void {
     const beganAt = this.#clock.now();
     const endTurn = this.#begins.begin(work.share);
     const end = (): void => {
       this.#giveBack(work, slots);
       for (const each of [slots, this.#all]) each.runTime.note(this.#clock.now() - beganAt);
       this.#order.leave(work.share);
+      onBegun();
       endTurn();
       void this.#runWaiting();
     };
-    work.run().then(end, (error: unknown) => {
+    work.run(onBegun).then(end, (error: unknown) => {
       this.#log({ level: "error", message: "an execution broke off", error });
       end();
     });
@@ -255,7 +261,7 @@ export class Scheduler {
       const { slots } = this.#laneOf(next.skill);
       this.#takeOut(next);
       this.#take(next, slots);
-      this.#run(next, slots);
+      this.#run(next, slots, this.#begins.prepare(next.share));
     }
     this.#isRunningWaiting = false;
     if (this.#all.waiting > 0) return;
@@ -275,7 +281,7 @@ export class Scheduler {
     let best: Turn<Runnable> | undefined;
     for (const { slots, queue } of this.#lanes.values()) {
       if (slots.waiting === 0 || !slots.hasFree) continue;
-      const turn = queue.findTurn((share) => this.#mayRun(slots, share));
+      const turn = queue.findTurn((share) => this.#begins.mayPrepare(share) && this.#mayRun(slots, share));
       if (turn !== undefined && (best === undefined || isBefore(turn, best))) {
         best = turn;
       }

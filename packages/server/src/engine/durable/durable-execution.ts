@@ -163,7 +163,7 @@ export class DurableExecution implements Execution, DurableRun {
   }
 
   /** One activation. Never rejects. */
-  run(): Promise<void> {
+  run(onBegun: () => void = () => {}): Promise<void> {
     this.#hasAsked = false;
     this.#resting = false;
     if (this.#ended) {
@@ -174,7 +174,9 @@ export class DurableExecution implements Execution, DurableRun {
     this.waits.enter();
     if (!this.#started) {
       this.#started = true;
-      this.#pumping = this.#pump();
+      this.#pumping = this.#pump(onBegun);
+    } else {
+      onBegun();
     }
     return this.#activation.promise;
   }
@@ -333,7 +335,7 @@ export class DurableExecution implements Execution, DurableRun {
     }
   }
 
-  async #pump(): Promise<void> {
+  async #pump(onBegun: () => void): Promise<void> {
     try {
       const { emissions, call } = await this.waits.keepBusy(() => this.#load());
       if (this.isGone) {
@@ -341,7 +343,11 @@ export class DurableExecution implements Execution, DurableRun {
       }
       const iterator = iterate(this.#plan.code.execute(this.#tools(call)));
       this.#iterator = iterator;
-      let resume: Resume = () => iterator.next();
+      let resume: Resume = () => {
+        const first = iterator.next();
+        onBegun();
+        return first;
+      };
       for (;;) {
         const step = await resume();
         this.heard();
