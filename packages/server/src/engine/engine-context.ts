@@ -16,10 +16,13 @@ import type { EngineWakes } from "./wakes.ts";
 
 /**
  * Limits of the engine; all have defaults. Those of the memory and the number of tasks, which each take memory, are for a heap of 2 GiB
- * or more: a smaller one gets as much less of `maxQueued`, `maxActiveBytes`, `maxFollowers`, `maxTaskBytes` and `maxTotalTailBytes`.
+ * or more: a smaller one gets as much less of `maxRunning`, `maxQueued`, `maxActiveBytes`, `maxFollowers`, `maxTaskBytes` and `maxTotalTailBytes`.
  */
 export interface EngineLimits {
-  /** Executions at a time in this process; further tasks wait in SUBMITTED. An agent may allow fewer. Default 1,000. */
+  /**
+   * Executions at a time in this process; further tasks wait in SUBMITTED. An agent may allow fewer. What its code holds that it has not
+   * yielded counts nowhere, so this is its only bound. Default 1,000.
+   */
   readonly maxRunning: number;
   /**
    * Tasks that may wait for a slot. One more is refused with CAPACITY, unless its agent or its skill allows fewer and
@@ -81,7 +84,7 @@ export interface EngineLimits {
 
 /** Every limit with its default. */
 export const defaultEngineLimits: EngineLimits = {
-  maxRunning: 1_000,
+  maxRunning: scaleToHeap(1_000),
   maxQueued: scaleToHeap(10_000),
   maxShare: 7 / 8,
   maxActiveBytes: scaleToHeap(256 * 2 ** 20),
