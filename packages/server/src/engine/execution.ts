@@ -121,9 +121,12 @@ export class SilenceWatch {
   async pauseFor(room: Promise<void>): Promise<void> {
     this.stop();
     this.#isPaused = true;
-    await room;
-    if (!this.#isPaused) return; // it was stopped
-    this.#isPaused = false;
-    this.start();
+    try {
+      await room;
+    } finally {
+      const isWatching = this.#isPaused; // otherwise it was stopped
+      this.#isPaused = false;
+      if (isWatching) this.start();
+    }
   }
 }

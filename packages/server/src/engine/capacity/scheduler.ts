@@ -13,6 +13,8 @@ export interface Runnable {
   readonly skill: string | undefined;
   /** The caller whose part of the places it takes; undefined: not known, and not bounded. */
   readonly share: string | undefined;
+  /** Whether it waits for memory by itself before it puts out anything, as what earlier runs began does: it needs no turn to begin. */
+  readonly waitsForRoom?: boolean;
   /** It has to wait although `start` has returned `running`. @returns whether it can: not when its task has ended meanwhile */
   putOff?(): boolean;
   /**
@@ -93,7 +95,7 @@ export class Scheduler {
    */
   start(work: Runnable, admission: "bounded" | "always" = "bounded"): StartResult {
     const { slots } = this.#laneOf(work.skill);
-    const result = this.#decide(slots, work.share, admission);
+    const result = this.#decide(slots, work, admission);
     if (result === "refused") {
       return result;
     }
@@ -111,8 +113,8 @@ export class Scheduler {
   }
 
   /** For work that is to be known to others before it is started. @throws ConnectError CAPACITY when `start` would */
-  assertRoom({ skill, share }: Pick<Runnable, "skill" | "share">): void {
-    this.#decide(this.#laneOf(skill).slots, share, "bounded");
+  assertRoom(work: Pick<Runnable, "skill" | "share">): void {
+    this.#decide(this.#laneOf(work.skill).slots, work, "bounded");
   }
 
   /** Takes waiting work out of the queue; false when it runs or is done. */
@@ -131,8 +133,12 @@ export class Scheduler {
     return full.runTime.retryAfterSeconds(full.waiting, Math.min(full.maxRunning, this.#all.maxRunning));
   }
 
-  #decide(slots: Slots, share: string | undefined, admission: "bounded" | "always"): StartResult {
-    if (this.#mayRun(slots, share)) {
+  #decide(
+    slots: Slots,
+    { share, waitsForRoom }: Pick<Runnable, "share" | "waitsForRoom">,
+    admission: "bounded" | "always",
+  ): StartResult {
+    if (this.#hasPlace(slots, share) && (waitsForRoom || this.#begins.may(share))) {
       return "running";
     }
     if (admission === "always") {
@@ -193,8 +199,8 @@ export class Scheduler {
     return this.#agent.card.skills?.find(({ id }) => id === skill);
   }
 
-  #mayRun(slots: Slots, share: string | undefined): boolean {
-    return slots.mayRun(share) && this.#all.mayRun(share) && this.#begins.may(share);
+  #hasPlace(slots: Slots, share: string | undefined): boolean {
+    return slots.mayRun(share) && this.#all.mayRun(share);
   }
 
   #queue(work: Runnable): void {
@@ -216,7 +222,7 @@ export class Scheduler {
 
   /** Others of the caller have begun meanwhile, and what they have made may have taken its part of the memory. */
   #runOrWait(work: Runnable, slots: Slots): void {
-    if (this.#begins.may(work.share) || work.putOff?.() === false) {
+    if (work.waitsForRoom || this.#begins.may(work.share) || work.putOff?.() === false) {
       this.#run(work, slots);
       return;
     }
@@ -229,7 +235,7 @@ export class Scheduler {
   /** @param onBegun called when its code has been called, or never will be */
   #run(work: Runnable, slots: Slots, onBegun: () => void = () => {}): void {
     const beganAt = this.#clock.now();
-    const endTurn = this.#begins.begin(work.share);
+    const endTurn = work.waitsForRoom ? () => {} : this.#begins.begin(work.share);
     const end = (): void => {
       this.#giveBack(work, slots);
       for (const each of [slots, this.#all]) each.runTime.note(this.#clock.now() - beganAt);
@@ -281,7 +287,9 @@ export class Scheduler {
     let best: Turn<Runnable> | undefined;
     for (const { slots, queue } of this.#lanes.values()) {
       if (slots.waiting === 0 || !slots.hasFree) continue;
-      const turn = queue.findTurn((share) => this.#begins.mayPrepare(share) && this.#mayRun(slots, share));
+      const turn = queue.findTurn(
+        (share) => this.#begins.mayPrepare(share) && this.#hasPlace(slots, share) && this.#begins.may(share),
+      );
       if (turn !== undefined && (best === undefined || isBefore(turn, best))) {
         best = turn;
       }

@@ -305,6 +305,45 @@ describe("a cancel of a durable task", () => {
   });
 });
 
+it("a task that waits to be read back behind another one of its caller is canceled at once, and cleans up", async () => {
+  const undone: string[] = [];
+  let goesOn = true;
+  const servers = createDurableServers(
+    async function* (task) {
+      if (task.text === "large") {
+        yield task.artifact({ text: "x".repeat(9_000_000) }); // then its caller has more than twice its part of the memory
+        for (let count = 0; goesOn; count += 1) {
+          yield task.artifact({ id: `${count}`, text: "small" });
+          await new Promise<void>((resolve) => void servers.clock.schedule(50, resolve));
+        }
+        return;
+      }
+      try {
+        await task.sleep(120_000);
+      } finally {
+        if (task.signal.aborted) await task.step("undo", () => undone.push(task.text));
+      }
+    },
+    { limits: { ...defaultEngineLimits, maxActiveBytes: 2 * 2 ** 20 } },
+  );
+  const { open, clock } = servers;
+  const first = await open();
+  await sendTask(first.client, detached("one"));
+  const other = await sendTask(first.client, detached("other"));
+  for (let sent = 0; sent < 2; sent += 1) {
+    await sendTask(first.client, detached("large"));
+    await clock.settle();
+  }
+  first.kill();
+  const process = await open();
+  await clock.advance(125_000);
+  const [before, answer] = [clock.now(), cancel(process, other.id)];
+  await clock.settle();
+  expect([await answer, clock.now(), undone]).toEqual([canceled, before, ["other"]]);
+  goesOn = false;
+  await clock.advance(60_000);
+});
+
 describe("after the end of a durable task", () => {
   it("whatever the executor still gives is refused and logged", async () => {
     const late = Promise.withResolvers<void>();

@@ -70,6 +70,8 @@ export class DurableExecution implements Execution, DurableRun {
   readonly #plan: DurablePlan;
   readonly #silence: SilenceWatch;
   readonly #controller = new AbortController();
+  /** Aborts when it is to stop, also before its code can learn that. */
+  readonly #hurry = new AbortController();
   readonly #done = Promise.withResolvers<void>();
   readonly #inbox = new DurableInbox();
   readonly #answers = new DurableAnswers();
@@ -142,6 +144,11 @@ export class DurableExecution implements Execution, DurableRun {
   /** Whether this process or an earlier one has called its code. */
   get begun(): boolean {
     return this.#started || this.#plan.call === undefined;
+  }
+
+  /** See `Runnable`. */
+  get waitsForRoom(): boolean {
+    return this.begun;
   }
 
   /** Whether it has given its slot back and waits. */
@@ -430,19 +437,34 @@ export class DurableExecution implements Execution, DurableRun {
     }
     let journal = emptyJournal;
     const read = async (): Promise<void> => {
-      await this.live.output.wait(this.share);
+      if (!this.isGone) await this.live.output.wait(this.share);
       if (!this.isGone) journal = await this.#readLog();
       this.#countJournal(journal);
     };
     try {
-      // Hundreds may be loaded at the same moment: each sees what those before it have taken.
-      await this.#silence.pauseFor(this.#context.reruns.run({ share: this.share }, read));
+      await this.#silence.pauseFor(this.#inLine(read));
       return journal;
     } catch (error) {
       if (error instanceof ConnectError) {
         return this.abandon(error);
       }
       throw this.diverge(error instanceof Error ? error.message : "the journal cannot be read");
+    }
+  }
+
+  /** Hundreds may be loaded at the same moment: each sees what those before it have taken. One that is to stop waits for no other. */
+  async #inLine(read: () => Promise<void>): Promise<void> {
+    let isNext = false;
+    const reader = { share: this.share, signal: () => this.#hurry.signal };
+    const readNext = (): Promise<void> => {
+      isNext = true;
+      return read();
+    };
+    try {
+      await this.#context.reruns.run(reader, readNext);
+    } catch (error) {
+      if (isNext) throw error;
+      await read();
     }
   }
 
@@ -528,6 +550,7 @@ export class DurableExecution implements Execution, DurableRun {
 
   #startGrace(): void {
     this.live.output.stopWaiting();
+    this.#hurry.abort();
     this.#cancelGraceTimer ??= this.clock.schedule(this.#context.agent.cancelGraceMs ?? 10_000, () => {
       this.#abandoned = this.#iterator !== undefined;
       this.#conclude(() => this.#finish());
@@ -600,6 +623,7 @@ export class DurableExecution implements Execution, DurableRun {
       return;
     }
     this.#ended = true;
+    this.#hurry.abort();
     this.#silence.stop();
     this.#cancelGraceTimer?.();
     this.#cancelUnloadTimer();
