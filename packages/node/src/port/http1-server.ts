@@ -169,7 +169,10 @@ const maxCloseMs = 10_000;
  */
 function closeWhenRead(socket: Socket, pipeline: Pick<Pipeline, "restOfLast">): void {
   const close = socket.destroySoon.bind(socket);
+  let closes = false;
   socket.destroySoon = () => {
+    if (closes) return; // while the port is closed, an answer asks for it as well
+    closes = true;
     const timer = setTimeout(() => socket.destroy(), maxCloseMs).unref(); // the rest, or the last words of TLS, may not get through
     socket.once("close", () => clearTimeout(timer));
     const { restOfLast } = pipeline;

@@ -76,7 +76,12 @@ function sendWaiting(line: SharedLine | undefined) {
   async function* body(): AsyncGenerator<Uint8Array> {
     yield Buffer.from("one");
   }
-  const connection = { caller: {}, countWaiting: () => () => {}, turnBeforePiece: () => undefined };
+  const connection = {
+    caller: {},
+    countWaiting: () => () => {},
+    turnBeforePiece: () => undefined,
+    turnBeforeEnd: () => undefined,
+  };
   const patience = { stalledTimeoutMs: 80, connection };
   return { sent: sendResponse({ status: 200, body: body() }, "GET", sink, patience), taken, resets };
 }
@@ -111,6 +116,35 @@ describe("a streamed response", () => {
     await waits.opened;
     expect(await countKept(chunks)).toBe(0);
     next.open();
+  });
+
+  it("is let go in turns where the connection of hundreds is lost", async () => {
+    const streams = 400;
+    const ends = { all: 0, inTurn: 0, most: 0 };
+    let begun = 0;
+    const body = {
+      [Symbol.asyncIterator]: () => body,
+      next: () => new Promise<never>(() => {}),
+      async return() {
+        if (ends.inTurn === 0) setImmediate(() => (ends.inTurn = 0));
+        ends.all += 1;
+        ends.inTurn += 1;
+        ends.most = Math.max(ends.most, ends.inTurn);
+        return { done: true, value: undefined } as const;
+      },
+    };
+    const handler: HttpHandler = async () => {
+      begun += 1;
+      return { status: 200, body };
+    };
+    await using listener = await listen(handler, { maxStreams: 10_000 });
+    const session = openHttp2(`http://127.0.0.1:${listener.port}`);
+    for (let stream = 0; stream < streams; stream += 1)
+      session.request({ ":path": "/" }).on("error", () => {});
+    await expect.poll(() => begun).toBe(streams);
+    session.destroy();
+    await expect.poll(() => ends.all).toBe(streams);
+    expect(ends.most).toBeLessThanOrEqual(64);
   });
 
   it("gives everybody a turn between large chunks, however fast its reader is", async () => {

@@ -52,7 +52,7 @@ export interface Patience {
   /** How long one write may wait before the response is broken off. */
   readonly stalledTimeoutMs: number;
   /** Counts what waits for it, and has the answer cut off when that is too much; its caller takes turns with others. */
-  readonly connection: Pick<CallerConnection, "countWaiting" | "turnBeforePiece"> & {
+  readonly connection: Pick<CallerConnection, "countWaiting" | "turnBeforePiece" | "turnBeforeEnd"> & {
     readonly caller: object;
   };
 }
@@ -123,7 +123,11 @@ async function writeChunks(
   patience: Patience,
 ): Promise<void> {
   const iterator = body[Symbol.asyncIterator]();
-  const onClose = (): void => letGo(iterator);
+  const onClose = async (): Promise<void> => {
+    const turn = patience.connection.turnBeforeEnd(); // one connection may have had thousands
+    if (turn !== undefined) await turn;
+    letGo(iterator);
+  };
   sink.writable.once("close", onClose);
   try {
     if (headAtOnce) sendHead();
