@@ -101,6 +101,11 @@ export class SharedBudget {
     return own.all > 0 && own.all > this.#partOf(own) * times;
   }
 
+  /** @throws Error of the budget when a caller has more than so many times its part */
+  assertWithin(share: string | undefined, times: number): void {
+    if (this.isExceeded(share, times)) throw this.#options.refuse();
+  }
+
   /** For its holdings. @throws Error of the budget when a holding of this caller, which has `amount`, may not have so much more */
   admit(share: string | undefined, amount: number, change: number): void {
     const isRefused = change > 0 && !this.#hasRoom(share, change, this.#all - amount, amount + change);

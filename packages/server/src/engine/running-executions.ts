@@ -34,29 +34,33 @@ export class RunningExecutions {
   /** It has given its slot back. @param stays whether it may stay in memory until it goes on, unless there are too many */
   rest(execution: Execution, stays: boolean): void {
     this.#resting.delete(execution);
-    if (this.#closed || !stays) {
+    if (this.#closed) {
       drop(execution);
+      return;
+    }
+    if (!stays) {
+      makeRoom(execution);
       return;
     }
     this.#resting.add(execution);
     for (const oldest of this.#resting) {
       if (this.#resting.size <= maxResting) return;
       this.#resting.delete(oldest);
-      drop(oldest);
+      makeRoom(oldest);
     }
   }
 
   /** All that rest make room. @param share those of this caller; undefined: of all */
   dropResting(share?: string): void {
     for (const execution of this.#all) {
-      if (share === undefined || execution.share === share) drop(execution);
+      if (share === undefined || execution.share === share) makeRoom(execution);
     }
   }
 
   /** Those at work go on for `graceMs`, then they are told to stop. Resolves when all are done, and all that begin meanwhile. */
   async close(graceMs: number): Promise<void> {
     this.#closed = true;
-    this.dropResting();
+    for (const execution of this.#all) drop(execution); // no wait can end any more
     const grace = Promise.withResolvers<void>();
     const cancelGrace = this.#clock.schedule(graceMs, grace.resolve);
     await Promise.race([this.#idle(), grace.promise]);
@@ -74,10 +78,11 @@ export class RunningExecutions {
   }
 }
 
-/**
- * At the server's end no wait can end any more. At other times the executor makes room, and is loaded again when it
- * is needed.
- */
+/** It is loaded again when it is needed. One that was told to stop stays: its grace period would begin anew. */
+function makeRoom(execution: Execution): void {
+  if (!execution.isStopping) drop(execution);
+}
+
 function drop(execution: Execution): void {
   if (execution.isResting) {
     execution.abort("shutdown");

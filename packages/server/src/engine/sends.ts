@@ -96,6 +96,12 @@ const largeBytes = 256 * 1024;
 /** Memory of a message, with what came with it, that is encoded in a turn of its own. No body of 64 KiB makes one. */
 const slowBytes = 2 * 2 ** 20;
 
+/**
+ * A caller with more than so many times its part of the memory sends nothing with a key: direct Messages that wait to be stored have no
+ * task that could be held back, and are not refused when the code has made them.
+ */
+const timesForReplies = 2;
+
 /** Takes messages: each starts a task, or continues the one that it names. */
 export class Sends {
   readonly #context: EngineContext;
@@ -155,9 +161,10 @@ export class Sends {
       key,
       caller: input,
       take: async () => {
+        this.#active.assertWithin(input.share, timesForReplies);
         try {
           const sent = await this.#take(sending);
-          if (sent.kind === "message") memory.add(2 * weighMessage(sent.message)); // it waits, with its encoding, to be stored
+          if (sent.kind === "message") memory.grow(2 * weighMessage(sent.message)); // it waits, with its encoding, to be stored
           return sent;
         } catch (error) {
           memory.grow(bytes - memory.amount); // a task may have had it that was lost, and the call goes on

@@ -344,6 +344,34 @@ it("a task that waits to be read back behind another one of its caller is cancel
   await clock.advance(60_000);
 });
 
+it("a cancel of a task whose clean-up waits ends with its grace period, also while its caller has more than its part of the memory", async () => {
+  let runs = 0;
+  const { open, clock } = createDurableServers(
+    async function* (task) {
+      if (task.text === "large") {
+        yield task.artifact({ text: "x".repeat(9_000_000) });
+        await new Promise<void>((resolve) => void clock.schedule(600_000, resolve));
+        return;
+      }
+      runs += 1;
+      try {
+        await task.sleep(3_600_000);
+      } finally {
+        await task.sleep(3_600_000);
+      }
+    },
+    { limits: { ...defaultEngineLimits, maxActiveBytes: 2 * 2 ** 20 } },
+  );
+  const process = await open();
+  const { id } = await sendTask(process.client, detached("sleeps"));
+  await clock.settle();
+  await sendTask(process.client, detached("large"));
+  await clock.settle();
+  const answer = cancel(process, id);
+  await clock.advance(10_000);
+  expect([await answer, runs]).toEqual([canceled, 1]);
+});
+
 describe("after the end of a durable task", () => {
   it("whatever the executor still gives is refused and logged", async () => {
     const late = Promise.withResolvers<void>();

@@ -156,6 +156,11 @@ export class DurableExecution implements Execution, DurableRun {
     return this.#resting;
   }
 
+  /** See `Execution`. */
+  get isStopping(): boolean {
+    return this.#stopping !== undefined;
+  }
+
   /** Whether it takes no more messages or events. */
   get isGone(): boolean {
     return this.#dropped || this.#ended;
