@@ -115,6 +115,7 @@ export {
 } from "./media-type.ts";
 export {
   bytesBeyondUtf8,
+  containerValues,
   isLarge,
   type JsonSize,
   sizeOfJson,

@@ -129,7 +129,7 @@ function addJson(
 }
 
 /** What an object or a list counts besides one. */
-export const containerValues = 2;
+export const containerValues: number = 2;
 
 const same = (json: unknown): unknown => json;
 

@@ -10,7 +10,7 @@ import {
   TaskSchema,
 } from "@a2a-connect/proto";
 import { create, type DescMessage, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
-import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
 import { decodeMessage } from "../binary/decode.ts";
 import { encodeMessage } from "../binary/encode.ts";
@@ -26,6 +26,49 @@ const count = 5_000;
 
 const sparse = '{"1023":0,"2573":0}';
 const objects = (text = sparse) => JSON.parse(`[${Array(count).fill(text).join()}]`) as JsonObject[];
+
+describe("the message form of JSON in which objects occur many times", () => {
+  /** How many objects there are in it, those that are the same counted once. */
+  const countValues = (root: Value) => {
+    const found = new Set<Value>([root]);
+    for (const { kind } of found) {
+      const inner =
+        kind.case === "listValue"
+          ? kind.value.values
+          : kind.case === "structValue"
+            ? Object.values(kind.value.fields)
+            : [];
+      for (const each of inner) found.add(each);
+    }
+    return found.size;
+  };
+  const rows = Array.from({ length: 500 }, (_, n) => ({ n }));
+
+  it("has them once, and is the same JSON", () => {
+    const json = rows.map((row) => ({ row, context: rows }));
+    const value = fromJsonValue(json);
+    expect(countValues(value)).toBeLessThan(10 * rows.length); // not 250,000
+    expect(JSON.stringify(toJsonValue(value))).toBe(JSON.stringify(json));
+  });
+
+  it("is made of JSON that doubles at each level", () => {
+    let json: JsonValue = rows;
+    for (let level = 0; level < 60; level += 1) json = [json, json];
+    expect(countValues(fromJsonValue(json))).toBeLessThan(10 * rows.length);
+  });
+
+  it("is not deeper than messages may be", () => {
+    const nest = (json: JsonValue, levels: number) => {
+      let nested = json;
+      for (let level = 0; level < levels; level += 1) nested = [nested];
+      return nested;
+    };
+    const deep = nest(1, 60);
+    const atTop = [rows, rows, deep];
+    expect(fromJsonValue([...atTop, nest(deep, 30)])).toBeDefined();
+    expect(() => fromJsonValue([...atTop, nest(deep, 50)])).toThrow("nested deeper than 100 levels");
+  });
+});
 
 describe("objects with members named by array indexes", () => {
   const limits = { maxDepth: 50, maxValues: 1_000_000 };

@@ -140,11 +140,39 @@ export function toJsonValue(value: Value): JsonValue {
 }
 
 /**
- * The message form of any JSON. It is checked where it is sent.
+ * The message form of any JSON. It is checked where it is sent. An object that stands in many places of the JSON is one in the
+ * message form, too: all its places together may be millions of values.
  *
  * @throws Error for a value that is not JSON, or is nested deeper than messages may be
  */
-export function fromJsonValue(json: JsonValue, levels: number = defaultMaxDepth): Value {
+export function fromJsonValue(json: JsonValue, known: KnownValues = new KnownValues()): Value {
+  return convert(json, defaultMaxDepth, known);
+}
+
+/** The message forms of objects that may occur again, of JSON that does not change meanwhile. */
+export class KnownValues {
+  readonly #known = new Map<object, { readonly value: Value; readonly levels: number }>();
+  /** How many values were made. */
+  made = 0;
+
+  /** @param levels how deep it may be nested: what was converted for fewer is not deeper */
+  find(json: object, levels: number): Value | undefined {
+    if (this.#known.size === 0) return undefined;
+    const known = this.#known.get(json);
+    return known !== undefined && known.levels <= levels ? known.value : undefined;
+  }
+
+  /** @param before how many values were made before those of this one */
+  add(json: object, value: Value, levels: number, before: number): void {
+    if (this.made - before > quickValues) this.#known.set(json, { value, levels });
+  }
+}
+
+/** To remember an object of so few values takes longer than to convert it again. */
+const quickValues = 32;
+
+function convert(json: JsonValue, levels: number, known: KnownValues): Value {
+  known.made += 1;
   switch (typeof json) {
     case "string":
       return toValue({ case: "stringValue", value: json });
@@ -153,25 +181,30 @@ export function fromJsonValue(json: JsonValue, levels: number = defaultMaxDepth)
     case "boolean":
       return toValue({ case: "boolValue", value: json });
     case "object":
-      return json === null ? nullValue() : fromContainer(json, levels - 1);
+      return json === null ? nullValue() : (known.find(json, levels) ?? fromContainer(json, levels, known));
     default:
       throw new Error(`a JSON value cannot be a ${typeof json}`);
   }
 }
 
-function fromContainer(json: JsonObject | JsonValue[], levels: number): Value {
-  if (levels < 0) {
+function fromContainer(json: JsonObject | JsonValue[], levels: number, known: KnownValues): Value {
+  if (levels === 0) {
     throw new Error(`a JSON value cannot be nested deeper than ${defaultMaxDepth} levels`);
   }
+  const before = known.made;
   if (Array.isArray(json)) {
-    const values = json.map((each) => fromJsonValue(each, levels));
-    return toValue({ case: "listValue", value: { $typeName: "google.protobuf.ListValue", values } });
+    const values = json.map((each) => convert(each, levels - 1, known));
+    const list = toValue({ case: "listValue", value: { $typeName: "google.protobuf.ListValue", values } });
+    known.add(json, list, levels, before);
+    return list;
   }
   const fields = createTable<Value>();
   for (const key of Object.keys(json)) {
-    setMember(fields, key, fromJsonValue(json[key] as JsonValue, levels)); // a key of its own
+    setMember(fields, key, convert(json[key] as JsonValue, levels - 1, known)); // a key of its own
   }
-  return toValue({ case: "structValue", value: { $typeName: "google.protobuf.Struct", fields } });
+  const struct = toValue({ case: "structValue", value: { $typeName: "google.protobuf.Struct", fields } });
+  known.add(json, struct, levels, before);
+  return struct;
 }
 
 /**
