@@ -6,32 +6,34 @@ import {
   joinBytes,
   matchesMediaType,
   maxIdLength,
-  maxNameLength,
   mergeMembers,
   sha256Hex,
   toJsonValue,
 } from "@a2a-connect/core/internal";
 import { type Artifact, type Part, TaskState } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { Value } from "@bufbuild/protobuf/wkt";
 import canonicalize from "canonicalize";
 import type { ArtifactEvent, StatusEvent } from "../agent/task-event.ts";
 import { AgentMistake, describeValue } from "./agent-mistake.ts";
 import { artifactEvent } from "./events.ts";
 import type { LiveTask } from "./live-task.ts";
 import { weighMessage } from "./memory-weight.ts";
+import { assertArtifact, assertMessage, assertParts } from "./output-check.ts";
 import { DecodingTurns } from "./read-task.ts";
 
 /** Makes events of a task from what its executor yields, by the rules that all executors share. */
 export class Emitter {
   /** Media types that the skill may produce. */
   readonly #outputModes: readonly string[];
+  readonly #maxBytes: number;
   /** The task; a turn creates it when this is first called. */
   readonly #live: () => LiveTask;
   readonly #begun = new Set<string>();
 
-  constructor(outputModes: readonly string[], live: () => LiveTask) {
+  /** @param maxBytes that one event may take, about */
+  constructor(outputModes: readonly string[], maxBytes: number, live: () => LiveTask) {
     this.#outputModes = outputModes;
+    this.#maxBytes = maxBytes;
     this.#live = live;
   }
 
@@ -40,8 +42,7 @@ export class Emitter {
     if (state === TaskState.INPUT_REQUIRED || state === TaskState.AUTH_REQUIRED) {
       assertParts(parts, "a question");
     }
-    assertJsonParts(parts, "a status");
-    assertJsonMetadata(report, "a status");
+    assertMessage({ parts, report }, "a status", this.#maxBytes);
     this.#live().emitStatus({ state, parts, report });
   }
 
@@ -54,9 +55,8 @@ export class Emitter {
     const { artifactId, parts } = artifact;
     assertId(artifactId);
     assertParts(parts, `artifact "${artifactId}"`);
+    assertArtifact(artifact, `artifact "${artifactId}"`, this.#maxBytes);
     this.#assertOutputModes(parts);
-    assertJsonParts(parts, `artifact "${artifactId}"`);
-    assertJsonMetadata(artifact.metadata, `artifact "${artifactId}"`);
     const live = this.#live();
     const append = mode === "continued" || (mode === "chunk" && this.#begun.has(artifactId));
     this.begin(artifactId);
@@ -141,84 +141,6 @@ function howToYield(yielded: unknown): string {
 
 function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
-}
-
-/** @throws AgentMistake when there are none: a message or artifact without parts is invalid (requirement H-7) */
-export function assertParts(parts: readonly Part[], what: string): void {
-  if (parts.length === 0) {
-    throw new AgentMistake(`${what} needs at least one part`);
-  }
-}
-
-/** Names of one object in data or metadata. An object is written in one piece, and 100,000 names take some 100 ms on each wire. */
-const maxNames = 100_000;
-
-/**
- * Refuses values that protobuf can hold and JSON cannot, so that the JSON wires can show every stored event, and objects with too many
- * names.
- *
- * @throws AgentMistake for a number that is NaN or infinite, and `task-too-large` for such an object
- */
-export function assertJsonParts(parts: readonly Part[], what: string): void {
-  for (const { content, metadata } of parts) {
-    if (content.case === "data") assertJsonValue(content.value, what);
-    assertJsonMetadata(metadata, what);
-  }
-}
-
-/** The same for metadata, and for a status's report. */
-export function assertJsonMetadata(metadata: object | undefined, what: string): void {
-  if (metadata !== undefined) assertJson(metadata, what);
-}
-
-function assertJsonValue({ kind }: Value, what: string): void {
-  if (kind.case === "numberValue") {
-    assertNumber(kind.value, what);
-  } else if (kind.case === "structValue") {
-    assertMembers(kind.value.fields, what, assertJsonValue);
-  } else if (kind.case === "listValue") {
-    for (const each of kind.value.values) assertJsonValue(each, what);
-  } else if (kind.case === undefined) {
-    throw notJson(what);
-  }
-}
-
-function assertJson(value: unknown, what: string): void {
-  if (typeof value === "number") {
-    assertNumber(value, what);
-  } else if (Array.isArray(value)) {
-    for (const each of value) assertJson(each, what);
-  } else if (typeof value === "object" && value !== null) {
-    assertMembers(value as Readonly<Record<string, unknown>>, what, assertJson);
-  }
-}
-
-/** There may be very many names, so no list of them is made. */
-function assertMembers<Member>(
-  members: Readonly<Record<string, Member>>,
-  what: string,
-  assertMember: (member: Member, what: string) => void,
-): void {
-  let names = 0;
-  for (const name in members) {
-    names += 1;
-    if (names > maxNames) {
-      const words = `${what} has an object with more than ${maxNames} names; use a list of objects, or a file`;
-      throw new AgentMistake(words, "task-too-large");
-    }
-    if (name.length > maxNameLength) {
-      throw new AgentMistake(`${what} has an object with a name of more than ${maxNameLength} characters`);
-    }
-    assertMember(members[name] as Member, what); // a member of a plain object
-  }
-}
-
-function assertNumber(value: number, what: string): void {
-  if (!Number.isFinite(value)) throw notJson(what);
-}
-
-function notJson(what: string): AgentMistake {
-  return new AgentMistake(`${what} has a number that JSON cannot hold: NaN or infinite`);
 }
 
 /**

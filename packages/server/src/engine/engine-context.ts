@@ -50,8 +50,8 @@ export interface EngineLimits {
   /**
    * What one task's artifacts take in memory, about, in bytes, and as much again of its messages: each artifact counts 512 besides its
    * bytes, each part and each value of data or metadata 128. A task whose agent goes beyond fails with reason `task-too-large`, and a
-   * caller's message beyond is refused with TASK_TOO_LARGE. Also the limit of a durable executor's journal. Default 64 MiB; with a small
-   * heap less, to 24 MiB: a text of 16 MiB fits.
+   * caller's message beyond is refused with TASK_TOO_LARGE. Also the limit of each event and direct Message of an agent, and of a durable
+   * executor's journal. Default 64 MiB; with a small heap less, to 24 MiB: a text of 16 MiB fits.
    */
   readonly maxTaskBytes: number;
   /**

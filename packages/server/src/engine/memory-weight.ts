@@ -1,5 +1,6 @@
 import {
   bytesBeyondUtf8,
+  containerValues,
   isObject,
   type JsonSize,
   sizeOfJson,
@@ -16,6 +17,7 @@ import type { CallDetails } from "./command.ts";
 // | of | by | for |
 // | --- | --- | --- |
 // | a message and its details in memory | `weighMessage`, `weighDetails` | `maxActiveBytes` |
+// | what an agent puts out, at least, before anything is made of it | `assertMessage`, `assertArtifact` | `maxTaskBytes` |
 // | an entry of the log, and the event in it | `weighStep` | `maxTaskBytes`, `maxTailBytes` |
 // | a record of a journal | `weighRecord` | `maxTaskBytes`, `maxActiveBytes` |
 // | a task in memory, by its entries | `LiveTask.bytes` | `maxActiveBytes`, and the memory of a read |
@@ -27,6 +29,9 @@ export const objectBytes: number = 64;
 
 /** Memory of a value of JSON besides its text, and of a part, about, in bytes: protobuf-es makes two objects of it. */
 export const valueBytes: number = 2 * objectBytes;
+
+/** The same of an object or a list. */
+export const containerBytes: number = (1 + containerValues) * valueBytes;
 
 /** Memory of a task besides what it contains, about, in bytes: its objects, and those of its execution. */
 export const taskBytes: number = 8 * 1024;

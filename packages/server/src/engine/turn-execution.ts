@@ -7,13 +7,14 @@ import { EngineTurn, type TurnInput } from "../agent/turn.ts";
 import { UnusedResults } from "../agent/unused-results.ts";
 import { AgentMistake, findLastMistake } from "./agent-mistake.ts";
 import type { CallDetails } from "./command.ts";
-import { assertEvent, assertJsonParts, assertParts, Emitter } from "./emitter.ts";
+import { assertEvent, Emitter } from "./emitter.ts";
 import { endings } from "./endings.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { agentReply } from "./events.ts";
 import { type Execution, iterate, SilenceWatch, TurnAbort, type TurnAbortCause } from "./execution.ts";
 import type { LiveTask } from "./live-task.ts";
 import { weighDetails, weighMessage } from "./memory-weight.ts";
+import { assertMessage, assertParts } from "./output-check.ts";
 
 /** What a turn may yield. */
 const eventKinds: readonly TurnEvent["kind"][] = ["status", "artifact", "reply"];
@@ -74,8 +75,8 @@ export class TurnExecution implements Execution {
   constructor(context: EngineContext, plan: TurnPlan, task: LiveTask | (() => LiveTask)) {
     this.#context = context;
     this.#plan = plan;
-    const { agent, clock } = context;
-    this.#emitter = new Emitter(plan.outputModes, () => this.taskOrNew());
+    const { agent, clock, limits } = context;
+    this.#emitter = new Emitter(plan.outputModes, limits.maxTaskBytes, () => this.taskOrNew());
     this.#silence = new SilenceWatch(clock, agent.inactivityTimeoutMs, () => this.abort("inactive"));
     this.#first.promise.catch(() => {}); // A caller that asks gets the rejection. Without a caller it is no error.
     if (typeof task === "function") this.#create = task;
@@ -347,7 +348,7 @@ export class TurnExecution implements Execution {
 
   #reply(parts: readonly Part[]): void {
     assertParts(parts, "a reply");
-    assertJsonParts(parts, "a reply");
+    assertMessage({ parts }, "a reply", this.#context.limits.maxTaskBytes);
     const { contextId } = this.#plan.input;
     if (this.#live === undefined)
       this.#first.resolve(agentReply({ contextId }, parts, this.#context.randomId));
@@ -394,6 +395,8 @@ export class TurnExecution implements Execution {
     }
     this.#log("an executor failed", error);
     const mistake = error instanceof AgentMistake ? error : undefined;
+    // With or without an earlier event, its caller sees FAILED: it may have caused this, and can send less.
+    if (mistake?.reason === "task-too-large") this.#tryTo(() => this.taskOrNew());
     if (this.#live === undefined) {
       const shown =
         mistake === undefined ? maskError(error) : a2aError("INVALID_AGENT_RESPONSE", mistake.message);
@@ -409,10 +412,10 @@ export class TurnExecution implements Execution {
     }
   }
 
-  /** A lost task accepts nothing more; the log has the reason already. */
-  #tryTo(emit: () => void): void {
+  /** A lost task accepts nothing more, and no caller's memory takes one more task; the log has the reason already. */
+  #tryTo(change: () => void): void {
     try {
-      emit();
+      change();
     } catch (error) {
       this.#log("the end of a turn could not be written", error);
     }

@@ -429,7 +429,7 @@ export class DurableExecution implements Execution, DurableRun {
     } else if (this.#stopping !== undefined) {
       this.#stopHere(this.#stopping);
     }
-    const emitter = new Emitter(this.#plan.outputModes, () => live);
+    const emitter = new Emitter(this.#plan.outputModes, this.#context.limits.maxTaskBytes, () => live);
     return {
       emissions: new DurableEmissions(this, emitter, replay),
       call: this.#plan.call ?? journal.call ?? {},
