@@ -2,6 +2,7 @@ import { json, type LifecycleReport, partText, text, type Usage } from "@a2a-con
 import { toJsonValue } from "@a2a-connect/core/internal";
 import { type Artifact, ArtifactSchema, type Message, type Part, TaskState } from "@a2a-connect/proto";
 import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
+import type { Value } from "@bufbuild/protobuf/wkt";
 import type { ArtifactEvent, StatusEvent } from "./task-event.ts";
 import type { UnusedResults } from "./unused-results.ts";
 
@@ -98,7 +99,7 @@ export interface CallInput {
 export interface ExecutorInput extends CallInput, EventTools {
   /** All text parts of the message, joined without a separator. */
   readonly text: string;
-  /** The first data part of the message as plain JSON; undefined: it has none. */
+  /** The first data part of the message as plain JSON; undefined: it has none. Do not change it: it may be read again. */
   readonly data: JsonValue | undefined;
   /** Aborts on cancel, deadline, silence for too long, a lost task or shutdown; `reason` is an Error that says which. */
   readonly signal: AbortSignal;
@@ -118,6 +119,10 @@ export class TaskTools implements ExecutorInput {
   readonly metadata: JsonObject | undefined;
   /** The text of the message, as it was made last. */
   #text: WeakRef<{ readonly text: string }> | undefined;
+  /** Its first data part; null: it has none. */
+  #value: Value | null | undefined;
+  /** The JSON of that, as it was made last. */
+  #data: WeakRef<JsonObject | JsonValue[]> | undefined;
   readonly artifact: EventTools["artifact"];
   readonly working: EventTools["working"];
   readonly append: EventTools["append"];
@@ -165,17 +170,30 @@ export class TaskTools implements ExecutorInput {
     return made.text;
   }
 
-  /** Made when code reads it: many executors do not. */
+  /**
+   * Made when code reads it: many executors do not. It is kept for as long as code uses it, and to the end of the turn of the event
+   * loop: code may read it once for each item of its caller's list.
+   */
   get data(): JsonValue | undefined {
-    for (const { content } of this.message.parts) {
-      if (content.case === "data") return toJsonValue(content.value);
-    }
-    return undefined;
+    const known = this.#data?.deref();
+    if (known !== undefined) return known;
+    if (this.#value === undefined) this.#value = findData(this.message);
+    if (this.#value === null) return undefined;
+    const made = toJsonValue(this.#value);
+    if (typeof made === "object" && made !== null) this.#data = new WeakRef(made);
+    return made;
   }
 
   get signal(): AbortSignal {
     return this.#signal();
   }
+}
+
+function findData({ parts }: Message): Value | null {
+  for (const { content } of parts) {
+    if (content.case === "data") return content.value;
+  }
+  return null;
 }
 
 /** The tools that do not need the execution. They work without their object, too. */
