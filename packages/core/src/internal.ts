@@ -80,7 +80,9 @@ export {
 } from "./json/json-schema.ts";
 export { type JsonText, parseJsonText, readJsonText } from "./json/json-text.ts";
 export {
+  fromJsonValue,
   isObject,
+  KnownValues,
   maxNameLength,
   mayBeIndex,
   mergeMembers,

@@ -1,5 +1,5 @@
 import { MessageSchema, Role } from "@a2a-connect/proto";
-import { create, type JsonObject } from "@bufbuild/protobuf";
+import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { decodeMessage } from "./binary/decode.ts";
 import { encodeMessage } from "./binary/encode.ts";
@@ -22,6 +22,24 @@ describe("the size of metadata", () => {
     expect(isLarge(message, 8)).toBe(true);
     expect(sizeOfJson(metadata)).toEqual({ values: 9, texts: "onetwothree".length, wide: 0 });
     expect(visits).toBe(1);
+  });
+});
+
+describe("a message with one list in thousands of places", () => {
+  it("is found to be large by the places that weigh as much, and by all that it weighs if it is not", () => {
+    let visits = 0;
+    const list = new Proxy<JsonValue[]>(Array(100).fill(0), {
+      get(target, name, receiver) {
+        visits += 1;
+        return Reflect.get(target, name, receiver);
+      },
+    });
+    const metadata: JsonObject = { lists: Array(1_000).fill(list) };
+    const message = { ...create(MessageSchema, { messageId: "m", role: Role.USER }), metadata };
+    expect(isLarge(message, 8_000)).toBe(true);
+    expect(visits).toBeLessThan(3_000); // not 100,000
+    expect(isLarge(message, 1_000_000)).toBe(false);
+    expect(sizeOfJson(metadata).values).toBe(3 + 3 + 1_000 * 103);
   });
 });
 

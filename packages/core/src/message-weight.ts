@@ -59,7 +59,7 @@ function weighInside(value: object, limit: number): number {
     const member = (value as Record<string, unknown>)[name]; // any object's own members
     weight +=
       name === "metadata" && typeof member === "object" && member !== null
-        ? weighMetadata(member)
+        ? weighMetadata(member, limit - weight)
         : weigh(member, limit - weight);
     if (weight > limit) return weight;
   }
@@ -67,8 +67,11 @@ function weighInside(value: object, limit: number): number {
 }
 
 /** Metadata is weighed again as memory, and to visit 60,000 names takes 10 ms: what is found once is kept. */
-function weighMetadata(metadata: object): number {
-  const { values, texts } = sizeOfJson(metadata);
+function weighMetadata(metadata: object, limit: number): number {
+  return weighSize(sizeOf(metadata, same, limit));
+}
+
+function weighSize({ values, texts }: Pick<JsonSize, "values" | "texts">): number {
   return values * valueBytes + texts;
 }
 
@@ -94,14 +97,20 @@ export function sizeOfValue(value: Value): JsonSize {
   return sizeOf(value, openValue);
 }
 
-/** @param open makes JSON of an element, whose own elements it need not open */
-function sizeOf(json: object, open: (element: unknown) => unknown): JsonSize {
-  let size = knownSizes.get(json);
-  if (size === undefined) {
-    size = { values: 0, texts: 0, wide: 0 };
-    addJson(json, open, size);
-    knownSizes.set(json, size);
-  }
+/**
+ * @param open makes JSON of an element, whose own elements it need not open
+ * @param limit of the weight: of JSON that weighs more it is the size of what was visited until then
+ */
+function sizeOf(
+  json: object,
+  open: (element: unknown) => unknown,
+  limit: number = Number.POSITIVE_INFINITY,
+): JsonSize {
+  const known = knownSizes.get(json);
+  if (known !== undefined) return known;
+  const size = { values: 0, texts: 0, wide: 0 };
+  addJson(json, open, size, limit);
+  if (weighSize(size) <= limit) knownSizes.set(json, size);
   return size;
 }
 
@@ -109,6 +118,7 @@ function addJson(
   element: unknown,
   open: (element: unknown) => unknown,
   size: { values: number; texts: number; wide: number },
+  limit: number,
 ): void {
   size.values += 1;
   const json = open(element);
@@ -117,13 +127,17 @@ function addJson(
     size.wide += bytesBeyondUtf8(json);
   } else if (Array.isArray(json)) {
     size.values += containerValues;
-    for (const item of json) addJson(item, open, size);
+    for (const item of json) {
+      addJson(item, open, size, limit);
+      if (weighSize(size) > limit) return;
+    }
   } else if (typeof json === "object" && json !== null) {
     size.values += containerValues;
     for (const name in json) {
       size.texts += textBytes(name);
       size.wide += bytesBeyondUtf8(name);
-      addJson((json as Readonly<Record<string, unknown>>)[name], open, size);
+      addJson((json as Readonly<Record<string, unknown>>)[name], open, size, limit);
+      if (weighSize(size) > limit) return;
     }
   }
 }

@@ -1,3 +1,4 @@
+import { agentMessage, text } from "@a2a-connect/core";
 import { toTable } from "@a2a-connect/core/internal";
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
@@ -24,6 +25,21 @@ it("members named by array indexes come back as they were, also those that refer
   const value: Record<string, unknown> = { b: 1, 1023: [2], 4294967294: 3, 7: "x" };
   value["99"] = { 2573: value };
   expect(codec.decode(encode(value))).toEqual({ op: "step#1", kind: "value", value });
+});
+
+it("a message with one text in thousands of parts is not encoded, nor visited to its end", () => {
+  let visits = 0;
+  const parts = new Proxy(Array(10_000).fill(text("x".repeat(20_000))), {
+    get(target, name, receiver) {
+      visits += 1;
+      return Reflect.get(target, name, receiver);
+    },
+  });
+  const value = { ...agentMessage([], { messageId: "m" }), parts };
+  expect(() => codec.encode({ op: "step#1", kind: "value", value }, 20_000)).toThrow(
+    "the result of step#1 cannot be stored: it takes more than 20000 bytes",
+  );
+  expect(visits).toBeLessThan(300);
 });
 
 it("a record that is too large is not encoded to its end", () => {

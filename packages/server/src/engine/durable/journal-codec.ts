@@ -1,5 +1,5 @@
 import type { EndReason } from "@a2a-connect/core";
-import { decodeMessage, encodeMessage, setMember } from "@a2a-connect/core/internal";
+import { decodeMessage, encodeMessage, isLarge, setMember } from "@a2a-connect/core/internal";
 import { file_lf_a2a_v1_a2a } from "@a2a-connect/proto";
 import { createRegistry, isMessage, type Message, type Registry } from "@bufbuild/protobuf";
 import {
@@ -102,7 +102,7 @@ export function createJournalCodec(registry: Registry = createRegistry()): Journ
   const types = createRegistry(registry, file_lf_a2a_v1_a2a, ...wellKnown);
   const reducers = (maxBytes: number) => ({
     ...stopBeyond(maxBytes),
-    Message: (value: unknown) => isMessage(value) && reduceMessage(types, value),
+    Message: (value: unknown) => isMessage(value) && reduceMessage(types, value, maxBytes),
     Error: (value: unknown) => value instanceof Error && reduceError(value),
   });
   const revivers = (count: CountBytes) => ({
@@ -161,7 +161,11 @@ function stopBeyond(maxBytes: number): { readonly Size: (value: unknown) => fals
 }
 
 function assertSize(bytes: number, maxBytes: number): void {
-  if (bytes > maxBytes) throw new Error(`it takes more than ${maxBytes} bytes`);
+  if (bytes > maxBytes) throw tooLarge(maxBytes);
+}
+
+function tooLarge(maxBytes: number): Error {
+  return new Error(`it takes more than ${maxBytes} bytes`);
 }
 
 /** How many bytes it takes at least, without its parts. */
@@ -241,7 +245,12 @@ export function errorParts(error: Error): ErrorParts {
   return { name: String(name), message: String(message), ...(isPlain ? { code } : {}) };
 }
 
-function reduceMessage(types: Registry, message: Message): [string, Uint8Array] {
+/** About what a message with few texts may weigh for each byte of its encoding. */
+const weightForByte = 64;
+
+/** A message is not encoded that is too large in any case: one text may stand in thousands of its parts. */
+function reduceMessage(types: Registry, message: Message, maxBytes: number): [string, Uint8Array] {
+  if (isLarge(message, weightForByte * maxBytes)) throw tooLarge(maxBytes);
   const desc = types.getMessage(message.$typeName);
   if (desc === undefined) {
     throw new JournalError(`the message type ${message.$typeName} is not in the agent's "journalTypes"`);
