@@ -34,6 +34,31 @@ it("a task with much data is converted in several turns of the event loop", asyn
   expect(reads.mostInATurn).toBeLessThan(5);
 });
 
+it("a list that stands in the data of many parts is converted once", async () => {
+  let visits = 0;
+  const list = new Proxy(Array(1_000).fill(0), {
+    get(target, name, receiver) {
+      visits += 1;
+      return Reflect.get(target, name, receiver);
+    },
+  });
+  const parts = Array.from({ length: 100 }, (_, n) => ({
+    content: { $case: "data" as const, value: { n, list } },
+  }));
+  const executor = {
+    async execute(_context: unknown, bus: { publish(event: SdkEvent): void }) {
+      bus.publish({ kind: "artifactUpdate", data: { artifact: { artifactId: "a", parts } } });
+    },
+    async cancelTask() {},
+  };
+  const { client } = await createEngineHarness({
+    agent: { card: { name: "Agent" }, execute: fromAgentExecutor(executor as never) },
+  });
+  const task = await sendTask(client);
+  expect(task.artifacts[0]?.parts).toHaveLength(100);
+  expect(visits).toBeLessThan(5_000);
+});
+
 describe("what ends no process, although code of the executor throws", () => {
   const broken = (): never => {
     throw new Error("broken");

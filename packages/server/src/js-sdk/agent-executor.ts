@@ -1,6 +1,5 @@
 import { nextSlice } from "@a2a-connect/bindings/server";
-import { json } from "@a2a-connect/core";
-import { isLarge, toJsonValue } from "@a2a-connect/core/internal";
+import { fromJsonValue, isLarge, KnownValues, toJsonValue } from "@a2a-connect/core/internal";
 import {
   type Artifact,
   ArtifactSchema,
@@ -113,7 +112,7 @@ async function toRequestContext(turn: Turn): Promise<object> {
 function* toEvents(event: SdkEvent, turn: Turn): Generator<TurnEvent> {
   switch (event.kind) {
     case "message":
-      yield { kind: "reply", parts: event.data.parts.map(fromSdkPart) };
+      yield { kind: "reply", parts: fromSdkParts(event.data.parts) };
       return;
     case "statusUpdate":
       yield* toStatus(event.data.status);
@@ -139,7 +138,7 @@ function* toEvents(event: SdkEvent, turn: Turn): Generator<TurnEvent> {
 function* toStatus(status: SdkStatus | undefined): Generator<StatusEvent> {
   const state = status?.state ?? TaskState.UNSPECIFIED;
   if (state === TaskState.UNSPECIFIED || state === TaskState.SUBMITTED) return;
-  yield { kind: "status", state, parts: status?.message?.parts.map(fromSdkPart) ?? [], report: {} };
+  yield { kind: "status", state, parts: fromSdkParts(status?.message?.parts ?? []), report: {} };
 }
 
 function toArtifact(given: SdkArtifact, mode: "continued" | "whole", last: boolean): TurnEvent {
@@ -148,22 +147,33 @@ function toArtifact(given: SdkArtifact, mode: "continued" | "whole", last: boole
     artifactId,
     name,
     description,
-    parts: parts.map(fromSdkPart),
+    parts: fromSdkParts(parts),
     extensions: [...extensions],
     ...(metadata === undefined ? {} : { metadata: metadata as JsonObject }), // what their types leave open is JSON on the wire
   });
   return { kind: "artifact", artifact, mode, last, replaceable: true };
 }
 
-function fromSdkPart({ content, metadata, mediaType = "", filename = "" }: SdkPart): Part {
+/** Each part may have data with the same list of its caller's. */
+function fromSdkParts(parts: readonly SdkPart[]): Part[] {
+  const known = new KnownValues();
+  return parts.map((part) => fromSdkPart(part, known));
+}
+
+function fromSdkPart(
+  { content, metadata, mediaType = "", filename = "" }: SdkPart,
+  known: KnownValues,
+): Part {
   const details = {
     mediaType,
     filename,
     ...(metadata === undefined ? {} : { metadata: metadata as JsonObject }),
   };
   switch (content?.$case) {
-    case "data":
-      return json(content.value as JsonValue, details); // throws for what is no JSON
+    case "data": {
+      const value = fromJsonValue(content.value as JsonValue, known); // throws for what is no JSON
+      return create(PartSchema, { ...details, content: { case: "data", value } });
+    }
     case "raw":
       return create(PartSchema, { ...details, content: { case: "raw", value: content.value } });
     case "text":
