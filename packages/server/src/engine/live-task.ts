@@ -201,7 +201,11 @@ export class LiveTask {
     return this.#claiming.then(() => this.#context.wakes.calls.turn(share)); // thousands of calls may have waited for it
   }
 
-  /** Emits a status. A status without a message that changes nothing is dropped (docs/architecture.md). */
+  /**
+   * Emits a status. A status without a message that changes nothing is dropped (docs/architecture.md).
+   *
+   * @throws AgentMistake when the task would be too large, or the caller has stored its part; never for one that ends it with few words
+   */
   emitStatus(init: StatusInit): void {
     const { clock, randomId } = this.#context;
     const hasWords = (init.parts ?? []).length > 0 || Object.keys(init.report ?? {}).length > 0;
@@ -211,12 +215,13 @@ export class LiveTask {
     const at = Math.max(clock.now(), this.#timers.statusAt);
     const event = statusEvent(this.name, init, at, randomId);
     const encoded = encodeEvent(event);
-    // An accepted answer must be able to continue the task, and a task must be able to end.
-    const isBounded = !isTerminal(init.state) && (hasWords || init.state !== TaskState.WORKING);
+    const isLong = encoded.payload.length > alwaysStoredBytes;
+    // An accepted answer must be able to continue the task, and a task must be able to end, with few words when it has no more room.
+    const isBounded = isTerminal(init.state) ? isLong : hasWords || init.state !== TaskState.WORKING;
     if (isBounded && !this.#hasRoomFor(encoded)) {
       throw new AgentMistake("the task would be too large", "task-too-large");
     }
-    if (isBounded || encoded.payload.length > alwaysStoredBytes) this.#assertStored();
+    if (isBounded || isLong) this.#assertStored();
     this.#acceptOutput(encoded, event, this.bytes);
   }
 

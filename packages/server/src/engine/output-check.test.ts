@@ -1,11 +1,11 @@
 import { json, text } from "@a2a-connect/core";
 import { type Part, TaskState } from "@a2a-connect/proto";
-import { createEngineHarness } from "@a2a-connect/testing";
+import { createEngineHarness, say } from "@a2a-connect/testing";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { endOf, sendTask } from "../../test-support/tasks.ts";
 import type { DurableTask } from "../agent/durable-task.ts";
-import type { TurnEvent } from "../agent/task-event.ts";
+import type { StatusEvent, TurnEvent } from "../agent/task-event.ts";
 import { createArtifactTool, eventTools } from "../agent/task-tools.ts";
 import type { Turn } from "../agent/turn.ts";
 import { AgentMistake } from "./agent-mistake.ts";
@@ -87,6 +87,54 @@ describe("what an agent puts out in thousands of places", () => {
         limits,
       });
       expect(endOf(await sendTask(client))).toEqual([TaskState.FAILED, "task-too-large"]);
+    }
+  });
+
+  /** Fewer characters than the limit, and more bytes. */
+  const wide = "漢".repeat(0.6 * maxTaskBytes);
+  const lastWords: Readonly<Record<string, (turn: Pick<Turn, "complete" | "fail" | "reject">) => TurnEvent>> =
+    {
+      complete: (turn) => turn.complete(wide),
+      fail: (turn) => turn.fail(wide),
+      reject: (turn) => turn.reject(wide),
+    };
+  for (const [end, put] of Object.entries(lastWords)) {
+    it(`has no longer last words than a task may have, in bytes: ${end}`, async () => {
+      const execute = (turn: Turn) => [turn.working(), put(turn)];
+      const { client } = await createEngineHarness({ agent: { card: { name: "Agent" }, execute }, limits });
+      const task = await sendTask(client);
+      expect(endOf(task)).toEqual([TaskState.FAILED, "task-too-large"]);
+      expect(task.status?.message?.parts[0]?.content.value).toBe("the task would be too large");
+    });
+
+    it(`has no longer last words than a task may have, in bytes, from a durable executor: ${end}`, async () => {
+      const { client } = await createEngineHarness({
+        agent: {
+          card: { name: "Agent" },
+          durable: true,
+          async *execute(task: DurableTask) {
+            yield put(task) as StatusEvent;
+          },
+        },
+        limits,
+      });
+      expect(endOf(await sendTask(client))).toEqual([TaskState.FAILED, "task-too-large"]);
+    });
+  }
+
+  it("ends a full task with few words only", async () => {
+    const full = "x".repeat(0.9 * maxTaskBytes);
+    const ends: [string, unknown[]][] = [
+      ["y".repeat(0.2 * maxTaskBytes), [TaskState.FAILED, "task-too-large"]],
+      ["y".repeat(3_000), [TaskState.COMPLETED, undefined]],
+    ];
+    for (const [words, end] of ends) {
+      const execute = (turn: Turn) =>
+        turn.text === "go" ? [turn.inputRequired(full)] : [turn.complete(words)];
+      const { client } = await createEngineHarness({ agent: { card: { name: "Agent" }, execute }, limits });
+      const { id: taskId } = await sendTask(client);
+      const answer = say("y".repeat(0.09 * maxTaskBytes), { taskId });
+      expect(endOf(await sendTask(client, answer))).toEqual(end);
     }
   });
 
