@@ -145,6 +145,17 @@ describe("a budget that callers share", () => {
     expect(() => take("bob", 17)).toThrow(full);
   });
 
+  it("leaves a caller what it has, and some room to grow, when others take their parts", () => {
+    const budget = new SharedBudget({ max: 800, maxShare: 7 / 8, refuse: () => full });
+    const first = budget.open("alice");
+    first.add(440);
+    budget.open("bob").add(300);
+    first.grow(50);
+    expect(budget.isExceeded("alice")).toBe(false);
+    first.grow(1);
+    expect([budget.isExceeded("alice"), budget.isExceeded("alice", 2)]).toEqual([true, false]);
+  });
+
   it("leaves other callers their part, however much the holdings of one grow", () => {
     const budget = new SharedBudget({ max: 800, maxShare: 7 / 8, refuse: () => full });
     const growing = budget.open("alice");

@@ -91,14 +91,17 @@ export class SharedBudget {
   }
 
   /**
-   * Whether a caller has more than its part: holdings have grown, or others have taken since then.
+   * Whether a caller has more than its part, because its holdings have grown. When others have taken since it took its part, it keeps
+   * that, and may grow a little: what they send must not hold up what it has.
    *
    * @param times whether it has more than so many parts
    */
   isExceeded(share: string | undefined, times = 1): boolean {
     if (share === undefined) return this.#taken > this.#options.max * times;
     const own = this.#of(share);
-    return own.all > 0 && own.all > this.#partOf(own) * times;
+    const part = this.#partOf(own);
+    const most = part < own.taken ? own.taken + this.#options.max * growth : part;
+    return own.all > 0 && own.all > most * times;
   }
 
   /** @throws Error of the budget when a caller has more than so many times its part */
@@ -161,6 +164,9 @@ export class SharedBudget {
     return this.#byShare.get(share) ?? nothing;
   }
 }
+
+/** How much a caller may grow, of all, when others have taken of what was its part. */
+const growth = 1 / 16;
 
 /** What a caller has. */
 interface Part {

@@ -14,8 +14,6 @@ export interface EngineWakes {
   readonly reads: Wakes;
   /** Executors, at each event that they yield and each step: hundreds may go on at the same moment. */
   readonly executors: Wakes;
-  /** Executors that begin. Each runs at once to where it first waits, and may make much. */
-  readonly begins: Wakes;
 }
 
 const known = new WeakMap<object, EngineWakes>();
@@ -27,7 +25,6 @@ export function findWakes(clock: Pick<Clock, "nextTurn" | "ticks">): EngineWakes
     calls: new Wakes(clock, 64),
     reads: new Wakes(clock, 8),
     executors: new Wakes(clock, 512),
-    begins: new Wakes(clock, 256),
   };
   known.set(clock, wakes);
   return wakes;

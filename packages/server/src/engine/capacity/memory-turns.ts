@@ -19,8 +19,12 @@ export function turnsBeyondPart(active: SharedBudget, share: string | undefined)
 /** How often the operator is told. */
 const noticeMs = 60_000;
 
+/** Of so many turns one is for the executor that has waited longest: the largest may put out small pieces for as long as it likes. */
+const everyForOldest = 4;
+
 /** The executors of one caller. */
 interface Line {
+  turns: number;
   /** What each waits for: the steps of one task that run side by side wait for the same. */
   readonly waiting: Map<Holding, PromiseWithResolvers<void>>;
   /** What stops the timer of each one's turn. */
@@ -28,8 +32,8 @@ interface Line {
 }
 
 /**
- * Lets the executors of a caller go on a few at a time while its tasks take more memory than its part. The one whose task is the
- * largest comes first: it ends soonest, and then the task leaves memory. If all went on together, all would grow, and hundreds of
+ * Lets the executors of a caller go on a few at a time while its tasks take more memory than its part. Most often the one whose task is
+ * the largest comes first: it ends soonest, and then the task leaves memory. If all went on together, all would grow, and hundreds of
  * tasks can be as large as a task may be.
  */
 export class MemoryTurns {
@@ -56,7 +60,7 @@ export class MemoryTurns {
 
   /** Resolves when the executor of a task may go on. A turn that it has ends: a larger task may have come. */
   begin(task: Holding): Promise<void> {
-    const line = this.#lines.get(task.share) ?? { waiting: new Map(), taken: new Map() };
+    const line = this.#lines.get(task.share) ?? { turns: 0, waiting: new Map(), taken: new Map() };
     this.#lines.set(task.share, line);
     this.#notice();
     const wait = line.waiting.get(task) ?? Promise.withResolvers<void>();
@@ -79,14 +83,17 @@ export class MemoryTurns {
     if (line.taken.size === 0) this.#lines.delete(task.share);
   }
 
-  #goOn({ waiting, taken }: Line): void {
+  #goOn(line: Line): void {
+    const { waiting, taken } = line;
     for (;;) {
       const [anyTask] = waiting.keys();
       const { maxAtOnce, turnMs } = turnsBeyondPart(this.#active, anyTask?.share);
       if (anyTask === undefined || taken.size >= maxAtOnce) return;
-      const [task, wait] = [...waiting].reduce((one, other) =>
-        other[0].amount > one[0].amount ? other : one,
-      );
+      const [oldest] = waiting;
+      line.turns += 1;
+      const next = line.turns % everyForOldest === 0 ? oldest : findLargest(waiting);
+      if (next === undefined) return;
+      const [task, wait] = next;
       waiting.delete(task);
       const cancelTimer = this.#clock.schedule(turnMs, () => this.end(task), { background: true });
       taken.set(task, cancelTimer);
@@ -100,4 +107,12 @@ export class MemoryTurns {
     this.#noticedAt = now;
     this.#onHeld();
   }
+}
+
+function findLargest<Waiting>(tasks: ReadonlyMap<Holding, Waiting>): [Holding, Waiting] | undefined {
+  let largest: [Holding, Waiting] | undefined;
+  for (const each of tasks) {
+    if (largest === undefined || each[0].amount > largest[0].amount) largest = each;
+  }
+  return largest;
 }

@@ -19,7 +19,10 @@ interface Work extends Runnable {
 }
 
 /** A scheduler whose work begins and ends when a test says so. `running` has the names in the order of their begin. */
-function schedule({ limits, skills = {}, ...capacity }: Setup) {
+function schedule(
+  { limits, skills = {}, ...capacity }: Setup,
+  pace: { turn(share: string | undefined): Promise<void> | undefined } = { turn: () => undefined },
+) {
   const running: string[] = [];
   const logged: LogRecord[] = [];
   let now = 0;
@@ -31,14 +34,14 @@ function schedule({ limits, skills = {}, ...capacity }: Setup) {
     execute: () => [],
     ...capacity,
   };
-  const scheduler = new Scheduler({
+  const parts = {
     agent,
     limits: { ...defaultEngineLimits, ...limits },
     clock: { ...systemClock, now: () => now },
-    log: (record) => logged.push(record),
+    log: (record: LogRecord) => logged.push(record),
     beginTurns: new BeginTurns(new CallerBudgets(defaultEngineLimits), systemClock),
-    wakes: { begins: { turn: () => undefined } },
-  });
+  };
+  const scheduler = new Scheduler(parts, pace);
   function work(name: string, skill?: string, priority: Priority = "normal", share?: string): Work {
     const end = Promise.withResolvers<void>();
     return {
@@ -313,6 +316,29 @@ describe("the scheduler", () => {
     ]);
     const places = ["one", "two", "three"].map((share) => running.filter((name) => name === share).length);
     expect(places).toEqual([70, 9, 1]);
+  });
+
+  it("lets others begin while the next of a caller waits for its turn to begin", async () => {
+    const turn = Promise.withResolvers<void>();
+    let isSlow = false;
+    const pace = {
+      turn: (share: string | undefined) => (isSlow && share === "alice" ? turn.promise : undefined),
+    };
+    const { scheduler, work, running } = schedule({ maxRunning: 2 }, pace);
+    const first = [work("a1", undefined, "normal", "alice"), work("a2", undefined, "normal", "alice")];
+    for (const each of first) scheduler.start(each);
+    scheduler.start(work("a3", undefined, "normal", "alice"));
+    const [bob, carol] = ["bob", "carol"].map((name) => work(name, undefined, "normal", name));
+    for (const each of [bob, carol]) if (each !== undefined) scheduler.start(each);
+    isSlow = true;
+    await first[0]?.finish();
+    expect(running).toEqual(["a2", "bob"]);
+    await first[1]?.finish();
+    expect(running).toEqual(["bob", "carol"]);
+    await bob?.finish();
+    turn.resolve();
+    await carol?.finish();
+    expect(running).toEqual(["a3"]);
   });
 
   it("looks at the next caller alone, however many wait", async () => {

@@ -1,4 +1,5 @@
 import { a2aError, type Priority } from "@a2a-connect/core";
+import { Wakes } from "@a2a-connect/core/internal";
 import type { ConnectError } from "@connectrpc/connect";
 import type { AgentDefinition, CapacityDefinition } from "../../agent/agent-definition.ts";
 import type { EngineContext } from "../engine-context.ts";
@@ -28,12 +29,13 @@ export interface Runnable {
 /** What became of work that asked for a place; `refused`: as much is waiting as its skill or its agent allows. */
 export type StartResult = "running" | "queued" | "refused";
 
-type Pace = Pick<EngineContext["wakes"]["begins"], "turn">;
-
 /** What it needs of the engine. */
-interface Parts extends Pick<EngineContext, "agent" | "limits" | "clock" | "log" | "beginTurns"> {
-  readonly wakes: { readonly begins: Pace };
-}
+type Parts = Pick<EngineContext, "agent" | "limits" | "log" | "beginTurns"> & {
+  readonly clock: Pick<EngineContext["clock"], "now" | "nextTurn" | "ticks">;
+};
+
+/** Executions that begin in one turn of the event loop, at most: the code of each works at once. */
+const maxBeginsInATurn = 256;
 
 /** One skill's work. */
 interface Lane {
@@ -58,19 +60,25 @@ export class Scheduler {
   /** Of the work that waits, what was promised already. It has no waiting slot: one caller's answers would take those of others. */
   readonly #promised = new Set<Runnable>();
   readonly #begins: EngineContext["beginTurns"];
-  readonly #pace: Pace;
+  /** Its own: an agent whose code works long as it begins would hold the places of other agents. */
+  readonly #pace: Pick<Wakes, "turn">;
+  /** The callers whose next work waits for its turn to begin. */
+  readonly #awaited = new Set<string | undefined>();
+  #isRunningWaiting = false;
   /** Ends the wait for memory of a caller whose work waits. */
   #unwatch: (() => void) | undefined;
-  #isRunningWaiting = false;
   #tickets = 0;
 
-  constructor({ agent, limits, clock, log, beginTurns, wakes }: Parts) {
+  constructor(
+    { agent, limits, clock, log, beginTurns }: Parts,
+    pace: Pick<Wakes, "turn"> = new Wakes(clock, maxBeginsInATurn),
+  ) {
     this.#agent = agent;
     this.#limits = limits;
     this.#clock = clock;
     this.#log = log;
     this.#begins = beginTurns;
-    this.#pace = wakes.begins;
+    this.#pace = pace;
     this.#all = new Slots(agent, limits.maxShare, limits);
   }
 
@@ -83,7 +91,7 @@ export class Scheduler {
         slots.limit(definition);
       }
     }
-    void this.#runWaiting(); // where more may run than before
+    this.#runWaiting(); // where more may run than before
   }
 
   /**
@@ -207,7 +215,7 @@ export class Scheduler {
     const { slots, queue } = this.#laneOf(work.skill);
     queue.add(work, ++this.#tickets);
     this.#countWaiting(work, slots, 1);
-    this.#unwatch ??= this.#begins.watch(() => void this.#runWaiting());
+    this.#unwatch ??= this.#begins.watch(() => this.#runWaiting());
   }
 
   /** The work gets a place. */
@@ -229,7 +237,7 @@ export class Scheduler {
     this.#giveBack(work, slots);
     this.#promised.add(work);
     this.#queue(work);
-    void this.#runWaiting();
+    this.#runWaiting();
   }
 
   /** @param onBegun called when its code has been called, or never will be */
@@ -242,7 +250,7 @@ export class Scheduler {
       this.#order.leave(work.share);
       onBegun();
       endTurn();
-      void this.#runWaiting();
+      this.#runWaiting();
     };
     work.run(onBegun).then(end, (error: unknown) => {
       this.#log({ level: "error", message: "an execution broke off", error });
@@ -254,25 +262,37 @@ export class Scheduler {
    * A place has become free, or memory. More than one task may then begin, since a share grows with the number of free places, and may
    * grow by several. They begin a few at a time: what one puts out at once may take the memory.
    */
-  async #runWaiting(): Promise<void> {
-    if (this.#isRunningWaiting) return;
+  #runWaiting(): void {
+    if (this.#isRunningWaiting) return; // code that begins may make room for the next
     this.#isRunningWaiting = true;
     for (let next = this.#findNext(); next !== undefined; next = this.#findNext()) {
-      const turn = this.#pace.turn(next.share);
-      if (turn !== undefined) {
-        await turn;
-        next = this.#findNext();
-        if (next === undefined) break;
+      const { share } = next;
+      const turn = this.#pace.turn(share);
+      if (turn === undefined) {
+        this.#runNext(next);
+      } else {
+        this.#awaited.add(share); // others go on meanwhile
+        void turn.then(() => this.#runNextOf(share));
       }
-      const { slots } = this.#laneOf(next.skill);
-      this.#takeOut(next);
-      this.#take(next, slots);
-      this.#run(next, slots, this.#begins.prepare(next.share));
     }
     this.#isRunningWaiting = false;
     if (this.#all.waiting > 0) return;
     this.#unwatch?.();
     this.#unwatch = undefined;
+  }
+
+  #runNextOf(share: string | undefined): void {
+    this.#awaited.delete(share);
+    const next = this.#findNext((caller) => caller === share);
+    if (next !== undefined) this.#runNext(next);
+    this.#runWaiting();
+  }
+
+  #runNext(work: Runnable): void {
+    const { slots } = this.#laneOf(work.skill);
+    this.#takeOut(work);
+    this.#take(work, slots);
+    this.#run(work, slots, this.#begins.prepare(work.share));
   }
 
   /** The caller gets a place: its other work waits behind that of other callers now. */
@@ -282,13 +302,18 @@ export class Scheduler {
   }
 
   /** Of each skill it looks at the first caller, and passes over those at their limit only: thousands of callers may wait. */
-  #findNext(): Runnable | undefined {
+  #findNext(mayServe: (share: string | undefined) => boolean = () => true): Runnable | undefined {
     if (this.#all.waiting === 0 || !this.#all.hasFree) return undefined;
     let best: Turn<Runnable> | undefined;
     for (const { slots, queue } of this.#lanes.values()) {
       if (slots.waiting === 0 || !slots.hasFree) continue;
       const turn = queue.findTurn(
-        (share) => this.#begins.mayPrepare(share) && this.#hasPlace(slots, share) && this.#begins.may(share),
+        (share) =>
+          !this.#awaited.has(share) &&
+          mayServe(share) &&
+          this.#begins.mayPrepare(share) &&
+          this.#hasPlace(slots, share) &&
+          this.#begins.may(share),
       );
       if (turn !== undefined && (best === undefined || isBefore(turn, best))) {
         best = turn;

@@ -314,7 +314,7 @@ it("a task that waits to be read back behind another one of its caller is cancel
         yield task.artifact({ text: "x".repeat(9_000_000) }); // then its caller has more than twice its part of the memory
         for (let count = 0; goesOn; count += 1) {
           yield task.artifact({ id: `${count}`, text: "small" });
-          await new Promise<void>((resolve) => void servers.clock.schedule(50, resolve));
+          await new Promise<void>((resolve) => void servers.clock.schedule(9_000, resolve)); // its turn is over after 10 s
         }
         return;
       }
@@ -336,7 +336,7 @@ it("a task that waits to be read back behind another one of its caller is cancel
   }
   first.kill();
   const process = await open();
-  await clock.advance(125_000);
+  await clock.advance(121_000);
   const [before, answer] = [clock.now(), cancel(process, other.id)];
   await clock.settle();
   expect([await answer, clock.now(), undone]).toEqual([canceled, before, ["other"]]);
