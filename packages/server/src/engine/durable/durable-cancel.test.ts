@@ -307,41 +307,42 @@ describe("a cancel of a durable task", () => {
 
 it("a task that waits to be read back behind another one of its caller is canceled at once, and cleans up", async () => {
   const undone: string[] = [];
-  let goesOn = true;
-  const servers = createDurableServers(
+  const goOn = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<void>();
+  const { open, clock } = createDurableServers(
     async function* (task) {
       if (task.text === "large") {
         yield task.artifact({ text: "x".repeat(9_000_000) }); // then its caller has more than twice its part of the memory
-        for (let count = 0; goesOn; count += 1) {
-          yield task.artifact({ id: `${count}`, text: "small" });
-          await new Promise<void>((resolve) => void servers.clock.schedule(9_000, resolve)); // its turn is over after 10 s
-        }
+        await goOn.promise;
+        yield task.working("it has the turn for ten seconds");
+        await end.promise;
         return;
       }
       try {
-        await task.sleep(120_000);
+        await task.inbox.take();
       } finally {
         if (task.signal.aborted) await task.step("undo", () => undone.push(task.text));
       }
     },
     { limits: { ...defaultEngineLimits, maxActiveBytes: 2 * 2 ** 20 } },
   );
-  const { open, clock } = servers;
-  const first = await open();
-  await sendTask(first.client, detached("one"));
-  const other = await sendTask(first.client, detached("other"));
-  for (let sent = 0; sent < 2; sent += 1) {
-    await sendTask(first.client, detached("large"));
-    await clock.settle();
-  }
-  first.kill();
   const process = await open();
-  await clock.advance(121_000);
+  const one = await sendTask(process.client, detached("one"));
+  const other = await sendTask(process.client, detached("other"));
+  await clock.settle();
+  await sendTask(process.client, detached("large"));
+  await clock.advance(40_000); // the executors of the others were dropped
+  goOn.resolve();
+  await clock.settle();
+  await process.client.sendMessage(detached("more", { taskId: one.id }));
+  await clock.settle(); // it waits for a turn, and is the next to be read back
+  expect(await stateOf(process.client, one.id)).toBe(TaskState.SUBMITTED);
   const [before, answer] = [clock.now(), cancel(process, other.id)];
   await clock.settle();
   expect([await answer, clock.now(), undone]).toEqual([canceled, before, ["other"]]);
-  goesOn = false;
+  end.resolve();
   await clock.advance(60_000);
+  expect(await stateOf(process.client, one.id)).toBe(TaskState.COMPLETED);
 });
 
 it("a cancel of a task whose clean-up waits ends with its grace period, also while its caller has more than its part of the memory", async () => {
@@ -421,9 +422,9 @@ describe("the time of a durable task", () => {
       },
       { store, agent: { inactivityTimeoutMs: 10_000 } },
     );
-    await clock.advance(100_000);
+    await clock.advance(175_000);
     await process.client.sendMessage(detached("more", { taskId: id }));
-    await clock.advance(100_000);
+    await clock.advance(175_000);
     expect(await stateOf(process.client, id)).toBe(TaskState.INPUT_REQUIRED);
     await process.client.sendMessage(detached("yes", { taskId: id }));
     await clock.advance(9_999);
