@@ -367,14 +367,15 @@ describe("what decoding refuses", () => {
   });
 });
 
-it("an object whose names are the caller's own is read without a prototype", () => {
+it("an object whose names are the caller's own has the prototype of all objects, also with a member `__proto__`", () => {
   const bytes = toBinary(
     MessageSchema,
     create(MessageSchema, { metadata: JSON.parse('{"__proto__":{"a":[{"b":1}]}}') }),
   );
   const { metadata } = decodeMessage(MessageSchema, bytes);
   expect(JSON.stringify(metadata)).toBe('{"__proto__":{"a":[{"b":1}]}}');
-  expect(Object.getPrototypeOf(metadata)).toBeNull();
+  expect(Object.getPrototypeOf(metadata)).toBe(Object.prototype);
+  expect(Object.hasOwn(metadata ?? {}, "__proto__")).toBe(true);
 });
 
 describe("what cannot be written", () => {

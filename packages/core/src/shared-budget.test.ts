@@ -156,6 +156,17 @@ describe("a budget that callers share", () => {
     expect([budget.isExceeded("alice"), budget.isExceeded("alice", 2)]).toEqual([true, false]);
   });
 
+  it("does not count against a caller what its small holdings have beyond its part", () => {
+    const budget = new SharedBudget({ max: 800, maxShare: 7 / 8, small: 16, refuse: () => full });
+    for (const other of ["alice", "bob", "carol"])
+      budget.open(other).add(690 / 8 ** ["alice", "bob", "carol"].indexOf(other));
+    const small = Array.from({ length: 4 }, () => budget.open("dave"));
+    for (const one of small) one.add(16);
+    expect(budget.isExceeded("dave")).toBe(false);
+    small[0]?.grow(100);
+    expect(budget.isExceeded("dave")).toBe(true);
+  });
+
   it("leaves other callers their part, however much the holdings of one grow", () => {
     const budget = new SharedBudget({ max: 800, maxShare: 7 / 8, refuse: () => full });
     const growing = budget.open("alice");

@@ -92,7 +92,7 @@ export class SharedBudget {
 
   /**
    * Whether a caller has more than its part, because its holdings have grown. When others have taken since it took its part, it keeps
-   * that, and may grow a little: what they send must not hold up what it has.
+   * that, and may grow a little: what they send must not hold up what it has. What small holdings have beyond its part does not count.
    *
    * @param times whether it has more than so many parts
    */
@@ -101,7 +101,8 @@ export class SharedBudget {
     const own = this.#of(share);
     const part = this.#partOf(own);
     const most = part < own.taken ? own.taken + this.#options.max * growth : part;
-    return own.all > 0 && own.all > most * times;
+    const counted = own.all - Math.min(own.beyond, this.#options.max * smallPart);
+    return counted > 0 && counted > most * times;
   }
 
   /** @throws Error of the budget when a caller has more than so many times its part */
