@@ -115,15 +115,7 @@ export {
   parseJsonMedia,
   parseMediaType,
 } from "./media-type.ts";
-export {
-  bytesBeyondUtf8,
-  containerValues,
-  isLarge,
-  type JsonSize,
-  sizeOfJson,
-  sizeOfValue,
-  textBytes,
-} from "./message-weight.ts";
+export { containerValues, isLarge, type JsonSize, sizeOfJson, sizeOfValue } from "./message-weight.ts";
 export { ownText } from "./own-text.ts";
 export { RecentMap } from "./recent-map.ts";
 export { findMissingFields, isRequiredField, maxIdLength } from "./required-fields.ts";
@@ -152,6 +144,7 @@ export { constantTimeEqual, formatHex, parseHex, sha256, sha256Hex } from "./sha
 export { type Holding, SharedBudget, type SharedBudgetOptions, shareByLimits } from "./shared-budget.ts";
 export { applyStep, copyTask, findArtifact, shareTask, type TaskStep } from "./task-reducer.ts";
 export { findTaskPhase, stateOf, statusOfEvent } from "./task-state.ts";
+export { bytesBeyondUtf8, TextSizes, textBytes } from "./text-size.ts";
 export {
   escapeInvisible,
   isShowable,

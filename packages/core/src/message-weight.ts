@@ -1,5 +1,6 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { Value } from "@bufbuild/protobuf/wkt";
+import { TextSizes } from "./text-size.ts";
 
 /** The weight of a value that is not text. */
 const valueBytes = 8;
@@ -109,37 +110,43 @@ function sizeOf(
   const known = knownSizes.get(json);
   if (known !== undefined) return known;
   const size = { values: 0, texts: 0, wide: 0 };
-  addJson(json, open, size, limit);
+  addJson(json, open, { size, limit, texts: new TextSizes() });
   if (weighSize(size) <= limit) knownSizes.set(json, size);
   return size;
 }
 
-function addJson(
-  element: unknown,
-  open: (element: unknown) => unknown,
-  size: { values: number; texts: number; wide: number },
-  limit: number,
-): void {
+interface SizeSearch {
+  readonly size: { values: number; texts: number; wide: number };
+  readonly limit: number;
+  readonly texts: TextSizes;
+}
+
+function addJson(element: unknown, open: (element: unknown) => unknown, search: SizeSearch): void {
+  const { size, limit } = search;
   size.values += 1;
   const json = open(element);
   if (typeof json === "string") {
-    size.texts += textBytes(json);
-    size.wide += bytesBeyondUtf8(json);
+    addText(json, search);
   } else if (Array.isArray(json)) {
     size.values += containerValues;
     for (const item of json) {
-      addJson(item, open, size, limit);
+      addJson(item, open, search);
       if (weighSize(size) > limit) return;
     }
   } else if (typeof json === "object" && json !== null) {
     size.values += containerValues;
     for (const name in json) {
-      size.texts += textBytes(name);
-      size.wide += bytesBeyondUtf8(name);
-      addJson((json as Readonly<Record<string, unknown>>)[name], open, size, limit);
+      addText(name, search);
+      addJson((json as Readonly<Record<string, unknown>>)[name], open, search);
       if (weighSize(size) > limit) return;
     }
   }
+}
+
+function addText(text: string, { size, texts }: SizeSearch): void {
+  const bytes = texts.bytesOf(text);
+  size.texts += bytes;
+  if (bytes > text.length) size.wide += texts.beyondUtf8(text);
 }
 
 /** What an object or a list counts besides one. */
@@ -152,23 +159,4 @@ function openValue(value: unknown): unknown {
   const { kind } = value as Value; // what a data part holds, and what is in it
   if (kind.case === "structValue") return kind.value.fields;
   return kind.case === "listValue" ? kind.value.values : kind.value;
-}
-
-/** V8 keeps a text with such a character in two bytes for each character, and others in one. To ask that of the others takes no time. */
-const wideCharacter = /[\u0100-\uffff]/;
-
-/** What a text takes in memory, about, in bytes. */
-export function textBytes(text: string): number {
-  return wideCharacter.test(text) ? 2 * text.length : text.length;
-}
-
-/** How much that is beyond the text's bytes in UTF-8. */
-export function bytesBeyondUtf8(text: string): number {
-  if (!wideCharacter.test(text)) return 0;
-  let utf8 = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const unit = text.charCodeAt(at);
-    utf8 += unit < 0x80 ? 1 : unit < 0x800 || (unit & 0xf800) === 0xd800 ? 2 : 3; // a pair of surrogates has 4
-  }
-  return Math.max(0, 2 * text.length - utf8);
 }

@@ -6,7 +6,7 @@ import {
   sizeOfJson,
   sizeOfValue,
   type TaskStep,
-  textBytes,
+  TextSizes,
 } from "@a2a-connect/core/internal";
 import type { Artifact, Message } from "@a2a-connect/proto";
 import type { Value } from "@bufbuild/protobuf/wkt";
@@ -50,13 +50,17 @@ export const operationsPart: number = 1 / 2;
  * JSON bounds the recursion.
  */
 export function weighMessage(value: unknown): number {
-  if (typeof value === "string") return textBytes(value);
+  return weigh(value, new TextSizes());
+}
+
+function weigh(value: unknown, texts: TextSizes): number {
+  if (typeof value === "string") return texts.bytesOf(value);
   if (typeof value !== "object" || value === null) return 0;
   if (value instanceof Uint8Array) return objectBytes + value.byteLength;
   let bytes = objectBytes;
   if (Array.isArray(value)) {
     for (const element of value)
-      bytes += (typeof element === "string" ? valueBytes : 0) + weighMessage(element);
+      bytes += (typeof element === "string" ? valueBytes : 0) + weigh(element, texts);
     return bytes;
   }
   const members = value as Readonly<Record<string, unknown>>;
@@ -64,7 +68,7 @@ export function weighMessage(value: unknown): number {
   for (const name in members) {
     const member = members[name];
     if (name === "metadata" && isObject(member)) bytes += weighJson(sizeOfJson(member));
-    else if (name !== "$typeName" && name !== "case") bytes += name.length + weighMessage(member);
+    else if (name !== "$typeName" && name !== "case") bytes += name.length + weigh(member, texts);
   }
   return bytes;
 }
@@ -128,6 +132,7 @@ function weighAll(
   holder?: Holder,
 ): ContentWeight {
   const size = { values: 0, wide: 0 };
+  const sizes = new TextSizes();
   const add = ({ values, wide }: JsonSize): void => {
     size.values += values;
     size.wide += wide;
@@ -151,7 +156,7 @@ function weighAll(
       addMetadata(part);
       const { content } = part;
       if (content.case === "data") add(sizeOfValue(content.value));
-      else if (typeof content.value === "string") size.wide += bytesBeyondUtf8(content.value);
+      else if (typeof content.value === "string") size.wide += sizes.beyondUtf8(content.value);
       size.wide += bytesBeyondUtf8(part.filename);
     }
   }

@@ -2,7 +2,7 @@ import { json, text } from "@a2a-connect/core";
 import { type Part, TaskState } from "@a2a-connect/proto";
 import { createEngineHarness, say } from "@a2a-connect/testing";
 import type { JsonObject } from "@bufbuild/protobuf";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { endOf, sendTask } from "../../test-support/tasks.ts";
 import type { DurableTask } from "../agent/durable-task.ts";
 import type { StatusEvent, TurnEvent } from "../agent/task-event.ts";
@@ -10,6 +10,7 @@ import { createArtifactTool, eventTools } from "../agent/task-tools.ts";
 import type { Turn } from "../agent/turn.ts";
 import { AgentMistake } from "./agent-mistake.ts";
 import { Emitter } from "./emitter.ts";
+import { assertMessage } from "./output-check.ts";
 
 // An agent may give one text or list of its caller's for each item of its caller's list: in memory it is there once.
 
@@ -90,8 +91,8 @@ describe("what an agent puts out in thousands of places", () => {
     }
   });
 
-  /** Fewer characters than the limit, and more bytes. */
-  const wide = "漢".repeat(0.6 * maxTaskBytes);
+  /** Less than the limit by two bytes a character, and more in UTF-8. */
+  const wide = "漢".repeat(0.4 * maxTaskBytes);
   const lastWords: Readonly<Record<string, (turn: Pick<Turn, "complete" | "fail" | "reject">) => TurnEvent>> =
     {
       complete: (turn) => turn.complete(wide),
@@ -146,6 +147,17 @@ describe("what an agent puts out in thousands of places", () => {
       });
       expect(endOf(await sendTask(client))).toEqual([TaskState.FAILED, "task-too-large"]);
     }
+  });
+
+  it("is read once, also a long text with a wide character, which counts twice", () => {
+    const wide = `${"i".repeat(1_500)}漢`;
+    const test = vi.spyOn(RegExp.prototype, "test");
+    const refused = () => assertMessage({ parts: Array(80).fill(text(wide)) }, "it", maxTaskBytes);
+    expect(refused).toThrow("it takes more than");
+    assertMessage({ parts: Array(60).fill(text(wide)) }, "it", maxTaskBytes);
+    const reads = test.mock.calls.filter(([read]) => read === wide).length;
+    test.mockRestore();
+    expect(reads).toBe(2);
   });
 
   it("is visited no further than what may be stored", async () => {

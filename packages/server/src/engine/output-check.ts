@@ -1,4 +1,4 @@
-import { maxNameLength } from "@a2a-connect/core/internal";
+import { maxNameLength, TextSizes } from "@a2a-connect/core/internal";
 import type { Artifact, Part } from "@a2a-connect/proto";
 import type { Value } from "@bufbuild/protobuf/wkt";
 import { AgentMistake } from "./agent-mistake.ts";
@@ -45,12 +45,13 @@ const maxNames = 100_000;
 /**
  * Refuses values that protobuf can hold and JSON cannot, so that the JSON wires can show every stored event, objects with too many
  * names, and what is too large: an agent may give one text or list of its caller's in thousands of places, where it takes no memory
- * before it is weighed or encoded. It visits no more than may be stored, and no character: a text counts one byte for each at least.
+ * before it is weighed or encoded. It visits no more than may be stored, and reads a text once.
  */
 class OutputCheck {
   readonly #what: string;
   readonly #maxBytes: number;
   #bytes = 0;
+  readonly #texts = new TextSizes();
 
   constructor(what: string, maxBytes: number) {
     this.#what = what;
@@ -64,18 +65,25 @@ class OutputCheck {
     }
   }
 
+  /** A long text with a wide character counts twice, as in memory. */
+  #countText(text: string): void {
+    this.count(this.#texts.bytesOf(text));
+  }
+
   addParts(parts: readonly Part[]): void {
     for (const { content, metadata, filename = "", mediaType = "" } of parts) {
       this.count(valueBytes + filename.length + mediaType.length);
       if (content.case === "data") this.#addValue(content.value);
-      else if (content.case !== undefined) this.count(content.value.length);
+      else if (typeof content.value === "string") this.#countText(content.value);
+      else if (content.value !== undefined) this.count(content.value.length);
       if (metadata !== undefined) this.addJson(metadata);
     }
   }
 
   addJson(json: unknown): void {
     if (typeof json === "string") {
-      this.count(valueBytes + json.length);
+      this.count(valueBytes);
+      this.#countText(json);
     } else if (Array.isArray(json)) {
       this.count(containerBytes);
       for (const each of json) this.addJson(each);
@@ -101,7 +109,8 @@ class OutputCheck {
         for (const each of kind.value.values) this.#addValue(each);
         return;
       case "stringValue":
-        this.count(valueBytes + kind.value.length);
+        this.count(valueBytes);
+        this.#countText(kind.value);
         return;
       case "numberValue":
         this.#assertNumber(kind.value);
