@@ -83,6 +83,15 @@ it("passes no task in another state, unless that is COMPLETED", async () => {
   expect(stepsOf(TaskState.COMPLETED)).toBe(7); // twelve by twos
 });
 
+it("passes fewer tasks in a slice where the id of their context is long: each takes a page of the file", async () => {
+  using database = await openFilled();
+  const stepsOf = (contextId: string) => listAll(database, 4, { contextId, limit: 100 }).steps;
+  const short = stepsOf("c0");
+  const long = "漢".repeat(64);
+  database.prepare("update tasks set context_id = ? where context_id = 'c0'").run(long);
+  expect(stepsOf(long)).toBeGreaterThan(2 * short);
+});
+
 it("passes the tasks of its slice only, in their order, by the index", async () => {
   using database = await openFilled();
   const prepare = vi.spyOn(database, "prepare");

@@ -28,6 +28,9 @@ interface Condition {
 /** How many tasks one step passes, to count them and to find those of the page: a millisecond or two. */
 const defaultSliceTasks = 10_000;
 
+/** So many bytes in the id of a context make a task as dear as two: an id that fits into no cell of the index is on a page of its own. */
+const contextIdBytes = 64;
+
 /** How many tasks the first step of a page passes when there is nothing to count. */
 const minSliceTasks = 1_000;
 
@@ -42,7 +45,7 @@ export function createListTasks(
   database: DatabaseSync,
   reader: TaskReader,
   totals: ListTotals,
-  sliceTasks: number = defaultSliceTasks,
+  mostInSlice: number = defaultSliceTasks,
 ): ListTasks {
   /** One statement for each combination of filters. */
   const queries = new Map<string, Query<object>>();
@@ -82,9 +85,16 @@ export function createListTasks(
     const isKept = tally.isDone;
     // With nothing to count and nothing to skip, the page is one look into the index.
     const isDirect = isKept && matching.length === 0;
+    const weight = 1 + Buffer.byteLength(query.contextId ?? "") / contextIdBytes;
+    const sliceTasks = Math.ceil(mostInSlice / weight);
     let more = false;
     // Without tasks to count, the page begins where it begins, and the first slice is what it may need.
-    for (let last = isKept ? query.after : undefined, size = isKept ? minSliceTasks : sliceTasks; ; yield) {
+    for (
+      let last = isKept ? query.after : undefined,
+        size = isKept ? Math.min(minSliceTasks, sliceTasks) : sliceTasks;
+      ;
+      yield
+    ) {
       const rest = [...passed, ...toPlace("<", last)];
       const oldest = toCondition("status_timestamp >= ?", query.since);
       const lastOfSlice = { sql: `${newestFirst} limit 1 offset ?`, values: [size - 1] };

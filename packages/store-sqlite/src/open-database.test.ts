@@ -4,6 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { alice, createCommit } from "@a2a-connect/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { temporaryDirectory, temporaryFile } from "../test-support/temporary-file.ts";
+import { createCheckBudget } from "./open-database.ts";
 import { createSqliteTaskStore } from "./sqlite-task-store.ts";
 
 describe("createSqliteTaskStore", () => {
@@ -90,6 +91,19 @@ describe("createSqliteTaskStore", () => {
     const file = join(directory, "tasks.db");
     expect(() => createSqliteTaskStore({ file })).toThrow(`cannot open the task store ${file}: `);
   });
+});
+
+it("files that a process opens within a minute are checked together up to the limit", () => {
+  let now = 1_000;
+  const mayCheck = createCheckBudget(() => now);
+  expect([mayCheck(600, 1_000), mayCheck(600, 1_000), mayCheck(400, 1_000), mayCheck(1, 1_000)]).toEqual([
+    true,
+    false,
+    true,
+    false,
+  ]);
+  now += 60_001;
+  expect(mayCheck(1_000, 1_000)).toBe(true);
 });
 
 function change(file: string, sql: string): void {

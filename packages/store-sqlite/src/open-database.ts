@@ -133,17 +133,33 @@ function explain(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
 }
 
+/** Stores that are opened within this time, as those of all agents of a process, are checked together. */
+const openingMs = 60_000;
+
+/** Whether a file of that size may be checked, beside those that were checked before: the server answers no call meanwhile. */
+export function createCheckBudget(now: () => number): (size: number, maxBytes: number) => boolean {
+  let [checked, since] = [0, Number.NEGATIVE_INFINITY];
+  return (size, maxBytes) => {
+    if (now() - since > openingMs) [checked, since] = [0, now()];
+    if (checked + size > maxBytes) return false;
+    checked += size;
+    return true;
+  };
+}
+
+const mayCheck = createCheckBudget(() => performance.now());
+
 /**
  * Tests whether the pages of each table and its indexes are consistent (`pragma quick_check`): 0.7 s of CPU time a GiB,
  * besides reading the file.
  *
- * @param maxBytes size up to which the whole file is tested; a larger file is not
+ * @param maxBytes size up to which the whole file is tested, with those that were opened just before; a larger file is not
  * @throws ConnectError `DataLoss` naming the tables that are damaged
  */
 function checkIntegrity(database: DatabaseSync, maxBytes: number): void {
   const { page_count: pages = 0 } = database.prepare("pragma page_count").get() ?? {};
   const { page_size: pageSize = 0 } = database.prepare("pragma page_size").get() ?? {};
-  if (Number(pages) * Number(pageSize) > maxBytes) return;
+  if (!mayCheck(Number(pages) * Number(pageSize), maxBytes)) return;
   const tables = prepareQuery<{ readonly name: string }>(
     database,
     "select name from sqlite_schema where type = 'table'",

@@ -158,6 +158,8 @@ export class TurnExecution implements Execution {
       if (this.#isWaiting && this.#abortCause === undefined) {
         await this.#leaveQueue();
       }
+      const turn = this.#context.wakes.executors.turn(this.share); // the commits of hundreds, at all agents, may have ended at once
+      if (turn !== undefined) await turn;
       if (this.#abortCause === undefined) {
         await this.#executeOrAbandon(onBegun);
       }

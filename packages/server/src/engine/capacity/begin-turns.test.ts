@@ -1,6 +1,6 @@
 import { text } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
-import { createEngineHarness, say, taskOf } from "@a2a-connect/testing";
+import { createEngineHarness, createFakeClock, say, taskOf } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
 import type { AgentDefinition } from "../../agent/agent-definition.ts";
 import type { ArtifactEvent } from "../../agent/task-event.ts";
@@ -143,4 +143,42 @@ it("a large artifact counts for its caller while it waits for room", async () =>
   await expect(client.sendMessage(say("x".repeat(32 * 1024)))).rejects.toThrow(/memory/);
   end.resolve();
   await clock.settle();
+});
+
+it("executors of several agents whose commits end at the same moment begin a few in a turn of the event loop", async () => {
+  const fake = createFakeClock();
+  let ticks = 0;
+  const clock = { ...fake, ticks: () => ticks };
+  let release = Promise.withResolvers<void>();
+  let [inTurn, most, begun] = [0, 0, 0];
+  const agent: AgentDefinition = {
+    card: { name: "Agent" },
+    async *execute(turn) {
+      if (inTurn === 0) setImmediate(() => (inTurn = 0));
+      [inTurn, begun] = [inTurn + 1, begun + 1];
+      most = Math.max(most, inTurn);
+      ticks += 3; // its code works so long before it yields
+      yield turn.working();
+      await release.promise;
+    },
+  };
+  const limits = { maxRunning: 16 };
+  const servers = await Promise.all(
+    Array.from({ length: 6 }, () => createEngineHarness({ agent, clock, limits })),
+  );
+  for (const { client } of servers) {
+    const sent = Array.from({ length: 32 }, () =>
+      client.sendMessage({ ...say("go"), configuration: { returnImmediately: true } }),
+    );
+    await Promise.all([...sent, fake.settle()]);
+  }
+  expect(begun).toBe(6 * 16);
+  const first = release;
+  [most, release] = [0, Promise.withResolvers<void>()];
+  first.resolve();
+  await fake.settle();
+  expect(begun).toBe(6 * 32);
+  expect(most).toBeLessThan(50);
+  release.resolve();
+  await fake.settle();
 });

@@ -350,6 +350,8 @@ export class DurableExecution implements Execution, DurableRun {
   async #pump(onBegun: () => void): Promise<void> {
     try {
       const { emissions, call } = await this.waits.keepBusy(() => this.#load());
+      const turn = this.#context.wakes.executors.turn(this.share); // what hundreds have read may have come at once
+      if (turn !== undefined) await this.waits.keepBusy(() => turn);
       if (this.isGone) {
         return;
       }
