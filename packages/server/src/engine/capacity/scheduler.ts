@@ -35,7 +35,7 @@ type Parts = Pick<EngineContext, "agent" | "limits" | "log" | "beginTurns"> & {
 };
 
 /** Executions that begin in one turn of the event loop, at most: the code of each works at once. */
-const maxBeginsInATurn = 256;
+const maxBeginsInATurn = 64;
 
 /** One skill's work. */
 interface Lane {
