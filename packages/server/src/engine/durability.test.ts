@@ -211,7 +211,7 @@ describe("a store that fails", () => {
     await expect((await startTask()).answer).rejects.toMatchObject({ code: Code.DataLoss });
   });
 
-  it("leaves no task at work that nobody works on: it fails it as soon as it can", async () => {
+  it("leaves no task at work without an executor: the task is FAILED as soon as the store can be written", async () => {
     const { client, store, startTask, clock } = await held();
     const { id, turn, yields, returns } = await startTask();
     store.decide(() => new Error("disk full"));

@@ -16,7 +16,7 @@ import { weighDetails } from "../memory-weight.ts";
 import { DurableAnswers } from "./durable-answers.ts";
 import { DurableEmissions } from "./durable-emissions.ts";
 import { DurableInbox } from "./durable-inbox.ts";
-import { type AssertGoesOn, type DurableRun, never } from "./durable-run.ts";
+import type { AssertGoesOn, DurableRun } from "./durable-run.ts";
 import { DurableTools } from "./durable-tools.ts";
 import { EmissionReplay } from "./emission-replay.ts";
 import { emptyJournal, type Journal, type QueuedMessage, readJournal } from "./journal.ts";
@@ -673,4 +673,9 @@ export class DurableExecution implements Execution, DurableRun {
     const { taskId } = this.live.name;
     this.#context.log({ level, message, taskId, ...(error === undefined ? {} : { error }) });
   }
+}
+
+/** A promise for a dropped executor, which never settles. */
+function never(): Promise<never> {
+  return new Promise(() => {});
 }

@@ -55,8 +55,3 @@ export interface DurableRun {
   /** The store cannot be read: drops the executor until the store can be read again. */
   abandon(error: unknown): Promise<never>;
 }
-
-/** A promise for a dropped executor, which never settles. */
-export function never(): Promise<never> {
-  return new Promise(() => {});
-}
