@@ -12,8 +12,6 @@ export interface Execution extends Runnable {
   readonly begun: boolean;
   /** Whether it only waits, for a message or for a time. */
   readonly isResting: boolean;
-  /** Of one that may rest: whether it was told to stop. */
-  readonly isStopping?: boolean;
   /** Tells the executor to stop; it has the agent's grace period for that. */
   abort(cause: TurnAbortCause, metadata?: TurnAbort["metadata"]): void;
   /** Its task has ended without it: its later events are refused. Its signal aborts with `cause`. */

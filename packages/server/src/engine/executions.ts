@@ -188,6 +188,7 @@ export class Executions {
       share,
       call,
       askForPlace: () => void this.#scheduler.start(execution, "always"),
+      hurry: () => this.#scheduler.hurry(execution),
       onRest: () => {
         const isOver = this.#context.memoryTurns.areDue(live.memory);
         this.#running.rest(execution, !this.#recovery.isFullFor(execution.share) && !isOver);

@@ -12,32 +12,46 @@ export interface Waiting<T> {
 /** A caller's place among those that wait. */
 export interface Turn<T> {
   readonly place: Place;
-  /** Of its work with the highest priority, what has waited longest. */
+  /** Of its work that is served first, what has waited longest. */
   readonly first: Waiting<T>;
 }
 
 interface Queued {
   readonly share: string | undefined;
   readonly priority: Priority;
+  /** See `Runnable`. It stays as it is while the work waits. */
+  readonly waitsForRoom?: boolean;
+  /** See `Runnable`. */
+  readonly isStopping?: boolean;
 }
 
 /** In the order in which one caller's work is served. */
 const priorities: readonly Priority[] = ["high", "normal", "low"];
 
-/** Priorities make no difference between callers, which take turns. Of one caller's work, the highest priority comes first, then the oldest. */
+/** Priorities make no difference between callers, which take turns. Of one caller's work, what is to stop comes first, then the highest priority, then the oldest. */
 export function isBefore<T extends Queued>(one: Turn<T>, other: Turn<T>): boolean {
-  const rank = ({ first }: Turn<T>) => priorities.indexOf(first.work.priority);
+  const rank = ({ first: { work } }: Turn<T>) => (work.isStopping ? -1 : priorities.indexOf(work.priority));
   const difference = comparePlaces(one.place, other.place) || rank(one) - rank(other);
   return difference < 0 || (difference === 0 && one.first.ticket < other.first.ticket);
 }
 
+type PriorityQueues<T> = Readonly<Record<Priority, ArrivalQueue<T>>>;
+
 /** What waits of one caller. */
 interface CallerWork<T> {
   place: Place;
-  readonly queues: Readonly<Record<Priority, ArrivalQueue<T>>>;
+  readonly all: PriorityQueues<T>;
+  /** The part of it that waits for memory by itself: it goes on also while the caller may not begin anything. */
+  readonly begun: PriorityQueues<T>;
+  /** The part of it that was told to stop: it has little time. */
+  readonly stopping: ArrivalQueue<T>;
 }
 
-function firstOf<T>({ queues }: CallerWork<T>): Waiting<T> | undefined {
+function createQueues<T>(): PriorityQueues<T> {
+  return { high: new ArrivalQueue<T>(), normal: new ArrivalQueue<T>(), low: new ArrivalQueue<T>() };
+}
+
+function firstOf<T>(queues: PriorityQueues<T>): Waiting<T> | undefined {
   for (const priority of priorities) {
     const { first } = queues[priority];
     if (first !== undefined) return first;
@@ -62,35 +76,43 @@ export class CallerQueues<T extends Queued> {
     const { share, priority } = work;
     let caller = this.#callers.get(share);
     if (caller === undefined) {
-      const queues = {
-        high: new ArrivalQueue<T>(),
-        normal: new ArrivalQueue<T>(),
-        low: new ArrivalQueue<T>(),
-      };
-      caller = { place: this.#order.placeOf(share), queues };
+      const place = this.#order.placeOf(share);
+      caller = { place, all: createQueues(), begun: createQueues(), stopping: new ArrivalQueue() };
       this.#callers.set(share, caller);
       this.#insert(caller);
     }
-    caller.queues[priority].add(work, ticket);
+    caller.all[priority].add(work, ticket);
+    if (work.waitsForRoom) caller.begun[priority].add(work, ticket);
+    if (work.isStopping) caller.stopping.add(work, ticket);
+  }
+
+  /** Work that waits was told to stop. */
+  hurry(work: T): void {
+    const caller = this.#callers.get(work.share);
+    const waiting = caller?.all[work.priority].find(work);
+    if (waiting !== undefined) caller?.stopping.add(work, waiting.ticket);
   }
 
   /** @returns whether it was in the queue */
   delete(work: T): boolean {
     const { share, priority } = work;
     const caller = this.#callers.get(share);
-    if (caller?.queues[priority].delete(work) !== true) return false;
-    if (firstOf(caller) === undefined) {
+    if (caller?.all[priority].delete(work) !== true) return false;
+    caller.begun[priority].delete(work);
+    caller.stopping.delete(work);
+    if (firstOf(caller.all) === undefined) {
       this.#remove(caller);
       this.#callers.delete(share);
     }
     return true;
   }
 
-  /** The first turn of a caller that may be served now. */
-  findTurn(mayServe: (share: string | undefined) => boolean): Turn<T> | undefined {
-    for (const caller of this.#turns) {
-      const first = firstOf(caller);
-      if (first !== undefined && mayServe(first.work.share)) return { place: caller.place, first };
+  /** The first turn of a caller that may be served now. @param mayServe asked of the first of each kind of work: thousands may wait */
+  findTurn(mayServe: (work: T) => boolean): Turn<T> | undefined {
+    const find = (first: Waiting<T> | undefined) => (first && mayServe(first.work) ? first : undefined);
+    for (const { place, all, begun, stopping } of this.#turns) {
+      const first = find(stopping.first) ?? find(firstOf(all)) ?? find(firstOf(begun));
+      if (first !== undefined) return { place, first };
     }
     return undefined;
   }
@@ -140,7 +162,13 @@ export class ArrivalQueue<T> {
     return this.#first;
   }
 
+  find(work: T): Waiting<T> | undefined {
+    return this.#links.get(work);
+  }
+
+  /** @param work what is there already stays where it is */
   add(work: T, ticket: number): void {
+    if (this.#links.has(work)) return;
     const link: Link<T> = { work, ticket, before: this.#last, after: undefined };
     if (this.#last === undefined) {
       this.#first = link;

@@ -1,6 +1,6 @@
 import { findA2AError, type Priority } from "@a2a-connect/core";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { AgentDefinition, CapacityDefinition } from "../../agent/agent-definition.ts";
 import { systemClock } from "../clock.ts";
 import { defaultEngineLimits, type EngineLimits, type LogRecord } from "../engine-context.ts";
@@ -22,6 +22,7 @@ interface Work extends Runnable {
 function schedule(
   { limits, skills = {}, ...capacity }: Setup,
   pace: { turn(share: string | undefined): Promise<void> | undefined } = { turn: () => undefined },
+  beginTurns = new BeginTurns(new CallerBudgets(defaultEngineLimits), systemClock),
 ) {
   const running: string[] = [];
   const logged: LogRecord[] = [];
@@ -39,7 +40,7 @@ function schedule(
     limits: { ...defaultEngineLimits, ...limits },
     clock: { ...systemClock, now: () => now },
     log: (record: LogRecord) => logged.push(record),
-    beginTurns: new BeginTurns(new CallerBudgets(defaultEngineLimits), systemClock),
+    beginTurns,
   };
   const scheduler = new Scheduler(parts, pace);
   function work(name: string, skill?: string, priority: Priority = "normal", share?: string): Work {
@@ -360,6 +361,63 @@ describe("the scheduler", () => {
       return looks / 20;
     };
     expect(await looksPerEnd(2_000)).toBe(await looksPerEnd(50));
+  });
+
+  it("passes over the work of a caller that may not begin yet, to what waits for memory by itself", async () => {
+    const beginTurns = new BeginTurns(new CallerBudgets(defaultEngineLimits), systemClock);
+    let mayBegin = true;
+    const may = vi.spyOn(beginTurns, "may").mockImplementation(() => mayBegin);
+    const { scheduler, running, work } = schedule(
+      { maxRunning: 1, skills: { a: {} } },
+      undefined,
+      beginTurns,
+    );
+    const last = work("first");
+    scheduler.start(last);
+    for (let at = 0; at < 1_000; at += 1) scheduler.start(work(`new ${at}`, undefined, "high"));
+    const begun = ["low", "normal", "normal"].map((priority, at) =>
+      Object.assign(work(`begun ${at}`, at === 1 ? "a" : undefined, priority as Priority), {
+        waitsForRoom: true,
+      }),
+    );
+    for (const each of begun) scheduler.start(each, "always");
+    mayBegin = false;
+    may.mockClear();
+    for (const [end, next] of [
+      [last, "begun 1"],
+      [begun[1], "begun 2"],
+      [begun[2], "begun 0"],
+    ] as const) {
+      await end?.finish();
+      expect(running).toEqual([next]);
+    }
+    expect(may.mock.calls.length).toBeLessThan(20);
+    mayBegin = true;
+    await begun[0]?.finish();
+    expect(running).toEqual(["new 0"]);
+  });
+
+  it("serves what was told to stop before the other work of its caller, and after other callers", async () => {
+    const { scheduler, running, work } = schedule({ maxRunning: 1, skills: { a: {} } });
+    const stopping = (name: string, isStopping: boolean) =>
+      Object.assign(work(name, "a", "low", "alice"), { isStopping });
+    const [late, early] = [stopping("late", false), stopping("early", true)];
+    const [first, high, other] = [
+      work("first", undefined, "normal", "alice"),
+      work("high", undefined, "high", "alice"),
+      work("other", undefined, "normal", "bob"),
+    ];
+    for (const each of [first, high, other, late, early]) scheduler.start(each);
+    late.isStopping = true;
+    scheduler.hurry(late);
+    scheduler.hurry(late);
+    scheduler.hurry(first); // it runs
+    const order: string[] = [];
+    for (const each of [first, other, early, late, high]) {
+      order.push(...running);
+      await each.finish();
+    }
+    expect([order, running]).toEqual([["first", "other", "early", "late", "high"], []]);
   });
 
   it("serves as a simple model does (property)", async () => {

@@ -16,6 +16,8 @@ export interface Runnable {
   readonly share: string | undefined;
   /** Whether it waits for memory by itself before it puts out anything, as what earlier runs began does: it needs no turn to begin. */
   readonly waitsForRoom?: boolean;
+  /** Whether it was told to stop. Call `Scheduler.hurry` when that changes while it waits. */
+  readonly isStopping?: boolean;
   /** It has to wait although `start` has returned `running`. @returns whether it can: not when its task has ended meanwhile */
   putOff?(): boolean;
   /**
@@ -45,7 +47,7 @@ interface Lane {
 
 /**
  * Lets a bounded number of executions run at a time, of the agent and of each skill. Callers whose work waits take turns;
- * one caller's work is in the order of its priorities, then of its age (docs/limits.md). A skill or a caller at its limit
+ * one caller's work is in the order of its priorities, then of its age, behind what is to stop (docs/limits.md). A skill or a caller at its limit
  * holds up no other.
  */
 export class Scheduler {
@@ -132,6 +134,11 @@ export class Scheduler {
       this.#order.leave(work.share);
     }
     return isWaiting;
+  }
+
+  /** The work was told to stop: if it waits, it comes before the other work of its caller. It does not have long to clean up. */
+  hurry(work: Runnable): void {
+    this.#laneOf(work.skill).queue.hurry(work);
   }
 
   /** When work of this skill that was refused is worth another try, in seconds (docs/extensions/lifecycle.md). */
@@ -292,7 +299,7 @@ export class Scheduler {
     const { slots } = this.#laneOf(work.skill);
     this.#takeOut(work);
     this.#take(work, slots);
-    this.#run(work, slots, this.#begins.prepare(work.share));
+    this.#run(work, slots, work.waitsForRoom ? undefined : this.#begins.prepare(work.share));
   }
 
   /** The caller gets a place: its other work waits behind that of other callers now. */
@@ -308,12 +315,12 @@ export class Scheduler {
     for (const { slots, queue } of this.#lanes.values()) {
       if (slots.waiting === 0 || !slots.hasFree) continue;
       const turn = queue.findTurn(
-        (share) =>
+        ({ share, waitsForRoom }) =>
           !this.#awaited.has(share) &&
           mayServe(share) &&
-          this.#begins.mayPrepare(share) &&
+          (waitsForRoom || this.#begins.mayPrepare(share)) &&
           this.#hasPlace(slots, share) &&
-          this.#begins.may(share),
+          (waitsForRoom || this.#begins.may(share)),
       );
       if (turn !== undefined && (best === undefined || isBefore(turn, best))) {
         best = turn;

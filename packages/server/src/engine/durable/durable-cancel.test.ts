@@ -345,6 +345,47 @@ it("a task that waits to be read back behind another one of its caller is cancel
   expect(await stateOf(process.client, one.id)).toBe(TaskState.COMPLETED);
 });
 
+it("a task that is canceled while all places are taken cleans up in the next free one, before tasks of its caller that have not begun", async () => {
+  for (const [restMs, bytes] of [
+    [1_000, 9_000_000], // more than twice its caller's part of the memory: executors begin once in ten seconds
+    [40_000, 9_000_000], // its executor was dropped
+    [1_000, 9],
+  ] as const) {
+    const undone: string[] = [];
+    const ends: (() => void)[] = [];
+    const { open, clock } = createDurableServers(
+      async function* (task) {
+        if (task.text === "rest") {
+          try {
+            await task.sleep(3_600_000);
+          } finally {
+            await task.step("undo", () => undone.push(task.text));
+          }
+        } else {
+          if (task.text === "large") yield task.artifact({ text: "x".repeat(bytes) });
+          await new Promise<void>((resolve) => ends.push(resolve));
+        }
+      },
+      { limits: { ...defaultEngineLimits, maxActiveBytes: 2 * 2 ** 20, maxRunning: 2 } },
+    );
+    const process = await open();
+    const rest = await sendTask(process.client, detached("rest"));
+    await clock.settle();
+    await sendTask(process.client, detached("large"));
+    await clock.advance(restMs);
+    for (const name of ["1", "2", "3"]) await sendTask(process.client, detached(name));
+    await clock.settle();
+    expect(ends).toHaveLength(2);
+    const [before, answer] = [clock.now(), cancel(process, rest.id)];
+    await clock.settle();
+    expect(undone).toEqual([]);
+    ends[1]?.();
+    await clock.settle();
+    expect([undone, await answer, clock.now() - before]).toEqual([["rest"], canceled, 0]);
+    process.kill();
+  }
+});
+
 it("a cancel of a task whose clean-up waits ends with its grace period, also while its caller has more than its part of the memory", async () => {
   let runs = 0;
   const { open, clock } = createDurableServers(

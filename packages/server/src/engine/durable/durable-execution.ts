@@ -42,6 +42,8 @@ export interface DurablePlan {
   readonly call: CallDetails | undefined;
   /** Asks for a slot for the next activation. */
   readonly askForPlace: () => void;
+  /** Called when it was told to stop: it may wait for its slot. */
+  readonly hurry: () => void;
   /** Called when it has given its slot back. */
   readonly onRest: () => void;
 }
@@ -156,7 +158,7 @@ export class DurableExecution implements Execution, DurableRun {
     return this.#resting;
   }
 
-  /** See `Execution`. */
+  /** See `Runnable`. */
   get isStopping(): boolean {
     return this.#stopping !== undefined;
   }
@@ -231,6 +233,7 @@ export class DurableExecution implements Execution, DurableRun {
       this.#stopping = stop;
       this.#stopHere(stop);
     }
+    this.#plan.hurry();
   }
 
   giveUp(cause: TurnAbortCause = "canceled", metadata?: TurnAbort["metadata"]): void {
