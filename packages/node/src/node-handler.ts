@@ -83,6 +83,7 @@ export function toNodeHandler(server: Mountable, options: NodeHandlerOptions = {
         url = 429; // its connection is the other server's, and stays open
         return undefined;
       },
+      onFault: context.onFault,
     });
   };
   return (message, response) =>

@@ -1,3 +1,4 @@
+import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
 import { callUnawaited } from "./unawaited.ts";
 
@@ -11,6 +12,8 @@ for (const [what, call] of [
     },
   ],
   ["rejects with", () => Promise.reject(failure)],
+  ["of another realm rejects with", () => runInNewContext("Promise.reject(failure)", { failure })],
+  ["gives to its `then`", () => runInNewContext("({ then: (_, reject) => reject(failure) })", { failure })],
 ] as const) {
   it(`gives away what a function ${what}`, async () => {
     const { promise, resolve } = Promise.withResolvers<unknown>();

@@ -5,7 +5,7 @@
 export function callUnawaited(call: () => unknown, onFailure: (error: unknown) => void = () => {}): void {
   try {
     const result = call();
-    if (result instanceof Promise) result.catch(onFailure);
+    if (result !== undefined) Promise.resolve(result).catch(onFailure); // also of what only has a `then`
   } catch (error) {
     onFailure(error);
   }

@@ -6,6 +6,7 @@ import { createForwardedUrlReader } from "../network/forwarded-url.ts";
 import { parseTrustedProxies, type RemoteEnd, trustedOnce } from "../network/trusted-proxies.ts";
 import { type CallerConnection, type Callers, findCallers } from "./callers/callers.ts";
 import { Places } from "./callers/places.ts";
+import { createFaultTeller } from "./fault-teller.ts";
 import type { ListenLimits, ListenOptions } from "./listen-options.ts";
 import { CallSignal, type Incoming, NodeRequest, type RequestContext } from "./node-request.ts";
 import { plainError } from "./plain-error.ts";
@@ -30,9 +31,11 @@ export interface ExchangeContext extends RequestContext {
   readonly callers: Callers;
   /** How many connections and calls there may be. */
   readonly places: Places;
-  /** Neither throws. */
+  /** None of the three throws. */
   readonly onError: ((error: unknown, request: HttpRequest) => void) | undefined;
   readonly onWarning: ((message: string) => void) | undefined;
+  /** Takes what went wrong outside of all calls' handlers, for the log. */
+  readonly onFault: (fault: unknown) => void;
   /** The calls without a complete response. */
   inFlight: Set<Pick<CallSignal, "abort">>;
   /** Set once, when the port stops accepting. */
@@ -72,6 +75,7 @@ export function createExchangeContext(
         }),
     onError: onError && ((error, request) => callUnawaited(() => onError(error, request))),
     onWarning,
+    onFault: createFaultTeller((message) => onWarning?.(message)),
     inFlight: new Set(),
     draining: false,
   };

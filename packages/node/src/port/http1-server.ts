@@ -82,6 +82,7 @@ export function createHttp1Server(
       );
     },
     takePlaces: (message, places) => takePlaces(context, message, places),
+    onFault: context.onFault,
   };
   server.on("request", (message, response) => {
     const { socket } = message;

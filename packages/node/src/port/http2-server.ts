@@ -104,6 +104,7 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
       if (!stream.endAfterHeaders)
         stream.on("trailers", (_trailers, _flags, rawFields) => noteFields(rawFields));
       begin(stream, headers, rawHeaders).catch((error: unknown) => {
+        if (!stream.destroyed && !session.destroyed) context.onFault(error);
         stream.destroy(error instanceof Error ? error : undefined); // to throw here would end the process
       });
     });

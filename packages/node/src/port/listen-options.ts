@@ -107,8 +107,8 @@ export interface ListenOptions {
   /** Gets what the handler or a response body threw, for the operator's log. Must not throw. Default: not logged. */
   readonly onError?: (error: unknown, request: HttpRequest) => void;
   /**
-   * Gets each reason for which a trusted proxy's fields did not count, and that there were too many connections, once. Must not
-   * throw. Default: not logged.
+   * Gets each reason for which a trusted proxy's fields did not count, and that there were too many connections, once, and of each fault
+   * that cuts a connection or a call one sentence in a minute. Must not throw. Default: not logged.
    */
   readonly onWarning?: (message: string) => void;
 }

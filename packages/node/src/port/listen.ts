@@ -52,12 +52,13 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
   const connections: Connections = { all: new Set(), undecided: new Set() };
   const route = (socket: Socket, protocol: Protocol): void => {
     connections.undecided.delete(socket);
-    context.callers.ofSocket(socket).join(socket, context.isProxy(socket), () => {
+    const begin = (): void => {
       if (context.draining) socket.destroy();
       else if (socket.destroyed) return;
       else if (protocol === "h2") http2.adopt(socket);
       else http1.adopt(socket);
-    });
+    };
+    context.callers.ofSocket(socket).join(socket, context.isProxy(socket), begin, context.onFault);
   };
   let hasWarned = false;
   const take = (begin: (socket: Socket) => void): void => {
@@ -82,7 +83,7 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
   if (tls === undefined) {
     take((socket) => sniffProtocol(socket, limits.firstByteTimeoutMs, (protocol) => route(socket, protocol)));
   } else {
-    const handshakes = new Handshakes(maxTurns);
+    const handshakes = new Handshakes(maxTurns, context.onFault);
     take((socket) => {
       awaitHello(socket, limits.firstByteTimeoutMs, () => {
         void handshakes.begin(context.callers.ofSocket(socket), socket, () => {

@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { fakeIntervals } from "../../test-support/intervals.ts";
-import { Pipeline } from "./pipeline.ts";
+import { Pipeline, type ServeHttp1 } from "./pipeline.ts";
 
 /** The two ends of a connection. */
 async function openConnection(): Promise<{ readonly client: Socket; readonly socket: Socket }> {
@@ -42,16 +42,64 @@ it("refuses what came last in a turn of its caller, once", async () => {
   expect(await text(client)).toMatch(/^HTTP\/1\.1 408 /);
 });
 
-it("cuts a connection of which a request could not be served", async () => {
-  const { client, socket } = await openConnection();
-  const reader = { hold: () => {}, release: () => {}, throwAway: () => {}, discard: () => {}, readForMs: 0 };
-  const pipeline = new Pipeline(socket, reader, { turnBeforeEnd: () => undefined });
-  const closed = once(client, "close");
-  const message = new IncomingMessage(socket);
-  const serve = () => Promise.reject(new Error("xyzzy"));
-  pipeline.add(message, new ServerResponse(message), { serve, takePlaces: () => undefined });
-  client.resume();
-  await closed;
+describe("a request that could not be served", () => {
+  async function openPipeline() {
+    const { client, socket } = await openConnection();
+    const reader = {
+      hold: () => {},
+      release: () => {},
+      throwAway: () => {},
+      discard: () => {},
+      readForMs: 0,
+    };
+    const pipeline = new Pipeline(socket, reader, { turnBeforeEnd: () => undefined });
+    const faults: unknown[] = [];
+    const closed = once(client.resume(), "close");
+    return {
+      socket,
+      faults,
+      closed,
+      add(serve: ServeHttp1): void {
+        const message = new IncomingMessage(socket);
+        const server = {
+          serve,
+          takePlaces: () => undefined,
+          onFault: (fault: unknown) => faults.push(fault),
+        };
+        pipeline.add(message, new ServerResponse(message), server);
+      },
+    };
+  }
+  const fault = new Error("xyzzy");
+
+  it("cuts its connection, which is told", async () => {
+    const { add, closed, faults } = await openPipeline();
+    add(() => Promise.reject(fault));
+    await closed;
+    expect(faults).toEqual([fault]);
+  });
+
+  it("cuts its connection when its turn comes, where it fails before that", async () => {
+    const { add, closed, faults, socket } = await openPipeline();
+    const first = Promise.withResolvers<void>();
+    for (let at = 0; at < 8; at += 1) add(() => first.promise);
+    add(() => Promise.reject(fault));
+    await nextTurn(); // a rejection that nothing handles would fail the tests
+    expect([faults, socket.destroyed]).toEqual([[], false]);
+    first.resolve();
+    await closed;
+    expect(faults).toEqual([fault]);
+  });
+
+  it("is not told when its caller has gone", async () => {
+    const { add, closed, faults, socket } = await openPipeline();
+    add(async () => {
+      socket.destroy();
+      await Promise.reject(fault);
+    });
+    await closed;
+    expect(faults).toEqual([]);
+  });
 });
 
 describe("a request that is late by Node's clock", () => {
@@ -71,7 +119,8 @@ describe("a request that is late by Node's clock", () => {
       add() {
         const message = new IncomingMessage(socket);
         const serve = () => Promise.withResolvers<void>().promise;
-        pipeline.add(message, new ServerResponse(message), { serve, takePlaces: () => undefined });
+        const server = { serve, takePlaces: () => undefined, onFault: () => {} };
+        pipeline.add(message, new ServerResponse(message), server);
       },
       /** Whether it is refused when its connection has been read for so long. */
       async isRefused(readForMs: number): Promise<boolean> {

@@ -26,6 +26,8 @@ export interface PipelineServer {
    * @param isFirst whether its connection has no other that is not answered
    */
   takePlaces(message: IncomingMessage, places: number, isFirst: boolean): Holding | null | undefined;
+  /** A request could not be served. */
+  onFault(fault: unknown): void;
 }
 
 type Pipelined = readonly [message: IncomingMessage, response: ServerResponse];
@@ -79,7 +81,10 @@ export class Pipeline {
    * at once, and block every other caller.
    */
   add(message: IncomingMessage, response: ServerResponse, server: PipelineServer): void {
-    this.#add(message, response, server).catch(() => this.#socket.destroy()); // to throw here would end the process
+    this.#add(message, response, server).catch((error: unknown) => {
+      if (!this.#socket.destroyed) server.onFault(error);
+      this.#socket.destroy(); // to throw here would end the process
+    });
   }
 
   async #add(message: IncomingMessage, response: ServerResponse, server: PipelineServer): Promise<void> {
@@ -118,7 +123,9 @@ export class Pipeline {
     });
     if (this.#running === maxAtATime) {
       const { promise: turn, resolve: begin } = Promise.withResolvers<void>();
-      this.#waiting.push({ response, begin, served: server.serve(message, response, turn) });
+      const served = server.serve(message, response, turn);
+      served.catch(() => {}); // what it rejects with counts when its turn comes, after the answers before
+      this.#waiting.push({ response, begin, served });
       this.#reader.hold();
       return;
     }

@@ -27,12 +27,17 @@ it("knows a caller behind a proxy over all connections while one of its calls is
   expect(first.beginPassedOn(alice).caller).toBe(elsewhere.caller);
 });
 
-it("ends a connection that cannot begin", () => {
+it("ends a connection that cannot begin, and tells of it", () => {
   const socket = new Socket();
-  new Callers(defaultLimits).ofSocket(socket).join(socket, false, () => {
-    throw new Error("xyzzy");
-  });
-  expect(socket.destroyed).toBe(true);
+  const fault = new Error("xyzzy");
+  const faults: unknown[] = [];
+  const begin = () => {
+    throw fault;
+  };
+  new Callers(defaultLimits)
+    .ofSocket(socket)
+    .join(socket, false, begin, (thrown) => faults.push(thrown, socket.destroyed));
+  expect([socket.destroyed, faults]).toEqual([true, [fault, false]]);
 });
 
 it("forgets a caller behind a proxy with its last call", () => {

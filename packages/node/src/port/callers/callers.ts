@@ -182,18 +182,22 @@ export class CallerConnection {
    *
    * @param isProxy whether its other end is a trusted proxy
    * @param begin gives it to its parser, now or when requests may arrive again
+   * @param onFault takes what `begin` throws
    */
-  join(socket: Socket, isProxy: boolean, begin: () => void): void {
+  join(socket: Socket, isProxy: boolean, begin: () => void, onFault: (fault: unknown) => void): void {
     this.#peer.isProxy = isProxy;
-    this.joinTurns(this.#callers.arrivals, socket, begin);
+    this.joinTurns(this.#callers.arrivals, socket, begin, onFault);
   }
 
   /** The same in turns of another kind. What cannot begin is closed: to throw in a turn of the event loop would end the process. */
-  joinTurns(turns: Arrivals, socket: Socket, begin: () => void): void {
+  joinTurns(turns: Arrivals, socket: Socket, begin: () => void, onFault: (fault: unknown) => void): void {
     let first: FirstBytes | undefined;
     const waits = turns.join(this.#peer, socket, () => {
       first?.end();
-      callUnawaited(begin, () => socket.destroy());
+      callUnawaited(begin, (fault) => {
+        if (!socket.destroyed) onFault(fault);
+        socket.destroy();
+      });
     });
     if (waits) first = this.holdFirstBytes(socket);
   }

@@ -30,6 +30,7 @@ interface ReadSocket extends Socket {
  */
 export class Handshakes {
   readonly #maxInATurn: number;
+  readonly #onFault: (fault: unknown) => void;
   readonly #starts: EventLoopTurns;
   readonly #work = new Arrivals(workInATurnMs);
   readonly #newKeys = new WeakMap<TLSSocket, number>();
@@ -37,9 +38,13 @@ export class Handshakes {
   readonly #open = new Map<string, () => void>();
   #lastWork: number | undefined;
 
-  /** @param maxInATurn flights that are worked on in one turn; fewer when they take long */
-  constructor(maxInATurn: number) {
+  /**
+   * @param maxInATurn flights that are worked on in one turn; fewer when they take long
+   * @param onFault takes what the begin of one throws
+   */
+  constructor(maxInATurn: number, onFault: (fault: unknown) => void) {
     this.#maxInATurn = maxInATurn;
+    this.#onFault = onFault;
     this.#starts = new EventLoopTurns(maxInATurn, () => loopTurns.isAccepting);
   }
 
@@ -59,7 +64,7 @@ export class Handshakes {
     const peer = formatPeer(socket);
     this.#open.set(peer, () => this.#work.leave(caller, socket));
     socket.once("close", () => this.#open.delete(peer));
-    connection.joinTurns(this.#work, socket, begin);
+    connection.joinTurns(this.#work, socket, begin, this.#onFault);
   }
 
   /** TLS tells a key. */
