@@ -2,6 +2,7 @@ import { text } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
 import { createEngineHarness, createFakeClock, say, taskOf } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
+import { detached } from "../../../test-support/tasks.ts";
 import type { AgentDefinition } from "../../agent/agent-definition.ts";
 import type { ArtifactEvent } from "../../agent/task-event.ts";
 import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
@@ -9,7 +10,6 @@ import type { TaskStore } from "../../store/task-store.ts";
 
 const mebibyte = 2 ** 20;
 const limits = { maxActiveBytes: 8 * mebibyte };
-const detached = (words: string) => ({ ...say(words), configuration: { returnImmediately: true } });
 
 interface Writer {
   readonly text: string;
@@ -87,26 +87,6 @@ describe.each([false, true])("executors that put out a megabyte first (durable: 
     expect(made).toBeLessThan(40);
     ends[1]?.resolve();
     await clock.settle();
-  });
-
-  it("begin although those at work wait for them", async () => {
-    const last = Promise.withResolvers<void>();
-    const agent = agentOf(durable, async function* (writer) {
-      yield writer.artifact({ parts: [text("x".repeat(mebibyte))] });
-      if (writer.text === "last") last.resolve();
-      else await last.promise;
-    });
-    const { client, clock } = await createEngineHarness({ agent, limits });
-    const words = [...Array.from({ length: 30 }, () => "first"), "last"];
-    const sent = await Promise.all(words.map((each) => client.sendMessage(detached(each))));
-    for (const answer of sent) {
-      const { id } = taskOf(answer);
-      const state = async () => {
-        await clock.advance(10_000);
-        return (await client.getTask({ id })).status?.state;
-      };
-      await expect.poll(state).toBe(TaskState.COMPLETED);
-    }
   });
 
   it("are canceled before they begin", async () => {

@@ -4,7 +4,9 @@ import { setAccepting } from "@a2a-connect/core/internal";
 import { type SendMessageResponse, TaskState } from "@a2a-connect/proto";
 import { createEngineHarness, say, taskOf } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
+import { detached } from "../../../test-support/tasks.ts";
 import type { AgentDefinition } from "../../agent/agent-definition.ts";
+import type { DurableTask } from "../../agent/durable-task.ts";
 import type { ArtifactEvent, StatusEvent } from "../../agent/task-event.ts";
 import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
 
@@ -28,8 +30,6 @@ function agentOf(durable: boolean, work: Work, inactivityTimeoutMs: number | fal
 
 const chunk = (writer: Writer, index: number, bytes: number) =>
   writer.artifact({ name: `chunk ${index}`, parts: [text("x".repeat(bytes))] });
-
-const detached = (words: string) => ({ ...say(words), configuration: { returnImmediately: true } });
 
 describe.each([false, true])(
   "tasks whose output takes more memory than their caller's part (durable: %s)",
@@ -107,7 +107,7 @@ describe.each([false, true])(
       await clock.settle();
     });
 
-    it("go on although those before them wait for them", async () => {
+    it("begin and go on although those before them wait for them", async () => {
       const last = Promise.withResolvers<void>();
       const agent = agentOf(durable, async function* (writer, words) {
         yield writer.working();
@@ -224,28 +224,69 @@ it("durable executors that wait leave memory at once when their caller has more 
   expect(runs).toBeGreaterThan(20); // those that were dropped ran again
 });
 
-it("small tasks go on, too, beside large ones that put out small pieces for as long as they like", async () => {
-  const agent: AgentDefinition = {
-    card: { name: "Writer" },
-    async *execute(turn) {
-      yield turn.working();
-      if (turn.text === "large") yield chunk(turn, 0, 128 * kibibyte);
-      for (let index = 1; turn.text === "large" || index < 4; index += 1) {
-        yield turn.append("log", "more");
-        await new Promise<void>((resolve) => void clockOf.schedule(50, resolve));
+it.each([
+  ["more memory than", false, 128],
+  ["more memory than", true, 128],
+  ["far more memory than", false, 512],
+  ["far more memory than", true, 512],
+])(
+  "small tasks go on, too, beside large ones that put out small pieces for as long as they like, and have %s their caller's part (durable: %s)",
+  async (_, durable, size) => {
+    let isOver = false;
+    const begin = Promise.withResolvers<void>();
+    const agent = agentOf(durable, async function* (writer, words) {
+      yield writer.working();
+      if (words === "small") await begin.promise;
+      if (words === "large") yield chunk(writer, 0, size * kibibyte);
+      for (let index = 1; words === "large" ? !isOver : index < 4; index += 1) {
+        yield chunk(writer, index, 8);
+        await new Promise<void>((resolve) => void clock.schedule(50, resolve));
       }
-    },
-  };
-  const { client, clock: clockOf } = await createEngineHarness({
+    });
+    const { client, clock } = await createEngineHarness({
+      agent,
+      limits: { maxActiveBytes: 2_048 * kibibyte },
+    });
+    await Promise.all(Array.from({ length: 4 }, () => client.sendMessage(detached("small"))));
+    await clock.settle();
+    await Promise.all(Array.from({ length: 18 }, () => client.sendMessage(detached("large"))));
+    await clock.settle();
+    begin.resolve();
+    for (let second = 0; second < 60; second += 1) await clock.advance(1_000);
+    const { totalSize } = await client.listTasks({ status: TaskState.COMPLETED });
+    expect(totalSize).toBe(4);
+    isOver = true;
+    await clock.advance(60_000);
+  },
+);
+
+it("tasks that are read back go on, too, beside a large one that puts out small pieces for as long as it likes", async () => {
+  let isOver = false;
+  const agent = agentOf(true, async function* (writer, words) {
+    if (words === "large") yield chunk(writer, 0, 9_000 * kibibyte);
+    else await (writer as DurableTask).inbox.take();
+    for (let index = 1; words === "large" ? !isOver : index < 4; index += 1) {
+      yield chunk(writer, index, 8);
+      await new Promise<void>((resolve) => void clock.schedule(50, resolve));
+    }
+  });
+  const { client, clock } = await createEngineHarness({
     agent,
     limits: { maxActiveBytes: 2_048 * kibibyte },
   });
-  await Promise.all(Array.from({ length: 18 }, () => client.sendMessage(detached("large"))));
-  await clockOf.settle();
-  await Promise.all(Array.from({ length: 4 }, () => client.sendMessage(detached("small"))));
-  for (let second = 0; second < 60; second += 1) await clockOf.advance(1_000);
+  const small = await Promise.all(Array.from({ length: 4 }, () => client.sendMessage(detached("small"))));
+  await clock.settle();
+  await client.sendMessage(detached("large"));
+  await clock.advance(40_000); // the executors of the others were dropped
+  for (const answer of small) {
+    const { id: taskId } = taskOf(answer);
+    await client.sendMessage(detached("go on", { taskId }));
+  }
+  for (let second = 0; second < 60; second += 1) await clock.advance(1_000);
   const { totalSize } = await client.listTasks({ status: TaskState.COMPLETED });
   expect(totalSize).toBe(4);
+  isOver = true;
+  await clock.advance(60_000);
 });
 
 it("steps of one task that run side by side all go on", async () => {
