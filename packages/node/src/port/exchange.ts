@@ -90,11 +90,11 @@ export async function serveExchange(
   incoming: Incoming,
   sink: ResponseSink,
 ): Promise<void> {
-  const { source, declaredLength, turn, bodyTimeoutMs, cut } = incoming;
+  const { source, declaredLength, turn, bodyTimeoutMs: timeoutMs, cut, ownsChunks } = incoming;
   const { readForwardedFor } = context;
   const told = readForwardedFor?.(incoming.socket, incoming.fields);
   const connection = told === undefined ? incoming.connection : incoming.connection.beginPassedOn(told);
-  const body = new RequestBody(source, { declaredLength, timeoutMs: bodyTimeoutMs, connection, cut });
+  const body = new RequestBody(source, { declaredLength, timeoutMs, connection, cut, ownsChunks });
   try {
     if (turn !== undefined) await turn;
     if (!sink.gone) await begin(context, incoming, sink, { body, connection });

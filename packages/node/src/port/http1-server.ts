@@ -78,7 +78,8 @@ export function createHttp1Server(
         context,
         message,
         response,
-        refusal === undefined ? { turn } : { turn, url: refusal },
+        // Node's parser copies each chunk into memory of its own.
+        { turn, ownsChunks: true, ...(refusal === undefined ? {} : { url: refusal }) },
       );
     },
     takePlaces: (message, places) => takePlaces(context, message, places),

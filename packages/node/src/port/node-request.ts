@@ -58,6 +58,8 @@ export interface Incoming {
   readonly rawFields: readonly string[];
   /** The bytes of the body. */
   readonly source: Readable;
+  /** Whether no other code has the chunks of `source`, nor the memory behind them. Default: other code may. */
+  readonly ownsChunks?: boolean;
   /** From `content-length`; 0 when the request has no body; undefined when only its end tells. */
   readonly declaredLength: number | undefined;
   /** What it waits for before it begins. Its body is read meanwhile. */

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { constants } from "node:http2";
+import { PassThrough } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -9,10 +10,18 @@ import { describe, expect, it } from "vitest";
 import { json, readBytes } from "../../test-support/handlers.ts";
 import { callHttp2, openHttp2 } from "../../test-support/http2-call.ts";
 import { openRawConnection } from "../../test-support/raw-connection.ts";
+import type { CallerConnection } from "./callers/callers.ts";
 import { listen } from "./listen.ts";
+import { RequestBody } from "./request-body.ts";
 
 const maxBytes = 1024 * 1024;
 const sixMegabytes = new Uint8Array(6 * 1024 * 1024).map((_, index) => index % 251);
+
+/** Has room for all bodies. */
+const quietConnection = {
+  countPiece() {},
+  bodies: { add() {}, remove() {} },
+} as unknown as CallerConnection; // what a body that is not read needs of it
 
 /** Reads by the fast path or by iteration, and answers with the length and a check sum. */
 function measuring(how: "bytes" | "iteration", limit: number): HttpHandler {
@@ -73,6 +82,24 @@ it.each(["close", "keep-alive"])(
     await connection.closed();
     expect(connection.socket.errored).toBe(null);
     expect(connection.socket.bytesWritten).toBeGreaterThan(length);
+  },
+);
+
+it.each([true, false])(
+  "frees chunks that no other code has as soon as they are copied, or not wanted (%s)",
+  async (ownsChunks) => {
+    const source = new PassThrough();
+    const options = { declaredLength: undefined, connection: quietConnection, cut: () => {}, ownsChunks };
+    const body = new RequestBody(source, options);
+    const chunks = Array.from({ length: 4 }, (_, index) => Buffer.allocUnsafeSlow(16_384).fill(index));
+    for (const chunk of chunks.slice(0, 3)) {
+      source.write(chunk);
+      await nextTurn();
+    }
+    body.discard();
+    source.write(chunks[3]);
+    await nextTurn();
+    expect(chunks.slice(1).map(({ buffer }) => buffer.detached)).toEqual(Array(3).fill(ownsChunks));
   },
 );
 

@@ -16,11 +16,16 @@ export interface RequestBodyOptions {
   readonly connection: CallerConnection;
   /** Ends the stream or connection of a caller that sends on and on what is not wanted. */
   readonly cut: () => void;
+  /** Whether no other code has its chunks, nor the memory behind them. Default: other code may. */
+  readonly ownsChunks?: boolean | undefined;
 }
 
 /** How much of a refused body is read and thrown away, and for how long, before the caller is cut off. */
 const maxDiscardedBytes = 64 * 1024 * 1024;
 const maxDiscardMs = 10_000;
+
+/** To free less takes longer than a garbage collector needs for it. */
+const minFreedBytes = 4 * 1024;
 
 /** The cost of a chunk that waits for its reader, besides its bytes. */
 const chunkOverheadBytes = 256;
@@ -192,6 +197,7 @@ export class RequestBody implements HttpBody, BudgetedBody {
     connection.countPiece();
     if (this.#discarded !== undefined) {
       this.#discarded += chunk.length;
+      this.#freeChunk(chunk);
       if (this.#discarded > maxDiscardedBytes) this.#options.cut();
       return;
     }
@@ -223,9 +229,9 @@ export class RequestBody implements HttpBody, BudgetedBody {
     } else {
       if (size > this.#bytes.length) {
         const most = declaredLength ?? this.#maxBytes ?? Number.POSITIVE_INFINITY;
-        // Not filled with zeros: what lies beyond the size is never read.
+        // Not filled with zeros: what lies beyond the size is never read, and takes no memory before it is written.
         const larger = new Uint8Array(
-          Buffer.allocUnsafeSlow(Math.max(size, Math.min(2 * size, most))).buffer,
+          Buffer.allocUnsafeSlow(Math.max(size, Math.min(4 * size, most))).buffer,
         );
         larger.set(this.#bytes.subarray(0, this.#size));
         if (this.#ownsBytes) freeNow(this.#bytes);
@@ -233,8 +239,13 @@ export class RequestBody implements HttpBody, BudgetedBody {
         this.#ownsBytes = true;
       }
       this.#bytes.set(chunk, this.#size);
+      this.#freeChunk(chunk);
     }
     this.#size = size;
+  }
+
+  #freeChunk(chunk: Buffer): void {
+    if (this.#options.ownsChunks === true) freeNow(chunk);
   }
 
   #end(): void {
@@ -292,9 +303,12 @@ function isAborted(source: Readable & { readonly aborted?: boolean }): boolean {
   return source.aborted === true;
 }
 
-/** Frees memory at once. The garbage collector would keep it for long, because it sees a small object. */
-function freeNow({ buffer }: Uint8Array): void {
-  if (buffer instanceof ArrayBuffer) buffer.transfer(0);
+/**
+ * Frees all memory behind these bytes at once. A garbage collector would keep it for long, because it sees small objects, and go
+ * through the whole heap for a few hundred of them.
+ */
+export function freeNow({ buffer }: Uint8Array): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength >= minFreedBytes) buffer.transfer(0);
 }
 
 /** Plain bytes that keep little else in memory: a small chunk may be a slice of a large packet. */

@@ -34,6 +34,21 @@ it("counts each read of a connection: each byte may come in a record of TLS of i
   expect(reads).toBe(103);
 });
 
+it("frees a packet when all of it is parsed, but no memory that others use, too", async () => {
+  const socket = openSocket();
+  socket.on("data", () => {});
+  new SlicedReader(socket, { countRead: () => {}, waitIfStopped: () => false }, header);
+  const packet = Buffer.allocUnsafeSlow(40_000);
+  const shared = Buffer.allocUnsafeSlow(40_000);
+  socket.write(packet);
+  await nextTurn();
+  await nextTurn();
+  socket.write(shared.subarray(20_000));
+  await nextTurn();
+  await nextTurn();
+  expect([packet, shared].map(({ buffer }) => buffer.detached)).toEqual([true, false]);
+});
+
 it("knows how long it has read without a break, which a turn of its caller's other connections is not", async () => {
   vi.useFakeTimers({ toFake: ["performance"] });
   onTestFinished(() => void vi.useRealTimers());

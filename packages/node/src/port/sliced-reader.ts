@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import type { Holding } from "@a2a-connect/core/internal";
 import type { CallerConnection } from "./callers/callers.ts";
 import { holdHeader } from "./callers/places.ts";
+import { freeNow } from "./request-body.ts";
 
 /**
  * Bytes that Node's HTTP/1.1 parser gets at a time. It makes objects of all requests and chunks in what it gets before anything
@@ -53,6 +54,8 @@ export class SlicedReader {
   /** Requests of this connection wait. */
   #isHeld = false;
   #isDiscarding = false;
+  /** The memory of a packet that contains nothing else. */
+  #packet: ArrayBufferLike | undefined;
   /** The other connections of the caller come first. */
   #waitsForTurn = false;
   /** It is paused for a moment, before the next slice or until its caller has its turn, and for no other reason. */
@@ -136,9 +139,14 @@ export class SlicedReader {
       this.#putBack(bytes); // `release`, or a slice before, has resumed it
       return;
     }
+    if (bytes.length === bytes.buffer.byteLength) this.#packet = bytes.buffer;
     this.#parseSlice(bytes.subarray(0, sliceBytes));
     if (socket.destroyed || socket.parser == null) return; // nothing reads the rest
     const rest = bytes.subarray(sliceBytes);
+    if (rest.length === 0 && bytes.buffer === this.#packet) {
+      this.#packet = undefined;
+      freeNow(bytes); // the parser keeps copies
+    }
     if (rest.length === 0 && socket.readableLength === 0) return;
     this.#isPausedBriefly = !socket.isPaused();
     this.#putBack(rest);
