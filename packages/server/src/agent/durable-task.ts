@@ -34,7 +34,7 @@ export interface StepContext {
 export interface Inbox {
   /** The next message; waits for it without a limit. @throws TurnAbort when the task is canceled meanwhile */
   take(): Promise<Message>;
-  /** The next message, if it has arrived already. */
+  /** The next message, if it has arrived already. For how often without a wait, see `DurableTask.now`. */
   poll(): Message | undefined;
 }
 
@@ -89,9 +89,16 @@ export interface DurableTask extends ExecutorInput {
   askForAuth(request: string | AuthRequest): AsyncGenerator<DurableEvent, Answer>;
   /** Waits, also across restarts. @throws TurnAbort when the task is canceled meanwhile */
   sleep(ms: number): Promise<void>;
-  /** The time in milliseconds since 1970: the same when the executor runs again. */
+  /**
+   * The time in milliseconds since 1970: the same when the executor runs again.
+   *
+   * The task is FAILED when its code calls `now`, `random` and `inbox.poll` more than 50,000 times without a wait, not counting what an
+   * earlier run has called: before a loop over a long list, read the time once, and draw its numbers in a `step`.
+   *
+   * @throws JournalError when the journal is full: after some 270,000 calls (`limits.maxTaskBytes`)
+   */
   now(): number;
-  /** A number from 0 up to 1: the same when the executor runs again. Not for secrets. */
+  /** A number from 0 up to 1: the same when the executor runs again. Not for secrets. For how often, see `now`. */
   random(): number;
   readonly inbox: Inbox;
 }

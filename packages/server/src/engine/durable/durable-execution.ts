@@ -19,6 +19,7 @@ import { DurableInbox } from "./durable-inbox.ts";
 import type { AssertGoesOn, DurableRun } from "./durable-run.ts";
 import { DurableTools } from "./durable-tools.ts";
 import { EmissionReplay } from "./emission-replay.ts";
+import { InstantCalls, type InstantTool } from "./instant-calls.ts";
 import { emptyJournal, type Journal, type QueuedMessage, readJournal } from "./journal.ts";
 import { JournalDiverged } from "./journal-error.ts";
 import { JournalSession } from "./journal-session.ts";
@@ -92,6 +93,7 @@ export class DurableExecution implements Execution, DurableRun {
   /** What of the journal counts as memory of the task, besides its messages. */
   #journalBytes = 0;
   readonly #operations: Operations;
+  readonly #instantCalls: InstantCalls;
   #isYielding = false;
   #cancelGraceTimer: (() => void) | undefined;
   #cancelUnloadTimer: () => void = () => {};
@@ -115,6 +117,7 @@ export class DurableExecution implements Execution, DurableRun {
     this.live = plan.live;
     this.clock = context.clock;
     this.#operations = new Operations(context, plan.live.memory, plan.share);
+    this.#instantCalls = new InstantCalls(context.clock);
     this.#silence = new SilenceWatch(context.clock, context.agent.inactivityTimeoutMs, () =>
       this.#tooSilent(),
     );
@@ -288,7 +291,7 @@ export class DurableExecution implements Execution, DurableRun {
       return never();
     }
     const isLate = this.#ended && !this.#operations.hasTooMany; // in a `finally`, behind the event that has ended the task
-    if (!isLate) this.#beginOperation();
+    if (!isLate) this.#count(() => this.#operations.begin(this.#journal?.isRepeating === true));
     const isCutOff = () => (isLate ? this.#dropped : this.isGone);
     const assertGoesOn = () => {
       if (isCutOff()) throw new TurnAbort("lost");
@@ -299,6 +302,10 @@ export class DurableExecution implements Execution, DurableRun {
     });
     held.catch(() => {}); // an executor may ignore it, also one that is told to stop
     return held;
+  }
+
+  countInstantCall(tool: InstantTool): void {
+    this.#count(() => this.#instantCalls.add(tool));
   }
 
   diverge(detail: string, event?: number): Error {
@@ -317,9 +324,9 @@ export class DurableExecution implements Execution, DurableRun {
   }
 
   /** Throws at once, and not by a promise: the code may be about to begin one for each of 100,000 items of its caller's list. */
-  #beginOperation(): void {
+  #count(oneMore: () => void): void {
     try {
-      this.#operations.begin(this.#journal?.isRepeating === true);
+      oneMore();
     } catch (mistake) {
       this.#conclude(() => this.#fail(mistake));
       throw mistake;

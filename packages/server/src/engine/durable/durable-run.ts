@@ -2,6 +2,7 @@ import type { UnusedResults } from "../../agent/unused-results.ts";
 import type { Clock } from "../clock.ts";
 import type { TurnAbort } from "../execution.ts";
 import type { LiveTask } from "../live-task.ts";
+import type { InstantTool } from "./instant-calls.ts";
 import type { JournalSession } from "./journal-session.ts";
 import type { Waits } from "./waits.ts";
 
@@ -44,6 +45,12 @@ export interface DurableRun {
    * @throws AgentMistake when a task may have no more under way: the task has ended then
    */
   hold<Result>(work: (assertGoesOn: AssertGoesOn) => Promise<Result>): Promise<Result>;
+  /**
+   * Counts a call that returns at once and that no earlier run has made.
+   *
+   * @throws AgentMistake when there are too many without a wait: the task has ended then
+   */
+  countInstantCall(tool: InstantTool): void;
   /**
    * Ends the task because the executor differs from its earlier run.
    *

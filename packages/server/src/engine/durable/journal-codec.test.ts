@@ -2,7 +2,7 @@ import { agentMessage, text } from "@a2a-connect/core";
 import { toTable } from "@a2a-connect/core/internal";
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { heapOf } from "../../../test-support/collect-garbage.ts";
 import { createJournalCodec } from "./journal-codec.ts";
 
@@ -69,6 +69,42 @@ it.each([
   const record = { op: "step#1", kind: "value", value } as const;
   const { length } = codec.encode(record);
   expect(codec.encode(record, length)).toHaveLength(length);
+});
+
+const at = Date.UTC(2026, 0, 1);
+
+it.each([0.25, 0, -1.5e-7, 2 ** 60, at, undefined, -0, Number.NaN, Number.NEGATIVE_INFINITY])(
+  "a remembered value comes back as it was: %s",
+  (value) => {
+    const record = { op: 'a "name"#1', kind: "remembered", value, at } as const;
+    expect(codec.decode(codec.encode(record))).toStrictEqual(record);
+    const first = { ...record, resumedAt: at + 1 };
+    expect(codec.decode(codec.encode(first))).toStrictEqual(first);
+  },
+);
+
+it("remembered numbers are stored as devalue stores them, without its search for values that occur twice", () => {
+  const sets = vi.spyOn(Map.prototype, "set");
+  const stored = [0.25, undefined].map((value) =>
+    codec.encode({ op: "random#1", kind: "remembered", value, at }),
+  );
+  const searched = sets.mock.calls.length;
+  sets.mockRestore();
+  expect(stored.map((bytes) => new TextDecoder().decode(bytes))).toEqual([
+    '[{"op":1,"kind":2,"value":3,"at":4},"random#1","remembered",0.25,1767225600000]',
+    '[{"op":1,"kind":2,"value":-1,"at":3},"random#1","remembered",1767225600000]',
+  ]);
+  expect(searched).toBe(0);
+});
+
+it("reads a remembered time of an older journal, which has one number for both times", () => {
+  const text = '[{"op":1,"kind":2,"value":3,"at":3},"now#1","remembered",1767225600000]';
+  expect(codec.decode(new TextEncoder().encode(text))).toEqual({
+    op: "now#1",
+    kind: "remembered",
+    value: at,
+    at,
+  });
 });
 
 const count = 3_000;

@@ -117,7 +117,7 @@ export function createJournalCodec(registry: Registry = createRegistry()): Journ
   return {
     encode(record, maxBytes = Number.POSITIVE_INFINITY) {
       try {
-        const encoded = encoder.encode(stringify(record, reducers(maxBytes)));
+        const encoded = encoder.encode(formatRemembered(record) ?? stringify(record, reducers(maxBytes)));
         assertSize(encoded.length, maxBytes);
         return encoded;
       } catch (error) {
@@ -126,6 +126,21 @@ export function createJournalCodec(registry: Registry = createRegistry()): Journ
     },
     decode: (payload, count = () => {}) => parseRecord(payload, revivers(count), count),
   };
+}
+
+/**
+ * The text of a remembered number, or of nothing, as devalue has it but for numbers that are the same: code may remember one for each
+ * item of a list, and to look for values that occur twice takes several times as long.
+ */
+function formatRemembered(record: JournalRecord & RecordTimes): string | undefined {
+  const { op, kind, at, tookMs, resumedAt } = record;
+  if (kind !== "remembered" || at === undefined || tookMs !== undefined || resumedAt !== undefined)
+    return undefined;
+  const { value } = record;
+  if (value === undefined)
+    return `[{"op":1,"kind":2,"value":-1,"at":3},${JSON.stringify(op)},"remembered",${at}]`;
+  if (typeof value !== "number" || !Number.isFinite(value) || Object.is(value, -0)) return undefined;
+  return `[{"op":1,"kind":2,"value":3,"at":4},${JSON.stringify(op)},"remembered",${value},${at}]`;
 }
 
 /**

@@ -3,6 +3,7 @@ import type { LiveTask } from "../live-task.ts";
 import type { Journal, LoggedRecord } from "./journal.ts";
 import { isResult, type JournalCodec, type JournalRecord, type OperationResult } from "./journal-codec.ts";
 import { JournalError } from "./journal-error.ts";
+import { weighRemembered } from "./record-weight.ts";
 import { ResultOrder } from "./result-order.ts";
 
 /** Limits of a journal. */
@@ -96,7 +97,9 @@ export class JournalSession {
    * @throws JournalError when it cannot be stored
    */
   note(record: JournalRecord, tookMs?: number): void {
-    this.#append(this.#encode(record, tookMs));
+    const payload = this.#encode(record, tookMs);
+    if (record.kind === "remembered") this.#countMemory(weighRemembered(record.op));
+    this.#append(payload);
   }
 
   /**
@@ -128,12 +131,14 @@ export class JournalSession {
 
   #encode(record: JournalRecord, tookMs: number | undefined): Uint8Array {
     const { maxStepBytes, maxTaskBytes } = this.#limits;
-    const times = {
+    const resumedAt = this.#resumedAt;
+    const timed = {
+      ...record,
       at: this.#clock.now(),
-      ...(tookMs === undefined ? {} : { tookMs }),
-      ...(this.#resumedAt === undefined ? {} : { resumedAt: this.#resumedAt }),
+      ...(tookMs === undefined ? undefined : { tookMs }),
+      ...(resumedAt === undefined ? undefined : { resumedAt }),
     };
-    const payload = this.#codec.encode({ ...record, ...times }, maxStepBytes);
+    const payload = this.#codec.encode(timed, maxStepBytes);
     if (this.#bytes + payload.length > maxTaskBytes) {
       throw new JournalError(`the journal of this task would exceed ${maxTaskBytes} bytes`);
     }
@@ -145,18 +150,22 @@ export class JournalSession {
     return payload;
   }
 
-  /** @throws JournalError when a later run would take too much memory with it */
   #decodeResult(payload: Uint8Array): OperationResult {
-    let memory = this.#memory;
+    let memory = 0;
     const result = this.#codec.decode(payload, (bytes) => {
       memory += bytes;
     });
+    this.#countMemory(memory);
+    return result as OperationResult; // it was one
+  }
+
+  /** @throws JournalError when a later run would take too much memory with it */
+  #countMemory(bytes: number): void {
     const { maxTaskBytes } = this.#limits;
-    if (memory > maxTaskBytes) {
+    if (this.#memory + bytes > maxTaskBytes) {
       throw new JournalError(`the journal of this task would take more than ${maxTaskBytes} bytes of memory`);
     }
-    this.#memory = memory;
-    return result as OperationResult; // it was one
+    this.#memory += bytes;
   }
 
   #append(payload: Uint8Array): number {

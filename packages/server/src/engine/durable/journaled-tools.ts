@@ -3,6 +3,7 @@ import type { TurnAbort } from "../execution.ts";
 import type { DurableInbox } from "./durable-inbox.ts";
 import type { AssertGoesOn, DurableRun } from "./durable-run.ts";
 import { isCut, replayResult, untilMayBegin, waitUntilOver } from "./durable-wait.ts";
+import type { InstantTool } from "./instant-calls.ts";
 import { errorParts, isLong, isResult, type OperationResult } from "./journal-codec.ts";
 import { JournalError } from "./journal-error.ts";
 import { roomForStep, sliceForResult } from "./long-results.ts";
@@ -236,8 +237,12 @@ async function waitUntil(
   }
 }
 
-/** A value that is the same in every run. */
-function remember<Value>(run: DurableRun, name: string, make: () => Value): Value {
+/**
+ * A value that is the same in every run.
+ *
+ * @throws AgentMistake when the executor has asked for too many without a wait: the task has ended then
+ */
+function remember<Value>(run: DurableRun, name: InstantTool, make: () => Value): Value {
   const { journal } = run;
   const op = journal.next(name);
   const known = journal.find(op);
@@ -247,6 +252,7 @@ function remember<Value>(run: DurableRun, name: string, make: () => Value): Valu
   // The log has nothing that the earlier run began later than this, if this is not in the log. What is there must have been asked for.
   const isNext = journal.unclaimed === undefined && journal.order.hasRepeatedEvents;
   if (!isNext && !run.isYielding) throw run.diverge(`${op} is not in the journal`);
+  run.countInstantCall(name);
   const value = make();
   journal.note({ op, kind: "remembered", value });
   return value;

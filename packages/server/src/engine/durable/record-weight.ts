@@ -30,6 +30,11 @@ export function weighRecord(values: readonly unknown[]): number {
   return values.reduce<number>((sum, value, at) => sum + (at === 0 ? recordBytes : weighValue(value)), 0);
 }
 
+/** The same of a remembered number, before it is stored. */
+export function weighRemembered(op: string): number {
+  return recordBytes + weighValue(op) + weighValue("remembered") + 2 * weighValue(0);
+}
+
 function weighValue(value: unknown): number {
   if (typeof value === "string") return textOverhead + textBytes(value);
   if (typeof value !== "object" || value === null) return 2 * slotBytes;
