@@ -291,13 +291,15 @@ export class DurableExecution implements Execution, DurableRun {
       return never();
     }
     const isLate = this.#ended && !this.#operations.hasTooMany; // in a `finally`, behind the event that has ended the task
-    if (!isLate) this.#count(() => this.#operations.begin(this.#journal?.isRepeating === true));
+    if (isLate) this.#operations.beginLate();
+    else this.#count(() => this.#operations.begin(this.#journal?.isRepeating === true));
     const isCutOff = () => (isLate ? this.#dropped : this.isGone);
     const assertGoesOn = () => {
       if (isCutOff()) throw new TurnAbort("lost");
     };
     const held = work(assertGoesOn).finally(() => {
-      if (!isLate) this.#operations.end();
+      if (isLate) this.#operations.endLate();
+      else this.#operations.end();
       return isCutOff() ? never() : undefined;
     });
     held.catch(() => {}); // an executor may ignore it, also one that is told to stop

@@ -441,6 +441,30 @@ describe("steps beside the end of their task", () => {
     expect(cleaned).toEqual(["up"]);
   });
 
+  it("steps of such a `finally` are no more at a time than others", async () => {
+    let [begun, refused] = [0, 0];
+    const { clock } = await beginDurable(
+      async function* (task) {
+        try {
+          yield task.complete("done");
+        } finally {
+          for (let item = 0; item < 100; item += 1) {
+            try {
+              void task.step("clean up", () => {
+                begun += 1;
+              });
+            } catch {
+              refused += 1;
+            }
+          }
+        }
+      },
+      { limits: { ...defaultEngineLimits, maxTaskBytes: 2 * 10 * 4096 } },
+    );
+    await clock.settle();
+    expect([begun, refused]).toEqual([10, 90]);
+  });
+
   it("a commit that fails while their results wait loses the task, and nothing else", async () => {
     const unhandled: unknown[] = [];
     const note = (error: unknown) => void unhandled.push(error);

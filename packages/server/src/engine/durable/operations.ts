@@ -15,6 +15,8 @@ export class Operations {
   readonly #memory: Holding;
   readonly #over = Promise.withResolvers<void>();
   #hasLeft = false;
+  /** Those of a `finally` behind the event that has ended the task. */
+  #late = 0;
   #tooMany: AgentMistake | undefined;
 
   /** @param memory of the task @param share the caller; undefined: not known */
@@ -47,6 +49,18 @@ export class Operations {
     return this.#tooMany !== undefined;
   }
 
+  /** One more, behind the event that has ended the task. It counts for no caller. @throws AgentMistake when no task may have more */
+  beginLate(): void {
+    if (this.#late >= this.#maxBytes / operationBytes) this.#tooMany ??= this.#tooManyOfTask();
+    if (this.#tooMany !== undefined) throw this.#tooMany;
+    this.#late += 1;
+  }
+
+  /** One of those is over. */
+  endLate(): void {
+    this.#late -= 1;
+  }
+
   /** One is over. */
   end(): void {
     this.holding.grow(-operationBytes);
@@ -63,16 +77,18 @@ export class Operations {
 
   #findTooMany(isRepeated: boolean): AgentMistake | undefined {
     const { amount, share } = this.holding;
-    if (amount >= this.#maxBytes) {
-      return new AgentMistake(
-        `the executor has ${this.#maxBytes / operationBytes} steps, sleeps and takes of the inbox under way; no task may have more at a time: begin some of them when others are over`,
-      );
-    }
+    if (amount >= this.#maxBytes) return this.#tooManyOfTask();
     // Only those that have many under way: the others' code waits for what it begins.
     if (isRepeated || amount < few * operationBytes || !this.#budget.isExceeded(share)) return undefined;
     return new AgentMistake(
       "the tasks of this caller have more steps, sleeps and takes of the inbox under way than there is memory for: begin some of them when others are over",
       "capacity",
+    );
+  }
+
+  #tooManyOfTask(): AgentMistake {
+    return new AgentMistake(
+      `the executor has ${this.#maxBytes / operationBytes} steps, sleeps and takes of the inbox under way; no task may have more at a time: begin some of them when others are over`,
     );
   }
 }
