@@ -133,6 +133,8 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     new PushSender({ store, clock, log, limits, nameOwner, placesFor: place?.pushPlacesFor }, options.push);
   const audit = options.audit && new AuditTrail(guardAudit(options.audit, log), clock);
   const onState = audit && ((change: StateChange) => audit.noteState(change));
+  const budgets = place?.budgetsFor?.(limits) ?? new CallerBudgets(limits);
+  const isBounded = (options.limits?.maxRunning ?? agent.maxRunning) !== undefined; // by its operator or its author
   const engine = new TaskEngine({
     store,
     agent,
@@ -140,7 +142,8 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     clock,
     randomId,
     limits,
-    budgets: place?.budgetsFor?.(limits) ?? new CallerBudgets(limits),
+    budgets,
+    places: isBounded ? undefined : budgets.places.join(),
     nameOwner,
     log,
     onDeliveryDue: (task) => push?.wake(task),

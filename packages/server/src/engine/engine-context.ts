@@ -7,6 +7,7 @@ import type { Owner, TaskRef, TaskStore } from "../store/task-store.ts";
 import type { AbandonedCode } from "./capacity/abandoned-code.ts";
 import type { BeginTurns } from "./capacity/begin-turns.ts";
 import type { MemoryTurns } from "./capacity/memory-turns.ts";
+import type { SharedPlaces } from "./capacity/shared-places.ts";
 import type { StoredBytes } from "./capacity/stored-bytes.ts";
 import type { Clock } from "./clock.ts";
 import type { JournalCodec } from "./durable/journal-codec.ts";
@@ -20,8 +21,9 @@ import type { EngineWakes } from "./wakes.ts";
  */
 export interface EngineLimits {
   /**
-   * Executions at a time in this process; further tasks wait in SUBMITTED. An agent may allow fewer. What its code holds that it has not
-   * yielded counts nowhere, so this is its only bound. Default 1,000.
+   * Executions at a time of this agent; further tasks wait in SUBMITTED. An agent may allow fewer. What its code holds that it has not
+   * yielded counts nowhere, so this is its only bound. Default 1,000: agents of one host for which neither this nor `maxRunning` of the
+   * agent is set have as many together (docs/limits.md).
    */
   readonly maxRunning: number;
   /**
@@ -165,6 +167,8 @@ export interface EngineContext {
   readonly memoryTurns: MemoryTurns;
   /** Lets executors begin while the tasks of their caller take too much memory. */
   readonly beginTurns: BeginTurns;
+  /** The places to run that it has together with other agents; undefined: it has `limits.maxRunning` or the agent's number for itself. */
+  readonly places?: SharedPlaces | undefined;
   /** Counts the steps, sleeps and takes of the inbox that are under way. */
   readonly operations: SharedBudget;
   /** Counts what code has in memory that goes on when its task has ended. */

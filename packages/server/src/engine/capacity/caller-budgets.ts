@@ -1,8 +1,9 @@
 import { a2aError } from "@a2a-connect/core";
 import { SharedBudget, shareByLimits } from "@a2a-connect/core/internal";
-import type { EngineLimits } from "../engine-context.ts";
+import { defaultEngineLimits, type EngineLimits } from "../engine-context.ts";
 import { EventBudget } from "../events.ts";
 import { operationsPart, taskBytes } from "../memory-weight.ts";
+import { SharedPlaces } from "./shared-places.ts";
 import { StoredBytes } from "./stored-bytes.ts";
 
 /** When a caller may try again. */
@@ -24,6 +25,8 @@ export class CallerBudgets {
   /** Older events that readers have read back from the store. Where there is no room for more, they are read one by one. */
   readonly eventPages: SharedBudget;
   readonly stored: StoredBytes;
+  /** To run, for agents without a number of their own. */
+  readonly places: SharedPlaces;
   readonly #waiting = new Set<() => void>();
 
   constructor(limits: Limits) {
@@ -33,6 +36,7 @@ export class CallerBudgets {
     this.tails = new EventBudget(limits.maxTotalTailBytes);
     this.eventPages = createUnrefused(limits.maxTotalTailBytes, limits);
     this.stored = new StoredBytes(limits.maxShare);
+    this.places = new SharedPlaces(defaultEngineLimits.maxRunning, limits.maxShare);
   }
 
   /** Calls `onRoom` whenever a task has left memory, of any engine. @returns ends that */

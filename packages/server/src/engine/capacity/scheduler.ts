@@ -5,6 +5,7 @@ import type { AgentDefinition, CapacityDefinition } from "../../agent/agent-defi
 import type { EngineContext } from "../engine-context.ts";
 import { CallerOrder } from "./caller-order.ts";
 import { CallerQueues, isBefore, type Turn } from "./caller-queues.ts";
+import type { SharedPlaces } from "./shared-places.ts";
 import { Shares } from "./shares.ts";
 
 /** A piece of work that may have to wait for its place. It has that place until `run` resolves. */
@@ -32,7 +33,7 @@ export interface Runnable {
 export type StartResult = "running" | "queued" | "refused";
 
 /** What it needs of the engine. */
-type Parts = Pick<EngineContext, "agent" | "limits" | "log" | "beginTurns"> & {
+type Parts = Pick<EngineContext, "agent" | "limits" | "log" | "beginTurns" | "places"> & {
   readonly clock: Pick<EngineContext["clock"], "now" | "nextTurn" | "ticks">;
 };
 
@@ -62,17 +63,18 @@ export class Scheduler {
   /** Of the work that waits, what was promised already. It has no waiting slot: one caller's answers would take those of others. */
   readonly #promised = new Set<Runnable>();
   readonly #begins: EngineContext["beginTurns"];
+  readonly #places: SharedPlaces | undefined;
   /** Its own: an agent whose code works long as it begins would hold the places of other agents. */
   readonly #pace: Pick<Wakes, "turn">;
   /** The callers whose next work waits for its turn to begin. */
   readonly #awaited = new Set<string | undefined>();
-  #isRunningWaiting = false;
+  #isBeginning = false;
   /** Ends the wait for memory of a caller whose work waits. */
   #unwatch: (() => void) | undefined;
   #tickets = 0;
 
   constructor(
-    { agent, limits, clock, log, beginTurns }: Parts,
+    { agent, limits, clock, log, beginTurns, places }: Parts,
     pace: Pick<Wakes, "turn"> = new Wakes(clock, maxBeginsInATurn),
   ) {
     this.#agent = agent;
@@ -81,7 +83,8 @@ export class Scheduler {
     this.#log = log;
     this.#begins = beginTurns;
     this.#pace = pace;
-    this.#all = new Slots(agent, limits.maxShare, limits);
+    this.#places = places;
+    this.#all = new Slots(agent, limits.maxShare, limits, places);
   }
 
   /** The skills may have other capacities from now on. Work of one that is gone keeps the limits that it had. */
@@ -223,6 +226,7 @@ export class Scheduler {
     queue.add(work, ++this.#tickets);
     this.#countWaiting(work, slots, 1);
     this.#unwatch ??= this.#begins.watch(() => this.#runWaiting());
+    this.#places?.enter(this);
   }
 
   /** The work gets a place. */
@@ -270,22 +274,35 @@ export class Scheduler {
    * grow by several. They begin a few at a time: what one puts out at once may take the memory.
    */
   #runWaiting(): void {
-    if (this.#isRunningWaiting) return; // code that begins may make room for the next
-    this.#isRunningWaiting = true;
-    for (let next = this.#findNext(); next !== undefined; next = this.#findNext()) {
-      const { share } = next;
-      const turn = this.#pace.turn(share);
-      if (turn === undefined) {
-        this.#runNext(next);
-      } else {
-        this.#awaited.add(share); // others go on meanwhile
-        void turn.then(() => this.#runNextOf(share));
-      }
+    this.#places?.serve();
+    while (this.beginNext());
+  }
+
+  /** Begins the next work that waits and may begin, now or in its turn. @returns whether there is any */
+  beginNext(): boolean {
+    if (this.#isBeginning) return false; // code that begins may make room for the next
+    const next = this.#findNext();
+    if (next === undefined) {
+      if (this.#all.waiting === 0) this.#stopWaiting();
+      return false;
     }
-    this.#isRunningWaiting = false;
-    if (this.#all.waiting > 0) return;
+    const { share } = next;
+    this.#isBeginning = true;
+    const turn = this.#pace.turn(share);
+    if (turn === undefined) {
+      this.#runNext(next);
+    } else {
+      this.#awaited.add(share); // others go on meanwhile
+      void turn.then(() => this.#runNextOf(share));
+    }
+    this.#isBeginning = false;
+    return true;
+  }
+
+  #stopWaiting(): void {
     this.#unwatch?.();
     this.#unwatch = undefined;
+    this.#places?.leave(this);
   }
 
   #runNextOf(share: string | undefined): void {
@@ -333,11 +350,16 @@ export class Scheduler {
 /** The running and the waiting work under one limit, and each caller's part of it: of one skill, or all of an agent's. */
 class Slots {
   readonly #most: CapacityDefinition;
+  readonly #places: SharedPlaces | undefined;
   readonly #runningOf: Shares;
   readonly #queuedOf: Shares;
+  /** How many of the common places each caller has here, and all. */
+  readonly #commonOf = new Map<string | undefined, number>();
+  #common = 0;
   #maxRunning = 0;
   #maxQueued = 0;
   readonly runTime: RunTime = new RunTime();
+  /** Without those that have common places. */
   #running = 0;
   #waiting = 0;
   /** Of these, the work that has a waiting slot. */
@@ -346,9 +368,16 @@ class Slots {
   /**
    * @param maxShare the part of the places that one caller may have
    * @param most what no definition exceeds
+   * @param places what the agent has together with others; undefined: its capacity is for itself alone
    */
-  constructor(capacity: CapacityDefinition, maxShare: number, most: CapacityDefinition = {}) {
+  constructor(
+    capacity: CapacityDefinition,
+    maxShare: number,
+    most: CapacityDefinition = {},
+    places?: SharedPlaces,
+  ) {
     this.#most = most;
+    this.#places = places;
     this.#runningOf = new Shares(maxShare);
     this.#queuedOf = new Shares(maxShare);
     this.limit(capacity);
@@ -361,8 +390,14 @@ class Slots {
     this.#maxQueued = maxQueued ?? Number.POSITIVE_INFINITY;
   }
 
+  /** How many may run at a time, as things stand: what others take of the common places is theirs. */
   get maxRunning(): number {
-    return this.#maxRunning;
+    return this.#own + this.#common + (this.#places?.free ?? 0);
+  }
+
+  /** How many are for this alone. */
+  get #own(): number {
+    return this.#places?.own ?? this.#maxRunning;
   }
 
   get waiting(): number {
@@ -374,7 +409,7 @@ class Slots {
   }
 
   get hasFree(): boolean {
-    return this.#running < this.#maxRunning;
+    return this.#running < this.#own || (this.#places?.free ?? 0) > 0;
   }
 
   /** Whether as much waits as the definition allows. */
@@ -384,7 +419,11 @@ class Slots {
 
   /** Whether there is a place for this caller. */
   mayRun(share: string | undefined): boolean {
-    return this.#runningOf.mayTake(share, { all: this.#maxRunning, taken: this.#running });
+    return this.#mayTakeOwn(share) || this.#places?.mayTake(share) === true;
+  }
+
+  #mayTakeOwn(share: string | undefined): boolean {
+    return this.#runningOf.mayTake(share, { all: this.#own, taken: this.#running });
   }
 
   /** Whether there is room in the queue for this caller. */
@@ -393,9 +432,19 @@ class Slots {
     return this.#queuedOf.mayTake(share, { all, taken: this.#queued });
   }
 
+  /** A common place is taken last, and given back first: other agents may want it. */
   countRunning(share: string | undefined, change: 1 | -1): void {
-    this.#running += change;
-    this.#runningOf.count(share, change);
+    const common = this.#commonOf.get(share) ?? 0;
+    const isCommon = change < 0 ? common > 0 : !this.#mayTakeOwn(share);
+    if (this.#places !== undefined && isCommon) {
+      this.#places.count(share, change);
+      this.#common += change;
+      if (common + change === 0) this.#commonOf.delete(share);
+      else this.#commonOf.set(share, common + change);
+    } else {
+      this.#running += change;
+      this.#runningOf.count(share, change);
+    }
   }
 
   countWaiting(change: 1 | -1): void {
