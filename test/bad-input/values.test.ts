@@ -129,6 +129,12 @@ describe("JSON-RPC", () => {
   for (const [title, text, id] of [
     ["before its params", `{"jsonrpc":"2.0","id":7,"method":"SendMessage","params":${params}}`, 7],
     ["after its params", `{"jsonrpc":"2.0","method":"SendMessage","params":${params},"id":"\\u0061"}`, "a"],
+    [
+      "after its params, behind white space",
+      `{"params":${params} , "id" : -12${" \n}".padEnd(200, " ")}`,
+      -12,
+    ],
+    ["between large members", `{"a":${zeros(8192)},"id":7,"b":${zeros(8192)}}`, null],
     ["nowhere", `{"jsonrpc":"2.0","method":"SendMessage","params":${params}}`, null],
     ["in its params only", `{"jsonrpc":"2.0","method":"SendMessage","params":{"x":${params},"id":1}}`, null],
     [

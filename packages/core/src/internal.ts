@@ -91,7 +91,7 @@ export {
   toJsonValue,
   toTable,
 } from "./json/json-value.ts";
-export { findMemberInSteps, findMemberText } from "./json/member-text.ts";
+export { findMemberText } from "./json/member-text.ts";
 export { formatAnswer, formatLazily, formatOnce } from "./json/message-text.ts";
 export { findWrongFields, parseMessage } from "./json/parse-json.ts";
 export { countValues, type JsonDefect, scanJson } from "./json/scan-json.ts";

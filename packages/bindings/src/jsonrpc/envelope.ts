@@ -1,8 +1,7 @@
 import { type A2AErrorReason, findA2AError, invalidParams } from "@a2a-connect/core";
-import { errorCatalogue, findMemberInSteps, formatErrorDetails, wireCodes } from "@a2a-connect/core/internal";
+import { errorCatalogue, findMemberText, formatErrorDetails, wireCodes } from "@a2a-connect/core/internal";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, type ConnectError } from "@connectrpc/connect";
-import { runInTurns } from "../large-answer.ts";
 
 /** A JSON-RPC request with a valid envelope. */
 export interface Envelope {
@@ -45,21 +44,38 @@ export function readEnvelope(json: unknown): Envelope | EnvelopeRefusal {
   return { id, method, params: params ?? {} };
 }
 
-/** The id of a request whose text was not parsed to its end; null when it has no usable id. Works in slices. */
-export async function readId(text: string, caller: string | undefined): Promise<JsonRpcId> {
+/**
+ * The id of a request whose text was not parsed to its end; null when it has no usable one near its beginning and none as its last
+ * member, where callers put it: to search all of a large text would cost several times what it costs to refuse it.
+ */
+export function findId(text: string): JsonRpcId {
   try {
-    const id = (await runInTurns(findMemberInSteps(text, "id"), caller, "body")) ?? "null";
-    const parsed: unknown = id.length <= longestIdText ? JSON.parse(id) : null;
-    return isJsonRpcId(parsed) ? parsed : null;
+    const id: unknown = JSON.parse(findFirstId(text) ?? findLastId(text) ?? "null");
+    return isJsonRpcId(id) ? id : null;
   } catch {
     return null; // it was not JSON
   }
 }
 
+function findFirstId(text: string): string | undefined {
+  try {
+    return findMemberText(text.slice(0, searchedCharacters), "id");
+  } catch {
+    return undefined; // the slice may end in a name
+  }
+}
+
+function findLastId(text: string): string | undefined {
+  return lastId.exec(text.slice(-searchedCharacters))?.[1];
+}
+
 /** Every event of a stream contains the id, and thousands of calls that wait keep theirs. */
 const maxIdLength = 512;
-/** Each character may be an escape of six characters. */
-const longestIdText = 6 * maxIdLength + 2;
+/** Each character of an id may be an escape of six characters. */
+const searchedCharacters = 16 * maxIdLength;
+
+/** A member that only the end of the outermost object follows. */
+const lastId = /[,{]\s*"id"\s*:\s*("(?:[^"\\]|\\.)*"|[-\d][\w.+-]*)\s*\}\s*$/;
 
 function isJsonRpcId(id: unknown): id is JsonRpcId {
   return id === null || (typeof id === "string" ? id.length <= maxIdLength : Number.isSafeInteger(id));

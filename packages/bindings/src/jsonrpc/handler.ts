@@ -14,6 +14,7 @@ import { bindOlderCalls, type OlderCall, toCurrentHeader, toOlderHeader } from "
 import { createForms } from "../v03/forms.ts";
 import {
   type Envelope,
+  findId,
   formatError,
   invalidRequest,
   type JsonRpcError,
@@ -21,7 +22,6 @@ import {
   jsonRpcStatus,
   parseError,
   readEnvelope,
-  readId,
   toJsonRpcError,
   toOlderError,
   wrapResult,
@@ -248,21 +248,15 @@ function refuseBody(
 
 /**
  * The answer to a body of too many values. Its params are wrong, and the error names them as on other wires. Its id is
- * read from its text.
+ * found in its text.
  */
-async function refuseOverflow(
+function refuseOverflow(
   request: HttpRequest,
   { path, text }: JsonOverflow,
   settings: BindingSettings,
 ): Promise<HttpResponse> {
   const error = refuseValues(settings.maxValues, path[0] === "params" ? path.slice(1) : path);
-  return respondError(
-    request,
-    await readId(text, request.callerNetwork),
-    toJsonRpcError(error),
-    { status: 200 },
-    settings,
-  );
+  return respondError(request, findId(text), toJsonRpcError(error), { status: 200 }, settings);
 }
 
 function methodNotAllowed(request: HttpRequest, settings: BindingSettings): Promise<HttpResponse> {

@@ -8,20 +8,6 @@ import { closeBrace, colon, comma, findStringEnd, openBrace, quote, skipSpace } 
  * @throws SyntaxError for some texts that are not JSON
  */
 export function findMemberText(text: string, member: string): string | undefined {
-  const steps = findMemberInSteps(text, member);
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) {
-      return step.value;
-    }
-  }
-}
-
-/** Characters of one step. */
-const stepLength = 128 * 1024;
-
-/** `findMemberText` in steps; each yields how many characters it has read. A single string is one step. */
-export function* findMemberInSteps(text: string, member: string): Generator<number, string | undefined> {
   if (!/^\s*\{/.test(text)) {
     return undefined;
   }
@@ -30,16 +16,10 @@ export function* findMemberInSteps(text: string, member: string): Generator<numb
   /** Name of the current member of the outermost object. */
   let name: string | undefined;
   let valueStart = 0;
-  let begun = 0;
   for (;;) {
-    toOutermost(text, position, begun + stepLength);
-    const { at, depth } = position;
-    if (at - begun >= stepLength) {
-      yield at - begun;
-      begun = at;
-    }
+    toOutermost(text, position);
+    const { at } = position;
     if (at >= text.length) return found;
-    if (depth > 1) continue;
     const character = text.charCodeAt(at);
     if (character === quote) {
       const end = findStringEnd(text, at + 1);
@@ -60,14 +40,10 @@ export function* findMemberInSteps(text: string, member: string): Generator<numb
   }
 }
 
-/**
- * Moves on to the next quote, comma or end of the outermost object; at most to about `until`. A function of its own, because V8
- * runs a loop in a generator several times slower.
- */
-function toOutermost(text: string, position: { at: number; depth: number }, until: number): void {
-  const end = Math.min(until, text.length);
+/** Moves on to the next quote, comma or end of the outermost object. */
+function toOutermost(text: string, position: { at: number; depth: number }): void {
   let { at, depth } = position;
-  for (; at < end; at++) {
+  for (; at < text.length; at++) {
     const character = text.charCodeAt(at);
     const brace = character | 0x20; // brackets become braces
     if (brace === openBrace) {
