@@ -42,8 +42,10 @@ export type Command =
   | { readonly type: "turn"; readonly input: number }
   /** The turn waits for a slot: no user code of it has run. */
   | { readonly type: "waiting" }
-  /** A waiting turn has got its slot. */
+  /** A waiting turn has got its slot, or the code of a durable executor is called after a start. */
   | { readonly type: "begun" }
+  /** The process has not ended in the run of a durable executor that began before. */
+  | { readonly type: "survived" }
   /** The turn began again. */
   | { readonly type: "restart" }
   /** The executor was told to stop. */

@@ -12,6 +12,8 @@ export interface Execution extends Runnable {
   readonly begun: boolean;
   /** Whether it only waits, for a message or for a time. */
   readonly isResting: boolean;
+  /** Of one that may rest: whether it stays in memory in any case. */
+  readonly mustStay?: boolean;
   /** Tells the executor to stop; it has the agent's grace period for that. */
   abort(cause: TurnAbortCause, metadata?: TurnAbort["metadata"]): void;
   /** Its task has ended without it: its later events are refused. Its signal aborts with `cause`. */

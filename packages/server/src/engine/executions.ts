@@ -20,6 +20,7 @@ import { Scheduler, type StartResult } from "./capacity/scheduler.ts";
 import { type CallDetails, hasDetails, type StopCause } from "./command.ts";
 import { DurableExecution } from "./durable/durable-execution.ts";
 import { type Journal, type QueuedMessage, readJournal } from "./durable/journal.ts";
+import { RunAttempts } from "./durable/run-attempts.ts";
 import {
   capacityEnding,
   endings,
@@ -74,6 +75,7 @@ export class Executions {
   /** The newest execution of each task. */
   readonly #byTask = new Map<string, Execution>();
   readonly #running: RunningExecutions;
+  readonly #attempts: RunAttempts;
   readonly #retries = new Set<() => void>();
   /** Tasks on which an execution will begin when an accepted entry is durable. */
   readonly #reserved = new Set<string>();
@@ -86,6 +88,7 @@ export class Executions {
     this.#tasks = tasks;
     this.#scheduler = new Scheduler(context);
     this.#running = new RunningExecutions(context);
+    this.#attempts = new RunAttempts(context.clock);
     const takeUp: TakeUp = (task, onPutOff) => this.recover(task, onPutOff);
     this.#recovery = new Recovery(context, tasks, takeUp, (share) => this.#running.dropResting(share));
     tasks.watchLost((live) => this.#takeUpLost(live));
@@ -178,6 +181,7 @@ export class Executions {
     call: CallDetails | undefined,
     share: string | undefined,
   ): DurableExecution {
+    const isAfterStart = call === undefined && !this.#recovery.isDone;
     const execution = new DurableExecution(this.#context, {
       live,
       code: selection.code,
@@ -187,6 +191,7 @@ export class Executions {
       priority: readLifecycleRequest(message).priority,
       share,
       call,
+      openAttempt: (run, before) => this.#attempts.open(run, before, isAfterStart),
       askForPlace: () => void this.#scheduler.start(execution, "always"),
       hurry: () => this.#scheduler.hurry(execution),
       onRest: () => {

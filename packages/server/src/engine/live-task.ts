@@ -76,6 +76,7 @@ export class LiveTask {
   #claiming: Promise<void> | undefined;
 
   readonly #lostController = new AbortController();
+  #onOutput: (() => void) | undefined;
 
   private constructor(
     context: EngineContext,
@@ -287,7 +288,13 @@ export class LiveTask {
   /** Adds a record of a durable executor's journal to the log; callers never see it. @returns its sequence */
   record(payload: Uint8Array): number {
     this.#acceptNote("journal", payload);
+    this.#onOutput?.();
     return this.#log.accepted.sequence;
+  }
+
+  /** Calls `onOutput` after each event and each record that is accepted; undefined: nothing any more. */
+  watchOutput(onOutput: (() => void) | undefined): void {
+    this.#onOutput = onOutput;
   }
 
   /** The end of what was accepted, committed or not. */
@@ -378,6 +385,7 @@ export class LiveTask {
   #acceptOutput(encoded: EncodedStep, event: StreamResponse, before: number): void {
     this.#accept(encoded, event);
     this.memory.grow(this.bytes - before);
+    this.#onOutput?.();
   }
 
   #index(): TaskIndex {

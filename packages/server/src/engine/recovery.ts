@@ -119,6 +119,11 @@ export class Recovery {
     this.#onFull = onFull;
   }
 
+  /** Whether every unfinished task of an earlier process has been taken up. */
+  get isDone(): boolean {
+    return this.#unfinished.isDone;
+  }
+
   /** Whether a load waits for room that this caller's tasks may leave. */
   isFullFor(share: string | undefined): boolean {
     if (this.#putOff.size === 0) return false;

@@ -78,9 +78,9 @@ export class RunningExecutions {
   }
 }
 
-/** It is loaded again when it is needed. One that was told to stop stays: its grace period would begin anew. */
+/** It is loaded again when it is needed. */
 function makeRoom(execution: Execution): void {
-  if (!execution.isStopping) drop(execution);
+  if (!execution.mustStay) drop(execution);
 }
 
 function drop(execution: Execution): void {

@@ -71,6 +71,11 @@ export class UnfinishedTasks {
     this.#inBackground = true;
   }
 
+  /** Whether no task of an earlier process is left to be taken up. */
+  get isDone(): boolean {
+    return this.#inBackground && !this.#isReading && this.#courses.size === 0;
+  }
+
   /** The server answers calls from now on. */
   goToBackground(): void {
     this.#inBackground = true;

@@ -1,5 +1,7 @@
 import type { HttpResponse } from "@a2a-connect/bindings";
 import { a2aError } from "@a2a-connect/core";
+import { ListTaskNotesResponseSchema, TaskNoteKind } from "@a2a-connect/proto/a2aconnect/notes/v1";
+import { fromBinary } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { createJournalCodec } from "../engine/durable/journal-codec.ts";
 import type { LogEntry, TaskStore } from "../store/task-store.ts";
@@ -21,10 +23,13 @@ function notesOf(value: unknown, length = 1_000): LogEntry[] {
 /** A kilobyte or so of the log, of which 64 KiB are shown. */
 const repeating = notesOf(Array(200).fill("\u0001".repeat(1_000)));
 
-/** Asks for a page of these notes, over Connect in JSON. */
+const inJson = { type: "application/json", body: JSON.stringify({ taskId: "t", includePayloads: true }) };
+
+/** Asks for a page of these notes, over Connect. */
 async function list(
   entries: readonly LogEntry[],
   countUnread: (bytes: number) => void = () => {},
+  { type, body } = inJson,
 ): Promise<HttpResponse> {
   const store: Pick<TaskStore, "entries" | "weigh"> = {
     weigh: async () => ({}) as Awaited<ReturnType<TaskStore["weigh"]>>, // only that the task is there
@@ -36,9 +41,9 @@ async function list(
     httpVersion: "1.1",
     url: "http://localhost/",
     method: "POST",
-    header: new Headers({ "content-type": "application/json" }),
+    header: new Headers({ "content-type": type }),
     body: (async function* () {
-      yield new TextEncoder().encode(JSON.stringify({ taskId: "t", includePayloads: true }));
+      yield new TextEncoder().encode(body);
     })(),
     signal: new AbortController().signal,
     countUnread,
@@ -96,4 +101,16 @@ it.each<[what: string, entries: readonly LogEntry[]]>([
   await list(entries);
   isOver = true;
   expect(turns).toBeGreaterThan(30);
+});
+
+it("a note of a later version has no kind", async () => {
+  const payload = new TextEncoder().encode('{"type":"of a later version"}');
+  const entry: LogEntry = { sequence: 7, kind: "command", payload, generation: undefined };
+  const inBinary = { type: "application/proto", body: "\x12\x01t" }; // the id of the task
+  const { status, body } = await list([entry], undefined, inBinary);
+  const { notes } = fromBinary(ListTaskNotesResponseSchema, body as Uint8Array<ArrayBuffer>);
+  expect([status, notes.map(({ sequence, kind }) => [sequence, kind])]).toEqual([
+    200,
+    [[7n, TaskNoteKind.UNSPECIFIED]],
+  ]);
 });

@@ -169,9 +169,9 @@ function describe(entry: LogEntry, generation: number, withPayload: boolean): De
     generation: BigInt(generation),
     payloadBytes: payload.length,
   });
-  const { content, ...facts } = read(entry);
+  const { content, kind = TaskNoteKind.UNSPECIFIED, ...facts } = read(entry); // a later version may have written it
   const { text, work } = withPayload ? formatUpTo(content, maxPayload) : noText;
-  return { note: Object.assign(note, facts, { payload: text }), work };
+  return { note: Object.assign(note, facts, { kind, payload: text }), work };
 }
 
 const noText = { text: "", work: 0 };
@@ -199,6 +199,7 @@ const commandKinds: Readonly<Record<LoggedCommand["type"], TaskNoteKind>> = {
   turn: TaskNoteKind.TURN,
   waiting: TaskNoteKind.WAITING,
   begun: TaskNoteKind.BEGUN,
+  survived: TaskNoteKind.SURVIVED,
   restart: TaskNoteKind.RESTARTED,
   stop: TaskNoteKind.STOPPED,
   "deadline-passed": TaskNoteKind.DEADLINE_PASSED,

@@ -214,7 +214,7 @@ describe("a cancel of a durable task", () => {
         }
       });
       process.kill();
-      const middle = await open({ commit, written: true });
+      const middle = await open({ commit: 2 + commit, written: true }); // two are of its start
       await clock.settle();
       void middle.client.cancelTask({ id }).catch(() => {});
       await clock.settle();

@@ -1,9 +1,7 @@
 import { isInterrupted, type Priority, text } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
 import { ConnectError } from "@connectrpc/connect";
-import type { DurableAgentCode } from "../../agent/skill-selection.ts";
 import type { DurableEvent } from "../../agent/task-event.ts";
-import type { CallInput } from "../../agent/task-tools.ts";
 import { UnusedResults } from "../../agent/unused-results.ts";
 import { AgentMistake, findLastMistake } from "../agent-mistake.ts";
 import type { CallDetails } from "../command.ts";
@@ -16,6 +14,7 @@ import { weighDetails } from "../memory-weight.ts";
 import { DurableAnswers } from "./durable-answers.ts";
 import { DurableEmissions } from "./durable-emissions.ts";
 import { DurableInbox } from "./durable-inbox.ts";
+import type { DurablePlan } from "./durable-plan.ts";
 import type { AssertGoesOn, DurableRun } from "./durable-run.ts";
 import { DurableTools } from "./durable-tools.ts";
 import { EmissionReplay } from "./emission-replay.ts";
@@ -25,29 +24,8 @@ import { JournalDiverged } from "./journal-error.ts";
 import { JournalSession } from "./journal-session.ts";
 import { createJournaledTools } from "./journaled-tools.ts";
 import { Operations } from "./operations.ts";
+import type { RunAttempt } from "./run-attempts.ts";
 import { Waits } from "./waits.ts";
-
-/** What a durable executor needs to run. */
-export interface DurablePlan {
-  readonly live: LiveTask;
-  readonly code: DurableAgentCode;
-  readonly skill: string | undefined;
-  /** The executor's input, made from the call that created the task. */
-  readonly input: (details: CallDetails) => CallInput;
-  /** Media types that the skill may produce. */
-  readonly outputModes: readonly string[];
-  readonly priority: Priority | undefined;
-  /** See `Runnable`. */
-  readonly share: string | undefined;
-  /** The details of the call that created a new task; undefined: the journal has them. */
-  readonly call: CallDetails | undefined;
-  /** Asks for a slot for the next activation. */
-  readonly askForPlace: () => void;
-  /** Called when it was told to stop: it may wait for its slot. */
-  readonly hurry: () => void;
-  /** Called when it has given its slot back. */
-  readonly onRest: () => void;
-}
 
 /**
  * How long after a crash the server continues a task with an open question: the start does not look for it among the
@@ -90,6 +68,7 @@ export class DurableExecution implements Execution, DurableRun {
   #stoppedBefore: number | undefined;
   #journal: JournalSession | undefined;
   #replay: EmissionReplay | undefined;
+  #attempt: RunAttempt | undefined;
   /** What of the journal counts as memory of the task, besides its messages. */
   #journalBytes = 0;
   readonly #operations: Operations;
@@ -166,6 +145,12 @@ export class DurableExecution implements Execution, DurableRun {
     return this.#stopping !== undefined;
   }
 
+  /** See `Execution`. */
+  get mustStay(): boolean {
+    // The grace period of one that was told to stop would begin anew, and nothing else wakes one that waits for its turn.
+    return this.isStopping || this.#attempt?.isWaiting === true;
+  }
+
   /** Whether it takes no more messages or events. */
   get isGone(): boolean {
     return this.#dropped || this.#ended;
@@ -219,6 +204,7 @@ export class DurableExecution implements Execution, DurableRun {
       return;
     }
     if (cause === "lost" || cause === "shutdown") {
+      if (cause === "shutdown") this.#attempt?.survive();
       this.#drop(); // the next holder of the task continues it
       this.#controller.abort(new TurnAbort(cause, metadata));
       return;
@@ -338,13 +324,13 @@ export class DurableExecution implements Execution, DurableRun {
   /** Gives the slot back. After a long wait the executor is dropped, and loaded again when it is needed. */
   #rest(): void {
     this.#resting = true;
+    this.#attempt?.survive();
     if (!this.isGone && this.live.timers.setAlarm(this.wakeAt)) {
       this.live.note({ type: "timer-moved" });
     }
     this.#silence.stop();
     this.#activation.resolve();
-    if (this.#stopping === undefined && !this.isGone) {
-      // An executor that was told to stop stays in memory: its grace period would begin anew with each run.
+    if (!this.mustStay && !this.isGone) {
       this.#cancelUnloadTimer = this.clock.schedule(this.#context.limits.unloadAfterMs, () => this.#drop());
     }
     this.#plan.onRest();
@@ -362,6 +348,7 @@ export class DurableExecution implements Execution, DurableRun {
   async #pump(onBegun: () => void): Promise<void> {
     try {
       const { emissions, call } = await this.waits.keepBusy(() => this.#load());
+      await this.#attempt?.begin(this.#hurry.signal);
       const turn = this.#context.wakes.executors.turn(this.share); // what hundreds have read may have come at once
       if (turn !== undefined) await this.waits.keepBusy(() => turn);
       if (this.isGone) {
@@ -435,7 +422,8 @@ export class DurableExecution implements Execution, DurableRun {
       isRerun: this.#plan.call === undefined,
       onStuck: (detail) => this.diverge(detail),
     });
-    const { stop } = journal;
+    const { begun, stop } = journal;
+    this.#attempt = this.#plan.openAttempt(this, begun?.emissions === replay.left ? begun.runs : 0);
     if (stop !== undefined) {
       this.#stoppedBefore = stop.sequence;
       this.#stopping = new TurnAbort(stop.cause, stop.metadata);
@@ -647,6 +635,7 @@ export class DurableExecution implements Execution, DurableRun {
     this.#cancelGraceTimer?.();
     this.#cancelUnloadTimer();
     this.#forgetTask();
+    this.#attempt?.end();
     if (!this.#dropped) {
       this.#letGo();
     }

@@ -566,12 +566,12 @@ describe("a step that fails", () => {
   });
 
   for (const [how, pass] of [
-    ["dropped from memory", async () => {}],
+    ["dropped from memory", async (_servers: DurableServers, process: Process) => process],
     [
       "run by another process",
-      async (servers: DurableServers, process: { kill(): void }) => {
+      async (servers: DurableServers, process: Process) => {
         process.kill();
-        await servers.open();
+        return servers.open();
       },
     ],
   ] as const) {
@@ -582,9 +582,9 @@ describe("a step that fails", () => {
       });
       const { process } = await beginTask(servers);
       await servers.clock.advance(40_000);
-      await pass(servers, process);
+      const next = await pass(servers, process);
       await servers.clock.advance(250_000);
-      await pass(servers, process);
+      await pass(servers, next);
       await servers.clock.advance(20_000);
       expect(attempts).toEqual([
         [1, 0],

@@ -65,6 +65,8 @@ export interface Journal {
   readonly restarts: number;
   /** Whether the newest turn never got its slot. */
   readonly isWaiting: boolean;
+  /** How often a durable executor began since it last added a record, and where in the log; undefined: not once. */
+  readonly begun: { readonly runs: number; readonly emissions: number } | undefined;
 }
 
 /** The journal of a task that has none yet. */
@@ -81,6 +83,7 @@ export const emptyJournal: Journal = {
   turnInput: undefined,
   restarts: 0,
   isWaiting: false,
+  begun: undefined,
 };
 
 type JournalSource = Pick<EngineContext, "store" | "journalCodec">;
@@ -187,6 +190,7 @@ class JournalReader {
   #turnInput: number | undefined;
   #restarts = 0;
   #isWaiting = false;
+  #begun: Journal["begun"];
   /** An input that was just read: the next entries say whether it was queued or began a turn. */
   #newest: number | undefined;
 
@@ -207,6 +211,7 @@ class JournalReader {
           this.#recordMemory += bytes;
         });
         this.#bytes += payload.length;
+        this.#begun = undefined;
         if (this.#withRecords) this.#records.set(record.op, { ...record, ...this.#placeOf(sequence) });
         if (record.op.startsWith("inbox.") && "value" in record) {
           this.#taken.add(Number(record.value));
@@ -250,6 +255,7 @@ class JournalReader {
       turnInput: this.#turnInput,
       restarts: this.#restarts,
       isWaiting: this.#isWaiting,
+      begun: this.#begun,
     };
   }
 
@@ -277,6 +283,7 @@ class JournalReader {
     this.#turnInput = input;
     this.#restarts = 0;
     this.#isWaiting = false;
+    this.#begun = undefined;
   }
 
   /** No later run needs what came with a queued message that was taken long ago. */
@@ -307,8 +314,14 @@ class JournalReader {
         this.#taken.add(command.input);
         break;
       case "waiting":
+        this.#isWaiting = true;
+        break;
       case "begun":
-        this.#isWaiting = command.type === "waiting";
+        this.#isWaiting = false;
+        this.#noteBegun(this.#placeOf(sequence));
+        break;
+      case "survived":
+        this.#begun = undefined;
         break;
       case "restart":
         this.#restarts++;
@@ -320,6 +333,12 @@ class JournalReader {
       case "timer-moved":
         break;
     }
+  }
+
+  /** What the executor has emitted since it last began ends the count, too. */
+  #noteBegun({ emissions }: LogPlace): void {
+    const before = this.#begun?.emissions === emissions ? this.#begun.runs : 0;
+    this.#begun = { runs: before + 1, emissions };
   }
 
   /** The details came with the newest answer or, before any answer, with the message that created the task. */

@@ -1,0 +1,278 @@
+import { TaskState } from "@a2a-connect/proto";
+import { createEngineHarness, createFakeClock } from "@a2a-connect/testing";
+import { describe, expect, it } from "vitest";
+import { anonymous } from "../../../test-support/durable-servers.ts";
+import { createMortalStore } from "../../../test-support/mortal-store.ts";
+import { detached, endOf, sendTask } from "../../../test-support/tasks.ts";
+import type { AgentDefinition, DurableExecutor } from "../../agent/agent-definition.ts";
+import type { DurableTask } from "../../agent/durable-task.ts";
+import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
+
+type Execute = (task: DurableTask, end: () => Promise<never>) => ReturnType<DurableExecutor>;
+
+/** So many starts run the same executor again from the same place. */
+const maxRuns = 5;
+
+/** Processes over one store, one after the other. `execute` ends its own by `end`, but not the first one. */
+function createProcesses(execute: Execute, limits = {}) {
+  const clock = createFakeClock();
+  const store = createMemoryTaskStore();
+  let ids = 0;
+  let isFirst = true;
+  async function start() {
+    const mortal = createMortalStore(store);
+    const ran: string[] = [];
+    const agent: AgentDefinition = {
+      card: { name: "Durable" },
+      durable: true,
+      execute(task) {
+        ran.push(task.text);
+        return execute(task, () => {
+          if (!isFirst) mortal.kill();
+          return new Promise(() => {});
+        });
+      },
+    };
+    // Each has a clock of its own, as processes do.
+    const harness = await createEngineHarness({
+      agent,
+      limits,
+      clock: { ...clock },
+      store: mortal,
+      randomId: () => `id-${++ids}`,
+    });
+    await clock.settle();
+    return { ...harness, ran, kill: mortal.kill, isDead: () => mortal.dead };
+  }
+  /** A process that lives as long as all of them need for their turns. */
+  async function runOn() {
+    const process = await start();
+    for (let turn = 0; turn < 5 && !process.isDead(); turn += 1) await clock.advance(31_000);
+    return process;
+  }
+  /** A process with such tasks, which dies. @returns their ids */
+  async function begin(...words: string[]): Promise<string[]> {
+    const { client, kill } = await start();
+    const tasks: string[] = [];
+    for (const each of words) tasks.push((await sendTask(client, detached(each))).id);
+    await clock.advance(100);
+    kill();
+    isFirst = false;
+    return tasks;
+  }
+  async function stateOf(taskId: string) {
+    return (await store.weigh(anonymous, taskId))?.index.state;
+  }
+  /** How many notes of this type the log has. */
+  async function count(taskId: string, type: string): Promise<number> {
+    const { entries } = await store.entries(
+      anonymous,
+      taskId,
+      { sequence: 0, generation: 0 },
+      "notes",
+      1_000,
+    );
+    return entries.filter(({ payload }) => new TextDecoder().decode(payload).includes(`"${type}"`)).length;
+  }
+  return { clock, start, runOn, begin, stateOf, count };
+}
+
+const works = (task: DurableTask): Promise<never> => task.step("work", () => new Promise<never>(() => {}));
+
+const ends: Execute = async function* (task, end) {
+  if (task.text === "works") await works(task);
+  if (task.text === "sleeps") await task.sleep(3_600_000);
+  yield await end();
+};
+
+describe("a durable executor that ends the process", () => {
+  it("does so at five starts; at the next one its task is FAILED without it, and no other", async () => {
+    const { runOn, begin, stateOf } = createProcesses(ends);
+    const [sleeping = "", one = "", other = "", deadly = ""] = await begin(
+      "sleeps",
+      "works",
+      "works",
+      "ends",
+    );
+    for (let at = 0; at < maxRuns; at += 1) {
+      const { isDead, ran } = await runOn();
+      expect([at, isDead(), ran.includes("ends")]).toEqual([at, true, true]);
+    }
+    const { client, isDead, ran, log } = await runOn();
+    expect([isDead(), ran.filter((word) => word === "works"), ran.includes("ends")]).toEqual([
+      false,
+      ["works", "works"],
+      false,
+    ]);
+    const task = await client.getTask({ id: deadly });
+    expect(endOf(task)).toEqual([TaskState.FAILED, "interrupted"]);
+    expect(task.history).toHaveLength(1);
+    expect(log.map(({ level, taskId }) => [level, taskId])).toEqual([["error", deadly]]);
+    for (const id of [one, other, sleeping]) expect(await stateOf(id)).toBe(TaskState.SUBMITTED);
+  });
+
+  const deaths: readonly (readonly [string, number, Execute])[] = [
+    [
+      "behind a sleep, which the first start ends",
+      maxRuns + 1,
+      async function* (task, end) {
+        await task.sleep(5_000);
+        yield await end();
+      },
+    ],
+    [
+      "behind an event",
+      maxRuns,
+      async function* (task, end) {
+        yield task.working("at work");
+        await end();
+      },
+    ],
+  ];
+  for (const [where, most, execute] of deaths) {
+    it(`is found out ${where}`, async () => {
+      const { clock, start, begin, stateOf } = createProcesses(execute);
+      const [id = ""] = await begin("go");
+      await clock.advance(10_000);
+      let starts = 0;
+      while ((await start()).isDead() && starts < 20) starts += 1;
+      expect([starts, await stateOf(id)]).toEqual([most, TaskState.FAILED]);
+    });
+  }
+
+  it("lets no task fail that is at work beside it, although it takes the only place", async () => {
+    const { clock, start, runOn, begin, stateOf } = createProcesses(ends, { maxRunning: 4, maxShare: 1 });
+    const innocent = await begin("works", "works", "works", "ends");
+    const deadly = innocent.pop() ?? "";
+    for (let at = 0; at < 2; at += 1) expect((await start()).isDead()).toBe(true);
+    const { client, ran } = await start();
+    expect(ran).toHaveLength(1); // they are suspects now, and one runs at a time
+    await sendTask(client, detached("sleeps"));
+    await clock.settle();
+    expect(ran).toContain("sleeps"); // those that wait hold no place
+    for (let at = 0; at < 4; at += 1) await clock.advance(31_000);
+    while ((await runOn()).isDead());
+    expect(await stateOf(deadly)).toBe(TaskState.FAILED);
+    for (const id of innocent) expect(await stateOf(id)).toBe(TaskState.SUBMITTED);
+  });
+
+  it("hears at once that it is canceled while it waits for its turn", async () => {
+    const { clock, start, begin } = createProcesses(ends, { maxRunning: 2, maxShare: 1 });
+    const [, second = ""] = await begin("works", "works");
+    for (let at = 0; at < 2; at += 1) (await start()).kill();
+    const { client, ran, server } = await start();
+    expect(ran).toEqual(["works"]);
+    await sendTask(client, detached("works")); // takes the last place
+    await clock.settle();
+    expect(endOf(await client.cancelTask({ id: second }))).toEqual([TaskState.CANCELED, "canceled"]);
+    await clock.advance(31_000);
+    expect(ran).toEqual(["works", "works"]);
+    const stopped = server.stop(0);
+    await clock.advance(1);
+    await stopped;
+  });
+});
+
+describe("a durable executor that runs again and again", () => {
+  const starts = 3 * maxRuns;
+
+  it("goes on as long as it adds events to its log, with fewer deaths than that between two of them", async () => {
+    let deaths = 0;
+    const { begin, clock, start, stateOf } = createProcesses(async function* (task, end) {
+      for (let at = 0; at <= Math.floor(deaths / maxRuns); at += 1) yield task.working(`${at}`);
+      for (let turns = 0; turns < 20; turns += 1) await clock.nextTurn(); // until it is stored
+      yield await end();
+    });
+    const [id = ""] = await begin("go");
+    for (deaths = 1; deaths < starts; deaths += 1) expect((await start()).isDead()).toBe(true);
+    expect(await stateOf(id)).toBe(TaskState.WORKING);
+  });
+
+  it("lets the next one run as soon as it gets further", async () => {
+    let isReady = false;
+    const { begin, start } = createProcesses(async function* (task) {
+      if (isReady) await task.step("more", () => {});
+      yield await works(task);
+    });
+    await begin("one", "two", "three");
+    for (let at = 0; at < 2; at += 1) (await start()).kill();
+    isReady = true;
+    expect((await start()).ran).toEqual(["one", "two", "three"]);
+  });
+
+  it("goes on as long as it adds results to its log", async () => {
+    const { begin, start, stateOf } = createProcesses(async function* (task, end) {
+      for (let at = 0; at < starts; at += 1) {
+        let isNew = false;
+        await task.step(`${at}`, () => {
+          isNew = true;
+        });
+        if (isNew) await end();
+      }
+      yield task.complete();
+    });
+    const [id = ""] = await begin("go");
+    for (let at = 1; at < starts; at += 1) expect((await start()).isDead()).toBe(true);
+    await start();
+    expect(await stateOf(id)).toBe(TaskState.COMPLETED);
+  });
+
+  const waits: Readonly<Record<string, Execute>> = {
+    sleeps: async function* (task) {
+      await task.sleep(3_600_000);
+      yield task.complete();
+    },
+    asks: async function* (task) {
+      yield* task.ask("?");
+    },
+    "waits for its inbox": async function* (task) {
+      await task.inbox.take();
+      yield task.complete();
+    },
+  };
+  for (const [what, execute] of Object.entries(waits)) {
+    it(`is not stopped when it only ${what}, however often the process is killed`, async () => {
+      const { begin, start, stateOf } = createProcesses(execute);
+      const [id = ""] = await begin("go");
+      for (let at = 0; at < starts; at += 1) (await start()).kill();
+      expect(await stateOf(id)).not.toBe(TaskState.FAILED);
+    });
+  }
+
+  it("is not stopped when the server was stopped in order", async () => {
+    const { begin, clock, start, stateOf, count } = createProcesses(ends);
+    const [id = ""] = await begin("works");
+    for (let at = 0; at < starts; at += 1) {
+      const { server, ran } = await start();
+      expect(ran).toEqual(["works"]);
+      const stopped = server.stop(0);
+      await clock.advance(1);
+      await stopped;
+    }
+    expect(await stateOf(id)).toBe(TaskState.SUBMITTED);
+    expect(await count(id, "survived")).toBe(starts);
+  });
+
+  it("is not stopped when each process was killed after half a minute", async () => {
+    const { begin, clock, start, stateOf } = createProcesses(ends);
+    const [id = ""] = await begin("works");
+    for (let at = 0; at < starts; at += 1) {
+      const { kill, ran } = await start();
+      expect(ran).toEqual(["works"]);
+      await clock.advance(31_000);
+      kill();
+    }
+    expect(await stateOf(id)).toBe(TaskState.SUBMITTED);
+  });
+
+  it("counts its first run after a start only, and not when it is loaded again later", async () => {
+    const { begin, clock, start, count } = createProcesses(async function* (task) {
+      for (let at = 0; at < 5; at += 1) await task.sleep(3_600_000);
+      yield task.complete();
+    });
+    const [id = ""] = await begin("go");
+    await start();
+    for (let at = 0; at < 3; at += 1) await clock.advance(3_600_000);
+    expect([await count(id, "begun"), await count(id, "survived")]).toEqual([1, 1]);
+  });
+});

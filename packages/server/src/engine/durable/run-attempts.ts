@@ -1,0 +1,130 @@
+import { ReadTurns } from "@a2a-connect/core/internal";
+import { AgentMistake } from "../agent-mistake.ts";
+import type { Clock } from "../clock.ts";
+import type { DurableRun } from "./durable-run.ts";
+
+/** How many starts may call a durable executor from the same place of its log, when the process ended during each such run. */
+const maxRuns = 5;
+
+/** After so many of them its next runs are made while no other such executor runs. */
+const suspectAfter = 2;
+
+/** A process that ends so long after the code was called was hardly ended by it. */
+const watchedMs = 30_000;
+
+/** The turns of the suspects in this process, at all its agents. */
+const turnsOf = new WeakMap<object, ReadTurns>();
+
+/**
+ * Counts how often the process ended while a durable executor of an earlier process ran: code that ends it with what its caller has sent
+ * would do so after each start. The count is that of the `begun` notes at the end of the task's log: what the executor adds behind them
+ * ends it, and so does a `survived`.
+ */
+export class RunAttempts {
+  readonly clock: Clock;
+  /** For the runs of suspects, one at a time. */
+  readonly turns: ReadTurns;
+  /** Tasks with a run of this process that their log counts, also when the store could not write more and they are loaded again. */
+  readonly counted: Set<string> = new Set();
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+    this.turns = turnsOf.get(clock) ?? new ReadTurns(1, { maxOfOne: 1 });
+    turnsOf.set(clock, this.turns);
+  }
+
+  /**
+   * @param before the runs that the log counts
+   * @param isAfterStart whether this process may not have run it yet
+   * @returns undefined: there is nothing to count
+   */
+  open(run: DurableRun, before: number, isAfterStart: boolean): RunAttempt | undefined {
+    return isAfterStart || before > 0 ? new RunAttempt(this, run, before, isAfterStart) : undefined;
+  }
+}
+
+/** One run of a durable executor, which counts until it has got further, only waits, was stopped in order, or has run for some time. */
+export class RunAttempt {
+  readonly #all: RunAttempts;
+  readonly #run: DurableRun;
+  readonly #before: number;
+  readonly #isCounted: boolean;
+  /** Lets the next suspect run. */
+  readonly #over = Promise.withResolvers<void>();
+  #isWaiting = false;
+  #isOpen = false;
+  #cancelTimer: () => void = () => {};
+
+  constructor(all: RunAttempts, run: DurableRun, before: number, isAfterStart: boolean) {
+    this.#all = all;
+    this.#run = run;
+    this.#before = before;
+    this.#isCounted = isAfterStart && !all.counted.has(run.live.name.taskId);
+  }
+
+  /** Whether it is a suspect, and waits for its turn. */
+  get isWaiting(): boolean {
+    return this.#isWaiting;
+  }
+
+  /**
+   * Resolves when the code may be called, and the log says so.
+   *
+   * @param signal aborts when the task is to end
+   * @throws AgentMistake when the process has ended too often; ConnectError when the signal aborts before its turn
+   */
+  async begin(signal: AbortSignal): Promise<void> {
+    const { live, waits } = this.#run;
+    if (this.#isCounted && this.#before >= maxRuns) {
+      const words = `The process ended ${maxRuns} times while the executor worked on this task, and it got no further.`;
+      throw new AgentMistake(words, "interrupted");
+    }
+    if (this.#before >= suspectAfter) await this.#enter(signal);
+    if (this.#run.isGone) return;
+    this.#isOpen = true;
+    live.watchOutput(() => this.#settle());
+    this.#cancelTimer = this.#all.clock.schedule(watchedMs, () => this.survive(), { background: true });
+    if (!this.#isCounted) return;
+    this.#all.counted.add(live.name.taskId);
+    live.note({ type: "begun" });
+    await waits.keepBusy(() => live.flushed());
+  }
+
+  /** The process has not ended, and that the executor runs on is no reason for it to do so. */
+  survive(): void {
+    if (!this.#isOpen) return;
+    this.#run.live.note({ type: "survived" });
+    this.#settle();
+  }
+
+  /** The run is over. */
+  end(): void {
+    this.#isOpen = false;
+    this.#cancelTimer();
+    this.#run.live.watchOutput(undefined);
+    this.#over.resolve();
+  }
+
+  /** Meanwhile the executor has given its slot back. */
+  async #enter(signal: AbortSignal): Promise<void> {
+    const { share, waits } = this.#run;
+    const wait = waits.begin();
+    this.#isWaiting = true;
+    const turn = this.#all.turns.run({ share, signal: () => signal }, () => {
+      wait.end();
+      return this.#over.promise;
+    });
+    await Promise.race([wait.over, turn]);
+    this.#isWaiting = false;
+  }
+
+  /** What resets the count was accepted; it counts until that is durable. */
+  #settle(): void {
+    const { live } = this.#run;
+    this.#isOpen = false;
+    this.#cancelTimer();
+    live.watchOutput(undefined);
+    const settled = live.flushed().then(() => this.#all.counted.delete(live.name.taskId));
+    settled.catch(() => {}).finally(() => this.#over.resolve());
+  }
+}
