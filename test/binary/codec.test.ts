@@ -1,4 +1,10 @@
-import { DecodeError, decodeMessage, encodeInSteps, encodeMessage } from "@a2a-connect/core/internal";
+import {
+  DecodeError,
+  decodeMessage,
+  encodeInSteps,
+  encodeMessage,
+  isLarge,
+} from "@a2a-connect/core/internal";
 import {
   file_lf_a2a_v1_a2a,
   MessageSchema,
@@ -102,6 +108,16 @@ for (const desc of types) {
           const bytes = encodeMessage(desc, message);
           expect(hex(bytes)).toBe(hex(toBinary(desc, message)));
           expect(bytes.buffer.byteLength).toBe(bytes.length);
+        }),
+        runs(60),
+      );
+    });
+
+    it("weighs at least a quarter of its bytes before it is encoded", () => {
+      fc.assert(
+        fc.property(anyMessage(desc), (message) => {
+          const { length } = toBinary(desc, message);
+          expect(isLarge(message, length / 4 - 1)).toBe(true);
         }),
         runs(60),
       );

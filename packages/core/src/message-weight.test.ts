@@ -1,9 +1,26 @@
-import { MessageSchema, Role } from "@a2a-connect/proto";
-import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
+import {
+  AgentExtensionSchema,
+  ClientCredentialsOAuthFlowSchema,
+  MessageSchema,
+  PartSchema,
+  Role,
+} from "@a2a-connect/proto";
+import {
+  create,
+  type DescMessage,
+  fromJson,
+  type JsonObject,
+  type JsonValue,
+  type Message,
+  toBinary,
+  toJsonString,
+} from "@bufbuild/protobuf";
+import { StructSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
 import { decodeMessage } from "./binary/decode.ts";
 import { encodeMessage } from "./binary/encode.ts";
 import { isLarge, sizeOfJson } from "./message-weight.ts";
+import { json } from "./parts.ts";
 
 describe("the size of metadata", () => {
   it("is found by one visit, for the weight of its message and for its memory", () => {
@@ -41,6 +58,28 @@ describe("a message with one list in thousands of places", () => {
     expect(isLarge(message, 1_000_000)).toBe(false);
     expect(sizeOfJson(metadata).values).toBe(3 + 3 + 1_000 * 103);
   });
+});
+
+describe("what takes little memory", () => {
+  const name = "n".repeat(16 * 1024);
+  const rows = (size: number): JsonObject[] => Array.from({ length: size }, (_, at) => ({ [name]: at }));
+  const params: JsonObject = { rows: rows(20) };
+  const flow = { tokenUrl: "https://a.test", scopes: { [name]: "" } };
+
+  it.each<[string, DescMessage, Message]>([
+    ["a name in the objects of a data part", PartSchema, json(rows(20))],
+    ["a name in the objects of a Struct", StructSchema, fromJson(StructSchema, params)],
+    ["a name in JSON that is not metadata", AgentExtensionSchema, create(AgentExtensionSchema, { params })],
+    ["a name of a map", ClientCredentialsOAuthFlowSchema, create(ClientCredentialsOAuthFlowSchema, flow)],
+    ["a list of empty texts", MessageSchema, create(MessageSchema, { extensions: Array(200_000).fill("") })],
+  ])(
+    "weighs as much as half of its encoding, and no more than what it is in JSON: %s",
+    (_, desc, message) => {
+      const { length } = toBinary(desc, message);
+      expect(isLarge(message, length / 2)).toBe(true);
+      expect(isLarge(message, 2 * toJsonString(desc, message).length)).toBe(false);
+    },
+  );
 });
 
 describe("the weight of a message that was read from its encoding", () => {

@@ -5,6 +5,9 @@ import { TextSizes } from "./text-size.ts";
 /** The weight of a value that is not text. */
 const valueBytes = 8;
 
+/** What an element of a list weighs besides: its tag and its length. */
+const placeBytes = 2;
+
 /** Weight from which a message is large where nothing else is said. */
 export const largeWeight: number = 256 * 1024;
 
@@ -51,13 +54,15 @@ function weighInside(value: object, limit: number): number {
   let weight = valueBytes;
   if (Array.isArray(value)) {
     for (const element of value) {
-      weight += weigh(element, limit - weight);
+      weight += placeBytes + weigh(element, limit - weight);
       if (weight > limit) return weight;
     }
     return weight;
   }
+  const isMap = !("$typeName" in value); // a message's own names are few, and in no binary encoding
   for (const name in value) {
     const member = (value as Record<string, unknown>)[name]; // any object's own members
+    if (isMap) weight += name.length;
     weight +=
       name === "metadata" && typeof member === "object" && member !== null
         ? weighMetadata(member, limit - weight)

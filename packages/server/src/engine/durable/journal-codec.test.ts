@@ -1,10 +1,11 @@
-import { agentMessage, text } from "@a2a-connect/core";
+import { agentMessage, json, text } from "@a2a-connect/core";
 import { toTable } from "@a2a-connect/core/internal";
-import { create, type JsonObject } from "@bufbuild/protobuf";
+import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
-import { expect, it, vi } from "vitest";
+import fc from "fast-check";
+import { describe, expect, it, vi } from "vitest";
 import { heapOf } from "../../../test-support/collect-garbage.ts";
-import { createJournalCodec } from "./journal-codec.ts";
+import { createJournalCodec, isLong } from "./journal-codec.ts";
 
 const codec = createJournalCodec();
 const encode = (value: unknown) => codec.encode({ op: "step#1", kind: "value", value });
@@ -58,6 +59,102 @@ it("a record that is too large is not encoded to its end", () => {
   expect(() => codec.encode(record([...Array(1_000).keys(), last]), 1_000)).toThrow("more than 1000 bytes");
   expect(looks).toBe(0);
   expect(() => codec.encode(record("\0".repeat(300)), 1_000)).toThrow("more than 1000 bytes");
+});
+
+describe("one text or list of a caller's", () => {
+  const kib = 1024;
+  const long = "n".repeat(16 * kib);
+  const many = <Value>(make: (at: number) => Value) => Array.from({ length: 400 }, (_, at) => make(at));
+  const list = Array(3 * kib).fill(0);
+  const shared = [1];
+
+  it.each<[string, unknown]>([
+    ["as a name of objects", many((at) => ({ [long]: at }))],
+    ["as a name of objects without a prototype", many((at) => toTable([[long, at]]))],
+    ["as a name of messages", many((at) => json({ [long]: at }))],
+    ["as a name in one message", json(many((at) => ({ [long]: at })))],
+    [
+      "in one message",
+      agentMessage(
+        many(() => text(long)),
+        { messageId: "m" },
+      ),
+    ],
+    ["as regular expressions", many(() => new RegExp(long))],
+    ["as URLs", many(() => new URL(`data:${long}`))],
+    ["as queries", many(() => new URLSearchParams(long))],
+    ["as errors", many((at) => new Error(`${long}${at}`))],
+    ["as causes of errors", many((at) => new Error("x", { cause: { [long]: at } }))],
+    ["as members of errors", many((at) => Object.assign(new Error("x"), { code: `${long}${at}` }))],
+    ["as keys of maps", many((at) => new Map([[`${long}${at}`, at]]))],
+    ["as bytes", many(() => new TextEncoder().encode(long))],
+    ["as large integers", many((at) => (1n << BigInt(64 * kib)) + BigInt(at))],
+    ["as lists of the same numbers", many(() => [...list])],
+    ["as lists of the same list", many(() => list.map(() => shared))],
+    ["as lists of nothing", many(() => list.map(() => undefined))],
+  ])("%s is not encoded for each place, and its result waits for a slice", (_, value) => {
+    const record = { op: "step#1", kind: "value", value } as const;
+    const tooLarge = "the result of step#1 cannot be stored: it takes more than 8192 bytes";
+    const made = vi.spyOn(TextEncoder.prototype, "encode");
+    expect(() => codec.encode(record, 8 * kib)).toThrow(tooLarge);
+    expect(made.mock.calls.filter(([made = ""]) => made.length > 2 * long.length)).toEqual([]);
+    made.mockRestore();
+    expect(isLong(value)).toBe(true);
+    expect(isLong(Array.isArray(value) ? value.slice(0, 4) : value)).toBe(true);
+  });
+});
+
+it("what is counted of any value before it is encoded is a part of what it takes, and never more", () => {
+  const names = fc.oneof(fc.string(), fc.constant("n".repeat(3_000)));
+  const leaf = fc.oneof(
+    ...[
+      fc.string(),
+      names,
+      fc.double(),
+      fc.bigInt(),
+      fc.constantFrom(null, undefined, true),
+      fc.uint8Array(),
+    ],
+    ...[
+      fc.date({ noInvalidDate: true }),
+      fc.webUrl().map((url) => new URL(url)),
+      fc.webUrl().map((url) => new RegExp(`[${url.length}]`)),
+    ],
+    fc
+      .tuple(names, names)
+      .map(([name, message]) => Object.assign(new Error(message), { name, code: message })),
+    fc.jsonValue().map((value) => json(value as JsonValue)),
+  );
+  const { value } = fc.letrec<{ value: unknown }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 4, withCrossShrink: true },
+      leaf,
+      fc.array(tie("value")),
+      fc.tuple(fc.nat(60), tie("value")).map(([length, each]) => Array.from({ length }, () => each)),
+      fc
+        .tuple(fc.nat(60), names, tie("value"))
+        .map(([length, name, each]) => Array.from({ length }, () => ({ [name]: each }))),
+      fc.dictionary(names, tie("value")).map((members) => toTable(Object.entries(members))),
+      fc.uniqueArray(fc.tuple(tie("value"), tie("value"))).map((entries) => new Map(entries)),
+      fc.uniqueArray(tie("value")).map((values) => new Set(values)),
+      tie("value").map((cause) => new Error("it failed", { cause })),
+    ),
+  }));
+  const made = vi.spyOn(TextEncoder.prototype, "encode");
+  fc.assert(
+    fc.property(value, (value) => {
+      const record = { op: "s", kind: "value", value } as const;
+      const { length } = codec.encode(record);
+      expect(codec.encode(record, length)).toHaveLength(length);
+      made.mockClear();
+      const limit = Math.floor(length / 64) - 16;
+      if (limit <= 0) return;
+      expect(() => codec.encode(record, limit)).toThrow(`more than ${limit} bytes`);
+      expect(made).not.toHaveBeenCalled();
+    }),
+    { numRuns: 100 },
+  );
+  made.mockRestore();
 });
 
 it.each([

@@ -11,11 +11,13 @@ import {
   file_google_protobuf_timestamp,
   file_google_protobuf_wrappers,
 } from "@bufbuild/protobuf/wkt";
-import { DevalueError, stringify, unflatten } from "devalue";
+import { DevalueError, defaultStringifyOperations as read, stringify, unflatten } from "devalue";
 import { weighMessage } from "../memory-weight.ts";
 import type { CountBytes } from "../read-task.ts";
 import { JournalError } from "./journal-error.ts";
 import { weighRecord } from "./record-weight.ts";
+
+type StringifyOperations = NonNullable<NonNullable<Parameters<typeof stringify>[2]>["operations"]>;
 
 /** The result of an operation that an executor waited for. Results are returned in the order of the log. */
 export type OperationResult = { readonly op: string } & (
@@ -101,10 +103,11 @@ const languageErrors = [EvalError, RangeError, ReferenceError, SyntaxError, Type
 export function createJournalCodec(registry: Registry = createRegistry()): JournalCodec {
   const types = createRegistry(registry, file_lf_a2a_v1_a2a, ...wellKnown);
   const reducers = (maxBytes: number) => ({
-    ...stopBeyond(maxBytes),
     Message: (value: unknown) => isMessage(value) && reduceMessage(types, value, maxBytes),
     Error: (value: unknown) => value instanceof Error && reduceError(value),
   });
+  const format = (record: JournalRecord, maxBytes: number) =>
+    stringify(record, reducers(maxBytes), { operations: stopBeyond(maxBytes) });
   const revivers = (count: CountBytes) => ({
     Message: ([typeName, bytes]: [string, Uint8Array]) => {
       const message = reviveMessage(types, typeName, bytes);
@@ -117,7 +120,7 @@ export function createJournalCodec(registry: Registry = createRegistry()): Journ
   return {
     encode(record, maxBytes = Number.POSITIVE_INFINITY) {
       try {
-        const encoded = encoder.encode(formatRemembered(record) ?? stringify(record, reducers(maxBytes)));
+        const encoded = encoder.encode(formatRemembered(record) ?? format(record, maxBytes));
         assertSize(encoded.length, maxBytes);
         return encoded;
       } catch (error) {
@@ -161,16 +164,43 @@ export function parseRecord(
 }
 
 /**
- * Looks at each value before it is encoded. devalue keeps each text in a map, and V8 knows texts of more than 16,383 characters by
- * their length alone: thousands of the same length would take minutes.
+ * How devalue reads what it encodes: counts how many bytes each piece takes at least before it is made. In memory the name of a member
+ * is there once, also when thousands of objects have it. And devalue keeps each text in a map, and V8 knows texts of more than 16,383
+ * characters by their length alone: thousands of the same length would take minutes.
  */
-function stopBeyond(maxBytes: number): { readonly Size: (value: unknown) => false } {
+function stopBeyond(maxBytes: number): StringifyOperations {
   let bytes = 0;
+  const count = (more: number): void => {
+    bytes += more;
+    assertSize(bytes, maxBytes);
+  };
   return {
-    Size(value) {
-      bytes += sizeOf(value);
-      assertSize(bytes, maxBytes);
-      return false;
+    // asked for each place in which a value is, also for one that was encoded before
+    typeOf(value) {
+      count(1);
+      return read.typeOf(value);
+    },
+    get(value, name) {
+      if (typeof name === "string") count(name.length);
+      return read.get(value, name);
+    },
+    toPrimitive(value) {
+      count(sizeOf(value));
+      return read.toPrimitive(value);
+    },
+    toStringValue(value) {
+      const text = read.toStringValue(value);
+      count(text.length);
+      return text;
+    },
+    regExpInfo(value) {
+      const parts = read.regExpInfo(value);
+      count(parts.source.length);
+      return parts;
+    },
+    toArrayBuffer(value) {
+      count(sizeOf(value));
+      return read.toArrayBuffer(value);
     },
   };
 }
@@ -183,10 +213,11 @@ function tooLarge(maxBytes: number): Error {
   return new Error(`it takes more than ${maxBytes} bytes`);
 }
 
-/** How many bytes it takes at least, without its parts. */
+/** How many bytes a value takes at least besides one, without its parts. */
 function sizeOf(value: unknown): number {
   if (typeof value === "string") return value.length;
-  return value instanceof ArrayBuffer ? value.byteLength : 1;
+  if (typeof value === "bigint") return value.toString(16).length;
+  return value instanceof ArrayBuffer ? value.byteLength : 0;
 }
 
 /** A step may have given JSON of a caller, who has chosen the names. */
@@ -195,7 +226,7 @@ function set(target: Record<PropertyKey, unknown>, name: PropertyKey, value: unk
   else target[name] = value;
 }
 
-/** Up to so many values, texts and bytes are encoded in about a millisecond. */
+/** Up to so many values, texts, names and bytes are encoded in about a millisecond. */
 const quickValues = 500;
 const quickBytes = 32 * 1024;
 
@@ -204,30 +235,36 @@ export function isLong(value: unknown): boolean {
   const found = new Set<object>([[value]]); // as each is encoded once, also one that refers to itself
   let references = 0;
   let bytes = 0;
-  for (const each of found) {
-    const parts = partsOf(each);
-    references += parts.length;
-    if (references > quickValues) return true;
-    for (const part of parts) {
-      bytes += sizeOf(part);
-      if (typeof part === "object" && part !== null) found.add(part);
+  try {
+    for (const each of found) {
+      const unnamed = unnamedParts(each);
+      const parts: readonly unknown[] = unnamed ?? Object.values(each);
+      references += parts.length;
+      if (references > quickValues) return true;
+      for (const part of parts) {
+        bytes += sizeOf(part);
+        if (typeof part === "object" && part !== null) found.add(part);
+      }
+      if (unnamed === undefined) for (const name in each) bytes += name.length;
+      if (bytes > quickBytes) return true;
     }
-    if (bytes > quickBytes) return true;
+    return false;
+  } catch {
+    return true; // `encode` tells what is wrong with it
   }
-  return false;
 }
 
-function partsOf(value: object): readonly unknown[] {
+/** What is encoded of a value that is no object with named members. */
+function unnamedParts(value: object): readonly unknown[] | undefined {
   if (Array.isArray(value)) return value;
   if (ArrayBuffer.isView(value)) return [value.buffer];
   if (value instanceof Set) return [...value];
   if (value instanceof Map) return [...value].flat();
-  try {
-    return Object.values(value);
-  } catch {
-    return []; // `encode` tells what is wrong with it
-  }
+  if (value instanceof Error) return reduceError(value);
+  return textTypes.some((type) => value instanceof type) ? [String(value)] : undefined;
 }
+
+const textTypes = [RegExp, URL, URLSearchParams, String, BigInt];
 
 /** An error from the journal: of a class of the language if it was one, else an Error of the same name. */
 export function reviveError({ name, message, code }: ErrorParts, cause?: unknown): Error {
