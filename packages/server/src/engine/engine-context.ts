@@ -179,4 +179,6 @@ export interface EngineContext {
   readonly reads: Readonly<Record<"tasks" | "lists" | "loads", ReadTurns>>;
   /** Of each caller one durable executor at a time reads what earlier runs did: it sees what those before it have taken of the memory. */
   readonly reruns: ReadTurns;
+  /** The same for those that are to stop: they do not wait for the others. */
+  readonly stops: ReadTurns;
 }

@@ -120,11 +120,11 @@ export class SilenceWatch {
   }
 
   /** Does not watch while the executor waits for us. */
-  async pauseFor(room: Promise<void>): Promise<void> {
+  async pauseFor<Result>(room: Promise<Result>): Promise<Result> {
     this.stop();
     this.#isPaused = true;
     try {
-      await room;
+      return await room;
     } finally {
       const isWatching = this.#isPaused; // otherwise it was stopped
       this.#isPaused = false;

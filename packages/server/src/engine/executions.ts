@@ -1,5 +1,5 @@
 import { findA2AError, isInterrupted, isSettled, isTerminal } from "@a2a-connect/core";
-import { callUnawaited } from "@a2a-connect/core/internal";
+import { callUnawaited, ReadTurns } from "@a2a-connect/core/internal";
 import type { Message } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -30,7 +30,7 @@ import {
 } from "./endings.ts";
 import type { EngineContext } from "./engine-context.ts";
 import type { StatusInit } from "./events.ts";
-import type { Execution } from "./execution.ts";
+import { type Execution, TurnAbort } from "./execution.ts";
 import type { LiveTask } from "./live-task.ts";
 import type { LiveTasks } from "./live-tasks.ts";
 import { weighDetails } from "./memory-weight.ts";
@@ -81,6 +81,8 @@ export class Executions {
   readonly #reserved = new Set<string>();
   /** Tasks whose log says that their executor was told to stop. */
   readonly #toldToStop = new WeakSet<LiveTask>();
+  /** Of each caller and skill one executor that is to stop is read back at a time. */
+  readonly #stops = new ReadTurns(Number.POSITIVE_INFINITY, { maxOfOne: 1 });
   #closed = false;
 
   constructor(context: EngineContext, tasks: LiveTasks) {
@@ -271,9 +273,15 @@ export class Executions {
         live.note({ type: "stop", cause, metadata }); // the first of several cancels counts
         this.#toldToStop.add(live);
       }
-      const stopped = execution ?? (isDurable(selection) ? this.#resumeDurable(live, selection) : undefined);
-      stopped?.abort(cause, metadata);
-      await stopped?.done;
+      if (execution instanceof DurableExecution && execution.isUnread && !execution.isStopping) {
+        this.#scheduler.withdraw(execution);
+        execution.abort("shutdown"); // it waits behind others of its caller, which may last: it is read back in the line of those that are to stop
+      } else if (execution !== undefined) {
+        execution.abort(cause, metadata);
+      } else if (isDurable(selection)) {
+        await this.#readBackInTurn(live, selection, new TurnAbort(cause, metadata));
+      }
+      await execution?.done;
     }
     await live.flushed();
   }
@@ -432,10 +440,22 @@ export class Executions {
     });
   }
 
+  /** The executor of a task is read back, which is to stop. It takes a place only then: many that wait for memory would take all of their caller's. */
+  async #readBackInTurn(live: LiveTask, selection: DurableSelection, stop: TurnAbort): Promise<void> {
+    const line = `${selection.skill} ${this.#callerOf(live)}`; // where a skill has no place, its tasks hold up no others
+    await this.#stops.run({ share: line }, async () => {
+      const isOver = isTerminal(live.acceptedState) || live.lost.aborted;
+      if (this.#closed || isOver || this.#byTask.has(live.name.taskId)) return; // who stops it looks again
+      const execution = this.#resumeDurable(live, selection);
+      execution.abort(stop.cause, stop.metadata);
+      await execution.hasRead;
+    });
+  }
+
   #resumeDurable(
     live: LiveTask,
     selection: DurableSelection,
-    share: string | undefined = live.caller ?? this.#context.nameOwner(live.owner),
+    share: string | undefined = this.#callerOf(live),
   ): DurableExecution {
     const execution = this.createDurable(live, selection, firstMessage(live), undefined, share);
     this.track(live, execution);
@@ -472,16 +492,18 @@ export class Executions {
   }
 
   /** A turn on a task that exists. Without a call it takes a slot of the caller that has created the task. */
-  #startTurn(
-    live: LiveTask,
-    { share = live.caller ?? this.#context.nameOwner(live.owner), ...start }: TurnStart,
-  ): void {
+  #startTurn(live: LiveTask, { share = this.#callerOf(live), ...start }: TurnStart): void {
     const execution = this.createTurn(live, { ...start, share });
     this.#abortIfLate(live, execution);
     if (this.#scheduler.start(execution, "always") === "queued") {
       execution.wait();
     }
     this.#running.add(execution);
+  }
+
+  /** The caller whose places the work on a task takes when no call is about it. */
+  #callerOf(live: LiveTask): string {
+    return live.caller ?? this.#context.nameOwner(live.owner);
   }
 
   #abortIfLate(live: LiveTask, execution: Execution): void {

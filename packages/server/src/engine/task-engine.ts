@@ -44,6 +44,7 @@ export interface TaskEngineOptions
     | "eventPages"
     | "reads"
     | "reruns"
+    | "stops"
     | "journalCodec"
     | "served"
   > {
@@ -106,6 +107,7 @@ export class TaskEngine {
         loads: new ReadTurns(4, { pace: wakes.reads }),
       },
       reruns: new ReadTurns(Number.POSITIVE_INFINITY, { maxOfOne: 1 }),
+      stops: new ReadTurns(Number.POSITIVE_INFINITY, { maxOfOne: 1 }),
     };
     this.#followers = budgets.followers;
     this.#active = budgets.active;

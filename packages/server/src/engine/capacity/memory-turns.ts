@@ -1,5 +1,6 @@
 import type { Holding, SharedBudget } from "@a2a-connect/core/internal";
 import type { Clock } from "../clock.ts";
+import { smallBytes } from "../memory-weight.ts";
 
 /**
  * Executors of one caller that go on at a time. After `turnMs` an executor's turn is over, although it has not yielded: it may wait for
@@ -56,6 +57,11 @@ export class MemoryTurns {
   /** Whether the executor of a task has to take a turn before it goes on. */
   areDue({ share }: Holding): boolean {
     return this.#active.isExceeded(share);
+  }
+
+  /** Whether a task is large, and one of a caller whose tasks take far more than its part. */
+  areFarBeyond({ share, amount }: Holding): boolean {
+    return amount > smallBytes && this.#active.isExceeded(share, farTimes);
   }
 
   /** Resolves when the executor of a task may go on. A turn that it has ends: a larger task may have come. */

@@ -345,6 +345,114 @@ it("a task that waits to be read back behind another one of its caller is cancel
   expect(await stateOf(process.client, one.id)).toBe(TaskState.COMPLETED);
 });
 
+describe("canceled tasks of one caller that have to be read back", () => {
+  /** A process with so many of them, whose executors were dropped, and what their clean-ups do in the newest process. */
+  async function begin(tasks: number, size: "large" | "small" = "large") {
+    const seen = { asleep: 0, cleaning: { now: 0, most: 0, over: 0 } };
+    const goOn = Promise.withResolvers<void>();
+    const servers = createDurableServers(
+      async function* (task) {
+        if (task.text === "other") {
+          await task.sleep(3_000);
+          return;
+        }
+        if (task.text === "output") {
+          yield task.artifact({ text: "x".repeat(3_000_000) }); // then their caller has more than twice its part of the memory
+          await goOn.promise;
+          yield task.working("it has the turn for ten seconds");
+          await new Promise(() => {});
+        }
+        try {
+          const characters = task.text === "large" ? 380_000 : 1_000; // three of these are more than their caller's part
+          for (const name of ["a", "b", "c"]) await task.step(name, () => "x".repeat(characters));
+          seen.asleep += 1;
+          await task.sleep(3_600_000);
+        } finally {
+          if (task.signal.aborted) {
+            await task.step("undo", async () => {
+              const { cleaning } = seen;
+              cleaning.now += 1;
+              cleaning.most = Math.max(cleaning.most, cleaning.now);
+              await new Promise<void>((resolve) => void clock.schedule(8_000, resolve));
+              cleaning.now -= 1;
+              cleaning.over += 1;
+            });
+          }
+        }
+      },
+      { limits: { ...defaultEngineLimits, maxActiveBytes: 2 ** 20, maxRunning: 6 } },
+    );
+    const process = await servers.open();
+    const { clock } = servers;
+    /** A journal is read in turns of the event loop that the clock does not know. */
+    const until = async (isTrue: () => boolean) => {
+      while (!isTrue()) await clock.settle();
+    };
+    const ids: string[] = [];
+    for (let sent = 1; sent <= tasks; sent++) {
+      ids.push((await sendTask(process.client, detached(size))).id);
+      await until(() => seen.asleep === sent);
+      await clock.advance(31_000);
+    }
+    const begun = (count: number) => until(() => seen.cleaning.now + seen.cleaning.over >= count);
+    const cleanUps = async (count: number) => {
+      await begun(count);
+      await clock.advance(8_000);
+    };
+    return { ...servers, process, ids, seen, goOn, begun, cleanUps };
+  }
+
+  it("clean up at once when they are small, whatever else their caller has in memory", async () => {
+    const { process, clock, ids, seen, cleanUps } = await begin(4, "small");
+    await sendTask(process.client, detached("output"));
+    await clock.advance(1_000);
+    const answers = Promise.all(ids.map((id) => cancel(process, id)));
+    await cleanUps(4);
+    expect(await answers).toEqual(ids.map(() => canceled));
+    expect(seen.cleaning.most).toBe(4);
+  });
+
+  it("clean up a few at a time when they are large, each for as long as the grace period permits, while the caller's other tasks go on", async () => {
+    const { process, ids, seen, cleanUps } = await begin(8);
+    const other = await sendTask(process.client, detached("other"));
+    const answers = Promise.all(ids.map((id) => cancel(process, id)));
+    for (const count of [2, 4]) await cleanUps(count);
+    expect(await stateOf(process.client, other.id)).toBe(TaskState.COMPLETED);
+    for (const count of [6, 8]) await cleanUps(count);
+    expect(await answers).toEqual(ids.map(() => canceled));
+    expect(seen.cleaning).toEqual({ now: 0, most: 2, over: 8 });
+  });
+
+  it("do so when each is canceled while it is the next of its caller to be read back", async () => {
+    const { process, clock, ids, seen, goOn, cleanUps } = await begin(4);
+    await sendTask(process.client, detached("output"));
+    await clock.advance(1_000);
+    goOn.resolve();
+    await clock.settle();
+    for (const id of ids) await process.client.sendMessage(detached("more", { taskId: id }));
+    const answers = [];
+    for (const id of ids) {
+      answers.push(cancel(process, id));
+      for (let turns = 0; turns < 30; turns++) await clock.settle();
+    }
+    for (const count of [1, 2, 3, 4]) await cleanUps(count);
+    expect(await Promise.all(answers)).toEqual(ids.map(() => canceled));
+    expect(seen.cleaning).toEqual({ now: 0, most: 1, over: 4 });
+  });
+
+  it("do so in the next process", async () => {
+    const { open, process, ids, seen, begun, cleanUps } = await begin(5);
+    for (const id of ids) void cancel(process, id).catch(() => {});
+    await begun(2);
+    process.kill();
+    seen.cleaning = { now: 0, most: 0, over: 0 };
+    const next = await open();
+    for (const count of [2, 4, 5]) await cleanUps(count);
+    for (const id of ids) expect(endOf(await next.client.getTask({ id }))).toEqual(canceled);
+    expect(seen.cleaning).toEqual({ now: 0, most: 2, over: 5 });
+  });
+});
+
 it("a task that is canceled while all places are taken cleans up in the next free one, before tasks of its caller that have not begun", async () => {
   for (const [restMs, bytes] of [
     [1_000, 9_000_000], // more than twice its caller's part of the memory: executors begin once in ten seconds

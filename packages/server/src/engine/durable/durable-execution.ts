@@ -51,8 +51,9 @@ export class DurableExecution implements Execution, DurableRun {
   readonly #plan: DurablePlan;
   readonly #silence: SilenceWatch;
   readonly #controller = new AbortController();
-  /** Aborts when it is to stop, also before its code can learn that. */
+  /** Aborts when its grace period begins, and when it has ended: it waits for no turn any more. */
   readonly #hurry = new AbortController();
+  readonly #hasRead = Promise.withResolvers<void>();
   readonly #done = Promise.withResolvers<void>();
   readonly #inbox = new DurableInbox();
   readonly #answers = new DurableAnswers();
@@ -151,6 +152,16 @@ export class DurableExecution implements Execution, DurableRun {
     return this.isStopping || this.#attempt?.isWaiting === true;
   }
 
+  /** Whether it would go on with what earlier runs did, and has not read that yet. */
+  get isUnread(): boolean {
+    return this.#journal === undefined && this.#plan.call === undefined;
+  }
+
+  /** Resolves when the next one of its caller that is to stop may be read back. */
+  get hasRead(): Promise<void> {
+    return this.#hasRead.promise;
+  }
+
   /** Whether it takes no more messages or events. */
   get isGone(): boolean {
     return this.#dropped || this.#ended;
@@ -215,12 +226,9 @@ export class DurableExecution implements Execution, DurableRun {
       this.#conclude(() => this.#finish());
       return;
     }
-    this.#startGrace();
-    if (this.#journal === undefined) {
-      this.#stopping ??= stop;
-    } else if (this.#stopping === undefined) {
+    if (this.#stopping === undefined) {
       this.#stopping = stop;
-      this.#stopHere(stop);
+      if (this.#journal !== undefined) this.#stopHere(stop);
     }
     this.#plan.hurry();
   }
@@ -442,16 +450,10 @@ export class DurableExecution implements Execution, DurableRun {
     if (this.#plan.call !== undefined) {
       return emptyJournal;
     }
-    let journal = emptyJournal;
-    const read = async (): Promise<void> => {
-      if (!this.isGone) await this.live.output.wait(this.share);
-      if (!this.isGone) journal = await this.#readLog();
-      this.#countJournal(journal);
-    };
     try {
-      await this.#silence.pauseFor(this.#inLine(read));
-      return journal;
+      return await this.#silence.pauseFor(this.#readInTurn());
     } catch (error) {
+      if (this.isGone) return never();
       if (error instanceof ConnectError) {
         return this.abandon(error);
       }
@@ -459,20 +461,28 @@ export class DurableExecution implements Execution, DurableRun {
     }
   }
 
-  /** Hundreds may be loaded at the same moment: each sees what those before it have taken. One that is to stop waits for no other. */
-  async #inLine(read: () => Promise<void>): Promise<void> {
-    let isNext = false;
-    const reader = { share: this.share, signal: () => this.#hurry.signal };
-    const readNext = (): Promise<void> => {
-      isNext = true;
-      return read();
+  /**
+   * Hundreds may be loaded at the same moment: each sees what those before it have taken. Those that are to stop wait for no others of their
+   * caller, and their clean-up takes no turns for memory. So where a caller has far more than its part, a large one of them keeps its place in
+   * the line until it is done.
+   */
+  #readInTurn(): Promise<Journal> {
+    const { reruns, stops, memoryTurns } = this.#context;
+    const { live, share } = this;
+    const { promise, resolve, reject } = Promise.withResolvers<Journal>();
+    const isToStop = this.#stopping !== undefined;
+    const read = async (): Promise<void> => {
+      if (!isToStop) await live.output.wait(share);
+      if (this.isGone) return;
+      const journal = await this.#readLog();
+      if (this.isGone) return;
+      this.#countJournal(journal);
+      resolve(journal);
+      if (journal.stop !== undefined && memoryTurns.areFarBeyond(live.memory)) await this.done;
     };
-    try {
-      await this.#context.reruns.run(reader, readNext);
-    } catch (error) {
-      if (isNext) throw error;
-      await read();
-    }
+    const line = isToStop ? stops : reruns;
+    line.run({ share, signal: () => this.#hurry.signal }, read).then(this.#hasRead.resolve, reject);
+    return promise;
   }
 
   async #readLog(): Promise<Journal> {
@@ -490,7 +500,6 @@ export class DurableExecution implements Execution, DurableRun {
   }
 
   #countJournal({ recordMemory, messageMemory, call }: Journal): void {
-    if (this.#ended) return;
     this.#journalBytes = recordMemory + messageMemory + weighDetails(call ?? {});
     this.live.memory.grow(this.#journalBytes);
   }
@@ -543,12 +552,12 @@ export class DurableExecution implements Execution, DurableRun {
 
   /** The executor learns it after it was given all results that the log has before. */
   #stopAt(sequence: number, stop: TurnAbort): void {
+    this.#startGrace();
     const learn = () => {
       if (this.isGone) {
         return;
       }
       this.#stopped = stop;
-      this.#startGrace();
       this.#controller.abort(stop);
       this.waits.cutAll(stop);
     };
@@ -631,6 +640,7 @@ export class DurableExecution implements Execution, DurableRun {
     }
     this.#ended = true;
     this.#hurry.abort();
+    this.#hasRead.resolve();
     this.#silence.stop();
     this.#cancelGraceTimer?.();
     this.#cancelUnloadTimer();
