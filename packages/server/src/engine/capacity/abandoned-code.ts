@@ -26,6 +26,7 @@ export class AbandonedCode {
    * @param returned settles when it has returned
    * @param share whose task it was
    * @param kept what it has of another budget; undefined: nothing
+   * @returns what counts: it may grow
    */
   count(
     code: object,
@@ -33,15 +34,17 @@ export class AbandonedCode {
     share: string | undefined,
     bytes: number,
     kept?: Holding,
-  ): void {
+  ): Holding {
     const holding = this.#active.open(share, false);
     holding.grow(bytes);
     const end = () => {
       holding.end();
       kept?.end();
+      this.#collected.unregister(holding); // code may have one after the other
       this.#onEnd();
     };
-    this.#collected.register(code, end);
+    this.#collected.register(code, end, holding);
     returned.then(end, end);
+    return holding;
   }
 }

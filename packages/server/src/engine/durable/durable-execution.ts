@@ -96,7 +96,9 @@ export class DurableExecution implements Execution, DurableRun {
     this.#plan = plan;
     this.live = plan.live;
     this.clock = context.clock;
-    this.#operations = new Operations(context, plan.live.memory, plan.share);
+    this.#operations = new Operations(context, plan.live.memory, plan.share, (over, holding) =>
+      context.abandoned.count(this, over, plan.share, 0, holding),
+    );
     this.#instantCalls = new InstantCalls(context.clock);
     this.#silence = new SilenceWatch(context.clock, context.agent.inactivityTimeoutMs, () =>
       this.#tooSilent(),

@@ -465,6 +465,61 @@ describe("steps beside the end of their task", () => {
     expect([begun, refused]).toEqual([10, 90]);
   });
 
+  it("steps of such a `finally` count for their caller until they are over", async () => {
+    const released = Promise.withResolvers<void>();
+    let refused = 0;
+    const { open, clock } = createDurableServers(
+      async function* (task) {
+        try {
+          yield task.complete("done");
+        } finally {
+          for (let item = 0; item < 100; item += 1) {
+            try {
+              void task.step("release", () => released.promise);
+            } catch {
+              refused += 1;
+            }
+          }
+        }
+      },
+      { limits }, // of all tasks
+    );
+    const { client } = await open();
+    for (let sent = 0; sent < 4; sent += 1) await sendTask(client, detached());
+    await clock.settle();
+    expect(refused).toBe(2 * (100 - 64)); // so many each may have in any case
+    released.resolve();
+    await clock.settle();
+    refused = 0;
+    await sendTask(client, detached());
+    await clock.settle();
+    expect(refused).toBe(0);
+  });
+
+  it("what the code of such a `finally` has of its task counts as long as its steps are under way", async () => {
+    const released = Promise.withResolvers<void>();
+    const { open, clock } = createDurableServers(
+      async function* (task) {
+        try {
+          yield task.complete("done");
+        } finally {
+          await task.step("release", () => released.promise);
+        }
+      },
+      { limits }, // 2 MiB of all tasks
+    );
+    const { client } = await open();
+    const send = () => sendTask(client, say("x".repeat(300 * 1024)));
+    const sendMany = () => Promise.allSettled(Array.from({ length: 20 }, send));
+    const isTaken = ({ status }: PromiseSettledResult<Task>) => status === "fulfilled";
+    expect((await sendMany()).filter(isTaken).length).toBeLessThan(10);
+    await clock.settle();
+    expect((await sendMany()).filter(isTaken)).toEqual([]);
+    released.resolve();
+    await clock.settle();
+    expect((await sendMany()).some(isTaken)).toBe(true);
+  });
+
   it("a commit that fails while their results wait loses the task, and nothing else", async () => {
     const unhandled: unknown[] = [];
     const note = (error: unknown) => void unhandled.push(error);

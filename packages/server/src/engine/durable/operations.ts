@@ -6,6 +6,14 @@ import { operationBytes, operationsPart } from "../memory-weight.ts";
 /** So many an executor may have under way also when other tasks of its caller have many: their memory counts. */
 const few = 64;
 
+interface LateOperations {
+  /** What they have of the caller's part, */
+  readonly holding: Holding;
+  /** and of memory. */
+  readonly memory: Holding;
+  readonly over: PromiseWithResolvers<void>;
+}
+
 /** Counts the steps, sleeps and takes of the inbox that one executor has under way, for its caller and as memory of its task. */
 export class Operations {
   /** What they have of the caller's part. */
@@ -15,16 +23,25 @@ export class Operations {
   readonly #memory: Holding;
   readonly #over = Promise.withResolvers<void>();
   #hasLeft = false;
+  readonly #openLate: (over: Promise<void>, holding: Holding) => Holding;
   /** Those of a `finally` behind the event that has ended the task. */
-  #late = 0;
+  #late: LateOperations | undefined;
+  /** What else their code still has of the task, which does not count it any more. */
+  #keptBytes = 0;
   #tooMany: AgentMistake | undefined;
 
-  /** @param memory of the task @param share the caller; undefined: not known */
+  /**
+   * @param memory of the task
+   * @param share the caller; undefined: not known
+   * @param openLate counts what goes on behind the end of the task until it is over: it has `holding`, and memory
+   */
   constructor(
     { limits, operations }: Pick<EngineContext, "limits" | "operations">,
     memory: Holding,
     share: string | undefined,
+    openLate: (over: Promise<void>, holding: Holding) => Holding,
   ) {
+    this.#openLate = openLate;
     this.#budget = operations;
     this.#maxBytes = Math.floor((limits.maxTaskBytes * operationsPart) / operationBytes) * operationBytes;
     this.#memory = memory;
@@ -49,16 +66,31 @@ export class Operations {
     return this.#tooMany !== undefined;
   }
 
-  /** One more, behind the event that has ended the task. It counts for no caller. @throws AgentMistake when no task may have more */
+  /** One more, behind the event that has ended the task. @throws AgentMistake as `begin` does */
   beginLate(): void {
-    if (this.#late >= this.#maxBytes / operationBytes) this.#tooMany ??= this.#tooManyOfTask();
+    this.#tooMany ??= this.#findTooMany(false);
     if (this.#tooMany !== undefined) throw this.#tooMany;
-    this.#late += 1;
+    this.#late ??= this.#beginLate();
+    this.#late.holding.grow(operationBytes);
+    this.#late.memory.grow(operationBytes);
   }
 
   /** One of those is over. */
   endLate(): void {
-    this.#late -= 1;
+    const late = this.#late;
+    late?.holding.grow(-operationBytes);
+    late?.memory.grow(-operationBytes);
+    if (late?.holding.amount !== 0) return;
+    this.#late = undefined;
+    late.over.resolve();
+  }
+
+  #beginLate(): LateOperations {
+    const holding = this.#budget.open(this.holding.share);
+    const over = Promise.withResolvers<void>();
+    const memory = this.#openLate(over.promise, holding);
+    memory.grow(this.#keptBytes);
+    return { holding, memory, over };
   }
 
   /** One is over. */
@@ -72,23 +104,24 @@ export class Operations {
   leave(): Promise<void> | undefined {
     this.#hasLeft = true;
     this.#memory.grow(-this.holding.amount);
+    this.#keptBytes = this.#memory.amount;
+    this.#late?.memory.grow(this.#keptBytes);
     return this.holding.amount === 0 ? undefined : this.#over.promise;
   }
 
   #findTooMany(isRepeated: boolean): AgentMistake | undefined {
-    const { amount, share } = this.holding;
-    if (amount >= this.#maxBytes) return this.#tooManyOfTask();
+    const { share } = this.holding;
+    const amount = this.holding.amount + (this.#late?.holding.amount ?? 0);
+    if (amount >= this.#maxBytes) {
+      return new AgentMistake(
+        `the executor has ${this.#maxBytes / operationBytes} steps, sleeps and takes of the inbox under way; no task may have more at a time: begin some of them when others are over`,
+      );
+    }
     // Only those that have many under way: the others' code waits for what it begins.
     if (isRepeated || amount < few * operationBytes || !this.#budget.isExceeded(share)) return undefined;
     return new AgentMistake(
       "the tasks of this caller have more steps, sleeps and takes of the inbox under way than there is memory for: begin some of them when others are over",
       "capacity",
-    );
-  }
-
-  #tooManyOfTask(): AgentMistake {
-    return new AgentMistake(
-      `the executor has ${this.#maxBytes / operationBytes} steps, sleeps and takes of the inbox under way; no task may have more at a time: begin some of them when others are over`,
     );
   }
 }
