@@ -165,6 +165,11 @@ export interface EngineContext {
   readonly wakes: EngineWakes;
   /** Lets executors go on while the tasks of their caller take too much memory. */
   readonly memoryTurns: MemoryTurns;
+  /**
+   * The same for executors that are told to stop, also before their caller has more than its part: each may put out at once what it has by
+   * then. None waits for those that go on.
+   */
+  readonly stopTurns: MemoryTurns;
   /** Lets executors begin while the tasks of their caller take too much memory. */
   readonly beginTurns: BeginTurns;
   /** The places to run that it has together with other agents; undefined: it has `limits.maxRunning` or the agent's number for itself. */

@@ -256,6 +256,8 @@ export class Executions {
 
   /** Ends a task that has not ended. A running executor is told to stop, and may still end the task in another way. */
   async stop(live: LiveTask, cause: "canceled" | "deadline", metadata?: JsonObject): Promise<void> {
+    const { stopTurns } = this.#context;
+    let hasTurn = false;
     while (!isTerminal(live.acceptedState)) {
       const execution = this.#byTask.get(live.name.taskId);
       const selection = this.#select(live);
@@ -269,6 +271,11 @@ export class Executions {
         throw new ConnectError("the server is shutting down; try again", Code.Unavailable);
       }
       live.lost.throwIfAborted();
+      if (!hasTurn && !this.#toldToStop.has(live)) {
+        await Promise.race([stopTurns.begin(live.memory), execution?.done]);
+        hasTurn = true;
+        continue;
+      }
       if (!this.#toldToStop.has(live)) {
         live.note({ type: "stop", cause, metadata }); // the first of several cancels counts
         this.#toldToStop.add(live);
@@ -283,6 +290,7 @@ export class Executions {
       }
       await execution?.done;
     }
+    stopTurns.end(live.memory);
     await live.flushed();
   }
 

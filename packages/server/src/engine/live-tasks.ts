@@ -214,7 +214,7 @@ export class LiveTasks {
     const { live } = kept;
     const { taskId } = live.name;
     live.readers.dispose();
-    live.output.stopWaiting();
+    live.output.end();
     live.memory.end();
     this.#noteCaller(live);
     if (this.#kept.get(taskId) === kept) {

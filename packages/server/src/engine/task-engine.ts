@@ -12,7 +12,7 @@ import { AbandonedCode } from "./capacity/abandoned-code.ts";
 import { BeginTurns } from "./capacity/begin-turns.ts";
 import type { CallerBudgets } from "./capacity/caller-budgets.ts";
 import { KnownCallers } from "./capacity/known-callers.ts";
-import { MemoryTurns } from "./capacity/memory-turns.ts";
+import { MemoryTurns, stopTurnMs } from "./capacity/memory-turns.ts";
 import { alwaysStoredBytes } from "./capacity/stored-bytes.ts";
 import { createJournalCodec } from "./durable/journal-codec.ts";
 import type { EngineContext } from "./engine-context.ts";
@@ -38,6 +38,7 @@ export interface TaskEngineOptions
     | "stored"
     | "wakes"
     | "memoryTurns"
+    | "stopTurns"
     | "beginTurns"
     | "operations"
     | "abandoned"
@@ -80,6 +81,7 @@ export class TaskEngine {
     const { store, budgets, ...given } = options;
     const clockFor = (share: string | undefined) => ({ nextTurn: () => nextSlice(share, "read") });
     const wakes = findWakes(options.clock);
+    const onHeld = () => options.log({ level: "warn", message: heldExecutors });
     const callers = new KnownCallers(options.nameOwner);
     const callerOf = (task: TaskRef) => this.#tasks.callerOf(task);
     this.#timers = new WakeTimers({ ...options, callerOf }, (task, onPutOff) =>
@@ -94,9 +96,8 @@ export class TaskEngine {
       tailBudget: budgets.tails,
       stored: budgets.stored,
       wakes,
-      memoryTurns: new MemoryTurns(budgets.active, options.clock, () =>
-        options.log({ level: "warn", message: heldExecutors }),
-      ),
+      memoryTurns: new MemoryTurns(budgets.active, options.clock, onHeld),
+      stopTurns: new MemoryTurns(budgets.active, options.clock, onHeld, stopTurnMs),
       beginTurns: new BeginTurns(budgets, options.clock),
       operations: budgets.operations,
       abandoned: new AbandonedCode(budgets.active, () => budgets.tellRoom()),

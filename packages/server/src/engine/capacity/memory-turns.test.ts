@@ -289,6 +289,61 @@ it("tasks that are read back go on, too, beside a large one that puts out small 
   await clock.advance(60_000);
 });
 
+describe.each([false, true])(
+  "executors that put out a lot when they are told to stop (durable: %s)",
+  (durable) => {
+    const aborted = ({ signal }: Writer) => (signal.aborted ? Promise.resolve() : once(signal, "abort"));
+    const limits = { maxActiveBytes: 4_096 * kibibyte };
+
+    it("are told so a few at a time when their caller's tasks take its part of the memory", async () => {
+      let [made, isHeld] = [0, true];
+      const agent = agentOf(durable, async function* (writer) {
+        yield writer.working();
+        await aborted(writer);
+        made += 1;
+        yield chunk(writer, 0, 512 * kibibyte);
+        if (isHeld) await new Promise<void>((resolve) => void clock.schedule(9_000, resolve));
+      });
+      const { client, clock } = await createEngineHarness({ agent, limits });
+      const sent = await Promise.all(Array.from({ length: 60 }, () => client.sendMessage(detached("wait"))));
+      await clock.settle();
+      const answers = Promise.all(sent.map((answer) => client.cancelTask({ id: taskOf(answer).id })));
+      await clock.settle();
+      expect(made).toBeGreaterThan(4);
+      expect(made).toBeLessThan(30);
+      isHeld = false;
+      for (let second = 0; second < 20; second += 1) await clock.advance(1_000);
+      for (const { status, artifacts } of await answers) {
+        expect([status?.state, artifacts.length]).toEqual([TaskState.CANCELED, 1]);
+      }
+    });
+
+    it("put it out a few at a time when all of them have been told", async () => {
+      const go = Promise.withResolvers<void>();
+      const agent = agentOf(durable, async function* (writer) {
+        yield writer.working();
+        await aborted(writer);
+        await go.promise;
+        yield chunk(writer, 0, 512 * kibibyte);
+        await new Promise<void>((resolve) => void clock.schedule(5_000, resolve));
+      });
+      const store = createMemoryTaskStore();
+      const { client, clock } = await createEngineHarness({ agent, limits, store });
+      const sent = await Promise.all(Array.from({ length: 60 }, () => client.sendMessage(detached("wait"))));
+      await clock.settle();
+      const answers = Promise.all(sent.map((answer) => client.cancelTask({ id: taskOf(answer).id })));
+      for (let turn = 0; turn < 8; turn += 1) await clock.advance(250);
+      go.resolve();
+      await clock.settle();
+      const { used = 0 } = store.room?.() ?? {};
+      expect(used).toBeGreaterThan(512 * kibibyte);
+      expect(used).toBeLessThan(30 * 512 * kibibyte);
+      for (let second = 0; second < 40; second += 1) await clock.advance(1_000);
+      for (const { status } of await answers) expect(status?.state).toBe(TaskState.CANCELED);
+    });
+  },
+);
+
 it("steps of one task that run side by side all go on", async () => {
   const agent: AgentDefinition = {
     card: { name: "Crawler" },

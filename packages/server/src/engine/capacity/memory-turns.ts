@@ -17,6 +17,9 @@ export function turnsBeyondPart(active: SharedBudget, share: string | undefined)
   return active.isExceeded(share, farTimes) ? farBeyondPart : beyondPart;
 }
 
+/** How long an executor that is to stop has its turn, at most: it may take all of its grace period, and so may those behind it. */
+export const stopTurnMs = 250;
+
 /** How often the operator is told. */
 const noticeMs = 60_000;
 
@@ -41,17 +44,25 @@ export class MemoryTurns {
   readonly #active: SharedBudget;
   readonly #clock: Clock;
   readonly #onHeld: () => void;
+  readonly #maxTurnMs: number;
   readonly #lines = new Map<string | undefined, Line>();
   #noticedAt = Number.NEGATIVE_INFINITY;
 
   /**
    * @param active counts the tasks that are in memory
    * @param onHeld called when executors are held, once in a minute at most
+   * @param maxTurnMs how long a turn lasts at most
    */
-  constructor(active: SharedBudget, clock: Clock, onHeld: () => void) {
+  constructor(
+    active: SharedBudget,
+    clock: Clock,
+    onHeld: () => void,
+    maxTurnMs: number = Number.POSITIVE_INFINITY,
+  ) {
     this.#active = active;
     this.#clock = clock;
     this.#onHeld = onHeld;
+    this.#maxTurnMs = maxTurnMs;
   }
 
   /** Whether the executor of a task has to take a turn before it goes on. */
@@ -68,7 +79,7 @@ export class MemoryTurns {
   begin(task: Holding): Promise<void> {
     const line = this.#lines.get(task.share) ?? { turns: 0, waiting: new Map(), taken: new Map() };
     this.#lines.set(task.share, line);
-    this.#notice();
+    if (this.areDue(task)) this.#notice();
     const wait = line.waiting.get(task) ?? Promise.withResolvers<void>();
     line.waiting.set(task, wait);
     line.taken.get(task)?.();
@@ -101,7 +112,9 @@ export class MemoryTurns {
       if (next === undefined) return;
       const [task, wait] = next;
       waiting.delete(task);
-      const cancelTimer = this.#clock.schedule(turnMs, () => this.end(task), { background: true });
+      const cancelTimer = this.#clock.schedule(Math.min(turnMs, this.#maxTurnMs), () => this.end(task), {
+        background: true,
+      });
       taken.set(task, cancelTimer);
       wait.resolve();
     }

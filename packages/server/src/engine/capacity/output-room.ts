@@ -4,13 +4,13 @@ import type { TaskLog } from "../task-log.ts";
 
 /** When the executor of one task may put out more: its log, the turns of executors and its caller's memory have room. */
 export class OutputRoom {
-  readonly #context: Pick<EngineContext, "wakes" | "memoryTurns">;
+  readonly #context: Pick<EngineContext, "wakes" | "memoryTurns" | "stopTurns">;
   readonly #log: Pick<TaskLog, "isFull" | "flushed">;
   readonly #memory: Holding;
   #isStopping = false;
 
   constructor(
-    context: Pick<EngineContext, "wakes" | "memoryTurns">,
+    context: Pick<EngineContext, "wakes" | "memoryTurns" | "stopTurns">,
     log: Pick<TaskLog, "isFull" | "flushed">,
     memory: Holding,
   ) {
@@ -27,7 +27,8 @@ export class OutputRoom {
   }
 
   /**
-   * Counts what is about to be put out, and waits until there is room for it: it is in memory while it waits.
+   * Counts what is about to be put out, and waits until there is room for it: it is in memory while it waits. An executor that is to stop
+   * waits, too, in turns that are short: hundreds may put out what they have at the same moment.
    *
    * @returns call it when the task has it, or will not
    */
@@ -36,6 +37,8 @@ export class OutputRoom {
     const free = (): void => this.#memory.grow(-bytes);
     try {
       await this.wait(this.#memory.share);
+      const { stopTurns } = this.#context;
+      if (this.#isStopping && stopTurns.areDue(this.#memory)) await stopTurns.begin(this.#memory);
     } catch (error) {
       free();
       throw error;
@@ -43,10 +46,16 @@ export class OutputRoom {
     return free;
   }
 
-  /** The executor was told to stop, or the task leaves memory: it waits for memory no longer. */
+  /** The executor was told to stop: it does not wait for those that go on. */
   stopWaiting(): void {
     this.#isStopping = true;
     this.#context.memoryTurns.end(this.#memory);
+  }
+
+  /** The task leaves memory. */
+  end(): void {
+    this.stopWaiting();
+    this.#context.stopTurns.end(this.#memory);
   }
 
   async #wait(share: string | undefined, turn: Promise<void> | undefined): Promise<void> {
