@@ -79,7 +79,8 @@ export class SilenceWatch {
   readonly #onSilence: () => void;
   #heardAt: number;
   #cancelTimer: () => void = () => {};
-  #isPaused = false;
+  /** What the executor waits for: parts of it may wait for several things. */
+  readonly #pauses = new Set<Promise<unknown>>();
 
   constructor(clock: Clock, limitMs: number | false | undefined, onSilence: () => void) {
     this.#clock = clock;
@@ -102,7 +103,7 @@ export class SilenceWatch {
   /** Watches on, counting from the executor's last event. */
   watch(): void {
     this.#cancelTimer();
-    if (this.#limitMs === false || this.#isPaused) {
+    if (this.#limitMs === false || this.#pauses.size > 0) {
       return;
     }
     const leftMs = this.#heardAt + this.#limitMs - this.#clock.ticks();
@@ -114,21 +115,20 @@ export class SilenceWatch {
   }
 
   stop(): void {
-    this.#isPaused = false;
+    this.#pauses.clear();
     this.#cancelTimer();
     this.#cancelTimer = () => {};
   }
 
   /** Does not watch while the executor waits for us. */
   async pauseFor<Result>(room: Promise<Result>): Promise<Result> {
-    this.stop();
-    this.#isPaused = true;
+    this.#cancelTimer();
+    this.#pauses.add(room);
     try {
       return await room;
     } finally {
-      const isWatching = this.#isPaused; // otherwise it was stopped
-      this.#isPaused = false;
-      if (isWatching) this.start();
+      const isPaused = this.#pauses.delete(room); // otherwise it was stopped
+      if (isPaused && this.#pauses.size === 0) this.start();
     }
   }
 }

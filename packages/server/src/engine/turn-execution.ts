@@ -306,7 +306,7 @@ export class TurnExecution implements Execution {
         return;
       }
       const taking = this.#take(step.value);
-      const mistake = taking instanceof Promise ? await taking : taking;
+      const mistake = taking instanceof Promise ? await this.#silence.pauseFor(taking) : taking;
       if (mistake === undefined) {
         resume = () => iterator.next();
       } else {

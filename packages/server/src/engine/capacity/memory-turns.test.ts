@@ -363,3 +363,40 @@ it("steps of one task that run side by side all go on", async () => {
   const { totalSize } = await client.listTasks({ status: TaskState.COMPLETED });
   expect(totalSize).toBe(40);
 });
+
+it.each([
+  ["turn", "a large artifact", 300],
+  ["durable task", "a large artifact", 300],
+  ["durable task", "a step", 1],
+])("a %s is not silent while it waits for a turn with %s", async (kind, what, size) => {
+  const durable = kind === "durable task";
+  const begin = Promise.withResolvers<void>();
+  let wait = async (): Promise<void> => {};
+  const work: Work = async function* (writer, words) {
+    for (let index = 0; words === "hold" && index < 40; index += 1) {
+      yield chunk(writer, index, index === 0 ? 6_000 * kibibyte : 1);
+      await wait();
+    }
+    yield writer.working();
+    await begin.promise;
+    if (what === "a step") await (writer as DurableTask).step("look up", () => 1);
+    if (writer.signal.aborted) return;
+    yield chunk(writer, 0, size * kibibyte);
+  };
+  const agent = agentOf(durable, work, 20_000);
+  const { client, clock } = await createEngineHarness({
+    agent,
+    limits: { maxActiveBytes: 2_048 * kibibyte },
+  });
+  wait = () => new Promise((resolve) => void clock.schedule(5_000, resolve));
+  const ids: string[] = [];
+  for (let sent = 0; sent < 8; sent += 1) ids.push(taskOf(await client.sendMessage(detached("write"))).id);
+  await client.sendMessage(detached("hold"));
+  await clock.settle();
+  begin.resolve();
+  const states = () => Promise.all(ids.map(async (id) => (await client.getTask({ id })).status?.state));
+  for (let seconds = 0; seconds < 25; seconds += 1) await clock.advance(1_000);
+  expect(await states()).toContain(TaskState.WORKING);
+  for (let seconds = 0; seconds < 200; seconds += 1) await clock.advance(1_000);
+  expect(await states()).toEqual(ids.map(() => TaskState.COMPLETED));
+});

@@ -88,7 +88,8 @@ export class DurableEmissions {
     try {
       assertEvent(event, eventKinds);
       if (status.kind === "artifact") {
-        await this.#emitter.artifact(status);
+        const taking = this.#emitter.artifact(status);
+        if (taking !== undefined) await this.#run.pauseFor(taking);
       } else {
         this.#emitter.status(status);
       }

@@ -279,7 +279,11 @@ export class DurableExecution implements Execution, DurableRun {
 
   untilRoom(): Promise<void> | undefined {
     const room = this.live.output.wait(this.share);
-    return room === undefined || this.isGone ? room : this.#silence.pauseFor(room);
+    return room === undefined ? room : this.pauseFor(room);
+  }
+
+  pauseFor<Result>(room: Promise<Result>): Promise<Result> {
+    return this.isGone || this.#resting ? room : this.#silence.pauseFor(room); // it is not watched there
   }
 
   hold<Result>(work: (assertGoesOn: AssertGoesOn) => Promise<Result>): Promise<Result> {

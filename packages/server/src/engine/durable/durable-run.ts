@@ -36,8 +36,10 @@ export interface DurableRun {
   readonly isGone: boolean;
   /** The executor has shown that it is alive. */
   heard(): void;
-  /** Resolves when the executor may yield more. */
+  /** Resolves when the executor may yield more, or begin another step. */
   untilRoom(): Promise<void> | undefined;
+  /** The executor waits for us: that is no silence. */
+  pauseFor<Result>(room: Promise<Result>): Promise<Result>;
   /**
    * Does work for the executor. When the executor is dropped, or its task ends meanwhile, the promise never settles: a later run does
    * what it would have done, or there is nothing left to do.

@@ -41,7 +41,7 @@ export async function untilMayBegin(run: DurableRun, assertGoesOn: AssertGoesOn)
 
 /** Waits for a turn in which the executor may put out more, and holds the slot. */
 async function untilTurn(run: DurableRun): Promise<void> {
-  const turn = run.live.output.wait(run.share);
+  const turn = run.untilRoom();
   if (turn !== undefined) await run.waits.keepBusy(() => turn);
 }
 

@@ -91,7 +91,7 @@ async function step<Result>(
   for (;;) {
     const room = roomForStep(run.share);
     if (room !== undefined) {
-      await waits.keepBusy(() => room);
+      await waits.keepBusy(() => run.pauseFor(room));
       assertGoesOn();
     }
     if (isCut(run, known, isCleanup)) {
@@ -159,7 +159,7 @@ async function attempt<Result>(
   }
   run.heard();
   await live.flushed();
-  const room = live.output.wait(run.share); // hundreds of steps may end at the same moment
+  const room = run.untilRoom(); // hundreds of steps may end at the same moment
   if (room !== undefined) await room;
   return outcome;
 }
