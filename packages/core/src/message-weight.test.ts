@@ -62,7 +62,8 @@ describe("a message with one list in thousands of places", () => {
 
 describe("what takes little memory", () => {
   const name = "n".repeat(16 * 1024);
-  const rows = (size: number): JsonObject[] => Array.from({ length: size }, (_, at) => ({ [name]: at }));
+  const rows = (size: number): JsonObject[] =>
+    Array.from({ length: size }, (_, at) => ({ $typeName: "a", [name]: at }));
   const params: JsonObject = { rows: rows(20) };
   const flow = { tokenUrl: "https://a.test", scopes: { [name]: "" } };
 

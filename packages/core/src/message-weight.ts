@@ -8,6 +8,9 @@ const valueBytes = 8;
 /** What an element of a list weighs besides: its tag and its length. */
 const placeBytes = 2;
 
+/** The names of a message's fields are no longer, and are in no binary encoding. JSON may have a name as a message has. */
+const maxFieldName = 64;
+
 /** Weight from which a message is large where nothing else is said. */
 export const largeWeight: number = 256 * 1024;
 
@@ -59,10 +62,10 @@ function weighInside(value: object, limit: number): number {
     }
     return weight;
   }
-  const isMap = !("$typeName" in value); // a message's own names are few, and in no binary encoding
+  const isMessage = typeof (value as Partial<Message>).$typeName === "string";
   for (const name in value) {
     const member = (value as Record<string, unknown>)[name]; // any object's own members
-    if (isMap) weight += name.length;
+    if (!isMessage || name.length > maxFieldName) weight += name.length;
     weight +=
       name === "metadata" && typeof member === "object" && member !== null
         ? weighMetadata(member, limit - weight)

@@ -43,6 +43,24 @@ it("a message with one text in thousands of parts is not encoded, nor visited to
   expect(visits).toBeLessThan(300);
 });
 
+it("a message that is too large by its texts, or by its names, is not encoded", () => {
+  for (const part of [
+    text("x".repeat(20_000)),
+    json({ $typeName: "a", case: "b", ["n".repeat(16_000)]: 0 }),
+  ]) {
+    let visits = 0;
+    const parts = new Proxy(Array(60).fill(part), {
+      get(target, name, receiver) {
+        if (name === "59") visits += 1;
+        return Reflect.get(target, name, receiver);
+      },
+    });
+    const value = { ...agentMessage([], { messageId: "m" }), parts };
+    expect(() => codec.encode({ op: "step#1", kind: "value", value }, 100_000)).toThrow("more than 100000");
+    expect(visits).toBe(1); // encoding begins with the last
+  }
+});
+
 it("a record that is too large is not encoded to its end", () => {
   let looks = 0;
   const last = {

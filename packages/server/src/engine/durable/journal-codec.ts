@@ -300,9 +300,35 @@ export function errorParts(error: Error): ErrorParts {
 /** About what a message with few texts may weigh for each byte of its encoding. */
 const weightForByte = 64;
 
+/** An integer that a message has as a text may be as much longer than its encoding. */
+const maxTextForByte = 2;
+
+/** The lengths of the long texts, names and bytes of a message, in each place. */
+function countTexts(value: unknown, count: (length: number) => void): void {
+  if (typeof value === "string" || value instanceof Uint8Array) count(value.length);
+  if (typeof value !== "object" || value === null || value instanceof Uint8Array) return;
+  if (Array.isArray(value)) {
+    for (const each of value) countTexts(each, count);
+    return;
+  }
+  for (const name in value) {
+    const member: unknown = value[name as keyof typeof value]; // own members only: messages and JSON inherit none
+    if (name.length > maxOwnName) count(name.length);
+    if (typeof member !== "string" || member.length > maxOwnName) countTexts(member, count);
+  }
+}
+
+/** The names of a message's fields and of its type are no longer, and are not in its encoding. */
+const maxOwnName = 64;
+
 /** A message is not encoded that is too large in any case: one text may stand in thousands of its parts. */
 function reduceMessage(types: Registry, message: Message, maxBytes: number): [string, Uint8Array] {
   if (isLarge(message, weightForByte * maxBytes)) throw tooLarge(maxBytes);
+  let texts = 0;
+  countTexts(message, (length) => {
+    texts += length;
+    if (texts > maxTextForByte * maxBytes) throw tooLarge(maxBytes);
+  });
   const desc = types.getMessage(message.$typeName);
   if (desc === undefined) {
     throw new JournalError(`the message type ${message.$typeName} is not in the agent's "journalTypes"`);
