@@ -23,6 +23,17 @@ describe("the order of results", () => {
     expect(stuck).toEqual(["nothing asked for step#3"]);
   });
 
+  it("is closed when a commit fails at the moment at which that time is over", async () => {
+    const { clock, order, stuck } = resume();
+    const given = Promise.allSettled([order.result(5)]);
+    await clock.settle();
+    const failure = new Error("a commit has failed");
+    Object.assign(clock, { nextTurn: () => Promise.reject(failure) });
+    await clock.advance(60_000);
+    expect(await given).toEqual([{ status: "rejected", reason: failure }]);
+    expect(stuck).toEqual([]);
+  });
+
   it("waits anew whenever something moves", async () => {
     const { clock, order, stuck } = resume();
     void order.caughtUp();

@@ -187,7 +187,8 @@ export class ResultOrder {
     let isOver = false;
     const cancelTimer = this.#clock.schedule(patienceMs, () => {
       // After the process was blocked, its timers fire first; only then come the results for which the executor waits.
-      void this.#clock.nextTurn().then(() => isOver || this.#onStuck(this.#describe()));
+      const end = () => isOver || this.#onStuck(this.#describe());
+      this.#clock.nextTurn().then(end, (error) => this.close(error)); // see `#look`
     });
     this.#cancelPatience = () => {
       isOver = true;
