@@ -100,7 +100,7 @@ export class TaskEngine {
       stopTurns: new MemoryTurns(budgets.active, options.clock, onHeld, stopTurnMs),
       beginTurns: new BeginTurns(budgets, options.clock),
       operations: budgets.operations,
-      abandoned: new AbandonedCode(budgets.active, () => budgets.tellRoom()),
+      abandoned: new AbandonedCode(budgets.active, options.clock, () => budgets.tellRoom()),
       eventPages: new EventPages(store, budgets.eventPages, clockFor),
       reads: {
         tasks: new ReadTurns(4, { pace: wakes.reads }),

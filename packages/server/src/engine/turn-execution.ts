@@ -271,10 +271,16 @@ export class TurnExecution implements Execution {
 
   /** Its task ends without it. */
   #abandon(code: object, returned: Promise<void>): void {
-    const { input, share } = this.#plan;
+    const bytes = this.#weigh(this.#live?.memory.amount);
+    this.#context.abandoned.count(code, returned, this.share, bytes);
+  }
+
+  /** What its code has in memory. @param ofTask what its task has; 0: there is none, or it has left memory */
+  #weigh(ofTask = 0): number {
+    const { input } = this.#plan;
     const { metadata } = this.#abortCause ?? {};
-    const taken = this.#live?.memory.amount ?? weighMessage(input.message) + weighDetails(input);
-    this.#context.abandoned.count(code, returned, share, taken + weighDetails({ metadata }));
+    const bytes = ofTask === 0 ? weighMessage(input.message) + weighDetails(input) : ofTask;
+    return bytes + weighDetails({ metadata });
   }
 
   #call(): AsyncIterator<TurnEvent> {
@@ -321,11 +327,18 @@ export class TurnExecution implements Execution {
     }
   }
 
-  /** Does not await the executor: a `finally` that hangs must not delay the next message. */
+  /** Does not await the executor: a `finally` that hangs must not delay the next message. What it has counts until then. */
   #letGo(iterator: AsyncIterator<TurnEvent>): void {
-    iterator
-      .return?.()
-      .catch((error: unknown) => this.#log("an executor failed after its turn had ended", error));
+    const returned = iterator.return?.();
+    if (returned === undefined) return;
+    const ofTask = this.#live?.memory.amount; // the task may leave memory before
+    this.#context.abandoned.countUnlessOver({
+      code: iterator,
+      returned,
+      share: this.share,
+      weigh: () => this.#weigh(ofTask),
+      onError: (error) => this.#log("an executor failed after its turn had ended", error),
+    });
   }
 
   #take(event: TurnEvent): Promise<AgentMistake | undefined> | AgentMistake | undefined {

@@ -69,3 +69,93 @@ for (const durable of [false, true]) {
     });
   });
 }
+
+/** The ways to end: code that cleans up behind its last event. */
+const ends = {
+  "a turn that replies": (tidy: () => Promise<void>) =>
+    defineAgent({
+      card: { name: "Tidy" },
+      async *execute(turn) {
+        try {
+          yield turn.reply("done");
+        } finally {
+          await tidy();
+        }
+      },
+    }),
+  "a turn that completes its task": (tidy: () => Promise<void>) =>
+    defineAgent({
+      card: { name: "Tidy" },
+      async *execute(turn) {
+        try {
+          yield turn.complete("done");
+        } finally {
+          await tidy();
+        }
+      },
+    }),
+  "a durable task that completes": (tidy: () => Promise<void>) =>
+    defineAgent({
+      card: { name: "Tidy" },
+      durable: true,
+      async *execute(task) {
+        try {
+          yield task.complete("done");
+        } finally {
+          await tidy();
+        }
+      },
+    }),
+  "a durable task that ends since it sleeps too often at a time": (tidy: () => Promise<void>) =>
+    defineAgent({
+      card: { name: "Tidy" },
+      durable: true,
+      async *execute(task) {
+        try {
+          yield task.working();
+          await Promise.all(Array.from({ length: 100 }, () => task.sleep(1_000)));
+        } finally {
+          await tidy();
+        }
+      },
+    }),
+};
+
+describe.each(Object.entries(ends))("code of %s", (_, agentOf) => {
+  /** Sends large messages, one after the other. @returns how many of them were answered, and what sends another one */
+  const sendAll = async (tidy: () => Promise<void>) => {
+    const limits = { maxActiveBytes: 600 * kibibyte, maxShare: 1, maxTaskBytes: 256 * kibibyte };
+    const { client, clock, log } = await createEngineHarness({ agent: agentOf(tidy), limits });
+    const send = () => client.sendMessage(say("x".repeat(100 * kibibyte)));
+    let answered = 0;
+    for (let sent = 0; sent < 20; sent += 1) {
+      const [answer] = await Promise.allSettled([send()]);
+      if (answer.status === "fulfilled") answered += 1;
+      else expect(answer.reason).toMatchObject({ code: Code.ResourceExhausted });
+      await clock.settle();
+    }
+    for (const { error } of log) void (error as Error | undefined)?.stack; // until it is read, an error keeps all objects of its frames
+    return { answered, send };
+  };
+
+  it("counts as memory of its caller while it cleans up behind its last event", async () => {
+    const end = Promise.withResolvers<void>();
+    const { answered, send } = await sendAll(() => end.promise);
+    expect(answered).toBeGreaterThan(1);
+    expect(answered).toBeLessThan(7);
+    end.resolve();
+    await expect.poll(async () => (await Promise.allSettled([send()]))[0].status).toBe("fulfilled");
+  });
+
+  it("does not count when it has nothing to wait for", async () => {
+    const { answered } = await sendAll(async () => await Promise.resolve());
+    expect(answered).toBe(20);
+  });
+
+  it("counts no longer when its cleaning up waits for what never comes, and was collected", async () => {
+    const { answered, send } = await sendAll(() => new Promise(() => {}));
+    expect(answered).toBeLessThan(7);
+    const isTaken = async () => (await Promise.allSettled([send()]))[0].status === "fulfilled";
+    expect(await collectGarbage(isTaken)).toBe(true);
+  });
+});

@@ -78,14 +78,16 @@ export class DurableExecution implements Execution, DurableRun {
   #cancelGraceTimer: (() => void) | undefined;
   #cancelUnloadTimer: () => void = () => {};
   #iterator: AsyncIterator<DurableEvent> | undefined;
-  /** Resolves when its code has returned. */
+  /** Resolves when its events are not read any more. */
   #pumping: Promise<void> = Promise.resolve();
   /** Set together with the event that ends the task. */
   #over = false;
   /** Everything that the generator still does is ignored. */
   #dropped = false;
-  /** Its code has not returned in its grace period. */
-  #abandoned = false;
+  /** Whether its code has yielded, thrown or ignored the end of its task: otherwise it waits for a result that never comes. */
+  #goesOn = false;
+  /** Resolves when its code has returned that goes on behind the end of its task. */
+  #returning: Promise<void> | undefined;
   #ended = false;
   #needsRecovery = false;
   /** What the executor returned; it means nothing. */
@@ -330,6 +332,7 @@ export class DurableExecution implements Execution, DurableRun {
     try {
       oneMore();
     } catch (mistake) {
+      this.#goesOn = true;
       this.#conclude(() => this.#fail(mistake));
       throw mistake;
     }
@@ -376,7 +379,9 @@ export class DurableExecution implements Execution, DurableRun {
         return first;
       };
       for (;;) {
+        this.#goesOn = false;
         const step = await resume();
+        this.#goesOn = true;
         this.heard();
         if (this.#isUnheard()) {
           this.#log("warn", "an abandoned executor went on");
@@ -574,7 +579,7 @@ export class DurableExecution implements Execution, DurableRun {
     this.live.output.stopWaiting();
     this.#hurry.abort();
     this.#cancelGraceTimer ??= this.clock.schedule(this.#context.agent.cancelGraceMs ?? 10_000, () => {
-      this.#abandoned = this.#iterator !== undefined;
+      this.#goesOn = true;
       this.#conclude(() => this.#finish());
     });
   }
@@ -658,21 +663,22 @@ export class DurableExecution implements Execution, DurableRun {
     const cutOff = new TurnAbort("lost");
     this.#journal?.order.close(cutOff);
     this.waits.close(cutOff);
-    if (this.#operations.holding.amount > 0) await this.clock.nextTurn(); // those that only wait are over then
     await this.live.flushed().catch(() => {});
+    // Those that only wait are over then, and most of the code.
+    if (this.#operations.holding.amount > 0 || this.#returning !== undefined) await this.clock.nextTurn();
     this.#leaveCode();
     this.live.memory.grow(-this.#journalBytes);
     this.#activation.resolve();
     this.#done.resolve();
   }
 
-  /** What goes on without the task counts until it is over: code that ignores its signal, and steps beside what has ended the task. */
+  /** What goes on without the task counts until it is over: its code, and steps beside what has ended the task. */
   #leaveCode(): void {
     const { holding } = this.#operations;
     const operationBytes = holding.amount;
-    const steps = this.#operations.leave();
-    if (steps === undefined && !this.#abandoned) return;
-    const over = Promise.all([steps, this.#abandoned ? this.#pumping : undefined]);
+    const steps = this.#operations.leave(this.#returning !== undefined);
+    if (steps === undefined && this.#returning === undefined) return;
+    const over = Promise.all([steps, this.#returning]);
     const { metadata } = this.#stopping ?? {};
     const bytes = this.live.memory.amount + operationBytes + weighDetails({ metadata });
     this.#context.abandoned.count(this, over, this.share, bytes, holding);
@@ -680,9 +686,15 @@ export class DurableExecution implements Execution, DurableRun {
 
   /** Does not await the executor: a `finally` that hangs must not block other work. */
   #letGo(): void {
-    this.#iterator
-      ?.return?.()
-      .catch((error: unknown) => this.#log("error", "an executor failed after its task had ended", error));
+    if (this.#iterator === undefined) return;
+    const returned = this.#iterator.return?.() ?? this.#pumping;
+    const end = () => {
+      this.#returning = undefined;
+    };
+    const returning = returned
+      .catch((error: unknown) => this.#log("error", "an executor failed after its task had ended", error))
+      .then(end);
+    if (this.#goesOn) this.#returning = returning;
     this.#iterator = undefined;
   }
 

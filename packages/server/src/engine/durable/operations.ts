@@ -100,11 +100,16 @@ export class Operations {
     else if (this.holding.amount === 0) this.#over.resolve();
   }
 
-  /** The executor leaves its task. @returns resolves when what it has under way is over; undefined: there is nothing */
-  leave(): Promise<void> | undefined {
+  /**
+   * The executor leaves its task.
+   *
+   * @param isCounted whether what its code has of the task counts until it has returned
+   * @returns resolves when what it has under way is over; undefined: there is nothing
+   */
+  leave(isCounted: boolean): Promise<void> | undefined {
     this.#hasLeft = true;
     this.#memory.grow(-this.holding.amount);
-    this.#keptBytes = this.#memory.amount;
+    this.#keptBytes = isCounted ? 0 : this.#memory.amount;
     this.#late?.memory.grow(this.#keptBytes);
     return this.holding.amount === 0 ? undefined : this.#over.promise;
   }
