@@ -123,7 +123,9 @@ describe("one text or list of a caller's", () => {
 });
 
 it("what is counted of any value before it is encoded is a part of what it takes, and never more", () => {
-  const names = fc.oneof(fc.string(), fc.constant("n".repeat(3_000)));
+  // devalue refuses objects with such a name
+  const word = fc.string().filter((name) => name !== "__proto__");
+  const names = fc.oneof(word, fc.constant("n".repeat(3_000)));
   const leaf = fc.oneof(
     ...[
       fc.string(),
