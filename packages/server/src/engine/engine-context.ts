@@ -7,6 +7,7 @@ import type { Owner, TaskRef, TaskStore } from "../store/task-store.ts";
 import type { AbandonedCode } from "./capacity/abandoned-code.ts";
 import type { BeginTurns } from "./capacity/begin-turns.ts";
 import type { MemoryTurns } from "./capacity/memory-turns.ts";
+import type { ReadBacks } from "./capacity/read-backs.ts";
 import type { SharedPlaces } from "./capacity/shared-places.ts";
 import type { StoredBytes } from "./capacity/stored-bytes.ts";
 import type { Clock } from "./clock.ts";
@@ -182,8 +183,6 @@ export interface EngineContext {
   readonly eventPages: EventPages;
   /** Bounds how many other reads of the store run at a time: for calls, and of tasks that no call waits for. */
   readonly reads: Readonly<Record<"tasks" | "lists" | "loads", ReadTurns>>;
-  /** Of each caller one durable executor at a time reads what earlier runs did: it sees what those before it have taken of the memory. */
-  readonly reruns: ReadTurns;
-  /** The same for those that are to stop: they do not wait for the others. */
-  readonly stops: ReadTurns;
+  /** Lets durable executors read what earlier runs did. */
+  readonly readBacks: ReadBacks;
 }

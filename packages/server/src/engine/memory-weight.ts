@@ -36,9 +36,6 @@ export const containerBytes: number = (1 + containerValues) * valueBytes;
 /** Memory of a task besides what it contains, about, in bytes: its objects, and those of its execution. */
 export const taskBytes: number = 8 * 1024;
 
-/** What a small task takes at most. */
-export const smallBytes: number = taskBytes + 16 * 1024;
-
 /** Memory of a call that waits besides its message, about, in bytes: its stream, header and contexts. */
 export const callBytes: number = 12 * 1024;
 

@@ -13,6 +13,7 @@ import { BeginTurns } from "./capacity/begin-turns.ts";
 import type { CallerBudgets } from "./capacity/caller-budgets.ts";
 import { KnownCallers } from "./capacity/known-callers.ts";
 import { MemoryTurns, stopTurnMs } from "./capacity/memory-turns.ts";
+import { ReadBacks } from "./capacity/read-backs.ts";
 import { alwaysStoredBytes } from "./capacity/stored-bytes.ts";
 import { createJournalCodec } from "./durable/journal-codec.ts";
 import type { EngineContext } from "./engine-context.ts";
@@ -44,8 +45,7 @@ export interface TaskEngineOptions
     | "abandoned"
     | "eventPages"
     | "reads"
-    | "reruns"
-    | "stops"
+    | "readBacks"
     | "journalCodec"
     | "served"
   > {
@@ -107,8 +107,7 @@ export class TaskEngine {
         lists: new ReadTurns(2, { pace: wakes.reads }),
         loads: new ReadTurns(4, { pace: wakes.reads }),
       },
-      reruns: new ReadTurns(Number.POSITIVE_INFINITY, { maxOfOne: 1 }),
-      stops: new ReadTurns(Number.POSITIVE_INFINITY, { maxOfOne: 1 }),
+      readBacks: new ReadBacks(budgets.active, options.clock),
     };
     this.#followers = budgets.followers;
     this.#active = budgets.active;

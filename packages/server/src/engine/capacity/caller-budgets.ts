@@ -2,12 +2,15 @@ import { a2aError } from "@a2a-connect/core";
 import { SharedBudget, shareByLimits } from "@a2a-connect/core/internal";
 import { defaultEngineLimits, type EngineLimits } from "../engine-context.ts";
 import { EventBudget } from "../events.ts";
-import { operationsPart, smallBytes } from "../memory-weight.ts";
+import { operationsPart, taskBytes } from "../memory-weight.ts";
 import { SharedPlaces } from "./shared-places.ts";
 import { StoredBytes } from "./stored-bytes.ts";
 
 /** When a caller may try again. */
 const retryAfterSeconds = "1";
+
+/** What a small task takes at most. */
+const smallBytes = taskBytes + 16 * 1024;
 
 type Limits = Pick<EngineLimits, "maxActiveBytes" | "maxFollowers" | "maxShare" | "maxTotalTailBytes">;
 

@@ -1,6 +1,5 @@
 import type { Holding, SharedBudget } from "@a2a-connect/core/internal";
 import type { Clock } from "../clock.ts";
-import { smallBytes } from "../memory-weight.ts";
 
 /**
  * Executors of one caller that go on at a time. After `turnMs` an executor's turn is over, although it has not yielded: it may wait for
@@ -9,8 +8,8 @@ import { smallBytes } from "../memory-weight.ts";
 const beyondPart = { maxAtOnce: 16, turnMs: 250 };
 
 /** The same for a caller with more than `farTimes` its part: executors that have put out much and do not end keep it in memory. */
-const farBeyondPart = { maxAtOnce: 1, turnMs: 10_000 };
-const farTimes = 2;
+export const farBeyondPart = { maxAtOnce: 1, turnMs: 10_000 };
+export const farTimes = 2;
 
 /** How many executors of a caller that has more than its part go on at a time, and for how long. */
 export function turnsBeyondPart(active: SharedBudget, share: string | undefined): typeof beyondPart {
@@ -68,11 +67,6 @@ export class MemoryTurns {
   /** Whether the executor of a task has to take a turn before it goes on. */
   areDue({ share }: Holding): boolean {
     return this.#active.isExceeded(share);
-  }
-
-  /** Whether a task is large, and one of a caller whose tasks take far more than its part. */
-  areFarBeyond({ share, amount }: Holding): boolean {
-    return amount > smallBytes && this.#active.isExceeded(share, farTimes);
   }
 
   /** Resolves when the executor of a task may go on. A turn that it has ends: a larger task may have come. */

@@ -472,27 +472,20 @@ export class DurableExecution implements Execution, DurableRun {
     }
   }
 
-  /**
-   * Hundreds may be loaded at the same moment: each sees what those before it have taken. Those that are to stop wait for no others of their
-   * caller, and their clean-up takes no turns for memory. So where a caller has far more than its part, a large one of them keeps its place in
-   * the line until it is done.
-   */
   #readInTurn(): Promise<Journal> {
-    const { reruns, stops, memoryTurns } = this.#context;
     const { live, share } = this;
     const { promise, resolve, reject } = Promise.withResolvers<Journal>();
-    const isToStop = this.#stopping !== undefined;
-    const read = async (): Promise<void> => {
+    const isToStop = this.isStopping;
+    const read = async (): Promise<number> => {
       if (!isToStop) await live.output.wait(share);
-      if (this.isGone) return;
+      if (this.isGone) return 0;
       const journal = await this.#readLog();
-      if (this.isGone) return;
+      if (this.isGone) return 0;
       this.#countJournal(journal);
       resolve(journal);
-      if (journal.stop !== undefined && memoryTurns.areFarBeyond(live.memory)) await this.done;
+      return this.#journalBytes;
     };
-    const line = isToStop ? stops : reruns;
-    line.run({ share, signal: () => this.#hurry.signal }, read).then(this.#hasRead.resolve, reject);
+    this.#context.readBacks.run(this, () => this.#hurry.signal, read).then(this.#hasRead.resolve, reject);
     return promise;
   }
 
