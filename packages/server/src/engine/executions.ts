@@ -254,43 +254,53 @@ export class Executions {
     }
   }
 
-  /** Ends a task that has not ended. A running executor is told to stop, and may still end the task in another way. */
+  /**
+   * Ends a task that has not ended. A running executor is told to stop, and may still end the task in another way.
+   *
+   * @throws ConnectError `Unavailable` when the server shuts down or the store cannot be read; what is noted by then ends the task later
+   */
   async stop(live: LiveTask, cause: "canceled" | "deadline", metadata?: JsonObject): Promise<void> {
     const { stopTurns } = this.#context;
     let hasTurn = false;
-    while (!isTerminal(live.acceptedState)) {
-      const execution = this.#byTask.get(live.name.taskId);
-      const selection = this.#select(live);
-      const isWaiting = isInterrupted(live.acceptedState) || this.#withdraw(execution);
-      if (isWaiting || (execution === undefined && !isDurable(selection))) {
-        live.emitStatus(endings[cause]);
-        execution?.giveUp(cause, metadata);
-        continue;
+    try {
+      while (!isTerminal(live.acceptedState)) {
+        const selection = this.#select(live);
+        let execution = this.#byTask.get(live.name.taskId);
+        const isWaiting = isInterrupted(live.acceptedState) || this.#withdraw(execution);
+        if (isWaiting || (execution === undefined && !isDurable(selection))) {
+          live.emitStatus(endings[cause]);
+          execution?.giveUp(cause, metadata);
+          continue;
+        }
+        if (this.#closed) {
+          throw new ConnectError("the server is shutting down; try again", Code.Unavailable);
+        }
+        live.lost.throwIfAborted();
+        if (!hasTurn && !this.#toldToStop.has(live)) {
+          await Promise.race([stopTurns.begin(live.memory), execution?.done]);
+          hasTurn = true;
+          continue;
+        }
+        if (!this.#toldToStop.has(live)) {
+          live.note({ type: "stop", cause, metadata }); // the first of several cancels counts
+          this.#toldToStop.add(live);
+        }
+        if (execution instanceof DurableExecution && execution.isUnread && !execution.isStopping) {
+          this.#scheduler.withdraw(execution);
+          execution.abort("shutdown"); // it waits behind others of its caller, which may last: it is read back in the line of those that are to stop
+        } else if (execution !== undefined) {
+          execution.abort(cause, metadata);
+        } else if (isDurable(selection)) {
+          execution = await this.#readBackInTurn(live, selection, new TurnAbort(cause, metadata));
+        }
+        await execution?.done;
+        if (execution?.needsRecovery && !isTerminal(live.acceptedState)) {
+          throw new ConnectError("the task could not be read; try again", Code.Unavailable);
+        }
       }
-      if (this.#closed) {
-        throw new ConnectError("the server is shutting down; try again", Code.Unavailable);
-      }
-      live.lost.throwIfAborted();
-      if (!hasTurn && !this.#toldToStop.has(live)) {
-        await Promise.race([stopTurns.begin(live.memory), execution?.done]);
-        hasTurn = true;
-        continue;
-      }
-      if (!this.#toldToStop.has(live)) {
-        live.note({ type: "stop", cause, metadata }); // the first of several cancels counts
-        this.#toldToStop.add(live);
-      }
-      if (execution instanceof DurableExecution && execution.isUnread && !execution.isStopping) {
-        this.#scheduler.withdraw(execution);
-        execution.abort("shutdown"); // it waits behind others of its caller, which may last: it is read back in the line of those that are to stop
-      } else if (execution !== undefined) {
-        execution.abort(cause, metadata);
-      } else if (isDurable(selection)) {
-        await this.#readBackInTurn(live, selection, new TurnAbort(cause, metadata));
-      }
-      await execution?.done;
+    } finally {
+      stopTurns.end(live.memory);
     }
-    stopTurns.end(live.memory);
     await live.flushed();
   }
 
@@ -449,14 +459,19 @@ export class Executions {
   }
 
   /** The executor of a task is read back, which is to stop. It takes a place only then: many that wait for memory would take all of their caller's. */
-  async #readBackInTurn(live: LiveTask, selection: DurableSelection, stop: TurnAbort): Promise<void> {
+  #readBackInTurn(
+    live: LiveTask,
+    selection: DurableSelection,
+    stop: TurnAbort,
+  ): Promise<DurableExecution | undefined> {
     const line = `${selection.skill} ${this.#callerOf(live)}`; // where a skill has no place, its tasks hold up no others
-    await this.#stops.run({ share: line }, async () => {
+    return this.#stops.run({ share: line }, async () => {
       const isOver = isTerminal(live.acceptedState) || live.lost.aborted;
-      if (this.#closed || isOver || this.#byTask.has(live.name.taskId)) return; // who stops it looks again
+      if (this.#closed || isOver || this.#byTask.has(live.name.taskId)) return undefined; // who stops it looks again
       const execution = this.#resumeDurable(live, selection);
       execution.abort(stop.cause, stop.metadata);
       await execution.hasRead;
+      return execution;
     });
   }
 

@@ -1,6 +1,6 @@
 import { TaskState } from "@a2a-connect/proto";
 import { createFakeClock, reasonOf } from "@a2a-connect/testing";
-import { Code } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import {
   beginDurable,
@@ -9,6 +9,7 @@ import {
 } from "../../../test-support/durable-servers.ts";
 import { createHeldStore } from "../../../test-support/held-store.ts";
 import { detached, endOf, sendTask, stateOf } from "../../../test-support/tasks.ts";
+import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
 import { defaultEngineLimits } from "../engine-context.ts";
 import { TurnAbort } from "../execution.ts";
 
@@ -68,6 +69,38 @@ describe("a cancel of a durable task", () => {
     await expect(cancel(process, id)).rejects.toMatchObject({ code: Code.Unavailable });
     store.decide(() => "write");
     expect(await stateOf(process.client, id)).toBe(TaskState.WORKING);
+  });
+
+  it("answers Unavailable after one try when the store cannot be read, and is done as soon as it can", async () => {
+    const memory = createMemoryTaskStore();
+    let reads = 0;
+    let fails = false;
+    const entries: typeof memory.entries = (...args) => {
+      reads += 1;
+      return fails ? Promise.reject(new ConnectError("no disk", Code.Unavailable)) : memory.entries(...args);
+    };
+    const store = { ...memory, entries };
+    const undone: string[] = [];
+    const { process, id, clock } = await beginDurable(
+      async function* (task) {
+        yield task.working();
+        try {
+          await task.sleep(3_600_000);
+        } finally {
+          await task.step("undo", () => void undone.push("undone"));
+        }
+      },
+      { store },
+    );
+    await clock.advance(31_000); // it is dropped from memory
+    reads = 0;
+    fails = true;
+    await expect(cancel(process, id)).rejects.toMatchObject({ code: Code.Unavailable });
+    expect(reads).toBe(1);
+    fails = false;
+    await clock.advance(1_000);
+    expect(undone).toEqual(["undone"]);
+    expect(await stateOf(process.client, id)).toBe(TaskState.CANCELED);
   });
 
   it("reaches a step that runs, with the caller's metadata", async () => {
