@@ -41,6 +41,9 @@ function fromSync<Event>(iterator: Iterator<Event>): AsyncIterator<Event> {
   };
 }
 
+/** How long an executor may go on after it was told to stop, by default. */
+export const defaultCancelGraceMs = 10_000;
+
 /** Why a running turn is told to stop. */
 export type TurnAbortCause = "canceled" | "deadline" | "inactive" | "lost" | "shutdown";
 

@@ -1,5 +1,5 @@
 import { findA2AError, isInterrupted, isSettled, isTerminal } from "@a2a-connect/core";
-import { callUnawaited, ReadTurns } from "@a2a-connect/core/internal";
+import { callUnawaited } from "@a2a-connect/core/internal";
 import type { Message } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -17,6 +17,7 @@ import {
 import type { CallInput } from "../agent/task-tools.ts";
 import type { TaskRef } from "../store/task-store.ts";
 import { Scheduler, type StartResult } from "./capacity/scheduler.ts";
+import { StopLines } from "./capacity/stop-lines.ts";
 import { type CallDetails, hasDetails, type StopCause } from "./command.ts";
 import { DurableExecution } from "./durable/durable-execution.ts";
 import { type Journal, type QueuedMessage, readJournal } from "./durable/journal.ts";
@@ -30,7 +31,7 @@ import {
 } from "./endings.ts";
 import type { EngineContext } from "./engine-context.ts";
 import type { StatusInit } from "./events.ts";
-import { type Execution, TurnAbort } from "./execution.ts";
+import { defaultCancelGraceMs, type Execution } from "./execution.ts";
 import type { LiveTask } from "./live-task.ts";
 import type { LiveTasks } from "./live-tasks.ts";
 import { weighDetails } from "./memory-weight.ts";
@@ -81,14 +82,14 @@ export class Executions {
   readonly #reserved = new Set<string>();
   /** Tasks whose log says that their executor was told to stop. */
   readonly #toldToStop = new WeakSet<LiveTask>();
-  /** Of each caller and skill one executor that is to stop is read back at a time. */
-  readonly #stops = new ReadTurns(Number.POSITIVE_INFINITY, { maxOfOne: 1 });
+  readonly #stops: StopLines;
   #closed = false;
 
   constructor(context: EngineContext, tasks: LiveTasks) {
     this.#context = context;
     this.#tasks = tasks;
     this.#scheduler = new Scheduler(context);
+    this.#stops = new StopLines(context.clock);
     this.#running = new RunningExecutions(context);
     this.#attempts = new RunAttempts(context.clock);
     const takeUp: TakeUp = (task, onPutOff) => this.recover(task, onPutOff);
@@ -291,7 +292,7 @@ export class Executions {
         } else if (execution !== undefined) {
           execution.abort(cause, metadata);
         } else if (isDurable(selection)) {
-          execution = await this.#readBackInTurn(live, selection, new TurnAbort(cause, metadata));
+          execution = await this.#readBackInTurn(live, selection, { cause, metadata });
         }
         await execution?.done;
         if (execution?.needsRecovery && !isTerminal(live.acceptedState)) {
@@ -458,21 +459,30 @@ export class Executions {
     });
   }
 
-  /** The executor of a task is read back, which is to stop. It takes a place only then: many that wait for memory would take all of their caller's. */
-  #readBackInTurn(
+  /** The executor of a task is read back, which is to stop. If its caller has no place for it within the grace period, the task ends without it. */
+  async #readBackInTurn(
     live: LiveTask,
     selection: DurableSelection,
-    stop: TurnAbort,
+    stop: { readonly cause: "canceled" | "deadline"; readonly metadata: JsonObject | undefined },
   ): Promise<DurableExecution | undefined> {
     const line = `${selection.skill} ${this.#callerOf(live)}`; // where a skill has no place, its tasks hold up no others
-    return this.#stops.run({ share: line }, async () => {
-      const isOver = isTerminal(live.acceptedState) || live.lost.aborted;
-      if (this.#closed || isOver || this.#byTask.has(live.name.taskId)) return undefined; // who stops it looks again
-      const execution = this.#resumeDurable(live, selection);
+    const { cancelGraceMs = defaultCancelGraceMs } = this.#context.agent;
+    let execution: DurableExecution | undefined;
+    const isOver = () =>
+      this.#closed ||
+      isTerminal(live.acceptedState) ||
+      live.lost.aborted ||
+      this.#byTask.has(live.name.taskId); // who stops it looks again
+    const hadTurn = await this.#stops.run(line, cancelGraceMs, async () => {
+      if (isOver()) return true;
+      execution = this.#resumeDurable(live, selection);
       execution.abort(stop.cause, stop.metadata);
-      await execution.hasRead;
-      return execution;
+      const hasPlace = await execution.hasRead;
+      if (!hasPlace) this.#scheduler.withdraw(execution);
+      return hasPlace;
     });
+    if (!hadTurn && !isOver()) live.emitStatus(endings[stop.cause]);
+    return execution;
   }
 
   #resumeDurable(

@@ -11,7 +11,14 @@ import { assertEvent, Emitter } from "./emitter.ts";
 import { endings } from "./endings.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { agentReply } from "./events.ts";
-import { type Execution, iterate, SilenceWatch, TurnAbort, type TurnAbortCause } from "./execution.ts";
+import {
+  defaultCancelGraceMs,
+  type Execution,
+  iterate,
+  SilenceWatch,
+  TurnAbort,
+  type TurnAbortCause,
+} from "./execution.ts";
 import type { LiveTask } from "./live-task.ts";
 import { weighDetails, weighMessage } from "./memory-weight.ts";
 import { assertMessage, assertParts } from "./output-check.ts";
@@ -259,7 +266,7 @@ export class TurnExecution implements Execution {
       onBegun();
       this.#abortWaiters.push(() => {
         if (!this.#hadLastEvent) {
-          this.#cancelGraceTimer = clock.schedule(agent.cancelGraceMs ?? 10_000, () => {
+          this.#cancelGraceTimer = clock.schedule(agent.cancelGraceMs ?? defaultCancelGraceMs, () => {
             this.#abandon(code, returned);
             resolve();
           });

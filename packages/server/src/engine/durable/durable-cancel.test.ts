@@ -8,7 +8,7 @@ import {
   type DurableServers,
 } from "../../../test-support/durable-servers.ts";
 import { createHeldStore } from "../../../test-support/held-store.ts";
-import { detached, endOf, sendTask, stateOf } from "../../../test-support/tasks.ts";
+import { detached, endOf, lifecycle, sendTask, stateOf } from "../../../test-support/tasks.ts";
 import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
 import { defaultEngineLimits } from "../engine-context.ts";
 import { TurnAbort } from "../execution.ts";
@@ -483,6 +483,61 @@ describe("canceled tasks of one caller that have to be read back", () => {
     for (const count of [2, 4, 5]) await cleanUps(count);
     for (const id of ids) expect(endOf(await next.client.getTask({ id }))).toEqual(canceled);
     expect(seen.cleaning).toEqual({ now: 0, most: 2, over: 5 });
+  });
+});
+
+describe("durable tasks that are not in memory, while work that lasts has all places of their caller", () => {
+  /** @returns 21 of them, the last with a deadline in a minute */
+  async function begin() {
+    const goOn = Promise.withResolvers<void>();
+    const undone: string[] = [];
+    const { open, clock } = createDurableServers(
+      async function* (task) {
+        if (task.text === "lasts") {
+          await task.step("long", () => goOn.promise);
+          return;
+        }
+        try {
+          await task.sleep(360_000_000);
+        } finally {
+          await task.step("undo", () => void undone.push(task.text));
+        }
+      },
+      { limits: { ...defaultEngineLimits, maxRunning: 16 }, agent: { inactivityTimeoutMs: false } },
+    );
+    const process = await open();
+    const ids: string[] = [];
+    for (let at = 0; at < 20; at++) ids.push((await sendTask(process.client, detached(`${at}`))).id);
+    const deadline = new Date(clock.now() + 60_000).toISOString();
+    const late = await sendTask(process.client, detached("late", lifecycle({ deadline })));
+    await clock.advance(31_000); // they are dropped
+    for (let at = 0; at < 20; at++) await sendTask(process.client, detached("lasts"));
+    await clock.settle();
+    return { process, clock, ids, late: late.id, undone, goOn };
+  }
+
+  it("end with the grace period when they are canceled, and at their deadline", async () => {
+    const { process, clock, ids, late, undone, goOn } = await begin();
+    const answers = Promise.all(ids.map((id) => cancel(process, id)));
+    await clock.advance(9_999);
+    expect(await stateOf(process.client, ids[0] ?? "")).toBe(TaskState.SUBMITTED);
+    await clock.advance(1);
+    expect(await answers).toEqual(ids.map(() => canceled));
+    await clock.advance(30_000);
+    expect(endOf(await process.client.getTask({ id: late }))).toEqual([TaskState.CANCELED, "deadline"]);
+    goOn.resolve();
+    await clock.settle();
+    expect([undone, process.log]).toEqual([[], []]);
+  });
+
+  it("clean up when they get a place within that time, one after the other", async () => {
+    const { process, clock, ids, undone, goOn } = await begin();
+    const answers = Promise.all(ids.map((id) => cancel(process, id)));
+    await clock.advance(9_000);
+    goOn.resolve();
+    await clock.advance(1_000);
+    expect(await answers).toEqual(ids.map(() => canceled));
+    expect(undone).toEqual(ids.map((_, at) => `${at}`));
   });
 });
 

@@ -8,7 +8,14 @@ import type { CallDetails } from "../command.ts";
 import { Emitter } from "../emitter.ts";
 import { endings } from "../endings.ts";
 import type { EngineContext } from "../engine-context.ts";
-import { type Execution, iterate, SilenceWatch, TurnAbort, type TurnAbortCause } from "../execution.ts";
+import {
+  defaultCancelGraceMs,
+  type Execution,
+  iterate,
+  SilenceWatch,
+  TurnAbort,
+  type TurnAbortCause,
+} from "../execution.ts";
 import type { LiveTask } from "../live-task.ts";
 import { weighDetails } from "../memory-weight.ts";
 import { DurableAnswers } from "./durable-answers.ts";
@@ -53,7 +60,7 @@ export class DurableExecution implements Execution, DurableRun {
   readonly #controller = new AbortController();
   /** Aborts when its grace period begins, and when it has ended: it waits for no turn any more. */
   readonly #hurry = new AbortController();
-  readonly #hasRead = Promise.withResolvers<void>();
+  readonly #hasRead = Promise.withResolvers<boolean>();
   readonly #done = Promise.withResolvers<void>();
   readonly #inbox = new DurableInbox();
   readonly #answers = new DurableAnswers();
@@ -76,6 +83,8 @@ export class DurableExecution implements Execution, DurableRun {
   readonly #instantCalls: InstantCalls;
   #isYielding = false;
   #cancelGraceTimer: (() => void) | undefined;
+  /** It is to stop, and has no place in which its journal could be read. */
+  #cancelPlaceTimer: () => void = () => {};
   #cancelUnloadTimer: () => void = () => {};
   #iterator: AsyncIterator<DurableEvent> | undefined;
   /** Resolves when its events are not read any more. */
@@ -161,8 +170,8 @@ export class DurableExecution implements Execution, DurableRun {
     return this.#journal === undefined && this.#plan.call === undefined;
   }
 
-  /** Resolves when the next one of its caller that is to stop may be read back. */
-  get hasRead(): Promise<void> {
+  /** Resolves when the next one of its caller that is to stop may be read back; to false when this one has got no place for it. */
+  get hasRead(): Promise<boolean> {
     return this.#hasRead.promise;
   }
 
@@ -183,6 +192,7 @@ export class DurableExecution implements Execution, DurableRun {
   run(onBegun: () => void = () => {}): Promise<void> {
     this.#hasAsked = false;
     this.#resting = false;
+    this.#cancelPlaceTimer();
     if (this.#ended) {
       return Promise.resolve();
     }
@@ -233,6 +243,7 @@ export class DurableExecution implements Execution, DurableRun {
     if (this.#stopping === undefined) {
       this.#stopping = stop;
       if (this.#journal !== undefined) this.#stopHere(stop);
+      else if (!this.#started) this.#awaitPlace();
     }
     this.#plan.hurry();
   }
@@ -485,7 +496,9 @@ export class DurableExecution implements Execution, DurableRun {
       resolve(journal);
       return this.#journalBytes;
     };
-    this.#context.readBacks.run(this, () => this.#hurry.signal, read).then(this.#hasRead.resolve, reject);
+    this.#context.readBacks
+      .run(this, () => this.#hurry.signal, read)
+      .then(() => this.#hasRead.resolve(true), reject);
     return promise;
   }
 
@@ -571,10 +584,22 @@ export class DurableExecution implements Execution, DurableRun {
   #startGrace(): void {
     this.live.output.stopWaiting();
     this.#hurry.abort();
-    this.#cancelGraceTimer ??= this.clock.schedule(this.#context.agent.cancelGraceMs ?? 10_000, () => {
+    this.#cancelGraceTimer ??= this.clock.schedule(this.#graceMs, () => {
       this.#goesOn = true;
       this.#conclude(() => this.#finish());
     });
+  }
+
+  /** Its grace period begins when its journal has been read, but work that lasts may have all places of its caller. */
+  #awaitPlace(): void {
+    this.#cancelPlaceTimer = this.clock.schedule(this.#graceMs, () => {
+      this.#hasRead.resolve(false);
+      this.#conclude(() => this.#finish());
+    });
+  }
+
+  get #graceMs(): number {
+    return this.#context.agent.cancelGraceMs ?? defaultCancelGraceMs;
   }
 
   /** Ends the task, unless that has been done. */
@@ -644,9 +669,10 @@ export class DurableExecution implements Execution, DurableRun {
     }
     this.#ended = true;
     this.#hurry.abort();
-    this.#hasRead.resolve();
+    this.#hasRead.resolve(true);
     this.#silence.stop();
     this.#cancelGraceTimer?.();
+    this.#cancelPlaceTimer();
     this.#cancelUnloadTimer();
     this.#forgetTask();
     this.#attempt?.end();
