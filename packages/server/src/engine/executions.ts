@@ -194,7 +194,7 @@ export class Executions {
       priority: readLifecycleRequest(message).priority,
       share,
       call,
-      openAttempt: (run, before) => this.#attempts.open(run, before, isAfterStart),
+      openAttempt: (run, before) => this.#attempts.create(run, before, isAfterStart),
       askForPlace: () => void this.#scheduler.start(execution, "always"),
       hurry: () => this.#scheduler.hurry(execution),
       onRest: () => {
@@ -382,6 +382,7 @@ export class Executions {
       cancelRetry();
     }
     this.#recovery.close();
+    this.#attempts.close();
     await this.#running.close(graceMs);
   }
 

@@ -20,7 +20,7 @@ export interface DurablePlan {
   readonly share: string | undefined;
   /** The details of the call that created a new task; undefined: the journal has them. */
   readonly call: CallDetails | undefined;
-  /** See `RunAttempts.open`. */
+  /** See `RunAttempts.create`. */
   readonly openAttempt: (run: DurableRun, before: number) => RunAttempt | undefined;
   /** Asks for a slot for the next activation. */
   readonly askForPlace: () => void;

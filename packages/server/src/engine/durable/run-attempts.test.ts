@@ -156,6 +156,30 @@ describe("a durable executor that ends the process", () => {
     for (const id of innocent) expect(await stateOf(id)).toBe(TaskState.SUBMITTED);
   });
 
+  it("holds up no suspect of another caller while it gets no place", async () => {
+    const { clock, start } = createProcesses(
+      async function* (task) {
+        yield await works(task);
+      },
+      { maxRunning: 16 },
+    );
+    const first = await start();
+    for (const each of ["x1", "x2", "x3"]) await sendTask(first.clientOf("X"), detached(each));
+    for (const each of ["y1", "y2"]) await sendTask(first.clientOf("Y"), detached(each));
+    await clock.advance(100);
+    first.kill();
+    for (let at = 0; at < 2; at += 1) {
+      const { kill } = await start();
+      await clock.advance(1_000);
+      kill();
+    }
+    const { clientOf, ran } = await start();
+    expect(ran).toEqual(["x1"]);
+    for (let at = 0; at < 20; at += 1) await sendTask(clientOf("X"), detached("new"));
+    for (let at = 0; at < 4; at += 1) await clock.advance(33_000);
+    expect(ran.filter((text) => text !== "new").toSorted()).toEqual(["x1", "y1", "y2"]);
+  });
+
   it("hears at once that it is canceled while it waits for its turn", async () => {
     const { clock, start, begin } = createProcesses(ends, { maxRunning: 2, maxShare: 1 });
     const [, second = ""] = await begin("works", "works");
@@ -251,6 +275,20 @@ describe("a durable executor that runs again and again", () => {
     }
     expect(await stateOf(id)).toBe(TaskState.SUBMITTED);
     expect(await count(id, "survived")).toBe(starts);
+  });
+
+  it("is not stopped when the server was killed while it was stopped in order", async () => {
+    const { begin, clock, start, stateOf } = createProcesses(ends);
+    const [id = ""] = await begin("works");
+    for (let at = 0; at < starts; at += 1) {
+      const { server, ran, kill } = await start();
+      expect(ran).toEqual(["works"]);
+      await clock.advance(5_000);
+      void server.stop(30_000);
+      await clock.advance(10_000);
+      kill();
+    }
+    expect(await stateOf(id)).toBe(TaskState.SUBMITTED);
   });
 
   it("is not stopped when each process was killed after half a minute", async () => {

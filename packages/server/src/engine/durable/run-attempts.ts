@@ -1,7 +1,8 @@
-import { ReadTurns } from "@a2a-connect/core/internal";
+import { untilAborted } from "@a2a-connect/core/internal";
 import { AgentMistake } from "../agent-mistake.ts";
 import type { Clock } from "../clock.ts";
 import type { DurableRun } from "./durable-run.ts";
+import { SuspectTurn } from "./suspect-turn.ts";
 
 /** How many starts may call a durable executor from the same place of its log, when the process ended during each such run. */
 const maxRuns = 5;
@@ -12,8 +13,8 @@ const suspectAfter = 2;
 /** A process that ends so long after the code was called was hardly ended by it. */
 const watchedMs = 30_000;
 
-/** The turns of the suspects in this process, at all its agents. */
-const turnsOf = new WeakMap<object, ReadTurns>();
+/** The turn of the suspects in this process, at all its agents. */
+const turnOf = new WeakMap<object, SuspectTurn>();
 
 /**
  * Counts how often the process ended while a durable executor of an earlier process ran: code that ends it with what its caller has sent
@@ -22,15 +23,28 @@ const turnsOf = new WeakMap<object, ReadTurns>();
  */
 export class RunAttempts {
   readonly clock: Clock;
-  /** For the runs of suspects, one at a time. */
-  readonly turns: ReadTurns;
+  readonly turn: SuspectTurn;
   /** Tasks with a run of this process that their log counts, also when the store could not write more and they are loaded again. */
   readonly counted: Set<string> = new Set();
+  /** The runs that count at present. */
+  readonly open: Set<RunAttempt> = new Set();
+  #isClosing = false;
 
   constructor(clock: Clock) {
     this.clock = clock;
-    this.turns = turnsOf.get(clock) ?? new ReadTurns(1, { maxOfOne: 1 });
-    turnsOf.set(clock, this.turns);
+    this.turn = turnOf.get(clock) ?? new SuspectTurn(clock);
+    turnOf.set(clock, this.turn);
+  }
+
+  /** Whether the process is stopped in order. */
+  get isClosing(): boolean {
+    return this.#isClosing;
+  }
+
+  /** The process is stopped in order. It may be killed before its executors have been told. */
+  close(): void {
+    this.#isClosing = true;
+    for (const attempt of this.open) attempt.survive();
   }
 
   /**
@@ -38,7 +52,7 @@ export class RunAttempts {
    * @param isAfterStart whether this process may not have run it yet
    * @returns undefined: there is nothing to count
    */
-  open(run: DurableRun, before: number, isAfterStart: boolean): RunAttempt | undefined {
+  create(run: DurableRun, before: number, isAfterStart: boolean): RunAttempt | undefined {
     return isAfterStart || before > 0 ? new RunAttempt(this, run, before, isAfterStart) : undefined;
   }
 }
@@ -52,7 +66,6 @@ export class RunAttempt {
   /** Lets the next suspect run. */
   readonly #over = Promise.withResolvers<void>();
   #isWaiting = false;
-  #isOpen = false;
   #cancelTimer: () => void = () => {};
 
   constructor(all: RunAttempts, run: DurableRun, before: number, isAfterStart: boolean) {
@@ -71,7 +84,7 @@ export class RunAttempt {
    * Resolves when the code may be called, and the log says so.
    *
    * @param signal aborts when the task is to end
-   * @throws AgentMistake when the process has ended too often; ConnectError when the signal aborts before its turn
+   * @throws AgentMistake when the process has ended too often; the signal's reason when that aborts before its turn
    */
   async begin(signal: AbortSignal): Promise<void> {
     const { live, waits } = this.#run;
@@ -80,11 +93,14 @@ export class RunAttempt {
       throw new AgentMistake(words, "interrupted");
     }
     if (this.#before >= suspectAfter) await this.#enter(signal);
-    if (this.#run.isGone) return;
-    this.#isOpen = true;
+    if (this.#run.isGone) {
+      this.end(); // it may have taken the turn
+      return;
+    }
+    this.#all.open.add(this);
     live.watchOutput(() => this.#settle());
     this.#cancelTimer = this.#all.clock.schedule(watchedMs, () => this.survive(), { background: true });
-    if (!this.#isCounted) return;
+    if (!this.#isCounted || this.#all.isClosing) return;
     this.#all.counted.add(live.name.taskId);
     live.note({ type: "begun" });
     await waits.keepBusy(() => live.flushed());
@@ -92,36 +108,36 @@ export class RunAttempt {
 
   /** The process has not ended, and that the executor runs on is no reason for it to do so. */
   survive(): void {
-    if (!this.#isOpen) return;
+    if (!this.#all.open.has(this)) return;
     this.#run.live.note({ type: "survived" });
     this.#settle();
   }
 
   /** The run is over. */
   end(): void {
-    this.#isOpen = false;
+    this.#all.open.delete(this);
     this.#cancelTimer();
     this.#run.live.watchOutput(undefined);
     this.#over.resolve();
   }
 
-  /** Meanwhile the executor has given its slot back. */
+  /** While it waits, the executor has given its slot back. */
   async #enter(signal: AbortSignal): Promise<void> {
+    const { turn } = this.#all;
     const { share, waits } = this.#run;
-    const wait = waits.begin();
     this.#isWaiting = true;
-    const turn = this.#all.turns.run({ share, signal: () => signal }, () => {
-      wait.end();
-      return this.#over.promise;
-    });
-    await Promise.race([wait.over, turn]);
+    while (!turn.take(this.#over.promise)) {
+      const wait = waits.begin();
+      const leave = turn.wait(share, () => wait.end());
+      await untilAborted(wait.over, signal).finally(leave);
+    }
     this.#isWaiting = false;
   }
 
   /** What resets the count was accepted; it counts until that is durable. */
   #settle(): void {
     const { live } = this.#run;
-    this.#isOpen = false;
+    this.#all.open.delete(this);
     this.#cancelTimer();
     live.watchOutput(undefined);
     const settled = live.flushed().then(() => this.#all.counted.delete(live.name.taskId));

@@ -1,0 +1,30 @@
+import { createFakeClock } from "@a2a-connect/testing";
+import { expect, it } from "vitest";
+import { SuspectTurn } from "./suspect-turn.ts";
+
+it("wakes one after the other, callers in turns, until one takes the turn", async () => {
+  const clock = createFakeClock();
+  const turn = new SuspectTurn(clock);
+  const woken: string[] = [];
+  const first = Promise.withResolvers<void>();
+  expect(turn.take(first.promise)).toBe(true);
+  expect(turn.take(first.promise)).toBe(false);
+  for (const name of ["x1", "x2", "x3"]) turn.wait("X", () => woken.push(name));
+  turn.wait("Y", () => woken.push("gone"))();
+  turn.wait("Y", () => woken.push("y1"));
+  await clock.advance(60_000);
+  expect(woken).toEqual([]);
+  first.resolve();
+  await clock.settle();
+  expect(woken).toEqual(["x1"]);
+  await clock.advance(1_000);
+  expect(woken).toEqual(["x1", "y1"]);
+  const second = Promise.withResolvers<void>();
+  expect(turn.take(second.promise)).toBe(true);
+  await clock.advance(60_000);
+  expect(woken).toEqual(["x1", "y1"]);
+  second.resolve();
+  await clock.advance(60_000);
+  expect(woken).toEqual(["x1", "y1", "x2", "x3"]);
+  expect(turn.take(second.promise)).toBe(true);
+});
