@@ -133,7 +133,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     new PushSender({ store, clock, log, limits, nameOwner, placesFor: place?.pushPlacesFor }, options.push);
   const audit = options.audit && new AuditTrail(guardAudit(options.audit, log), clock);
   const onState = audit && ((change: StateChange) => audit.noteState(change));
-  const budgets = place?.budgetsFor?.(limits) ?? new CallerBudgets(limits);
+  const budgets = place?.budgetsFor?.(limits) ?? new CallerBudgets(limits, { clock, log });
   const isBounded = (options.limits?.maxRunning ?? agent.maxRunning) !== undefined; // by its operator or its author
   const engine = new TaskEngine({
     store,

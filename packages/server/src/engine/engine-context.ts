@@ -182,7 +182,7 @@ export interface EngineContext {
   /** Reads older events back for readers. */
   readonly eventPages: EventPages;
   /** Bounds how many other reads of the store run at a time: for calls, and of tasks that no call waits for. */
-  readonly reads: Readonly<Record<"tasks" | "lists" | "loads", ReadTurns>>;
+  readonly reads: Readonly<Record<"tasks" | "lists" | "loads", Pick<ReadTurns, "run">>>;
   /** Lets durable executors read what earlier runs did. */
   readonly readBacks: ReadBacks;
 }

@@ -9,11 +9,8 @@ import { copyGrant, type Grant } from "../agent/grant.ts";
 import { ServedAgent } from "../agent/served-agent.ts";
 import type { TaskQuery, TaskRef, TaskView } from "../store/task-store.ts";
 import { AbandonedCode } from "./capacity/abandoned-code.ts";
-import { BeginTurns } from "./capacity/begin-turns.ts";
 import type { CallerBudgets } from "./capacity/caller-budgets.ts";
 import { KnownCallers } from "./capacity/known-callers.ts";
-import { MemoryTurns, stopTurnMs } from "./capacity/memory-turns.ts";
-import { ReadBacks } from "./capacity/read-backs.ts";
 import { alwaysStoredBytes } from "./capacity/stored-bytes.ts";
 import { createJournalCodec } from "./durable/journal-codec.ts";
 import type { EngineContext } from "./engine-context.ts";
@@ -55,9 +52,6 @@ export interface TaskEngineOptions
 /** Memory up to which a push config does not count that waits to be stored. */
 const shortConfigBytes = 1024;
 
-const heldExecutors =
-  "the tasks of a caller take more memory than its part of maxActiveBytes; its executors go on a few at a time";
-
 /**
  * Runs tasks: takes messages, starts executions, answers cancels, wakes timers. It makes no decision about a single
  * task's state (its `LiveTask` does) and knows no wire.
@@ -81,7 +75,7 @@ export class TaskEngine {
     const { store, budgets, ...given } = options;
     const clockFor = (share: string | undefined) => ({ nextTurn: () => nextSlice(share, "read") });
     const wakes = findWakes(options.clock);
-    const onHeld = () => options.log({ level: "warn", message: heldExecutors });
+    const loads = new ReadTurns(4, { pace: wakes.reads });
     const callers = new KnownCallers(options.nameOwner);
     const callerOf = (task: TaskRef) => this.#tasks.callerOf(task);
     this.#timers = new WakeTimers({ ...options, callerOf }, (task, onPutOff) =>
@@ -96,18 +90,18 @@ export class TaskEngine {
       tailBudget: budgets.tails,
       stored: budgets.stored,
       wakes,
-      memoryTurns: new MemoryTurns(budgets.active, options.clock, onHeld),
-      stopTurns: new MemoryTurns(budgets.active, options.clock, onHeld, stopTurnMs),
-      beginTurns: new BeginTurns(budgets, options.clock),
+      memoryTurns: budgets.memoryTurns,
+      stopTurns: budgets.stopTurns,
+      beginTurns: budgets.beginTurns,
       operations: budgets.operations,
       abandoned: new AbandonedCode(budgets.active, options.clock, () => budgets.tellRoom()),
       eventPages: new EventPages(store, budgets.eventPages, clockFor),
       reads: {
         tasks: new ReadTurns(4, { pace: wakes.reads }),
         lists: new ReadTurns(2, { pace: wakes.reads }),
-        loads: new ReadTurns(4, { pace: wakes.reads }),
+        loads: { run: (reader, read) => budgets.loads.run(reader, () => loads.run(reader, read)) },
       },
-      readBacks: new ReadBacks(budgets.active, options.clock),
+      readBacks: budgets.readBacks,
     };
     this.#followers = budgets.followers;
     this.#active = budgets.active;

@@ -156,7 +156,7 @@ function createServers(options: AgentHostOptions, mounts: Mounts, log: OperatorL
   const servers = new Map<string, AgentServer>();
   const targets = new Map<string, DispatchTarget>();
   const stores = new Set<unknown>();
-  const budgetsFor = createBudgetsFor();
+  const budgetsFor = createBudgetsFor({ clock: clock ?? systemClock, log });
   const pushPlacesFor = createPushPlacesFor(clock ?? systemClock);
   for (const [name, given] of Object.entries(agents)) {
     const own = dropUndefined(given);

@@ -23,7 +23,8 @@ export class BeginTurns {
   /** What ends each turn. */
   readonly #taken = new Map<string | undefined, Set<() => void>>();
   readonly #preparing = new Map<string | undefined, number>();
-  readonly #onRoom = new Set<() => void>();
+  /** The one that has begun nothing for longest comes first. */
+  readonly #onRoom = new Set<() => boolean>();
   #unwatch: (() => void) | undefined;
 
   constructor(room: Room, clock: Pick<Clock, "schedule">) {
@@ -79,8 +80,13 @@ export class BeginTurns {
     return end;
   }
 
-  /** Calls `onRoom` when `may` may have changed, until the returned function is called. */
-  watch(onRoom: () => void): () => void {
+  /**
+   * Calls `onRoom` when `may` may have changed, until the returned function is called. Of several agents, the one that has begun
+   * something is asked after the others the next time: a caller's tasks may wait at each.
+   *
+   * @param onRoom returns whether it has begun something
+   */
+  watch(onRoom: () => boolean): () => void {
     this.#onRoom.add(onRoom);
     this.#unwatch ??= this.#room.watchRoom(() => this.#tell());
     return () => {
@@ -92,6 +98,8 @@ export class BeginTurns {
   }
 
   #tell(): void {
-    for (const onRoom of [...this.#onRoom]) onRoom();
+    for (const onRoom of [...this.#onRoom]) {
+      if (onRoom() && this.#onRoom.delete(onRoom)) this.#onRoom.add(onRoom);
+    }
   }
 }

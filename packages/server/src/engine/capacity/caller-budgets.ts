@@ -1,8 +1,13 @@
 import { a2aError } from "@a2a-connect/core";
-import { SharedBudget, shareByLimits } from "@a2a-connect/core/internal";
-import { defaultEngineLimits, type EngineLimits } from "../engine-context.ts";
+import { ReadTurns, SharedBudget, shareByLimits } from "@a2a-connect/core/internal";
+import type { Clock } from "../clock.ts";
+import { defaultEngineLimits, type EngineLimits, type LogRecord } from "../engine-context.ts";
 import { EventBudget } from "../events.ts";
 import { operationsPart, taskBytes } from "../memory-weight.ts";
+import { findWakes } from "../wakes.ts";
+import { BeginTurns } from "./begin-turns.ts";
+import { MemoryTurns, stopTurnMs } from "./memory-turns.ts";
+import { ReadBacks } from "./read-backs.ts";
 import { SharedPlaces } from "./shared-places.ts";
 import { StoredBytes } from "./stored-bytes.ts";
 
@@ -14,7 +19,22 @@ const smallBytes = taskBytes + 16 * 1024;
 
 type Limits = Pick<EngineLimits, "maxActiveBytes" | "maxFollowers" | "maxShare" | "maxTotalTailBytes">;
 
-/** What all callers have together, in one engine or in those of several agents of a process. */
+const heldExecutors =
+  "the tasks of a caller take more memory than its part of maxActiveBytes; its executors go on a few at a time";
+
+/** How often the operator is told. */
+const noticeMs = 60_000;
+
+/** What engines have besides, also those of several agents. */
+interface Surroundings {
+  readonly clock: Clock;
+  readonly log: (record: LogRecord) => void;
+}
+
+/**
+ * What all callers have together, in one engine or in those of several agents of a process; and the turns in which a caller's tasks
+ * take what is counted here. With turns of its own, each of many agents would let one more task grow before any of them counts.
+ */
 export class CallerBudgets {
   readonly active: SharedBudget;
   readonly followers: SharedBudget;
@@ -27,9 +47,20 @@ export class CallerBudgets {
   readonly stored: StoredBytes;
   /** To run, for agents without a number of their own. */
   readonly places: SharedPlaces;
+  /** See `EngineContext`. */
+  readonly memoryTurns: MemoryTurns;
+  /** See `EngineContext`. */
+  readonly stopTurns: MemoryTurns;
+  /** See `EngineContext`. */
+  readonly beginTurns: BeginTurns;
+  /** See `EngineContext`. */
+  readonly readBacks: ReadBacks;
+  /** Of each caller few journals are read at a time. How many an agent's store reads for all callers is not shared: it may be slow. */
+  readonly loads: ReadTurns;
   readonly #waiting = new Set<() => void>();
 
-  constructor(limits: Limits) {
+  constructor(limits: Limits, surroundings: Surroundings) {
+    const { clock } = surroundings;
     this.active = createActiveBytes(limits);
     this.followers = createFollowers(limits);
     this.operations = createUnrefused(limits.maxActiveBytes * operationsPart, limits);
@@ -37,6 +68,12 @@ export class CallerBudgets {
     this.eventPages = createUnrefused(limits.maxTotalTailBytes, limits);
     this.stored = new StoredBytes(limits.maxShare);
     this.places = new SharedPlaces(defaultEngineLimits.maxRunning, limits.maxShare);
+    const onHeld = noticeHeld(surroundings);
+    this.memoryTurns = new MemoryTurns(this.active, clock, onHeld);
+    this.stopTurns = new MemoryTurns(this.active, clock, onHeld, stopTurnMs);
+    this.beginTurns = new BeginTurns(this, clock);
+    this.readBacks = new ReadBacks(this.active, clock);
+    this.loads = new ReadTurns(Number.POSITIVE_INFINITY, { maxOfOne: 2, pace: findWakes(clock).reads });
   }
 
   /** Calls `onRoom` whenever a task has left memory, of any engine. @returns ends that */
@@ -52,10 +89,21 @@ export class CallerBudgets {
 }
 
 /** Gives agents of one host that have the same limits the same budgets: each with its own could have as much as one may. */
-export function createBudgetsFor(): (limits: Limits) => CallerBudgets {
-  const find = shareByLimits((limits: Limits) => new CallerBudgets(limits));
+export function createBudgetsFor(surroundings: Surroundings): (limits: Limits) => CallerBudgets {
+  const find = shareByLimits((limits: Limits) => new CallerBudgets(limits, surroundings));
   return ({ maxActiveBytes, maxFollowers, maxShare, maxTotalTailBytes }) =>
     find({ maxActiveBytes, maxFollowers, maxShare, maxTotalTailBytes });
+}
+
+/** Tells the operator that executors are held: once in a minute at most, in the name of none of the agents. */
+function noticeHeld({ clock, log }: Surroundings): () => void {
+  let noticedAt = Number.NEGATIVE_INFINITY;
+  return () => {
+    const now = clock.ticks();
+    if (now - noticedAt < noticeMs) return;
+    noticedAt = now;
+    log({ level: "warn", message: heldExecutors });
+  };
 }
 
 /**

@@ -19,9 +19,6 @@ export function turnsBeyondPart(active: SharedBudget, share: string | undefined)
 /** How long an executor that is to stop has its turn, at most: it may take all of its grace period, and so may those behind it. */
 export const stopTurnMs = 250;
 
-/** How often the operator is told. */
-const noticeMs = 60_000;
-
 /** Of so many turns one is for the executor that has waited longest: the largest may put out small pieces for as long as it likes. */
 const everyForOldest = 4;
 
@@ -41,20 +38,19 @@ interface Line {
  */
 export class MemoryTurns {
   readonly #active: SharedBudget;
-  readonly #clock: Clock;
+  readonly #clock: Pick<Clock, "schedule">;
   readonly #onHeld: () => void;
   readonly #maxTurnMs: number;
   readonly #lines = new Map<string | undefined, Line>();
-  #noticedAt = Number.NEGATIVE_INFINITY;
 
   /**
    * @param active counts the tasks that are in memory
-   * @param onHeld called when executors are held, once in a minute at most
+   * @param onHeld called whenever an executor is held
    * @param maxTurnMs how long a turn lasts at most
    */
   constructor(
     active: SharedBudget,
-    clock: Clock,
+    clock: Pick<Clock, "schedule">,
     onHeld: () => void,
     maxTurnMs: number = Number.POSITIVE_INFINITY,
   ) {
@@ -73,7 +69,7 @@ export class MemoryTurns {
   begin(task: Holding): Promise<void> {
     const line = this.#lines.get(task.share) ?? { turns: 0, waiting: new Map(), taken: new Map() };
     this.#lines.set(task.share, line);
-    if (this.areDue(task)) this.#notice();
+    if (this.areDue(task)) this.#onHeld();
     const wait = line.waiting.get(task) ?? Promise.withResolvers<void>();
     line.waiting.set(task, wait);
     line.taken.get(task)?.();
@@ -112,13 +108,6 @@ export class MemoryTurns {
       taken.set(task, cancelTimer);
       wait.resolve();
     }
-  }
-
-  #notice(): void {
-    const now = this.#clock.ticks();
-    if (now - this.#noticedAt < noticeMs) return;
-    this.#noticedAt = now;
-    this.#onHeld();
   }
 }
 

@@ -4,7 +4,6 @@ import { describe, expect, it, vi } from "vitest";
 import type { AgentDefinition, CapacityDefinition } from "../../agent/agent-definition.ts";
 import { systemClock } from "../clock.ts";
 import { defaultEngineLimits, type EngineLimits, type LogRecord } from "../engine-context.ts";
-import { BeginTurns } from "./begin-turns.ts";
 import { CallerBudgets } from "./caller-budgets.ts";
 import { type Runnable, Scheduler, type StartResult } from "./scheduler.ts";
 
@@ -22,7 +21,7 @@ interface Work extends Runnable {
 function schedule(
   { limits, skills = {}, ...capacity }: Setup,
   pace: { turn(share: string | undefined): Promise<void> | undefined } = { turn: () => undefined },
-  beginTurns = new BeginTurns(new CallerBudgets(defaultEngineLimits), systemClock),
+  beginTurns = new CallerBudgets(defaultEngineLimits, { clock: systemClock, log: () => {} }).beginTurns,
 ) {
   const running: string[] = [];
   const logged: LogRecord[] = [];
@@ -364,7 +363,8 @@ describe("the scheduler", () => {
   });
 
   it("passes over the work of a caller that may not begin yet, to what waits for memory by itself", async () => {
-    const beginTurns = new BeginTurns(new CallerBudgets(defaultEngineLimits), systemClock);
+    const beginTurns = new CallerBudgets(defaultEngineLimits, { clock: systemClock, log: () => {} })
+      .beginTurns;
     let mayBegin = true;
     const may = vi.spyOn(beginTurns, "may").mockImplementation(() => mayBegin);
     const { scheduler, running, work } = schedule(

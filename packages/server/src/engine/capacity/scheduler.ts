@@ -272,10 +272,14 @@ export class Scheduler {
   /**
    * A place has become free, or memory. More than one task may then begin, since a share grows with the number of free places, and may
    * grow by several. They begin a few at a time: what one puts out at once may take the memory.
+   *
+   * @returns whether any has begun
    */
-  #runWaiting(): void {
+  #runWaiting(): boolean {
     this.#places?.serve();
-    while (this.beginNext());
+    let hasBegun = false;
+    while (this.beginNext()) hasBegun = true;
+    return hasBegun;
   }
 
   /** Begins the next work that waits and may begin, now or in its turn. @returns whether there is any */

@@ -7,7 +7,6 @@ import { describe, expect, it } from "vitest";
 import { createAgentHost } from "../../host/agent-host.ts";
 import { systemClock } from "../clock.ts";
 import { defaultEngineLimits } from "../engine-context.ts";
-import { BeginTurns } from "./begin-turns.ts";
 import { CallerBudgets } from "./caller-budgets.ts";
 import { type Runnable, Scheduler } from "./scheduler.ts";
 import { SharedPlaces } from "./shared-places.ts";
@@ -33,7 +32,7 @@ function createAgents<Name extends string>(max: number, names: readonly Name[], 
         limits,
         clock: systemClock,
         log: () => {},
-        beginTurns: new BeginTurns(new CallerBudgets(limits), systemClock),
+        beginTurns: new CallerBudgets(limits, { clock: systemClock, log: () => {} }).beginTurns,
         places: places.join(),
       },
       { turn: () => undefined },

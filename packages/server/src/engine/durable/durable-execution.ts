@@ -669,6 +669,7 @@ export class DurableExecution implements Execution, DurableRun {
     }
     this.#ended = true;
     this.#hurry.abort();
+    this.#context.memoryTurns.end(this.live.memory);
     this.#hasRead.resolve(true);
     this.#silence.stop();
     this.#cancelGraceTimer?.();
