@@ -14,6 +14,7 @@ const commands: readonly LoggedCommand[] = [
   { type: "stop", cause: "canceled", metadata },
   { type: "stop", cause: "deadline" },
   { type: "timer-moved" },
+  { type: "survived", atRest: true },
 ];
 
 it.each(commands)("a command is the same when it is read: $type", (command) => {

@@ -44,8 +44,8 @@ export type Command =
   | { readonly type: "waiting" }
   /** A waiting turn has got its slot, or the code of a durable executor is called after a start. */
   | { readonly type: "begun" }
-  /** The process has not ended in the run of a durable executor that began before. */
-  | { readonly type: "survived" }
+  /** The process has not ended in the run of a durable executor that began before. `atRest`: it has come to where it only waits. */
+  | { readonly type: "survived"; readonly atRest?: true }
   /** The turn began again. */
   | { readonly type: "restart" }
   /** The executor was told to stop. */

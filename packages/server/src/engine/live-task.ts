@@ -153,7 +153,7 @@ export class LiveTask {
   }
 
   /** When it changes by itself; what is set here is stored with the next commit. */
-  get timers(): Pick<TaskTimers, "wakeAt" | "questionMs" | "overdueQuestion" | "setAlarm"> {
+  get timers(): Pick<TaskTimers, "wakeAt" | "questionMs" | "overdueQuestion" | "setAlarm" | "wakeBy"> {
     return this.#timers;
   }
 

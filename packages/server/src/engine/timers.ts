@@ -48,11 +48,16 @@ export class TaskTimers {
     this.#deadline = readDeadline(task) ?? this.#deadline;
   }
 
-  /** Sets when to wake the executor. @returns whether that is a change */
+  /** Sets when to wake the executor. @returns whether `wakeAt` is another one now, which is to be stored */
   setAlarm(at: number | undefined): boolean {
-    const isNews = at !== this.#alarm;
+    const before = this.wakeAt;
     this.#alarm = at;
-    return isNews;
+    return this.wakeAt !== before;
+  }
+
+  /** Wakes the executor no later than then. A run that repeats its waits, one after the other, changes nothing. @returns see `setAlarm` */
+  wakeBy(at: number | undefined): boolean {
+    return at !== undefined && at < (this.#alarm ?? Number.POSITIVE_INFINITY) && this.setAlarm(at);
   }
 
   /** When the first timer is due (milliseconds since 1970). */

@@ -352,10 +352,10 @@ export class DurableExecution implements Execution, DurableRun {
   /** Gives the slot back. After a long wait the executor is dropped, and loaded again when it is needed. */
   #rest(): void {
     this.#resting = true;
-    this.#attempt?.survive();
     if (!this.isGone && this.live.timers.setAlarm(this.wakeAt)) {
       this.live.note({ type: "timer-moved" });
     }
+    this.#attempt?.survive(true); // the log ends with this note
     this.#silence.stop();
     this.#activation.resolve();
     if (!this.mustStay && !this.isGone) {
@@ -453,7 +453,9 @@ export class DurableExecution implements Execution, DurableRun {
       onStuck: (detail) => this.diverge(detail),
     });
     const { begun, stop } = journal;
-    this.#attempt = this.#plan.openAttempt(this, begun?.emissions === replay.left ? begun.runs : 0);
+    if (!this.#isAtRest(journal)) {
+      this.#attempt = this.#plan.openAttempt(this, begun?.emissions === replay.left ? begun.runs : 0);
+    }
     if (stop !== undefined) {
       this.#stoppedBefore = stop.sequence;
       this.#stopping = new TurnAbort(stop.cause, stop.metadata);
@@ -466,6 +468,13 @@ export class DurableExecution implements Execution, DurableRun {
       emissions: new DurableEmissions(this, emitter, replay),
       call: this.#plan.call ?? journal.call ?? {},
     };
+  }
+
+  /** Whether a run after an earlier start has got as far as this one can: the log ends with that, and no wait is over. */
+  #isAtRest({ restedAt }: Journal): boolean {
+    const { accepted, timers } = this.live;
+    const { wakeAt = Number.POSITIVE_INFINITY } = timers;
+    return restedAt === accepted.sequence && wakeAt > this.clock.now();
   }
 
   async #readJournal(): Promise<Journal> {

@@ -58,7 +58,7 @@ export async function waitUntilOver(
 ): Promise<void> {
   const { live, waits, journal } = run;
   try {
-    if (live.timers.setAlarm(waits.nextAt)) {
+    if (live.timers.wakeBy(waits.nextAt)) {
       live.note({ type: "timer-moved" });
     }
     await live.flushed();

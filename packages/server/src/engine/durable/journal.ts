@@ -67,6 +67,8 @@ export interface Journal {
   readonly isWaiting: boolean;
   /** How often a durable executor began since it last added a record, and where in the log; undefined: not once. */
   readonly begun: { readonly runs: number; readonly emissions: number } | undefined;
+  /** The sequence of the newest note that says that a run which began after a start only waits. */
+  readonly restedAt: number | undefined;
 }
 
 /** The journal of a task that has none yet. */
@@ -84,6 +86,7 @@ export const emptyJournal: Journal = {
   restarts: 0,
   isWaiting: false,
   begun: undefined,
+  restedAt: undefined,
 };
 
 type JournalSource = Pick<EngineContext, "store" | "journalCodec">;
@@ -191,6 +194,7 @@ class JournalReader {
   #restarts = 0;
   #isWaiting = false;
   #begun: Journal["begun"];
+  #restedAt: number | undefined;
   /** An input that was just read: the next entries say whether it was queued or began a turn. */
   #newest: number | undefined;
 
@@ -256,6 +260,7 @@ class JournalReader {
       restarts: this.#restarts,
       isWaiting: this.#isWaiting,
       begun: this.#begun,
+      restedAt: this.#restedAt,
     };
   }
 
@@ -322,6 +327,7 @@ class JournalReader {
         break;
       case "survived":
         this.#begun = undefined;
+        if (command.atRest) this.#restedAt = sequence;
         break;
       case "restart":
         this.#restarts++;

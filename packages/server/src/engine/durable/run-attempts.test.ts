@@ -3,7 +3,7 @@ import { createEngineHarness, createFakeClock } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
 import { anonymous } from "../../../test-support/durable-servers.ts";
 import { createMortalStore } from "../../../test-support/mortal-store.ts";
-import { detached, endOf, sendTask } from "../../../test-support/tasks.ts";
+import { detached, endOf, lifecycle, sendTask } from "../../../test-support/tasks.ts";
 import type { AgentDefinition, DurableExecutor } from "../../agent/agent-definition.ts";
 import type { DurableTask } from "../../agent/durable-task.ts";
 import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
@@ -16,7 +16,15 @@ const maxRuns = 5;
 /** Processes over one store, one after the other. `execute` ends its own by `end`, but not the first one. */
 function createProcesses(execute: Execute, limits = {}) {
   const clock = createFakeClock();
-  const store = createMemoryTaskStore();
+  const memory = createMemoryTaskStore();
+  let commits = 0;
+  const store: typeof memory = {
+    ...memory,
+    commit(commit) {
+      commits += 1;
+      return memory.commit(commit);
+    },
+  };
   let ids = 0;
   let isFirst = true;
   async function start() {
@@ -63,6 +71,14 @@ function createProcesses(execute: Execute, limits = {}) {
   async function stateOf(taskId: string) {
     return (await store.weigh(anonymous, taskId))?.index.state;
   }
+  /** Starts a process that dies when its tasks have got as far as they can. @returns how many commits it made */
+  async function countCommits(): Promise<number> {
+    const before = commits;
+    const { kill } = await start();
+    await clock.advance(2_000);
+    kill();
+    return commits - before;
+  }
   /** How many notes of this type the log has. */
   async function count(taskId: string, type: string): Promise<number> {
     const { entries } = await store.entries(
@@ -74,7 +90,7 @@ function createProcesses(execute: Execute, limits = {}) {
     );
     return entries.filter(({ payload }) => new TextDecoder().decode(payload).includes(`"${type}"`)).length;
   }
-  return { clock, start, runOn, begin, stateOf, count };
+  return { clock, start, runOn, begin, stateOf, count, countCommits };
 }
 
 const works = (task: DurableTask): Promise<never> => task.step("work", () => new Promise<never>(() => {}));
@@ -121,6 +137,14 @@ describe("a durable executor that ends the process", () => {
       },
     ],
     [
+      "beside a sleep",
+      maxRuns,
+      async function* (task, end) {
+        await Promise.race([task.sleep(3_600_000), task.step("deadly", end)]);
+        yield task.complete();
+      },
+    ],
+    [
       "behind an event",
       maxRuns,
       async function* (task, end) {
@@ -139,6 +163,22 @@ describe("a durable executor that ends the process", () => {
       expect([starts, await stateOf(id)]).toEqual([most, TaskState.FAILED]);
     });
   }
+
+  it("is found out behind a message to it, also when it has only waited at the starts before", async () => {
+    const { clock, start, begin, stateOf, countCommits } = createProcesses(async function* (task, end) {
+      await Promise.race([task.sleep(3_600_000), task.inbox.take()]);
+      yield await end();
+    });
+    const [id = ""] = await begin("go");
+    for (let at = 0; at < 3; at += 1) await countCommits();
+    const { client, isDead } = await start();
+    await sendTask(client, detached("deadly", { taskId: id }));
+    await clock.settle();
+    expect(isDead()).toBe(true);
+    let starts = 0;
+    while ((await start()).isDead() && starts < 20) starts += 1;
+    expect([starts, await stateOf(id)]).toEqual([maxRuns, TaskState.FAILED]);
+  });
 
   it("lets no task fail that is at work beside it, although it takes the only place", async () => {
     const { clock, start, runOn, begin, stateOf } = createProcesses(ends, { maxRunning: 4, maxShare: 1 });
@@ -246,6 +286,23 @@ describe("a durable executor that runs again and again", () => {
       await task.sleep(3_600_000);
       yield task.complete();
     },
+    "sleeps behind an event": async function* (task) {
+      yield task.working("at work");
+      await task.sleep(3_600_000);
+      yield task.complete();
+    },
+    "waits for a message or the end of a sleep": async function* (task) {
+      await Promise.race([task.inbox.take(), task.sleep(3_600_000)]);
+      yield task.complete();
+    },
+    "sleeps two times at once": async function* (task) {
+      await Promise.race([task.sleep(7_200_000), task.sleep(3_600_000)]);
+      yield task.complete();
+    },
+    "waits to try a step again": async function* (task) {
+      const fails = () => Promise.reject(new Error("fails"));
+      await task.step("fails", fails, { retries: 1, backoff: { initialMs: 3_600_000, maxMs: 3_600_000 } });
+    },
     asks: async function* (task) {
       yield* task.ask("?");
     },
@@ -261,7 +318,34 @@ describe("a durable executor that runs again and again", () => {
       for (let at = 0; at < starts; at += 1) (await start()).kill();
       expect(await stateOf(id)).not.toBe(TaskState.FAILED);
     });
+    for (const deadline of [{}, lifecycle({ deadline: "2100-01-01T00:00:00Z" })]) {
+      it(`writes at the first start only when it ${what}, ${"metadata" in deadline ? "with" : "without"} a deadline`, async () => {
+        const { start, clock, countCommits } = createProcesses(execute);
+        const { client, kill } = await start();
+        for (let at = 0; at < 10; at += 1) await sendTask(client, detached("go", deadline));
+        await clock.advance(100);
+        kill();
+        const isAsked = what === "asks"; // a start does not look for it
+        expect(await countCommits()).toBe(isAsked ? 0 : 20);
+        for (let at = 0; at < 3; at += 1) expect(await countCommits()).toBe(0);
+      });
+    }
   }
+
+  it("counts again when it only waits behind a message that came between two starts", async () => {
+    const { start, begin, countCommits } = createProcesses(async function* (task) {
+      await task.inbox.take();
+      await task.inbox.take();
+      yield task.complete();
+    });
+    const [id = ""] = await begin("go");
+    expect([await countCommits(), await countCommits()]).toEqual([2, 0]);
+    const { client, kill } = await start();
+    await sendTask(client, detached("more", { taskId: id }));
+    kill();
+    expect(await countCommits()).toBeGreaterThan(0); // takes the message
+    expect([await countCommits(), await countCommits()]).toEqual([2, 0]);
+  });
 
   it("is not stopped when the server was stopped in order", async () => {
     const { begin, clock, start, stateOf, count } = createProcesses(ends);

@@ -19,7 +19,7 @@ const turnOf = new WeakMap<object, SuspectTurn>();
 /**
  * Counts how often the process ended while a durable executor of an earlier process ran: code that ends it with what its caller has sent
  * would do so after each start. The count is that of the `begun` notes at the end of the task's log: what the executor adds behind them
- * ends it, and so does a `survived`.
+ * ends it, and so does a `survived`. A run that can get no further than to where one of an earlier process only waits is not counted.
  */
 export class RunAttempts {
   readonly clock: Clock;
@@ -106,10 +106,14 @@ export class RunAttempt {
     await waits.keepBusy(() => live.flushed());
   }
 
-  /** The process has not ended, and that the executor runs on is no reason for it to do so. */
-  survive(): void {
+  /**
+   * The process has not ended, and that the executor runs on is no reason for it to do so.
+   *
+   * @param atRest whether it only waits
+   */
+  survive(atRest = false): void {
     if (!this.#all.open.has(this)) return;
-    this.#run.live.note({ type: "survived" });
+    this.#run.live.note({ type: "survived", ...(atRest ? { atRest } : {}) });
     this.#settle();
   }
 
