@@ -11,7 +11,7 @@ import {
   toJsonValue,
 } from "@a2a-connect/core/internal";
 import { type Artifact, type Part, TaskState } from "@a2a-connect/proto";
-import type { JsonObject } from "@bufbuild/protobuf";
+import type { JsonObject, Message } from "@bufbuild/protobuf";
 import canonicalize from "canonicalize";
 import type { ArtifactEvent, StatusEvent } from "../agent/task-event.ts";
 import { AgentMistake, describeValue } from "./agent-mistake.ts";
@@ -20,6 +20,7 @@ import type { LiveTask } from "./live-task.ts";
 import { weighMessage } from "./memory-weight.ts";
 import { assertArtifact, assertMessage, assertParts } from "./output-check.ts";
 import { DecodingTurns } from "./read-task.ts";
+import type { EngineWakes } from "./wakes.ts";
 
 /** Makes events of a task from what its executor yields, by the rules that all executors share. */
 export class Emitter {
@@ -116,6 +117,22 @@ function isLargeArtifact({ parts }: Artifact): boolean {
     if (content.case === "data") return isLarge(content.value, largeBytes);
     return (content.value?.length ?? 0) > largeBytes;
   });
+}
+
+/** To check and encode less takes a fraction of a millisecond. */
+const quickBytes = 8 * 1024;
+
+/**
+ * What an executor's event waits for before it is taken; undefined: nothing. Hundreds of executors may have waited for the same, and each
+ * then puts out what it has at once.
+ */
+export function turnToTake(
+  wakes: EngineWakes,
+  yielded: unknown,
+  share: string | undefined,
+): Promise<void> | undefined {
+  const isQuick = !isObject(yielded) || !isLarge(yielded as Message, quickBytes); // it need not be an event to be weighed
+  return isQuick ? undefined : wakes.executors.turn(share);
 }
 
 /** Whether what plain JavaScript may have yielded is an event that a tool of the executor has made. */

@@ -7,7 +7,7 @@ import { EngineTurn, type TurnInput } from "../agent/turn.ts";
 import { UnusedResults } from "../agent/unused-results.ts";
 import { AgentMistake, findLastMistake } from "./agent-mistake.ts";
 import type { CallDetails } from "./command.ts";
-import { assertEvent, Emitter } from "./emitter.ts";
+import { assertEvent, Emitter, turnToTake } from "./emitter.ts";
 import { endings } from "./endings.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { agentReply } from "./events.ts";
@@ -308,6 +308,8 @@ export class TurnExecution implements Execution {
     for (;;) {
       const step = await resume();
       this.#silence.heard();
+      const turn = step.done === true ? undefined : turnToTake(this.#context.wakes, step.value, this.share);
+      if (turn !== undefined) await this.#silence.pauseFor(turn);
       if (this.#hadLastEvent) {
         this.#context.log({ level: "warn", message: "an abandoned executor went on", taskId: input.taskId });
         this.#letGo(iterator);

@@ -5,7 +5,7 @@ import type { DurableEvent } from "../../agent/task-event.ts";
 import { UnusedResults } from "../../agent/unused-results.ts";
 import { AgentMistake, findLastMistake } from "../agent-mistake.ts";
 import type { CallDetails } from "../command.ts";
-import { Emitter } from "../emitter.ts";
+import { Emitter, turnToTake } from "../emitter.ts";
 import { endings } from "../endings.ts";
 import type { EngineContext } from "../engine-context.ts";
 import {
@@ -403,6 +403,8 @@ export class DurableExecution implements Execution, DurableRun {
           break;
         }
         await this.waits.place(); // the executor has done other work while it seemed to wait
+        const turn = turnToTake(this.#context.wakes, step.value, this.share);
+        if (turn !== undefined) await this.waits.keepBusy(() => turn);
         if (this.#isUnheard()) {
           return;
         }
