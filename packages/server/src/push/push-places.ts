@@ -1,6 +1,7 @@
 import { type Holding, ReadTurns, SharedBudget, shareByLimits, Wakes } from "@a2a-connect/core/internal";
 import type { Clock } from "../engine/clock.ts";
 import { type Attempt, isLarge } from "./choose-deliveries.ts";
+import { LookTurns } from "./look-turns.ts";
 
 /** What bounds the requests of senders; see `PushOptions`. */
 export interface PushLimits {
@@ -12,6 +13,9 @@ export interface PushLimits {
 /** Requests that begin in one turn of the event loop. Each takes half a millisecond: many would keep new callers waiting. */
 const beginsInATurn = 8;
 
+/** So many senders are told of one free place. Most may have nothing for it, and those that come too late do not ask their stores. */
+const fewTold = 8;
+
 /** How long failed requests keep their places, at most. */
 const failurePeriodMs = 1_000;
 
@@ -19,6 +23,8 @@ const failurePeriodMs = 1_000;
 export class PushPlaces {
   /** Turns in which requests begin. */
   readonly begins: Wakes;
+  /** Turns in which senders look for due deliveries. */
+  readonly looks: LookTurns;
   /** Large notifications that are made, one of each caller at a time. */
   readonly #making = new ReadTurns(2);
   /** The large notifications in memory. */
@@ -31,19 +37,28 @@ export class PushPlaces {
    */
   #failed: Attempt[] = [];
   #cancelPeriod: () => void = () => {};
-  /** Senders with due deliveries; whose turn is next comes first. */
+  readonly #max: number;
+  /** Senders with due deliveries; the one that has waited longest since its last look comes first. */
   readonly #waiting = new Set<() => void>();
+  /** Those of them that are told of free places when the told ones leave some. */
+  #untold = new Set<() => void>();
+  /** Senders that were told of free places, and have not looked yet. */
+  readonly #told = new Set<() => void>();
+  /** Large notifications that wait for memory. */
+  readonly #unmade = new Set<() => void>();
 
-  constructor(clock: Clock, { maxConcurrentBytes: max, maxShare }: PushLimits) {
+  constructor(clock: Clock, { maxConcurrent, maxConcurrentBytes: max, maxShare }: PushLimits) {
+    this.#max = maxConcurrent;
     const refuse = () => new Error("notifications that were made are never refused");
     this.#made = new SharedBudget({ max, maxShare, refuse });
     this.#clock = clock;
     this.begins = new Wakes(clock, beginsInATurn);
+    this.looks = new LookTurns(clock);
   }
 
-  /** How many places are taken. */
-  get taken(): number {
-    return this.#running.size + this.#failed.length;
+  /** How many places are free. */
+  get free(): number {
+    return this.#max - this.#running.size - this.#failed.length;
   }
 
   /** What takes places beside these running requests. */
@@ -86,10 +101,10 @@ export class PushPlaces {
     while (!this.#hasRoom(share) && !signal.aborted) {
       const { promise, resolve } = Promise.withResolvers<void>();
       const look = () => resolve();
-      this.#waiting.add(look);
+      this.#unmade.add(look);
       signal.addEventListener("abort", look);
       await promise;
-      this.#waiting.delete(look);
+      this.#unmade.delete(look);
       signal.removeEventListener("abort", look);
     }
   }
@@ -103,23 +118,31 @@ export class PushPlaces {
   }
 
   /**
-   * Calls `onRoom` whenever places become free, until `leave`.
+   * Calls `onRoom` when places become free, until `leave`. Call `looked` after it.
    *
-   * @param hasBegun whether the sender has just taken some: then the others come first
+   * @param hasLooked whether the sender has just chosen from what is due: then the others come first
    */
-  wait(onRoom: () => void, hasBegun: boolean): void {
-    if (hasBegun) this.#waiting.delete(onRoom);
+  wait(onRoom: () => void, hasLooked: boolean): void {
+    if (hasLooked) this.#waiting.delete(onRoom);
     this.#waiting.add(onRoom);
   }
 
   leave(onRoom: () => void): void {
     this.#waiting.delete(onRoom);
+    this.#untold.delete(onRoom);
+  }
+
+  /** The sender has looked, or could not: what it leaves is for the next. */
+  looked(onRoom: () => void): void {
+    if (this.#told.delete(onRoom)) this.#tellMore();
   }
 
   /** Of a sender that is closed. */
   close(onRoom: () => void): void {
+    this.looks.leave(onRoom);
     this.leave(onRoom);
-    if (this.#waiting.size > 0) return;
+    this.looked(onRoom);
+    if (this.#waiting.size + this.#unmade.size > 0) return;
     this.#cancelPeriod();
     this.#failed = [];
   }
@@ -133,7 +156,19 @@ export class PushPlaces {
   }
 
   #tellRoom(): void {
-    for (const onRoom of [...this.#waiting]) onRoom();
+    for (const look of [...this.#unmade]) look();
+    this.#untold = new Set(this.#waiting);
+    this.#tellMore();
+  }
+
+  /** Not many more than there is room for: a host may have hundreds of agents. */
+  #tellMore(): void {
+    for (const onRoom of this.#untold) {
+      if (this.free <= 0 || this.#told.size >= Math.max(this.free, fewTold)) return;
+      this.#untold.delete(onRoom);
+      this.#told.add(onRoom);
+      onRoom();
+    }
   }
 }
 

@@ -6,6 +6,7 @@ import { type CountBytes, type LoadedTask, readTask } from "../engine/read-task.
 import type { Delivery, DeliveryMove, DueDeliveries, TaskView } from "../store/task-store.ts";
 import { type Attempt, chooseDeliveries, type DeliveryChoice, isLarge } from "./choose-deliveries.ts";
 import { ConfigQuota, type PushConfigName } from "./config-quota.ts";
+import { nextPageMs } from "./look-turns.ts";
 import { NotedTasks } from "./noted-tasks.ts";
 import { createNotification, type Notification } from "./notification.ts";
 import { type PostOutcome, postNotification } from "./post-notification.ts";
@@ -29,9 +30,6 @@ const maxNotedInALook = 16;
 
 /** and how many deliveries of each. */
 const maxNotedDeliveries = 16;
-
-/** How soon to read the next page of due deliveries when more requests may run. After a full page with none to start, no page is read sooner. */
-const nextPageMs = 50;
 
 /** All deliveries that become due in so many turns of the event loop need one look. */
 const turnsBetweenLooks = 8;
@@ -65,7 +63,10 @@ export class PushSender {
   #lastRetry: Delivery | undefined;
   /** Whether another round follows: what was considered early in this one may have room now. */
   #retryRoundWanted = false;
-  /** When the next page may be read, as `ticks` counts. New events do not wait for it: their tasks are noted. */
+  /**
+   * When the next page may be read after a long one with nothing to start, as `ticks` counts. New events do not wait for it: their
+   * tasks are noted.
+   */
   #nextPageAt = 0;
   /**
    * Tasks with an event that no look has considered. Where more deliveries are due than a page has, theirs do not wait for a round
@@ -187,8 +188,7 @@ export class PushSender {
     try {
       while (this.#wanted && !this.#closed) {
         for (let turn = 0; turn < turnsBetweenLooks; turn += 1) await clock.nextTurn();
-        this.#wanted = false;
-        await this.#look();
+        await this.#lookInTurn();
       }
     } catch (error) {
       log({ level: "error", message: "due notifications could not be read; trying again", error });
@@ -199,17 +199,30 @@ export class PushSender {
     }
   }
 
+  async #lookInTurn(): Promise<void> {
+    const looked = () => this.#places.looked(this.#lookForRoom);
+    if (this.#hasRoom()) await this.#places.looks.run(this.#lookForRoom, () => this.#look(), looked);
+    else looked();
+  }
+
+  /** Whether a look may find something to start. Otherwise the next one is when there is room. */
+  #hasRoom(): boolean {
+    if (this.#closed) return false;
+    if (this.#places.free > 0) return true;
+    this.#wanted = false;
+    this.#places.wait(this.#lookForRoom, false);
+    return false;
+  }
+
   async #look(): Promise<void> {
     const { store, clock } = this.#context;
     const { maxConcurrent, retry } = this.#options;
+    if (!this.#hasRoom()) return;
+    this.#wanted = false;
     this.#changed = [];
-    if (this.#closed) return;
-    if (this.#places.taken >= maxConcurrent) {
-      this.#places.wait(this.#lookForRoom, false);
-      return;
-    }
     const waitMs = this.#nextPageAt - clock.ticks();
     if (waitMs > 0) {
+      this.#places.wait(this.#lookForRoom, true);
       await this.#lookAtNoted();
       this.#lookIn(waitMs);
       return;
@@ -233,7 +246,7 @@ export class PushSender {
     this.#startAll(start);
     const isIdle = due.fresh.length + due.retries.length === 0 && afterRetry === undefined;
     if (isIdle) this.#places.leave(this.#lookForRoom);
-    else this.#places.wait(this.#lookForRoom, start.length > 0);
+    else this.#places.wait(this.#lookForRoom, true);
     const isFullFresh = due.fresh.length === limit;
     if (!isFullFresh) {
       this.#noted.clear(); // the page has all that is due at once
@@ -249,12 +262,12 @@ export class PushSender {
     const isFullPage = due.retries.length === limit;
     const retriesGoOn = hasRetryRoom && (isFullPage || this.#retryRoundWanted);
     this.#lastRetry = hasRetryRoom && !isFullPage ? undefined : lastRetry;
-    if (start.length === 0 && (isFullFresh || isFullPage)) {
-      this.#nextPageAt = clock.ticks() + nextPageMs;
+    if (start.length === 0 && due.fresh.length + due.retries.length >= limit) {
+      this.#nextPageAt = this.#places.looks.findNextPage();
     }
     this.#cancelAlarm();
     if ((goesOn || retriesGoOn) && (due.nextAt ?? Number.POSITIVE_INFINITY) > now + nextPageMs) {
-      this.#lookIn(nextPageMs);
+      this.#lookIn(Math.max(nextPageMs, this.#nextPageAt - clock.ticks()));
     } else if (due.nextAt !== undefined) {
       this.#setAlarm(due.nextAt);
     }
