@@ -6,8 +6,8 @@ const maxLookMs = 50;
 /** How soon a sender may read the next page of due deliveries: in a round through all, or after a long one with nothing to start. */
 export const nextPageMs = 50;
 
-/** How soon after a sender's pause that of another may end. */
-const pageGapMs = 20;
+/** How soon after a sender's pause that of another may end: so many times as long as its look took, within these bounds. */
+const [restFactor, minRestMs, maxRestMs] = [4, 20, 50];
 
 /**
  * Lets senders look for due deliveries one at a time, one in a turn of the event loop, in the order in which they ask: a look reads
@@ -53,9 +53,14 @@ export class LookTurns {
     tell?.(false);
   }
 
-  /** When the sender that has just read a long page with nothing to start may read the next one, as `ticks` counts. Senders take turns. */
-  findNextPage(): number {
-    this.#lastPageAt = Math.max(this.#clock.ticks() + nextPageMs, this.#lastPageAt + pageGapMs);
+  /**
+   * When the sender that has just read a long page with nothing to start may read the next one, as `ticks` counts. Senders take turns.
+   *
+   * @param lookMs how long it took to read the page and to choose; large configs make it long
+   */
+  findNextPage(lookMs: number): number {
+    const restMs = Math.min(Math.max(minRestMs, restFactor * lookMs), maxRestMs);
+    this.#lastPageAt = Math.max(this.#clock.ticks() + nextPageMs, this.#lastPageAt + restMs);
     return this.#lastPageAt;
   }
 

@@ -220,7 +220,8 @@ export class PushSender {
     if (!this.#hasRoom()) return;
     this.#wanted = false;
     this.#changed = [];
-    const waitMs = this.#nextPageAt - clock.ticks();
+    const beganAt = clock.ticks();
+    const waitMs = this.#nextPageAt - beganAt;
     if (waitMs > 0) {
       this.#places.wait(this.#lookForRoom, true);
       await this.#lookAtNoted();
@@ -263,7 +264,7 @@ export class PushSender {
     const retriesGoOn = hasRetryRoom && (isFullPage || this.#retryRoundWanted);
     this.#lastRetry = hasRetryRoom && !isFullPage ? undefined : lastRetry;
     if (start.length === 0 && due.fresh.length + due.retries.length >= limit) {
-      this.#nextPageAt = this.#places.looks.findNextPage();
+      this.#nextPageAt = this.#places.looks.findNextPage(clock.ticks() - beganAt);
     }
     this.#cancelAlarm();
     if ((goesOn || retriesGoOn) && (due.nextAt ?? Number.POSITIVE_INFINITY) > now + nextPageMs) {
