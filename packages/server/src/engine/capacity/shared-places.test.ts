@@ -78,7 +78,7 @@ function createAgents<Name extends string>(max: number, names: readonly Name[], 
 }
 
 describe("agents that share their places", () => {
-  it("have no more at work together than one may have, whoever calls", () => {
+  it("have no more at work together than one agent may have, also with many callers", () => {
     const { startMany, count } = createAgents(80, ["a", "b"]);
     for (const caller of ["one", "two", "three", "four", "five"]) startMany("a", caller, 100);
     for (const caller of ["one", "two", "three", "four", "five"]) startMany("b", caller, 100);

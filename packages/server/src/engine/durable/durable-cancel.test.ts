@@ -435,7 +435,7 @@ describe("canceled tasks of one caller that have to be read back", () => {
     return { ...servers, process, ids, seen, goOn, begun, cleanUps };
   }
 
-  it("clean up at once when they are small, whatever else their caller has in memory", async () => {
+  it("clean up at once when they are small, also while their caller has far more than its part in memory", async () => {
     const { process, clock, ids, seen, cleanUps } = await begin(4, "small");
     await sendTask(process.client, detached("output"));
     await clock.advance(1_000);
