@@ -1,5 +1,6 @@
 import type { LifecycleReport } from "@a2a-connect/core";
 import type { Artifact, Part, TaskState } from "@a2a-connect/proto";
+import type { JsonValue } from "@bufbuild/protobuf";
 
 /** What a turn executor yields. The methods of `Turn` make it; its content is not for the author. */
 export type TurnEvent = StatusEvent | ArtifactEvent | ReplyEvent;
@@ -20,6 +21,8 @@ export interface StatusEvent {
 export interface ArtifactEvent {
   readonly kind: "artifact";
   readonly artifact: Artifact;
+  /** JSON of its only part, which is made when the engine takes the event: hundreds of executors may make theirs at the same moment. */
+  readonly data?: JsonValue | undefined;
   /** Adds to the artifact of that id if this attempt has begun it (or, with `continued`, an earlier turn). */
   readonly mode: "whole" | "chunk" | "continued";
   readonly last: boolean;

@@ -1,4 +1,4 @@
-import { json, type LifecycleReport, partText, text, type Usage } from "@a2a-connect/core";
+import { type LifecycleReport, partText, text, type Usage } from "@a2a-connect/core";
 import { toJsonValue } from "@a2a-connect/core/internal";
 import { type Artifact, ArtifactSchema, type Message, type Part, TaskState } from "@a2a-connect/proto";
 import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
@@ -24,6 +24,7 @@ export interface ArtifactInit {
   readonly name?: string;
   readonly description?: string;
   readonly text?: string;
+  /** Read when the artifact is yielded. */
   readonly data?: JsonValue;
   readonly parts?: readonly Part[];
   readonly metadata?: JsonObject;
@@ -216,6 +217,7 @@ export function createArtifactTool(nextOrdinal: () => number): EventTools["artif
   return (init) => ({
     kind: "artifact",
     artifact: toArtifact(init, nextOrdinal),
+    data: init.parts === undefined && init.text === undefined ? init.data : undefined,
     mode: "whole",
     last: init.last ?? false,
     replaceable: init.replaceable ?? false,
@@ -254,16 +256,6 @@ function toArtifact(init: ArtifactInit, nextOrdinal: () => number): Artifact {
     ...(init.name === undefined ? {} : { name: init.name }),
     ...(init.description === undefined ? {} : { description: init.description }),
     ...(init.metadata === undefined ? {} : { metadata: init.metadata }),
-    parts: artifactParts(init),
+    parts: init.parts === undefined ? toParts(init.text ?? []) : [...init.parts],
   });
-}
-
-function artifactParts({ text: words, data, parts }: ArtifactInit): Part[] {
-  if (parts !== undefined) {
-    return [...parts];
-  }
-  if (words !== undefined) {
-    return [text(words)];
-  }
-  return data === undefined ? [] : [json(data)];
 }

@@ -1,5 +1,5 @@
 import { nextSlice } from "@a2a-connect/bindings/server";
-import { lifecycleExtension } from "@a2a-connect/core";
+import { json, lifecycleExtension } from "@a2a-connect/core";
 import {
   effectiveMediaType,
   isLarge,
@@ -52,9 +52,11 @@ export class Emitter {
    *   for room
    * @throws AgentMistake when the event is not allowed
    */
-  artifact({ artifact, mode, last, replaceable }: ArtifactEvent): Promise<void> | undefined {
+  artifact(event: ArtifactEvent): Promise<void> | undefined {
+    assertId(event.artifact.artifactId);
+    const artifact = withData(event);
     const { artifactId, parts } = artifact;
-    assertId(artifactId);
+    const { mode, last, replaceable } = event;
     assertParts(parts, `artifact "${artifactId}"`);
     assertArtifact(artifact, `artifact "${artifactId}"`, this.#maxBytes);
     this.#assertOutputModes(parts);
@@ -106,6 +108,16 @@ function assertId(id: string): void {
     throw new AgentMistake(
       `the id of artifact ${shown} has ${id.length} characters; at most ${maxIdLength} are taken`,
     );
+  }
+}
+
+/** @throws AgentMistake for data that is not JSON */
+function withData({ artifact, data }: ArtifactEvent): Artifact {
+  if (data === undefined) return artifact;
+  try {
+    return { ...artifact, parts: [json(data)] };
+  } catch (error) {
+    throw new AgentMistake(`artifact "${artifact.artifactId}": ${(error as Error).message}`);
   }
 }
 

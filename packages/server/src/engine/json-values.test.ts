@@ -3,7 +3,7 @@ import { TaskState } from "@a2a-connect/proto";
 import { createEngineHarness, say } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
 import { endOf, sendTask } from "../../test-support/tasks.ts";
-import type { TurnExecutor } from "../agent/agent-definition.ts";
+import type { AgentDefinition, TurnExecutor } from "../agent/agent-definition.ts";
 import type { TurnEvent } from "../agent/task-event.ts";
 import type { Turn } from "../agent/turn.ts";
 
@@ -29,6 +29,25 @@ describe("what JSON cannot hold", () => {
       expect(task.artifacts).toEqual([]);
     });
   }
+
+  it("is refused at the yield, if it is the data of an artifact and cannot be sent at all", async () => {
+    const mistakes: string[] = [];
+    const agent: AgentDefinition = {
+      card: { name: "Agent" },
+      async *execute(turn) {
+        try {
+          yield turn.artifact({ id: "sum", data: { total: 1n } as never });
+        } catch (error) {
+          mistakes.push((error as Error).message);
+        }
+        yield turn.artifact({ id: "sum", data: { total: 1 } });
+      },
+    };
+    const { client } = await createEngineHarness({ agent });
+    const task = await sendTask(client);
+    expect(mistakes).toEqual(['artifact "sum": a JSON value cannot be a bigint']);
+    expect(task.artifacts).toHaveLength(1);
+  });
 
   it("is refused in a direct Message, too", async () => {
     const agent = {
