@@ -95,7 +95,8 @@ export interface DurableTask extends ExecutorInput {
    * The task is FAILED when its code calls `now`, `random` and `inbox.poll` more than 50,000 times without a wait, not counting what an
    * earlier run has called: before a loop over a long list, read the time once, and draw its numbers in a `step`.
    *
-   * @throws JournalError when the journal is full: after some 270,000 calls (`limits.maxTaskBytes`)
+   * @throws JournalError when the journal is full: after some 270,000 calls (`limits.maxTaskBytes`). The task is FAILED then, also when
+   * its code catches the error
    */
   now(): number;
   /** A number from 0 up to 1: the same when the executor runs again. Not for secrets. For how often, see `now`. */

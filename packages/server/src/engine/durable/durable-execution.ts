@@ -305,7 +305,7 @@ export class DurableExecution implements Execution, DurableRun {
     }
     const isLate = this.#ended && !this.#operations.hasTooMany; // in a `finally`, behind the event that has ended the task
     if (isLate) this.#operations.beginLate();
-    else this.#count(() => this.#operations.begin(this.#journal?.isRepeating === true));
+    else this.#callNow(() => this.#operations.begin(this.#journal?.isRepeating === true));
     const isCutOff = () => (isLate ? this.#dropped : this.isGone);
     const assertGoesOn = () => {
       if (isCutOff()) throw new TurnAbort("lost");
@@ -319,8 +319,11 @@ export class DurableExecution implements Execution, DurableRun {
     return held;
   }
 
-  countInstantCall(tool: InstantTool): void {
-    this.#count(() => this.#instantCalls.add(tool));
+  callInstantly<Result>(tool: InstantTool, work: () => Result): Result {
+    return this.#callNow(() => {
+      this.#instantCalls.add(tool);
+      return work();
+    });
   }
 
   diverge(detail: string, event?: number): Error {
@@ -338,10 +341,10 @@ export class DurableExecution implements Execution, DurableRun {
     return never();
   }
 
-  /** Throws at once, and not by a promise: the code may be about to begin one for each of 100,000 items of its caller's list. */
-  #count(oneMore: () => void): void {
+  /** What fails ends the task, and is thrown at once, not by a promise: the code may be about to do so for each of 100,000 items of its caller's list. */
+  #callNow<Result>(call: () => Result): Result {
     try {
-      oneMore();
+      return call();
     } catch (mistake) {
       this.#goesOn = true;
       this.#conclude(() => this.#fail(mistake));
@@ -453,6 +456,7 @@ export class DurableExecution implements Execution, DurableRun {
       untilRoom: () => this.untilRoom(),
       isRerun: this.#plan.call === undefined,
       onStuck: (detail) => this.diverge(detail),
+      onFull: (error) => this.#conclude(() => this.#fail(error)),
     });
     const { begun, stop } = journal;
     if (!this.#isAtRest(journal)) {

@@ -48,11 +48,11 @@ export interface DurableRun {
    */
   hold<Result>(work: (assertGoesOn: AssertGoesOn) => Promise<Result>): Promise<Result>;
   /**
-   * Counts a call that returns at once and that no earlier run has made.
+   * Makes a call that returns at once and that no earlier run has made.
    *
-   * @throws AgentMistake when there are too many without a wait: the task has ended then
+   * @throws AgentMistake when there are too many without a wait; what `work` throws: the task has ended then
    */
-  countInstantCall(tool: InstantTool): void;
+  callInstantly<Result>(tool: InstantTool, work: () => Result): Result;
   /**
    * Ends the task because the executor differs from its earlier run.
    *

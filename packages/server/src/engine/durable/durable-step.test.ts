@@ -169,6 +169,58 @@ describe("a step's result", () => {
     await process.client.cancelTask({ id });
   });
 
+  it("may be an error that is too large: the step fails, and is not run again", async () => {
+    let runs = 0;
+    const seen: string[] = [];
+    const servers = createDurableServers(
+      async function* (task) {
+        const work = () => {
+          runs += 1;
+          throw new Error("x".repeat(2_000));
+        };
+        await task.step("fail", work).catch((error: unknown) => seen.push(String(error)));
+        yield* task.ask("More?");
+      },
+      { limits: { ...defaultEngineLimits, maxStepBytes: 1_000 } },
+    );
+    const { process, id } = await beginTask(servers);
+    process.kill();
+    const next = await servers.open();
+    await next.client.sendMessage(say("yes", { taskId: id }));
+    const large = 'JournalError: the result of step "fail"#1 cannot be stored: it takes more than 1000 bytes';
+    expect([runs, seen]).toEqual([1, [large, large]]);
+  });
+
+  for (const [what, use] of [
+    ["a step", (task: DurableTask, name: string) => task.step(name, () => undefined)],
+    ["a failed step", (task: DurableTask, name: string) => task.step(name, () => Promise.reject(name))],
+    [
+      "a step to be repeated",
+      (task: DurableTask, name: string) =>
+        task.step(name, () => Promise.reject(name), { retries: 1, backoff: { initialMs: 1 } }),
+    ],
+  ] as const) {
+    it(`of ${what} ends the task where the journal is full, whatever its code catches`, async () => {
+      const seen: unknown[] = [];
+      const servers = createDurableServers(
+        async function* (task) {
+          await task.step("fill", () => "x".repeat(98_500));
+          await use(task, "long".repeat(500)).catch((error: unknown) => seen.push(error));
+          await task.step("small", () => undefined).catch((error: unknown) => seen.push(error));
+          yield* task.ask("More?");
+        },
+        { limits: { ...defaultEngineLimits, maxTaskBytes: 100_000 } },
+      );
+      const { client, log } = await servers.open();
+      const { id, status } = await sendTask(client);
+      expect(status?.state).toBe(TaskState.FAILED);
+      expect(log.map(({ error }) => String(error))).toEqual([
+        "JournalError: the journal of this task would exceed 100000 bytes",
+      ]);
+      expect([seen, (await servers.journal(id)).length]).toEqual([[], 1]);
+    });
+  }
+
   it("is durable before the executor has it", async () => {
     const seen: string[] = [];
     const servers = createDurableServers(async function* (task) {

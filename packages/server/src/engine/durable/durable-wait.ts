@@ -2,7 +2,8 @@ import { AgentMistake } from "../agent-mistake.ts";
 import { TurnAbort } from "../execution.ts";
 import type { AssertGoesOn, DurableRun } from "./durable-run.ts";
 import type { LoggedRecord } from "./journal.ts";
-import { type OperationResult, reviveError } from "./journal-codec.ts";
+import { reviveError } from "./journal-codec.ts";
+import type { StoredResult } from "./journal-session.ts";
 import type { Wait } from "./waits.ts";
 
 /**
@@ -13,7 +14,7 @@ import type { Wait } from "./waits.ts";
  */
 export async function replayResult<Result>(
   run: DurableRun,
-  result: OperationResult & { readonly sequence: number },
+  result: StoredResult,
   thrown?: unknown,
   nextTurn?: () => Promise<void>,
 ): Promise<Result> {

@@ -1,8 +1,8 @@
 import { TaskState } from "@a2a-connect/proto";
 import { reasonOf, say } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
-import { createDurableServers } from "../../../test-support/durable-servers.ts";
-import { sendTask } from "../../../test-support/tasks.ts";
+import { beginDurable, createDurableServers } from "../../../test-support/durable-servers.ts";
+import { sendTask, stateOf } from "../../../test-support/tasks.ts";
 import type { DurableTask } from "../../index.ts";
 import { defaultEngineLimits } from "../engine-context.ts";
 import { maxInstantCalls } from "./instant-calls.ts";
@@ -72,10 +72,10 @@ describe("calls of a durable executor that return at once", () => {
     expect(second.log).toEqual([]);
   });
 
-  it("count as memory of the journal", async () => {
+  it("fill the journal as memory: the task ends there, whatever its code catches", async () => {
     let made = 0;
     const words: string[] = [];
-    const { open } = createDurableServers(
+    const { process, id, journal } = await beginDurable(
       async function* (task) {
         yield task.working();
         try {
@@ -83,14 +83,15 @@ describe("calls of a durable executor that return at once", () => {
         } catch (error) {
           words.push(String(error));
         }
+        await task.step("go on", () => undefined).catch(() => {});
+        yield* task.ask("More?");
       },
       { limits: { ...defaultEngineLimits, maxTaskBytes: 100_000 } },
     );
-    const { client } = await open();
-    await sendTask(client);
-    expect(words).toEqual([
-      "JournalError: the journal of this task would take more than 100000 bytes of memory",
-    ]);
-    expect(made).toBe(410);
+    expect(await stateOf(process.client, id)).toBe(TaskState.FAILED);
+    const full = "the journal of this task would take more than 100000 bytes of memory";
+    expect(words).toEqual([`JournalError: ${full}`]);
+    expect(String(process.log[0]?.error)).toBe(words[0]);
+    expect([made, (await journal(id)).length]).toEqual([410, 410]);
   });
 });

@@ -29,7 +29,12 @@ export interface JournalOptions {
   readonly isRerun: boolean;
   /** Called when the executor does not repeat its earlier work. */
   readonly onStuck: (detail: string) => void;
+  /** Called when the journal has no room for what the executor has begun, or for how that ended. */
+  readonly onFull: (error: JournalError) => void;
 }
+
+/** A result in the log. */
+export type StoredResult = OperationResult & { readonly sequence: number };
 
 /** A task's journal while its executor runs: the results of earlier runs, and where new results are stored. */
 export class JournalSession {
@@ -43,14 +48,16 @@ export class JournalSession {
   /** How often this run has used each name. */
   readonly #uses = new Map<string, number>();
   readonly #clock: Pick<Clock, "now">;
+  readonly #onFull: (error: JournalError) => void;
   #bytes: number;
   #memory: number;
   #resumedAt: number | undefined;
 
   constructor(options: JournalOptions) {
-    const { live, journal, emissions, codec, limits, clock, untilRoom, isRerun, onStuck } = options;
+    const { live, journal, emissions, codec, limits, clock, untilRoom, isRerun, onStuck, onFull } = options;
     this.#live = live;
     this.#clock = clock;
+    this.#onFull = onFull;
     this.#resumedAt = isRerun ? clock.now() : undefined;
     this.#codec = codec;
     this.#limits = limits;
@@ -94,23 +101,37 @@ export class JournalSession {
    * Adds a record to the log. It is durable with the next `live.flushed()`, and before everything emitted after it.
    *
    * @param tookMs how long the attempt at a step took
-   * @throws JournalError when it cannot be stored
+   * @throws JournalError when it cannot be stored: the task has ended then
    */
   note(record: JournalRecord, tookMs?: number): void {
-    const payload = this.#encode(record, tookMs);
-    if (record.kind === "remembered") this.#countMemory(weighRemembered(record.op));
+    this.#store(() => this.#append(this.#encode(record, tookMs)));
+  }
+
+  /** Adds what a call that returns at once has returned, as `note` does. @throws JournalError when it cannot be stored */
+  remember(op: string, value: unknown): void {
+    const payload = this.#encode({ op, kind: "remembered", value }, undefined);
+    this.#countMemory(weighRemembered(op));
     this.#append(payload);
   }
 
   /**
-   * Adds an operation's result to the log. A `value` is returned as it was stored, because the executor must get the
-   * same value in every run.
+   * Adds an operation's result to the log.
    *
    * @param tookMs how long the attempt at a step took
    * @returns the result, which `order` gives to the executor
+   * @throws JournalError when it cannot be stored: the task has ended then
+   */
+  conclude(result: OperationResult, tookMs?: number): StoredResult {
+    return this.#store(() => this.tryConclude(result, tookMs));
+  }
+
+  /**
+   * The same, where another result may be stored instead. A `value` is returned as it was stored, because the executor must get the
+   * same value in every run.
+   *
    * @throws JournalError when it cannot be stored
    */
-  conclude(result: OperationResult, tookMs?: number): OperationResult & { readonly sequence: number } {
+  tryConclude(result: OperationResult, tookMs?: number): StoredResult {
     const payload = this.#encode(result, tookMs);
     const stored = result.kind === "value" ? this.#decodeResult(payload) : result;
     const sequence = this.#append(payload);
@@ -127,6 +148,16 @@ export class JournalSession {
   /** Whether there is work of earlier runs that this run has not asked for, or not been given. */
   get isRepeating(): boolean {
     return this.#unclaimed.size > 0 || !this.order.isCaughtUp;
+  }
+
+  /** A later run could not know what is not stored: the executor must not go on. */
+  #store<Result>(store: () => Result): Result {
+    try {
+      return store();
+    } catch (error) {
+      if (error instanceof JournalError) this.#onFull(error);
+      throw error;
+    }
   }
 
   #encode(record: JournalRecord, tookMs: number | undefined): Uint8Array {

@@ -6,6 +6,7 @@ import { isCut, replayResult, untilMayBegin, waitUntilOver } from "./durable-wai
 import type { InstantTool } from "./instant-calls.ts";
 import { errorParts, isLong, isResult, type OperationResult } from "./journal-codec.ts";
 import { JournalError } from "./journal-error.ts";
+import type { StoredResult } from "./journal-session.ts";
 import { roomForStep, sliceForResult } from "./long-results.ts";
 import { attemptStep, backoffMs } from "./step.ts";
 
@@ -18,9 +19,7 @@ const shortWaitMs = 1_000;
 type StepFunction<Result> = (context: StepContext) => Promise<Result> | Result;
 
 /** The result of a step, for the executor. */
-type StepOutcome =
-  | { readonly result: OperationResult & { readonly sequence: number }; readonly thrown?: unknown }
-  | { readonly retryAt: number };
+type StepOutcome = { readonly result: StoredResult; readonly thrown: unknown } | { readonly retryAt: number };
 
 /** Makes the tools of one run. */
 export function createJournaledTools(run: DurableRun, inbox: DurableInbox): JournaledTools {
@@ -145,7 +144,7 @@ async function attempt<Result>(
     const value = await attemptStep(work, options.attempt, options, signal, clock);
     const valueTookMs = tookMs();
     if (isLong(value)) await sliceForResult(run.share);
-    outcome = storeResult(run, { op, kind: "value", value }, valueTookMs);
+    outcome = storeResult(run, { op, kind: "value", value }, valueTookMs, undefined);
   } catch (thrown) {
     if (run.isGone) throw thrown; // the next holder of the task begins the step anew
     const mayRetry = options.isCleanup || run.stopped === undefined;
@@ -154,7 +153,7 @@ async function attempt<Result>(
       journal.note({ op, kind: "retry", attempts: options.attempt, retryAt }, tookMs());
       outcome = { retryAt };
     } else {
-      outcome = { result: journal.conclude(toErrorResult(op, thrown, run.stopped), tookMs()), thrown };
+      outcome = storeResult(run, toErrorResult(op, thrown, run.stopped), tookMs(), thrown);
     }
   }
   run.heard();
@@ -164,10 +163,15 @@ async function attempt<Result>(
   return outcome;
 }
 
-/** A value that cannot be stored is also a result: the step has run, and does not run again. */
-function storeResult(run: DurableRun, result: OperationResult, tookMs: number): StepOutcome {
+/** A value or an error that cannot be stored is also a result: the step has run, and does not run again. */
+function storeResult(
+  run: DurableRun,
+  result: OperationResult,
+  tookMs: number,
+  original: unknown,
+): StepOutcome {
   try {
-    return { result: run.journal.conclude(result, tookMs) };
+    return { result: run.journal.tryConclude(result, tookMs), thrown: original };
   } catch (thrown) {
     if (!(thrown instanceof JournalError)) {
       throw thrown;
@@ -240,7 +244,7 @@ async function waitUntil(
 /**
  * A value that is the same in every run.
  *
- * @throws AgentMistake when the executor has asked for too many without a wait: the task has ended then
+ * @throws AgentMistake when the executor has asked for too many without a wait, JournalError when the journal is full: the task has ended then
  */
 function remember<Value>(run: DurableRun, name: InstantTool, make: () => Value): Value {
   const { journal } = run;
@@ -252,8 +256,9 @@ function remember<Value>(run: DurableRun, name: InstantTool, make: () => Value):
   // The log has nothing that the earlier run began later than this, if this is not in the log. What is there must have been asked for.
   const isNext = journal.unclaimed === undefined && journal.order.hasRepeatedEvents;
   if (!isNext && !run.isYielding) throw run.diverge(`${op} is not in the journal`);
-  run.countInstantCall(name);
-  const value = make();
-  journal.note({ op, kind: "remembered", value });
-  return value;
+  return run.callInstantly(name, () => {
+    const value = make();
+    journal.remember(op, value);
+    return value;
+  });
 }
