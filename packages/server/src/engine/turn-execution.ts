@@ -181,7 +181,7 @@ export class TurnExecution implements Execution {
     this.#silence.stop();
     this.#forgetTask();
     if (this.#live !== undefined) {
-      this.#context.memoryTurns.end(this.#live.memory);
+      this.#live.output.endExecutor();
       await this.#live.flushed().catch(() => {});
     }
     this.#done.resolve();

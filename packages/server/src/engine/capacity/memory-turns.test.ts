@@ -344,6 +344,38 @@ describe.each([false, true])(
   },
 );
 
+it("turns wait for their turn of the memory also when one before them was told to stop, and asked then", async () => {
+  let [asked, ready] = [0, 0];
+  const begin = Promise.withResolvers<void>();
+  const agent: AgentDefinition = {
+    card: { name: "Writer" },
+    whileWorking: "queue",
+    inactivityTimeoutMs: 60,
+    async *execute(turn) {
+      yield turn.working();
+      if (turn.text === "ask") {
+        await once(turn.signal, "abort");
+        asked += 1;
+        yield turn.inputRequired("Which?");
+        return;
+      }
+      await begin.promise;
+      for (let index = 0; index < 3; index += 1) yield chunk(turn, index, 100 * kibibyte);
+      ready += 1;
+      await once(turn.signal, "abort");
+    },
+  };
+  const limits = { maxActiveBytes: 1_024 * kibibyte, maxUncommittedBytes: 32 * kibibyte };
+  const { client, clock } = await createEngineHarness({ agent, limits });
+  const sent = await Promise.all(Array.from({ length: 20 }, () => client.sendMessage(detached("ask"))));
+  for (const answer of sent) await client.sendMessage(detached("write", { taskId: taskOf(answer).id }));
+  await clock.advance(60);
+  expect(asked).toBe(20);
+  begin.resolve();
+  await clock.settle();
+  expect(ready).toBe(1);
+});
+
 it("steps of one task that run side by side all go on", async () => {
   const agent: AgentDefinition = {
     card: { name: "Crawler" },

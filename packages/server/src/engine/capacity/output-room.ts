@@ -52,6 +52,12 @@ export class OutputRoom {
     this.#context.memoryTurns.end(this.#memory);
   }
 
+  /** The executor has ended: the next one of the task waits again. */
+  endExecutor(): void {
+    this.#isStopping = false;
+    this.#context.memoryTurns.end(this.#memory);
+  }
+
   /** The task leaves memory. */
   end(): void {
     this.stopWaiting();
