@@ -277,8 +277,8 @@ export class Executions {
           throw new ConnectError("the server is shutting down; try again", Code.Unavailable);
         }
         live.lost.throwIfAborted();
-        if (!hasTurn && !this.#toldToStop.has(live)) {
-          await Promise.race([stopTurns.begin(live.memory), execution?.done]);
+        if (execution !== undefined && !hasTurn && !this.#toldToStop.has(live)) {
+          await Promise.race([stopTurns.begin(live.memory), execution.done]);
           hasTurn = true;
           continue;
         }

@@ -344,6 +344,32 @@ describe.each([false, true])(
   },
 );
 
+it("executors are told to stop at once beside tasks of their caller that have to be read back first", async () => {
+  const told: string[] = [];
+  const agent = agentOf(true, async function* (writer, words) {
+    yield writer.working();
+    try {
+      if (words === "sleep") await (writer as DurableTask).sleep(3_600_000);
+      else await once(writer.signal, "abort");
+    } finally {
+      told.push(words);
+      await new Promise<void>((resolve) => void clock.schedule(5_000, resolve));
+    }
+  });
+  const { client, clock } = await createEngineHarness({ agent });
+  const sent = await Promise.all(Array.from({ length: 16 }, () => client.sendMessage(detached("sleep"))));
+  await clock.advance(40_000); // their executors were dropped
+  const working = await client.sendMessage(detached("work"));
+  const cancel = (answer: SendMessageResponse) => client.cancelTask({ id: taskOf(answer).id });
+  const answers = Promise.all(sent.map(cancel));
+  await clock.settle();
+  const last = cancel(working);
+  await clock.settle();
+  expect(told).toContain("work");
+  await clock.advance(10_000);
+  for (const { status } of [...(await answers), await last]) expect(status?.state).toBe(TaskState.CANCELED);
+});
+
 it("turns wait for their turn of the memory also when one before them was told to stop, and asked then", async () => {
   let [asked, ready] = [0, 0];
   const begin = Promise.withResolvers<void>();
