@@ -14,7 +14,7 @@ type Cause = "load" | "run";
 const main = `
   import { createEngineHarness, createFakeClock, reasonOf, say } from "@a2a-connect/testing";
   import { createSqliteTaskStore } from "@a2a-connect/store-sqlite";
-  import { setImmediate as nextImmediate, setTimeout } from "node:timers/promises";
+  import { setTimeout } from "node:timers/promises";
   const [cause, file, ...texts] = process.argv.slice(1);
   const sqlite = createSqliteTaskStore({ file });
   const dieOf = (stored) => {
@@ -29,7 +29,8 @@ const main = `
     await task.step("work", () => setTimeout(100));
   }
   const agent = { card: { name: "Durable" }, durable: true, execute };
-  const { client } = await createEngineHarness({ agent, store, clock: createFakeClock(), randomId: () => crypto.randomUUID() });
+  const clock = createFakeClock();
+  const { client } = await createEngineHarness({ agent, store, clock, randomId: () => crypto.randomUUID() });
   for (const text of texts) await client.sendMessage({ ...say(text), configuration: { returnImmediately: true } });
   const passing = texts.length > 0 ? ["1 "] : ["1 ", "2 "]; // SUBMITTED, WORKING
   for (;;) {
@@ -39,7 +40,7 @@ const main = `
       console.log(JSON.stringify(states));
       process.exit();
     }
-    await nextImmediate();
+    await clock.advance(100);
   }
 `;
 
@@ -60,7 +61,7 @@ function start(
 
 const cases: readonly (readonly [what: string, cause: Cause, deaths: number, reason: string])[] = [
   ["which reads it is FAILED at the third start", "load", 2, "unloadable"],
-  ["in which its executor runs is FAILED at the sixth start", "run", 5, "interrupted"],
+  ["in which its executor runs is FAILED at the seventh start", "run", 6, "interrupted"],
 ];
 
 for (const [what, cause, deaths, reason] of cases) {

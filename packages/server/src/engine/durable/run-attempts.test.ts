@@ -8,10 +8,10 @@ import type { AgentDefinition, DurableExecutor } from "../../agent/agent-definit
 import type { DurableTask } from "../../agent/durable-task.ts";
 import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
 
-type Execute = (task: DurableTask, end: () => Promise<never>) => ReturnType<DurableExecutor>;
+type Execute = (task: DurableTask, end: (afterMs?: number) => Promise<never>) => ReturnType<DurableExecutor>;
 
 /** So many starts run the same executor again from the same place. */
-const maxRuns = 5;
+const maxRuns = 6;
 
 /** Processes over one store, one after the other. `execute` ends its own by `end`, but not the first one. */
 function createProcesses(execute: Execute, limits = {}) {
@@ -35,8 +35,9 @@ function createProcesses(execute: Execute, limits = {}) {
       durable: true,
       execute(task) {
         ran.push(task.text);
-        return execute(task, () => {
-          if (!isFirst) mortal.kill();
+        return execute(task, (afterMs = 0) => {
+          if (afterMs > 0) clock.schedule(afterMs, mortal.kill);
+          else if (!isFirst) mortal.kill();
           return new Promise(() => {});
         });
       },
@@ -52,10 +53,10 @@ function createProcesses(execute: Execute, limits = {}) {
     await clock.settle();
     return { ...harness, ran, kill: mortal.kill, isDead: () => mortal.dead };
   }
-  /** A process that lives as long as all of them need for their turns. */
-  async function runOn() {
+  /** A process that lives so long, unless its executors end it: as long as some suspects need for their turns. */
+  async function runOn(ms = 155_000) {
     const process = await start();
-    for (let turn = 0; turn < 5 && !process.isDead(); turn += 1) await clock.advance(31_000);
+    for (let passed = 0; passed < ms && !process.isDead(); passed += 250) await clock.advance(250);
     return process;
   }
   /** A process with such tasks, which dies. @returns their ids */
@@ -102,7 +103,7 @@ const ends: Execute = async function* (task, end) {
 };
 
 describe("a durable executor that ends the process", () => {
-  it("does so at five starts; at the next one its task is FAILED without it, and no other", async () => {
+  it("does so at six starts; at the next one its task is FAILED without it, and no other", async () => {
     const { runOn, begin, stateOf } = createProcesses(ends);
     const [sleeping = "", one = "", other = "", deadly = ""] = await begin(
       "sleeps",
@@ -140,7 +141,7 @@ describe("a durable executor that ends the process", () => {
       "beside a sleep",
       maxRuns,
       async function* (task, end) {
-        await Promise.race([task.sleep(3_600_000), task.step("deadly", end)]);
+        await Promise.race([task.sleep(3_600_000), task.step("deadly", () => end())]);
         yield task.complete();
       },
     ],
@@ -155,20 +156,22 @@ describe("a durable executor that ends the process", () => {
   ];
   for (const [where, most, execute] of deaths) {
     it(`is found out ${where}`, async () => {
-      const { clock, start, begin, stateOf } = createProcesses(execute);
+      const { clock, runOn, begin, stateOf } = createProcesses(execute);
       const [id = ""] = await begin("go");
       await clock.advance(10_000);
       let starts = 0;
-      while ((await start()).isDead() && starts < 20) starts += 1;
+      while ((await runOn(31_000)).isDead() && starts < 20) starts += 1;
       expect([starts, await stateOf(id)]).toEqual([most, TaskState.FAILED]);
     });
   }
 
   it("is found out behind a message to it, also when it has only waited at the starts before", async () => {
-    const { clock, start, begin, stateOf, countCommits } = createProcesses(async function* (task, end) {
-      await Promise.race([task.sleep(3_600_000), task.inbox.take()]);
-      yield await end();
-    });
+    const { clock, start, runOn, begin, stateOf, countCommits } = createProcesses(
+      async function* (task, end) {
+        await Promise.race([task.sleep(3_600_000), task.inbox.take()]);
+        yield await end();
+      },
+    );
     const [id = ""] = await begin("go");
     for (let at = 0; at < 3; at += 1) await countCommits();
     const { client, isDead } = await start();
@@ -176,14 +179,14 @@ describe("a durable executor that ends the process", () => {
     await clock.settle();
     expect(isDead()).toBe(true);
     let starts = 0;
-    while ((await start()).isDead() && starts < 20) starts += 1;
+    while ((await runOn(31_000)).isDead() && starts < 20) starts += 1;
     expect([starts, await stateOf(id)]).toEqual([maxRuns, TaskState.FAILED]);
   });
 
   it("lets no task fail that is at work beside it, although it takes the only place", async () => {
     const { clock, start, runOn, begin, stateOf } = createProcesses(ends, { maxRunning: 4, maxShare: 1 });
-    const innocent = await begin("works", "works", "works", "ends");
-    const deadly = innocent.pop() ?? "";
+    const others = await begin("works", "works", "works", "ends");
+    const deadly = others.pop() ?? "";
     for (let at = 0; at < 2; at += 1) expect((await start()).isDead()).toBe(true);
     const { client, ran } = await start();
     expect(ran).toHaveLength(1); // they are suspects now, and one runs at a time
@@ -193,8 +196,61 @@ describe("a durable executor that ends the process", () => {
     for (let at = 0; at < 4; at += 1) await clock.advance(31_000);
     while ((await runOn()).isDead());
     expect(await stateOf(deadly)).toBe(TaskState.FAILED);
-    for (const id of innocent) expect(await stateOf(id)).toBe(TaskState.SUBMITTED);
+    for (const id of others) expect(await stateOf(id)).toBe(TaskState.SUBMITTED);
   });
+
+  const many = { maxRunning: 256, maxShare: 1 };
+  const innocent: readonly (string | number)[] = Array.from({ length: 20 }, () => "works");
+
+  const deadlyMs = [100, 2_000, 10_000, 25_000];
+  const crowds = [
+    ...deadlyMs.flatMap((ms) => [
+      [ms, ...innocent],
+      [...innocent, ms],
+    ]),
+    innocent.toSpliced(5, 0, ...deadlyMs),
+    deadlyMs.flatMap((ms) => [ms, ...innocent.slice(15)]),
+  ];
+  for (const crowd of crowds) {
+    const deadly = crowd.filter((each) => each !== "works");
+    const place = `as number ${crowd.findIndex((each) => each !== "works") + 1} of ${crowd.length}`;
+    it(`is found out when it does so after ${deadly.join(", ")} ms, ${place}, and no other`, async () => {
+      const { runOn, begin, stateOf } = createProcesses(async function* (task, end) {
+        yield task.text === "works" ? await works(task) : await end(Number(task.text));
+      }, many);
+      const ids = await begin(...crowd.map(String));
+      while ((await runOn(600_000)).isDead());
+      const found: unknown[] = [];
+      for (const [at, id] of ids.entries()) {
+        if ((await stateOf(id)) === TaskState.FAILED) found.push(crowd[at]);
+      }
+      expect(found).toEqual(deadly);
+    });
+  }
+
+  it("lets one run behind 60 that are at work within 15 s, after the process was killed two times", async () => {
+    const { clock, start, begin } = createProcesses(ends, many);
+    await begin(...Array.from({ length: 61 }, () => "works"));
+    for (let at = 0; at < 2; at += 1) {
+      const { kill } = await start();
+      await clock.advance(1_500);
+      kill();
+    }
+    const { ran } = await start();
+    let passed = 0;
+    for (; ran.length < 61 && passed < 60_000; passed += 250) await clock.advance(250);
+    expect([passed, ran.length]).toEqual([15_000, 61]);
+  });
+
+  for (const everyMs of [5_000, 20_000]) {
+    it(`is not taken for one when the process ends every ${everyMs / 1_000} s for reasons of its own`, async () => {
+      const { runOn, begin, stateOf } = createProcesses(ends, many);
+      const ids = await begin(...innocent.map(String));
+      for (let at = 0; at < 30; at += 1) (await runOn(everyMs)).kill();
+      await runOn(1_000);
+      for (const id of ids) expect(await stateOf(id)).toBe(TaskState.SUBMITTED);
+    });
+  }
 
   it("holds up no suspect of another caller while it gets no place", async () => {
     const { clock, start } = createProcesses(
@@ -242,13 +298,13 @@ describe("a durable executor that runs again and again", () => {
 
   it("goes on as long as it adds events to its log, with fewer deaths than that between two of them", async () => {
     let deaths = 0;
-    const { begin, clock, start, stateOf } = createProcesses(async function* (task, end) {
+    const { begin, clock, runOn, stateOf } = createProcesses(async function* (task, end) {
       for (let at = 0; at <= Math.floor(deaths / maxRuns); at += 1) yield task.working(`${at}`);
       for (let turns = 0; turns < 20; turns += 1) await clock.nextTurn(); // until it is stored
       yield await end();
     });
     const [id = ""] = await begin("go");
-    for (deaths = 1; deaths < starts; deaths += 1) expect((await start()).isDead()).toBe(true);
+    for (deaths = 1; deaths < starts; deaths += 1) expect((await runOn(31_000)).isDead()).toBe(true);
     expect(await stateOf(id)).toBe(TaskState.WORKING);
   });
 

@@ -5,9 +5,9 @@ import type { DurableRun } from "./durable-run.ts";
 import { SuspectTurn } from "./suspect-turn.ts";
 
 /** How many starts may call a durable executor from the same place of its log, when the process ended during each such run. */
-const maxRuns = 5;
+const maxRuns = 6;
 
-/** After so many of them its next runs are made while no other such executor runs. */
+/** After so many of them it is a suspect, and takes turns with the others. */
 const suspectAfter = 2;
 
 /** A process that ends so long after the code was called was hardly ended by it. */
@@ -23,7 +23,6 @@ const turnOf = new WeakMap<object, SuspectTurn>();
  */
 export class RunAttempts {
   readonly clock: Clock;
-  readonly turn: SuspectTurn;
   /** Tasks with a run of this process that their log counts, also when the store could not write more and they are loaded again. */
   readonly counted: Set<string> = new Set();
   /** The runs that count at present. */
@@ -32,8 +31,13 @@ export class RunAttempts {
 
   constructor(clock: Clock) {
     this.clock = clock;
-    this.turn = turnOf.get(clock) ?? new SuspectTurn(clock);
-    turnOf.set(clock, this.turn);
+  }
+
+  /** The turn of the suspects. Its time begins with the first one, soon after the start. */
+  get turn(): SuspectTurn {
+    const turn = turnOf.get(this.clock) ?? new SuspectTurn(this.clock);
+    turnOf.set(this.clock, turn);
+    return turn;
   }
 
   /** Whether the process is stopped in order. */
@@ -130,9 +134,9 @@ export class RunAttempt {
     const { turn } = this.#all;
     const { share, waits } = this.#run;
     this.#isWaiting = true;
-    while (!turn.take(this.#over.promise)) {
+    while (!turn.take(this.#before, this.#over.promise)) {
       const wait = waits.begin();
-      const leave = turn.wait(share, () => wait.end());
+      const leave = turn.wait(this.#before, share, () => wait.end());
       await untilAborted(wait.over, signal).finally(leave);
     }
     this.#isWaiting = false;
