@@ -286,9 +286,13 @@ export class Executions {
           live.note({ type: "stop", cause, metadata }); // the first of several cancels counts
           this.#toldToStop.add(live);
         }
-        if (execution instanceof DurableExecution && execution.isUnread && !execution.isStopping) {
-          this.#scheduler.withdraw(execution);
-          execution.abort("shutdown"); // it waits behind others of its caller, which may last: it is read back in the line of those that are to stop
+        if (
+          execution instanceof DurableExecution &&
+          execution.isUnread &&
+          !execution.isStopping &&
+          this.#scheduler.withdraw(execution)
+        ) {
+          execution.abort("shutdown"); // it has no place yet: it is read back in the line of those that are to stop
         } else if (execution !== undefined) {
           execution.abort(cause, metadata);
         } else if (isDurable(selection)) {

@@ -378,6 +378,52 @@ it("a task that waits to be read back behind another one of its caller is cancel
   expect(await stateOf(process.client, one.id)).toBe(TaskState.COMPLETED);
 });
 
+it("tasks that are canceled while they have places and wait to be read back keep these, and clean up", async () => {
+  const undone: string[] = [];
+  const goOn = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<void>();
+  const { open, clock } = createDurableServers(
+    async function* (task) {
+      if (task.text === "large") {
+        yield task.artifact({ text: "x".repeat(9_000_000) }); // then its caller has more than twice its part of the memory
+        await goOn.promise;
+        yield task.working("it has the turn for ten seconds");
+        await end.promise;
+        return;
+      }
+      try {
+        await task.inbox.take();
+      } finally {
+        if (task.signal.aborted) await task.step("undo", () => undone.push(task.text));
+      }
+    },
+    { limits: { ...defaultEngineLimits, maxActiveBytes: 2 * 2 ** 20, maxRunning: 3 } },
+  );
+  const process = await open();
+  const ids: string[] = [];
+  for (const name of ["reads", "waits", "has no place", "none either"]) {
+    ids.push((await sendTask(process.client, detached(name))).id);
+    await clock.settle();
+  }
+  await sendTask(process.client, detached("large"));
+  await clock.advance(40_000); // the executors of the others were dropped
+  goOn.resolve();
+  await clock.settle();
+  for (const taskId of ids) await process.client.sendMessage(detached("more", { taskId }));
+  await clock.settle(); // the first waits for a turn with its output, and the second for the first
+  const before = clock.now();
+  const answers = ids.slice(0, 2).map((id) => cancel(process, id));
+  await clock.settle();
+  expect([await Promise.all(answers), clock.now(), undone]).toEqual([
+    [canceled, canceled],
+    before,
+    ["reads", "waits"],
+  ]);
+  end.resolve();
+  await clock.advance(60_000);
+  for (const id of ids.slice(2)) expect(await stateOf(process.client, id)).toBe(TaskState.COMPLETED);
+});
+
 describe("canceled tasks of one caller that have to be read back", () => {
   /** A process with so many of them, whose executors were dropped, and what their clean-ups do in the newest process. */
   async function begin(tasks: number, size: "large" | "small" = "large") {

@@ -59,7 +59,7 @@ export class DurableExecution implements Execution, DurableRun {
   readonly #silence: SilenceWatch;
   readonly #controller = new AbortController();
   /** Aborts when its grace period begins, and when it has ended: it waits for no turn any more. */
-  readonly #hurry = new AbortController();
+  #hurry = new AbortController();
   readonly #hasRead = Promise.withResolvers<boolean>();
   readonly #done = Promise.withResolvers<void>();
   readonly #inbox = new DurableInbox();
@@ -243,7 +243,8 @@ export class DurableExecution implements Execution, DurableRun {
     if (this.#stopping === undefined) {
       this.#stopping = stop;
       if (this.#journal !== undefined) this.#stopHere(stop);
-      else if (!this.#started) this.#awaitPlace();
+      else if (this.#started) this.#leaveLine();
+      else this.#awaitPlace();
     }
     this.#plan.hurry();
   }
@@ -488,7 +489,7 @@ export class DurableExecution implements Execution, DurableRun {
       return emptyJournal;
     }
     try {
-      return await this.#silence.pauseFor(this.#readInTurn());
+      return await this.#silence.pauseFor(this.#readInLine());
     } catch (error) {
       if (this.isGone) return never();
       if (error instanceof ConnectError) {
@@ -498,10 +499,26 @@ export class DurableExecution implements Execution, DurableRun {
     }
   }
 
-  #readInTurn(): Promise<Journal> {
+  /** One that is told to stop while it waits in the line of those that may work for hours leaves it for that of those that are to stop. */
+  async #readInLine(): Promise<Journal> {
+    const isToStop = this.isStopping;
+    try {
+      return await this.#readInTurn(isToStop);
+    } catch (error) {
+      if (this.isGone || isToStop === this.isStopping) throw error;
+      return this.#readInTurn(true);
+    }
+  }
+
+  #leaveLine(): void {
+    this.live.output.stopWaiting();
+    this.#hurry.abort();
+    this.#hurry = new AbortController();
+  }
+
+  #readInTurn(isToStop: boolean): Promise<Journal> {
     const { live, share } = this;
     const { promise, resolve, reject } = Promise.withResolvers<Journal>();
-    const isToStop = this.isStopping;
     const read = async (): Promise<number> => {
       if (!isToStop) await live.output.wait(share);
       if (this.isGone) return 0;
