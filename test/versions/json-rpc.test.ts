@@ -16,7 +16,7 @@ const agent = defineAgent({
     securityRequirements: [{ schemes: { key: { list: [] } } }],
   },
   async *execute(turn) {
-    if (turn.text === "ask") {
+    if (turn.text.endsWith("ask")) {
       yield turn.inputRequired("What?");
       return;
     }
@@ -300,6 +300,20 @@ describe("a stream of 0.3", () => {
     const asked = results.filter(({ status }) => status?.state === "input-required");
     expect(asked.map(({ final }) => final)).toEqual([false, true]);
     expect(results.at(-1)).toBe(asked.at(-1));
+  });
+
+  it("holds nothing of its task for the questions that were answered before", async () => {
+    const { call, post } = await start({ maxUnreadBytes: 2_000_000 });
+    const large = { kind: "text", text: "x".repeat(150_000) };
+    const { body } = await call("message/send", withParts(large, { kind: "text", text: "ask" }));
+    const { id } = body.result;
+    const answer = { ...message, taskId: id, parts: [{ kind: "text", text: "ask" }] };
+    for (let answered = 0; answered < 8; answered += 1) await call("message/send", { message: answer });
+    const read = async () => {
+      const params = { jsonrpc: "2.0", id: 1, method: "tasks/resubscribe", params: { id } };
+      return events(await (await post(JSON.stringify(params), { "last-event-id": "1" })).text()).at(-1);
+    };
+    for (const last of await Promise.all([read(), read(), read()])) expect(last).toContain('"final":true');
   });
 
   it("of a task that has ended is the task, and one of no task an error", async () => {

@@ -94,6 +94,11 @@ export const runtimeKey: ContextKey<CallRuntime> = createContextKey<CallRuntime>
   { description: "a2a runtime" },
 );
 
+/** Whether an answer is read in the call itself and never sent: it is not counted as unread (`countUnread`). False by default. */
+export const unsentKey: ContextKey<boolean> = createContextKey<boolean>(false, {
+  description: "a2a answer that is not sent",
+});
+
 /** The tenant of the call, `""` for none (requirements P). */
 export const tenantKey: ContextKey<string> = createContextKey("", { description: "a2a tenant" });
 

@@ -39,6 +39,7 @@ export {
   type MountPoint,
   protocolVersionKey,
   runtimeKey,
+  unsentKey,
 } from "./context-keys.ts";
 export { dropUndefined } from "./drop-undefined.ts";
 export {

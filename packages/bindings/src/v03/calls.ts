@@ -19,6 +19,7 @@ import {
   parseMessage,
   protocolVersion,
   startWalk,
+  unsentKey,
   versionHeader,
 } from "@a2a-connect/core/internal";
 import {
@@ -291,7 +292,10 @@ function endAtQuestion(bound: StreamMethod, reading: UnaryMethod, subscribes: bo
       if (hasEnded) {
         return false;
       }
-      const { status } = await readTask({ id, historyLength: 0 });
+      context.values.set(unsentKey, true); // what is counted comes back with the end of the stream, which may pass hundreds of questions
+      const { status } = await readTask({ id, historyLength: 0 }).finally(() =>
+        context.values.delete(unsentKey),
+      );
       hasEnded = status !== undefined && isTerminal(status.state);
       return status !== undefined && isSameStatus(status, asked);
     }

@@ -4,6 +4,7 @@ import {
   extensionsKey,
   protocolVersionKey,
   runtimeKey,
+  unsentKey,
 } from "@a2a-connect/core/internal";
 import type { A2AService, StreamResponse, Task } from "@a2a-connect/proto";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
@@ -30,6 +31,7 @@ export function ownerOf({ values }: HandlerContext): Owner {
 
 /** Counts the memory that the answer to a call takes, until the runtime has sent it (on our Node port: `serveExchange`). */
 export function answerCounterOf({ values }: HandlerContext): CountBytes {
+  if (values.get(unsentKey)) return () => {};
   const connection = values.get(runtimeKey);
   return (bytes) => connection.countUnread?.(bytes);
 }
