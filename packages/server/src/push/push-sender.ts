@@ -205,9 +205,10 @@ export class PushSender {
     else looked();
   }
 
-  /** Whether a look may find something to start. Otherwise the next one is when there is room. */
+  /** Called before a look: whether it may find something to start. Otherwise the next one is when there is room. */
   #hasRoom(): boolean {
     if (this.#closed) return false;
+    this.#changed = []; // the store has not been asked since
     if (this.#places.free > 0) return true;
     this.#wanted = false;
     this.#places.wait(this.#lookForRoom, false);
@@ -219,7 +220,6 @@ export class PushSender {
     const { maxConcurrent, retry } = this.#options;
     if (!this.#hasRoom()) return;
     this.#wanted = false;
-    this.#changed = [];
     const beganAt = clock.ticks();
     const waitMs = this.#nextPageAt - beganAt;
     if (waitMs > 0) {
