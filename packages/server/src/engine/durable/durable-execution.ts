@@ -438,6 +438,10 @@ export class DurableExecution implements Execution, DurableRun {
     const { live, clock, share } = this;
     const { journalCodec, limits } = this.#context;
     const journal = await this.#readJournal();
+    if (this.#isAtRest(journal)) {
+      this.#drop(); // it is loaded again when there is something for it to do
+      return never();
+    }
     const replay = new EmissionReplay(
       this.#context,
       { owner: live.owner, taskId: live.name.taskId, share },
@@ -460,9 +464,7 @@ export class DurableExecution implements Execution, DurableRun {
       onFull: (error) => this.#conclude(() => this.#fail(error)),
     });
     const { begun, stop } = journal;
-    if (!this.#isAtRest(journal)) {
-      this.#attempt = this.#plan.openAttempt(this, begun?.emissions === replay.left ? begun.runs : 0);
-    }
+    this.#attempt = this.#plan.openAttempt(this, begun?.emissions === replay.left ? begun.runs : 0);
     if (stop !== undefined) {
       this.#stoppedBefore = stop.sequence;
       this.#stopping = new TurnAbort(stop.cause, stop.metadata);
@@ -477,11 +479,12 @@ export class DurableExecution implements Execution, DurableRun {
     };
   }
 
-  /** Whether a run after an earlier start has got as far as this one can: the log ends with that, and no wait is over. */
-  #isAtRest({ restedAt }: Journal): boolean {
+  /** Whether a run after an earlier start has got as far as this one could: the log ends with that, and no wait is over. */
+  #isAtRest({ restedAt, stop }: Journal): boolean {
     const { accepted, timers } = this.live;
     const { wakeAt = Number.POSITIVE_INFINITY } = timers;
-    return restedAt === accepted.sequence && wakeAt > this.clock.now();
+    // Nothing but its grace period ends the waits of one that was told to stop.
+    return restedAt === accepted.sequence && wakeAt > this.clock.now() && stop === undefined;
   }
 
   async #readJournal(): Promise<Journal> {

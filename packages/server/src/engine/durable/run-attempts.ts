@@ -19,7 +19,7 @@ const turnOf = new WeakMap<object, SuspectTurn>();
 /**
  * Counts how often the process ended while a durable executor of an earlier process ran: code that ends it with what its caller has sent
  * would do so after each start. The count is that of the `begun` notes at the end of the task's log: what the executor adds behind them
- * ends it, and so does a `survived`. A run that can get no further than to where one of an earlier process only waits is not counted.
+ * ends it, and so does a `survived`. A run that could get no further than to where one of an earlier process only waits does not begin.
  */
 export class RunAttempts {
   readonly clock: Clock;
