@@ -381,7 +381,8 @@ describe.each(jsonBindings)("over %s", (binding) => {
   const connect = ({ url }: BrokenServer, options: ConnectOptions = {}): Promise<AgentClient> =>
     connectAgent(url, { ...limits, ...options, pinBinding: binding });
 
-  describe("the client recovers from a server that", () => {
+  // They mostly wait for the end of a silence or a pause, each with a server of its own.
+  describe.concurrent("the client recovers from a server that", () => {
     for (const { server: title, answer, options } of recoveries) {
       it(title, { timeout: 8_000 }, async () => {
         await using server = await startBrokenServer({ answer });
@@ -398,7 +399,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
     }
   });
 
-  describe("the client says what is wrong with a server that", () => {
+  describe.concurrent("the client says what is wrong with a server that", () => {
     const rows = binding === "JSONRPC" ? [...failures, ...jsonRpcFailures] : failures;
     for (const { server: title, answer, act, expected } of rows) {
       it(title, { timeout: 4_000 }, async () => {
