@@ -1,6 +1,7 @@
 import { file_lf_a2a_v1_a2a } from "@a2a-connect/proto";
 import { nestedTypes } from "@bufbuild/protobuf/reflect";
 import fc from "fast-check";
+import { anyCharacter } from "../../packages/core/test-support/any-character.ts";
 
 /** One change of a JSON text that leaves it JSON, or nearly so. `place` picks a value of it, `pick` what it becomes. */
 export interface JsonEdit {
@@ -15,7 +16,7 @@ export const jsonEdit: fc.Arbitrary<JsonEdit> = fc.record({
   kind: fc.constantFrom("drop", "repeat", "replace", "replace", "rename", "swap", "wrap", "text"),
   place: fc.nat({ max: 9_999 }),
   pick: fc.nat({ max: 9_999 }),
-  text: fc.string({ unit: "binary", maxLength: 6 }),
+  text: fc.string({ unit: anyCharacter, maxLength: 6 }),
 });
 
 /** A JSON value that may have one name twice, and literals that are none. */

@@ -7,13 +7,17 @@ import { fromBinary, type JsonObject, type JsonValue, toBinary, toJson } from "@
 import canonicalize from "canonicalize";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { anyCharacter } from "../../packages/core/test-support/any-character.ts";
 import { arbitraryMessage } from "../openapi/arbitrary-message.ts";
 import { addNoise, shuffleMembers } from "./rewrite-json.ts";
 
 const arbitraryCard = arbitraryMessage(AgentCardSchema) as fc.Arbitrary<unknown> as fc.Arbitrary<AgentCard>; // what it makes
 
 /** Any JSON object, card or not. */
-const arbitraryObject = fc.dictionary(fc.string({ unit: "binary" }), fc.jsonValue({ stringUnit: "binary" }));
+const arbitraryObject = fc.dictionary(
+  fc.string({ unit: anyCharacter }),
+  fc.jsonValue({ stringUnit: anyCharacter }),
+);
 
 const runs = { numRuns: 300 };
 

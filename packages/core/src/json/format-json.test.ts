@@ -22,6 +22,7 @@ import { create, type DescMessage, equals, type JsonObject } from "@bufbuild/pro
 import { TimestampSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { anyCharacter } from "../../test-support/any-character.ts";
 import { methods } from "../methods.ts";
 import { bytes, fileUrl, json, text, userMessage } from "../parts.ts";
 import { findMissingFields } from "../required-fields.ts";
@@ -227,10 +228,10 @@ function ownMessage(desc: DescMessage | undefined): desc is DescMessage {
   return desc !== undefined && !desc.typeName.startsWith("google.protobuf.");
 }
 
-const words = fc.string({ unit: "binary", maxLength: 8 });
-const ids = fc.string({ unit: "binary", minLength: 1, maxLength: 8 });
+const words = fc.string({ unit: anyCharacter, maxLength: 8 });
+const ids = fc.string({ unit: anyCharacter, minLength: 1, maxLength: 8 });
 const userJson = fc
-  .jsonValue({ maxDepth: 3, stringUnit: "binary" })
+  .jsonValue({ maxDepth: 3, stringUnit: anyCharacter })
   .filter((value) => !JSON.stringify(value).includes("__proto__"));
 const metadata = fc.option(
   fc.dictionary(
