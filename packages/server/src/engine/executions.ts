@@ -197,6 +197,7 @@ export class Executions {
       openAttempt: (run, before) => this.#attempts.create(run, before, isAfterStart),
       askForPlace: () => void this.#scheduler.start(execution, "always"),
       hurry: () => this.#scheduler.hurry(execution),
+      withdraw: () => void this.#scheduler.withdraw(execution),
       onRest: () => {
         const isOver = this.#context.memoryTurns.areDue(live.memory);
         this.#running.rest(execution, !this.#recovery.isFullFor(execution.share) && !isOver);
@@ -482,9 +483,7 @@ export class Executions {
       if (isOver()) return true;
       execution = this.#resumeDurable(live, selection);
       execution.abort(stop.cause, stop.metadata);
-      const hasPlace = await execution.hasRead;
-      if (!hasPlace) this.#scheduler.withdraw(execution);
-      return hasPlace;
+      return execution.hasRead;
     });
     if (!hadTurn && !isOver()) live.emitStatus(endings[stop.cause]);
     return execution;

@@ -1,7 +1,7 @@
 import { TaskState } from "@a2a-connect/proto";
 import { createFakeClock, reasonOf } from "@a2a-connect/testing";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import {
   beginDurable,
   createDurableServers,
@@ -10,8 +10,10 @@ import {
 import { createHeldStore } from "../../../test-support/held-store.ts";
 import { detached, endOf, lifecycle, sendTask, stateOf } from "../../../test-support/tasks.ts";
 import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
+import { type Runnable, Scheduler } from "../capacity/scheduler.ts";
 import { defaultEngineLimits } from "../engine-context.ts";
 import { TurnAbort } from "../execution.ts";
+import { DurableExecution } from "./durable-execution.ts";
 
 /** What a cancel gives: the state and reason. */
 async function cancel(process: Awaited<ReturnType<DurableServers["open"]>>, id: string) {
@@ -585,6 +587,58 @@ describe("durable tasks that are not in memory, while work that lasts has all pl
     expect(await answers).toEqual(ids.map(() => canceled));
     expect(undone).toEqual(ids.map((_, at) => `${at}`));
   });
+});
+
+describe("durable tasks that end while they wait for a place", () => {
+  const deadline = "2026-01-01T00:01:00Z";
+  const ways = [
+    [
+      "at their deadline, which is over before a start",
+      lifecycle({ deadline }),
+      [TaskState.CANCELED, "deadline"],
+    ],
+    ["by a cancel, while they only wait in memory", {}, canceled],
+  ] as const;
+  for (const [how, metadata, end] of ways) {
+    it(`wait for it no more when they end ${how}`, async () => {
+      const started: (readonly [Scheduler, Runnable])[] = [];
+      const { start } = Scheduler.prototype;
+      vi.spyOn(Scheduler.prototype, "start").mockImplementation(function (this: Scheduler, ...args) {
+        started.push([this, args[0]]);
+        return start.apply(this, args);
+      });
+      const { open, clock } = createDurableServers(
+        async function* (task) {
+          if (task.text === "lasts") await task.step("long", () => new Promise(() => {}));
+          await task.sleep(360_000_000);
+          yield task.complete();
+        },
+        { limits: { ...defaultEngineLimits, maxRunning: 16 } },
+      );
+      let process = await open();
+      const ids: string[] = [];
+      for (let at = 0; at < 10; at++) {
+        ids.push((await sendTask(process.client, detached("sleeps", metadata))).id);
+      }
+      await clock.settle();
+      for (let at = 0; at < 20; at++) await sendTask(process.client, detached("lasts"));
+      await clock.settle();
+      if (end === canceled) {
+        for (const id of ids) void cancel(process, id);
+      } else {
+        process.kill();
+        await clock.advance(60_000);
+        started.length = 0;
+        process = await open();
+      }
+      await clock.advance(10_000);
+      vi.restoreAllMocks();
+      for (const id of ids) expect(endOf(await process.client.getTask({ id }))).toEqual(end);
+      const waiting = started.filter(([scheduler, work]) => scheduler.withdraw(work));
+      expect(waiting.filter(([, work]) => work instanceof DurableExecution && work.isGone)).toHaveLength(0);
+      expect(waiting.length).toBeGreaterThan(0); // those that last, for which there is no place
+    });
+  }
 });
 
 it("a task that is canceled while all places are taken cleans up in the next free one, before tasks of its caller that have not begun", async () => {

@@ -703,6 +703,7 @@ export class DurableExecution implements Execution, DurableRun {
       return;
     }
     this.#ended = true;
+    this.#plan.withdraw();
     this.#hurry.abort();
     this.#context.memoryTurns.end(this.live.memory);
     this.#hasRead.resolve(true);

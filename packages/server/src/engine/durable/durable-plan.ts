@@ -26,6 +26,8 @@ export interface DurablePlan {
   readonly askForPlace: () => void;
   /** Called when it was told to stop: it may wait for its slot. */
   readonly hurry: () => void;
+  /** Called when it has ended: it may still wait for a slot. */
+  readonly withdraw: () => void;
   /** Called when it has given its slot back. */
   readonly onRest: () => void;
 }
