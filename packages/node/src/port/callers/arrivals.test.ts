@@ -327,6 +327,27 @@ it.each([
 );
 
 describe("connections that wait to begin", () => {
+  it("begin although others of their address bring more in each turn than can be read", async () => {
+    const arrivals = new Arrivals(256);
+    const address = {};
+    arrivals.join(address, new FakeConnection() as unknown as Socket, () => undefined);
+    let turns = 0;
+    const goOn = (): void => {
+      arrivals.count(address, 256); // nothing more may arrive in this turn
+      turns += 1;
+      if (turns < 1_000) arrivals.waitIfStopped(address, goOn);
+    };
+    for (let busy = 0; busy < 100; busy += 1) goOn();
+    const begun: number[] = [];
+    const before = turns;
+    for (let at = 0; at < 10; at += 1) {
+      arrivals.join(address, new FakeConnection() as unknown as Socket, () => begun.push(turns - before));
+    }
+    while (begun.length < 10 && turns < 1_000) await nextTurn();
+    expect(begun).toHaveLength(10);
+    expect(Math.max(...begun)).toBeLessThan(20);
+  });
+
   it("are not read until they begin, and then read on", async () => {
     const arrivals = new Arrivals(256);
     const caller = {};

@@ -47,6 +47,8 @@ class CallerSockets {
   readonly waiting = new Map<ReadSocket, () => void>();
   /** Go on with connections that have brought more than could be read. */
   readonly left: (() => void)[] = [];
+  /** Whether a new one begins before these go on: behind the same address may be others, with a connection each. */
+  #isNewNext = false;
   arrived = 0;
   stopped = false;
   /** Whether they stay stopped in the next turns, too. */
@@ -154,7 +156,8 @@ class CallerSockets {
    */
   #goOn(mayGoOn: () => boolean): void {
     const [socket] = this.waiting.keys();
-    const left = this.left.shift();
+    this.#isNewNext = !this.#isNewNext;
+    const left = this.#isNewNext && socket !== undefined ? undefined : this.left.shift();
     if (left !== undefined) left();
     else if (socket !== undefined) this.begin(socket);
     else return;
