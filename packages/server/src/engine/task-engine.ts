@@ -11,6 +11,7 @@ import type { TaskQuery, TaskRef, TaskView } from "../store/task-store.ts";
 import { AbandonedCode } from "./capacity/abandoned-code.ts";
 import type { CallerBudgets } from "./capacity/caller-budgets.ts";
 import { KnownCallers } from "./capacity/known-callers.ts";
+import { ReadBacks } from "./capacity/read-backs.ts";
 import { alwaysStoredBytes } from "./capacity/stored-bytes.ts";
 import { createJournalCodec } from "./durable/journal-codec.ts";
 import type { EngineContext } from "./engine-context.ts";
@@ -75,7 +76,6 @@ export class TaskEngine {
     const { store, budgets, ...given } = options;
     const clockFor = (share: string | undefined) => ({ nextTurn: () => nextSlice(share, "read") });
     const wakes = findWakes(options.clock);
-    const loads = new ReadTurns(4, { pace: wakes.reads });
     const callers = new KnownCallers(options.nameOwner);
     const callerOf = (task: TaskRef) => this.#tasks.callerOf(task);
     this.#timers = new WakeTimers({ ...options, callerOf }, (task, onPutOff) =>
@@ -99,9 +99,10 @@ export class TaskEngine {
       reads: {
         tasks: new ReadTurns(4, { pace: wakes.reads }),
         lists: new ReadTurns(2, { pace: wakes.reads }),
-        loads: { run: (reader, read) => budgets.loads.run(reader, () => loads.run(reader, read)) },
+        // Not shared by agents: a store may hang. Most journals have their turn of `readBacks` by then; other reads have one page.
+        loads: new ReadTurns(4, { pace: wakes.reads }),
       },
-      readBacks: budgets.readBacks,
+      readBacks: new ReadBacks(budgets.active, options.clock, budgets.readBackLines),
     };
     this.#followers = budgets.followers;
     this.#active = budgets.active;

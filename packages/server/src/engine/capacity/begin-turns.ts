@@ -2,13 +2,23 @@ import type { SharedBudget } from "@a2a-connect/core/internal";
 import type { Clock } from "../clock.ts";
 import { turnsBeyondPart } from "./memory-turns.ts";
 
-/** Of those that have waited, so many of one caller may be about to begin: the log has to say so first, and its commit may take long. */
+/**
+ * Of those that have waited, so many of one caller may be about to begin: the log has to say so first, and its commit may take long. Where
+ * it takes longer than `lateMs`, they count for their agent alone: if n agents have such stores, n times as many may begin at the same moment.
+ */
 const maxPreparing = 16;
+const lateMs = 10_000;
 
 /** Tells when a task has left memory. */
 interface Room {
   readonly active: SharedBudget;
   watchRoom(onRoom: () => void): () => void;
+}
+
+/** One that is about to begin. */
+interface Preparation {
+  readonly agent: object;
+  isLate: boolean;
 }
 
 /**
@@ -22,7 +32,7 @@ export class BeginTurns {
   readonly #clock: Pick<Clock, "schedule">;
   /** What ends each turn. */
   readonly #taken = new Map<string | undefined, Set<() => void>>();
-  readonly #preparing = new Map<string | undefined, number>();
+  readonly #preparing = new Map<string | undefined, Set<Preparation>>();
   /** The one that has begun nothing for longest comes first. */
   readonly #onRoom = new Set<() => boolean>();
   #unwatch: (() => void) | undefined;
@@ -40,26 +50,29 @@ export class BeginTurns {
   }
 
   /** Whether one that has waited may be made ready to begin. */
-  mayPrepare(share: string | undefined): boolean {
-    return (this.#preparing.get(share) ?? 0) < maxPreparing;
+  mayPrepare(share: string | undefined, agent: object): boolean {
+    const preparing = [...(this.#preparing.get(share) ?? [])];
+    const inTime = preparing.filter(({ isLate }) => !isLate);
+    const ofAgent = preparing.filter((each) => each.agent === agent);
+    return Math.max(inTime.length, ofAgent.length) < maxPreparing;
   }
 
   /** One that has waited is made ready. @returns call it when its code has been called, or will not be; a second call does nothing */
-  prepare(share: string | undefined): () => void {
-    this.#countPreparing(share, 1);
-    let isOver = false;
-    return () => {
-      if (isOver) return;
-      isOver = true;
-      this.#countPreparing(share, -1);
+  prepare(share: string | undefined, agent: object): () => void {
+    const preparing = this.#preparing.get(share) ?? new Set();
+    const one: Preparation = { agent, isLate: false };
+    this.#preparing.set(share, preparing.add(one));
+    const beLate = (): void => {
+      one.isLate = true;
       this.#tell();
     };
-  }
-
-  #countPreparing(share: string | undefined, change: 1 | -1): void {
-    const preparing = (this.#preparing.get(share) ?? 0) + change;
-    if (preparing === 0) this.#preparing.delete(share);
-    else this.#preparing.set(share, preparing);
+    const cancelTimer = this.#clock.schedule(lateMs, beLate, { background: true });
+    return () => {
+      cancelTimer();
+      if (!preparing.delete(one)) return;
+      if (preparing.size === 0) this.#preparing.delete(share);
+      this.#tell();
+    };
   }
 
   /** An executor of this caller begins. @returns call it when it has ended */

@@ -1,13 +1,12 @@
 import { a2aError } from "@a2a-connect/core";
-import { ReadTurns, SharedBudget, shareByLimits } from "@a2a-connect/core/internal";
+import { SharedBudget, shareByLimits } from "@a2a-connect/core/internal";
 import type { Clock } from "../clock.ts";
 import { defaultEngineLimits, type EngineLimits, type LogRecord } from "../engine-context.ts";
 import { EventBudget } from "../events.ts";
 import { operationsPart, taskBytes } from "../memory-weight.ts";
-import { findWakes } from "../wakes.ts";
 import { BeginTurns } from "./begin-turns.ts";
 import { MemoryTurns, stopTurnMs } from "./memory-turns.ts";
-import { ReadBacks } from "./read-backs.ts";
+import { ReadBackLines } from "./read-backs.ts";
 import { SharedPlaces } from "./shared-places.ts";
 import { StoredBytes } from "./stored-bytes.ts";
 
@@ -53,10 +52,8 @@ export class CallerBudgets {
   readonly stopTurns: MemoryTurns;
   /** See `EngineContext`. */
   readonly beginTurns: BeginTurns;
-  /** See `EngineContext`. */
-  readonly readBacks: ReadBacks;
-  /** Of each caller few journals are read at a time. How many an agent's store reads for all callers is not shared: it may be slow. */
-  readonly loads: ReadTurns;
+  /** See `ReadBacks`. */
+  readonly readBackLines: ReadBackLines = new ReadBackLines();
   readonly #waiting = new Set<() => void>();
 
   constructor(limits: Limits, surroundings: Surroundings) {
@@ -72,8 +69,6 @@ export class CallerBudgets {
     this.memoryTurns = new MemoryTurns(this.active, clock, onHeld);
     this.stopTurns = new MemoryTurns(this.active, clock, onHeld, stopTurnMs);
     this.beginTurns = new BeginTurns(this, clock);
-    this.readBacks = new ReadBacks(this.active, clock);
-    this.loads = new ReadTurns(Number.POSITIVE_INFINITY, { maxOfOne: 2, pace: findWakes(clock).reads });
   }
 
   /** Calls `onRoom` whenever a task has left memory, of any engine. @returns ends that */

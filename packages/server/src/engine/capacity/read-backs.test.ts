@@ -1,3 +1,4 @@
+import { SharedBudget } from "@a2a-connect/core/internal";
 import { TaskState } from "@a2a-connect/proto";
 import { createEngineHarness, createFakeClock } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
@@ -5,6 +6,7 @@ import { createMortalStore } from "../../../test-support/mortal-store.ts";
 import { detached, sendTask, stateOf } from "../../../test-support/tasks.ts";
 import { defineAgent } from "../../agent/agent-definition.ts";
 import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
+import { ReadBackLines, ReadBacks } from "./read-backs.ts";
 
 type Caller = "alice" | "bob";
 
@@ -136,4 +138,29 @@ describe("durable tasks of one caller that have to be read back at the same mome
     await until(() => atWork.length === 8);
     expect(clock.now() - before).toBeLessThan(500);
   });
+});
+
+it("one that is to stop and does not leave memory keeps the place of the others for some time only", async () => {
+  const clock = createFakeClock();
+  const active = new SharedBudget({ max: 2 ** 20, maxShare: 0.5, refuse: () => new Error("full") });
+  const readBacks = new ReadBacks(active, clock, new ReadBackLines());
+  let read = 0;
+  const readBack = () => {
+    const memory = active.open("alice");
+    const executor = { live: { memory }, isStopping: true, done: new Promise<void>(() => {}) };
+    const signal = () => new AbortController().signal;
+    void readBacks.run(executor, signal, async () => {
+      read += 1;
+      memory.grow(2 ** 20);
+      return memory.amount;
+    });
+  };
+  for (let at = 0; at < 3; at += 1) readBack();
+  const quarters = async (count: number) => {
+    for (let at = 0; at < count; at += 1) await clock.advance(250);
+  };
+  await quarters(4 * 9);
+  expect(read).toBe(2);
+  await quarters(4 * 21);
+  expect(read).toBe(3);
 });

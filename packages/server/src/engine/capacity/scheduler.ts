@@ -320,7 +320,7 @@ export class Scheduler {
     const { slots } = this.#laneOf(work.skill);
     this.#takeOut(work);
     this.#take(work, slots);
-    this.#run(work, slots, work.waitsForRoom ? undefined : this.#begins.prepare(work.share));
+    this.#run(work, slots, work.waitsForRoom ? undefined : this.#begins.prepare(work.share, this));
   }
 
   /** The caller gets a place: its other work waits behind that of other callers now. */
@@ -339,7 +339,7 @@ export class Scheduler {
         ({ share, waitsForRoom }) =>
           !this.#awaited.has(share) &&
           mayServe(share) &&
-          (waitsForRoom || this.#begins.mayPrepare(share)) &&
+          (waitsForRoom || this.#begins.mayPrepare(share, this)) &&
           this.#hasPlace(slots, share) &&
           (waitsForRoom || this.#begins.may(share)),
       );

@@ -4,6 +4,7 @@ import { ConnectError } from "@connectrpc/connect";
 import type { DurableEvent } from "../../agent/task-event.ts";
 import { UnusedResults } from "../../agent/unused-results.ts";
 import { AgentMistake, findLastMistake } from "../agent-mistake.ts";
+import { maxSilenceMs } from "../capacity/read-backs.ts";
 import type { CallDetails } from "../command.ts";
 import { Emitter, turnToTake } from "../emitter.ts";
 import { endings } from "../endings.ts";
@@ -83,8 +84,10 @@ export class DurableExecution implements Execution, DurableRun {
   readonly #instantCalls: InstantCalls;
   #isYielding = false;
   #cancelGraceTimer: (() => void) | undefined;
-  /** It is to stop, and has no place in which its journal could be read. */
-  #cancelPlaceTimer: () => void = () => {};
+  /** While its journal is read: the store has answered. */
+  #onHeard: (() => void) | undefined;
+  /** It is to stop, and its journal has not been read. */
+  #cancelUnreadTimer: () => void = () => {};
   #cancelUnloadTimer: () => void = () => {};
   #iterator: AsyncIterator<DurableEvent> | undefined;
   /** Resolves when its events are not read any more. */
@@ -192,7 +195,7 @@ export class DurableExecution implements Execution, DurableRun {
   run(onBegun: () => void = () => {}): Promise<void> {
     this.#hasAsked = false;
     this.#resting = false;
-    this.#cancelPlaceTimer();
+    this.#cancelUnreadTimer();
     if (this.#ended) {
       return Promise.resolve();
     }
@@ -243,8 +246,9 @@ export class DurableExecution implements Execution, DurableRun {
     if (this.#stopping === undefined) {
       this.#stopping = stop;
       if (this.#journal !== undefined) this.#stopHere(stop);
+      else if (this.#onHeard !== undefined) this.#heardStore();
       else if (this.#started) this.#leaveLine();
-      else this.#awaitPlace();
+      else this.#awaitJournal(this.#graceMs);
     }
     this.#plan.hurry();
   }
@@ -520,20 +524,24 @@ export class DurableExecution implements Execution, DurableRun {
   }
 
   #readInTurn(isToStop: boolean): Promise<Journal> {
-    const { live, share } = this;
+    const { live } = this;
     const { promise, resolve, reject } = Promise.withResolvers<Journal>();
-    const read = async (): Promise<number> => {
-      if (!isToStop) await live.output.wait(share);
+    const { memoryTurns, readBacks } = this.#context;
+    const read = async (heard: () => void): Promise<number> => {
+      if (!isToStop && memoryTurns.areDue(live.memory)) await memoryTurns.begin(live.memory);
       if (this.isGone) return 0;
-      const journal = await this.#readLog();
+      this.#onHeard = heard;
+      this.#heardStore();
+      const journal = await this.#readLog().finally(() => {
+        this.#onHeard = undefined;
+        this.#cancelUnreadTimer();
+      });
       if (this.isGone) return 0;
       this.#countJournal(journal);
       resolve(journal);
       return this.#journalBytes;
     };
-    this.#context.readBacks
-      .run(this, () => this.#hurry.signal, read)
-      .then(() => this.#hasRead.resolve(true), reject);
+    readBacks.run(this, () => this.#hurry.signal, read).then(() => this.#hasRead.resolve(true), reject);
     return promise;
   }
 
@@ -544,7 +552,7 @@ export class DurableExecution implements Execution, DurableRun {
       const { sequence } = live.accepted;
       const { history } = live.seen().task;
       const task = { owner: live.owner, taskId: live.name.taskId, history, withDetails: false };
-      const journal = await readJournal(this.#context, task, share);
+      const journal = await readJournal(this.#context, task, share, () => this.#heardStore());
       if (sequence === live.accepted.sequence) {
         return journal; // what is accepted, what callers see, and what was read are the same
       }
@@ -625,9 +633,15 @@ export class DurableExecution implements Execution, DurableRun {
     });
   }
 
-  /** Its grace period begins when its journal has been read, but work that lasts may have all places of its caller. */
-  #awaitPlace(): void {
-    this.#cancelPlaceTimer = this.clock.schedule(this.#graceMs, () => {
+  #heardStore(): void {
+    this.#onHeard?.();
+    if (this.isStopping && !this.isGone) this.#awaitJournal(Math.max(this.#graceMs, maxSilenceMs));
+  }
+
+  /** Its grace period begins when its journal has been read, but work that lasts may have all places of its caller, or the store may hang. */
+  #awaitJournal(ms: number): void {
+    this.#cancelUnreadTimer();
+    this.#cancelUnreadTimer = this.clock.schedule(ms, () => {
       this.#hasRead.resolve(false);
       this.#conclude(() => this.#finish());
     });
@@ -709,7 +723,7 @@ export class DurableExecution implements Execution, DurableRun {
     this.#hasRead.resolve(true);
     this.#silence.stop();
     this.#cancelGraceTimer?.();
-    this.#cancelPlaceTimer();
+    this.#cancelUnreadTimer();
     this.#cancelUnloadTimer();
     this.#forgetTask();
     this.#attempt?.end();

@@ -99,6 +99,7 @@ type JournalSource = Pick<EngineContext, "store" | "journalCodec">;
  * @param withDetails whether queued messages and the newest answer have what came with them, for turns of their own. The journal has no
  *   records then, because turns need none
  * @param share whose task it is
+ * @param onProgress called with each answer of the store, and each slice
  */
 export async function readJournal(
   { reads, ...source }: JournalSource & Pick<EngineContext, "reads">,
@@ -109,10 +110,15 @@ export async function readJournal(
     withDetails,
   }: TaskRef & { readonly history: readonly Message[]; readonly withDetails: boolean },
   share: string | undefined,
+  onProgress: () => void = () => {},
 ): Promise<Journal> {
   return reads.loads.run({ share }, async () => {
-    const turns = turnsOf(share);
-    const reader = await readNotes(source, owner, taskId, turns, { withDetails, withRecords: !withDetails });
+    const turns = turnsOf(share, onProgress);
+    const reader = await readNotes(source, owner, taskId, turns, {
+      withDetails,
+      withRecords: !withDetails,
+      onProgress,
+    });
     const steps = reader.journal(new KnownMessages(history));
     for (;;) {
       const step = steps.next();
@@ -130,12 +136,12 @@ export async function readUntaken(
   taskId: string,
   share: string | undefined,
 ): Promise<readonly StoredMessage[]> {
-  const kept = { withDetails: false, withRecords: false };
+  const kept = { withDetails: false, withRecords: false, onProgress: () => {} };
   return (await readNotes(source, owner, taskId, turnsOf(share), kept)).untaken;
 }
 
-function turnsOf(share: string | undefined): DecodingTurns {
-  return new DecodingTurns({ nextTurn: () => nextSlice(share, "read") });
+function turnsOf(share: string | undefined, onProgress: () => void = () => {}): DecodingTurns {
+  return new DecodingTurns({ nextTurn: () => nextSlice(share, "read").then(onProgress) });
 }
 
 async function readNotes(
@@ -143,12 +149,13 @@ async function readNotes(
   owner: Owner,
   taskId: string,
   turns: DecodingTurns,
-  kept: Kept,
+  { onProgress, ...kept }: Kept & { readonly onProgress: () => void },
 ): Promise<JournalReader> {
   const reader = new JournalReader(journalCodec, kept);
   let after: LogTail = { sequence: 0, generation: 0 };
   for (;;) {
     const { entries, end, more } = await store.entries(owner, taskId, after, "notes", pageSize);
+    onProgress();
     for (const entry of entries) {
       const turn = turns.count(entryBytes + (entry.kind === "input" ? 0 : entry.payload.length));
       if (turn !== undefined) await turn;
