@@ -1,3 +1,6 @@
+import { json, userMessage } from "@a2a-connect/core";
+import { encodeMessage } from "@a2a-connect/core/internal";
+import { MessageSchema } from "@a2a-connect/proto";
 import { createMemoryTaskStore, type TaskStore } from "@a2a-connect/server";
 import type { EntryKind, LogEntry } from "@a2a-connect/server/store";
 import { alice, createCommit } from "@a2a-connect/testing";
@@ -58,6 +61,21 @@ it("reads a long log in bounded pages, counts their bytes, and gives everybody a
   expect(Math.min(...ofValues)).toBeGreaterThan(5 * 128);
   expect([...artifactBytes.values()]).toEqual([grownBytes - (stored.entries[0]?.payload.length ?? 0)]);
   expect(turns()).toBeGreaterThanOrEqual(Math.floor(grownBytes / (192 * kib)));
+});
+
+it("takes a turn for a few thousand names of members, which take longer than texts of as many bytes", async () => {
+  const turnsFor = async (names: number, text: string) => {
+    const { store, source, turns } = await storeWith([], text);
+    const data = Object.fromEntries(Array.from({ length: names }, (_, at) => [`name ${at}`, 1]));
+    const payload = encodeMessage(MessageSchema, userMessage([json(data)], { messageId: "m" }));
+    const stored = await find(store, "full");
+    const [first] = stored.entries;
+    if (first === undefined) throw new Error("the task has an entry");
+    const entry: LogEntry = { ...first, sequence: 2, kind: "input", payload };
+    await readTask(source, { ...stored, entries: [first, entry] }, "full");
+    return turns();
+  };
+  expect([await turnsFor(10, "x".repeat(100 * kib)), await turnsFor(5_000, "")]).toEqual([1, 2]);
 });
 
 it.each([false, true])(

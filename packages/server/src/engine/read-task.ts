@@ -21,6 +21,9 @@ import { valueBytes, weighContent, weighStep } from "./memory-weight.ts";
 /** Bytes that are decoded before other calls run. */
 const turnBytes = 128 * 1024;
 
+/** What a value in data or metadata counts besides its bytes: to keep a member of an object takes as long as 60 bytes of text. */
+const valueTurnBytes = 32;
+
 /** What an entry of a log counts besides its bytes: to decode and fold one of few bytes takes as long as half a kilobyte of text. */
 export const entryBytes: number = 512;
 
@@ -83,7 +86,7 @@ export async function readTask(
   const fold = new TaskFold(view, count);
   const run = async (steps: Iterable<number>): Promise<void> => {
     for (const bytes of steps) {
-      const turn = turns.count(bytes);
+      const turn = turns.count(bytes + fold.takeValues() * valueTurnBytes);
       if (turn !== undefined) await turn;
     }
   };
@@ -111,12 +114,25 @@ class TaskFold {
   #headBytes = 0;
   #grownBytes = 0;
   readonly #artifactBytes = new Map<string, number>();
+  #values = 0;
 
   /** @param count gets what is decoded takes besides its bytes: values, and texts of two bytes a character */
   constructor(view: TaskView, count: CountBytes) {
     this.#view = view;
     this.#count = count;
-    this.#options = { onValues: (values) => count(values * valueBytes) };
+    this.#options = {
+      onValues: (values) => {
+        this.#values += values;
+        count(values * valueBytes);
+      },
+    };
+  }
+
+  /** How many values were decoded since it was asked. */
+  takeValues(): number {
+    const values = this.#values;
+    this.#values = 0;
+    return values;
   }
 
   *begin({ head, artifacts }: Snapshot): Generator<number, void> {
