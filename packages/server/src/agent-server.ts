@@ -75,6 +75,8 @@ export interface AgentServer {
    * Recovers the unfinished tasks of an earlier process and sets timers. Call it before the first request; a second call only waits
    * for the first.
    *
+   * After a failure the next call tries again.
+   *
    * @throws Error (as a rejection) naming the key that cannot sign the card
    */
   start(): Promise<void>;
@@ -189,6 +191,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
 
   let draining = false;
   let started: Promise<void> | undefined;
+  let isClosed = false;
   const stopped = new AbortController();
   const { cardMaxAgeSeconds = 300 } = options;
   const wires: BindingOptions = {
@@ -264,7 +267,10 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     log,
     stopped: stopped.signal,
     start() {
-      started ??= start();
+      started ??= start().catch((error: unknown) => {
+        if (!isClosed) started = undefined; // where it is mounted, the next request tries again
+        throw error;
+      });
       return started;
     },
     grant: ({ taskId, principal, tenant }, grant) =>
@@ -279,6 +285,9 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
       stopped.abort();
     },
     async close() {
+      isClosed = true;
+      started ??= Promise.reject(new Error("the server is closed"));
+      started.catch(() => {}); // a later call tells
       try {
         await Promise.all([retention.close(), engine.close(0), push?.close(0)]);
       } finally {

@@ -6,6 +6,7 @@ import { defineAgent } from "../agent/agent-definition.ts";
 import { createAgentServer } from "../agent-server.ts";
 import type { AgentServerOptions } from "../agent-server-options.ts";
 import type { LogRecord } from "../engine/engine-context.ts";
+import { createMemoryTaskStore } from "../store/memory-task-store.ts";
 import { type FetchHandlerOptions, toFetchHandler } from "./fetch-handler.ts";
 
 const agent = defineAgent({
@@ -55,6 +56,18 @@ async function nextTurns(count: number): Promise<void> {
 }
 
 describe("toFetchHandler", () => {
+  it("starts its server with the next request when the store could not be read", async () => {
+    const store = createMemoryTaskStore();
+    const { unfinished } = store;
+    const { handle } = mount({}, { store });
+    store.unfinished = () => Promise.reject(new Error("the disk is busy"));
+    expect((await handle(messageOf("hi"), here)).status).toBe(500);
+    store.unfinished = unfinished;
+    expect((await (await handle(messageOf("hi"), here)).json()).result.message.parts).toEqual([
+      { text: "hi" },
+    ]);
+  });
+
   it("names the mount in the card, without gRPC", async () => {
     const { handle } = mount();
     const { supportedInterfaces } = await (await handle(card(), here)).json();
