@@ -3,63 +3,26 @@
 
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
+import { bundleProgram } from "../../packages/cli/test-support/bundled-program.ts";
 import { temporaryDirectory } from "./agent-process.ts";
+import type { DeathCause } from "./deadly-agent.ts";
 
-/** What a deadly task ends the process by. */
-type Cause = "load" | "run";
+const main = await bundleProgram(new URL("deadly-agent.ts", import.meta.url));
 
-/** One start of a server. It tells what became of the tasks, unless `deadly`, the text of one of them, ends it. */
-const main = `
-  import { createEngineHarness, createFakeClock, reasonOf, say } from "@a2a-connect/testing";
-  import { createSqliteTaskStore } from "@a2a-connect/store-sqlite";
-  import { setTimeout } from "node:timers/promises";
-  const [cause, file, ...texts] = process.argv.slice(1);
-  const sqlite = createSqliteTaskStore({ file });
-  const dieOf = (stored) => {
-    if (stored?.entries.some(({ payload }) => Buffer.from(payload).includes("deadly"))) process.kill(process.pid, "SIGKILL");
-    return stored;
-  };
-  const store = texts.length > 0 || cause === "run" ? sqlite : { ...sqlite, find: async (...args) => dieOf(await sqlite.find(...args)) };
-  async function* execute(task) {
-    yield task.working();
-    if (texts.length > 0) await task.step("never", () => new Promise(() => {}));
-    if (task.text === "deadly") process.kill(process.pid, "SIGKILL");
-    await task.step("work", () => setTimeout(100));
-  }
-  const agent = { card: { name: "Durable" }, durable: true, execute };
-  const clock = createFakeClock();
-  const { client } = await createEngineHarness({ agent, store, clock, randomId: () => crypto.randomUUID() });
-  for (const text of texts) await client.sendMessage({ ...say(text), configuration: { returnImmediately: true } });
-  const passing = texts.length > 0 ? ["1 "] : ["1 ", "2 "]; // SUBMITTED, WORKING
-  for (;;) {
-    const { tasks } = await client.listTasks({ historyLength: 0 });
-    const states = tasks.map((task) => task.status.state + " " + (reasonOf(task) ?? "")).sort();
-    if (!states.some((state) => passing.includes(state))) {
-      console.log(JSON.stringify(states));
-      process.exit();
-    }
-    await clock.advance(100);
-  }
-`;
-
+/** One start of a server, on this file. */
 function start(
-  cause: Cause,
+  cause: DeathCause,
   file: string,
   ...texts: string[]
 ): { signal: NodeJS.Signals | null; states: unknown } {
-  const cwd = fileURLToPath(new URL(".", import.meta.url));
-  const { signal, stdout, stderr } = spawnSync(
-    process.execPath,
-    ["--input-type=module", "--eval", main, "--", cause, file, ...texts],
-    { cwd, encoding: "utf8" },
-  );
+  const args = [main, cause, file, ...texts];
+  const { signal, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
   if (signal === null && stdout === "") expect.fail(`the server ended without a word: ${stderr}`);
   return { signal, states: stdout === "" ? undefined : JSON.parse(stdout) };
 }
 
-const cases: readonly (readonly [what: string, cause: Cause, deaths: number, reason: string])[] = [
+const cases: readonly (readonly [what: string, cause: DeathCause, deaths: number, reason: string])[] = [
   ["which reads it is FAILED at the third start", "load", 2, "unloadable"],
   ["in which its executor runs is FAILED at the seventh start", "run", 6, "interrupted"],
 ];
