@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { bundleProgram, installPackages } from "../../packages/cli/test-support/bundled-program.ts";
 import { atTerminal } from "../../packages/cli/test-support/pseudo-terminal.ts";
 import { formatPage, parsePage } from "./page.ts";
@@ -16,27 +16,15 @@ const pages = [
   { page: "packages/cli/skills/a2a/references/examples.md", servers: ["a2a demo-server"] },
 ];
 
-describe("transcripts of the a2a command", () => {
-  let home: string;
-
-  beforeEach(async () => {
-    home = await realpath(await mkdtemp(join(tmpdir(), "a2a-docs-")));
-    await mkdir(join(home, "bin"));
-    const a2a = join(home, "bin", "a2a");
-    const main = await bundleProgram(new URL("packages/cli/src/main.ts", root));
-    await writeFile(a2a, `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`);
-    await chmod(a2a, 0o755);
-    // Stands for the `npm install` of a project that is begun on the page.
-    await installPackages(home, ["a2a-connect", "@a2a-connect/signing"]);
-  });
-
-  afterEach(() => rm(home, { recursive: true }));
-
+// Commands on one page wait for agents that take their time: the other pages are recorded meanwhile.
+describe.concurrent("transcripts of the a2a command", () => {
   for (const { page, servers } of pages) {
     it(`of ${page} are what it prints; \`vitest run test/cli-docs -u\` writes them`, {
       ...atTerminal,
       timeout: 600_000,
-    }, async () => {
+    }, async ({ expect, onTestFinished }) => {
+      const home = await makeHome();
+      onTestFinished(() => rm(home, { recursive: true }));
       const path = fileURLToPath(new URL(page, root));
       const parsed = parsePage(await readFile(path, "utf8"));
       const commands = parsed.flatMap((piece) => (typeof piece === "string" ? [] : piece.commands));
@@ -50,6 +38,18 @@ describe("transcripts of the a2a command", () => {
     });
   }
 });
+
+/** A home of its own for a page, with the command, and with what the `npm install` of a project brings that is begun on the page. */
+async function makeHome(): Promise<string> {
+  const home = await realpath(await mkdtemp(join(tmpdir(), "a2a-docs-")));
+  await mkdir(join(home, "bin"));
+  const a2a = join(home, "bin", "a2a");
+  const main = await bundleProgram(new URL("packages/cli/src/main.ts", root));
+  await writeFile(a2a, `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`);
+  await chmod(a2a, 0o755);
+  await installPackages(home, ["a2a-connect", "@a2a-connect/signing"]);
+  return home;
+}
 
 describe("a page", () => {
   const text = "# A\n\n```sh\n$ not run\n```\n\n```console\n$ one\n> more\nout\n> put\n\n$ two\n```\nend\n";

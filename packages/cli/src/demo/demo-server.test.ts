@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { serve } from "@a2a-connect/node";
 import { createMemoryTaskStore } from "@a2a-connect/server";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { field, shellWords } from "../../test-support/fields.ts";
 import { runCommand, spawnCommand } from "../../test-support/run-command.ts";
 import type { ChecklistItem } from "../doctor/checklist.ts";
@@ -9,8 +9,9 @@ import { demoAgent, demoSkills, sampleCsv, samplePng } from "./demo-agent.ts";
 
 const cardUrl = /Agent Card: (http:\S+)\/\.well-known\/agent-card\.json/;
 
-describe("a2a demo-server", () => {
-  it("does what its guide says, and leaves nothing behind", async () => {
+// Its examples take seconds, in which nothing is done.
+describe.concurrent("a2a demo-server", () => {
+  it("does what its guide says, and leaves nothing behind", async ({ onTestFinished }) => {
     const before = await readdir(process.cwd());
     const server = spawnCommand(["demo-server", "--port", "0"]);
     onTestFinished(() => server.interrupt());
@@ -46,10 +47,12 @@ describe("a2a demo-server", () => {
 
   it("passes its own tools: smoke, and the checklist of doctor", { timeout: 60_000 }, async () => {
     await using served = await serve(demoAgent, { store: createMemoryTaskStore() });
-    const smoke = await runCommand(["smoke", served.url]);
+    const [smoke, doctor] = await Promise.all([
+      runCommand(["smoke", served.url]),
+      runCommand(["doctor", "--checklist", served.url, "-o", "json"]),
+    ]);
     expect(smoke.stdout).toContain("10 ok, 0 skipped, 0 failed");
     expect(smoke.exitCode).toBe(0);
-    const doctor = await runCommand(["doctor", "--checklist", served.url, "-o", "json"]);
     const { checklist } = JSON.parse(doctor.stdout) as { checklist: ChecklistItem[] }; // our own
     // It is open to everybody, and nobody restarts it.
     const missed = checklist.filter(({ verdict }) => verdict !== "yes");
