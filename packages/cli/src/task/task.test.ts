@@ -33,10 +33,11 @@ async function begin(words: string, { url } = agent): Promise<string> {
   return field(stdout, "Task");
 }
 
+// A command says after a second that it waits: those over all transports do so together.
 for (const transport of ["JSONRPC", "HTTP+JSON", "GRPC"]) {
   const a2a = (...words: string[]) => runCommand([...words, "-a", agent.url, "--transport", transport]);
 
-  describe(`a2a task get over ${transport}`, () => {
+  describe.concurrent(`a2a task get over ${transport}`, () => {
     it("shows state and artifacts, and the history when it is asked for (A2ACLI_TASK_GET_001)", async () => {
       const id = await begin("task hello");
       const plain = await a2a("task", "get", id);
@@ -85,7 +86,7 @@ for (const transport of ["JSONRPC", "HTTP+JSON", "GRPC"]) {
     });
   });
 
-  describe(`a2a task list over ${transport}`, () => {
+  describe.concurrent(`a2a task list over ${transport}`, () => {
     it("goes through pages by their tokens (A2ACLI_TASK_LIST_001)", async () => {
       await using own = await startControlledAgent();
       const ids = [await begin("task 1", own), await begin("task 2", own), await begin("task 3", own)];
@@ -142,7 +143,7 @@ for (const transport of ["JSONRPC", "HTTP+JSON", "GRPC"]) {
     });
   });
 
-  describe(`a2a task cancel over ${transport} (A2ACLI_TASK_CANCEL_001)`, () => {
+  describe.concurrent(`a2a task cancel over ${transport} (A2ACLI_TASK_CANCEL_001)`, () => {
     it("cancels, again without harm, and reports the state", async () => {
       const id = await begin("hold x");
       for (const _ of ["once", "again"]) {
@@ -163,7 +164,7 @@ for (const transport of ["JSONRPC", "HTTP+JSON", "GRPC"]) {
     });
   });
 
-  describe(`a2a task subscribe over ${transport}`, () => {
+  describe.concurrent(`a2a task subscribe over ${transport}`, () => {
     it("begins with the task and follows it to its end (A2ACLI_TASK_SUBSCRIBE_001)", async () => {
       await using own = await startControlledAgent();
       const id = await begin("hold x", own);
@@ -213,7 +214,7 @@ for (const transport of ["JSONRPC", "HTTP+JSON", "GRPC"]) {
     });
   });
 
-  it(`a2a task subscribe detaches at Ctrl-C over ${transport}, and its printed command goes on without a loss`, async () => {
+  it.concurrent(`a2a task subscribe detaches at Ctrl-C over ${transport}, and its printed command goes on without a loss`, async () => {
     await using own = await startControlledAgent();
     const id = await begin("hold x", own);
     const subscribing = spawnCommand([
@@ -234,7 +235,7 @@ for (const transport of ["JSONRPC", "HTTP+JSON", "GRPC"]) {
     ]);
   });
 
-  describe(`a2a task history over ${transport}`, () => {
+  describe.concurrent(`a2a task history over ${transport}`, () => {
     it("replays every event with its number", async () => {
       const { stdout } = await a2a("task", "history", await begin("task x"));
       expect(fieldsOf(stdout).get("Event")).toEqual(["1", "2", "3", "4"]);
@@ -253,7 +254,7 @@ for (const transport of ["JSONRPC", "HTTP+JSON", "GRPC"]) {
     });
   });
 
-  describe(`a2a task download over ${transport} (A2ACLI_DOWNLOAD_001)`, () => {
+  describe.concurrent(`a2a task download over ${transport} (A2ACLI_DOWNLOAD_001)`, () => {
     it("saves artifacts below one directory, and nothing over what is there", async () => {
       const directory = await mkdtemp(join(tmpdir(), "a2a-download-"));
       try {
@@ -315,7 +316,7 @@ for (const transport of ["JSONRPC", "HTTP+JSON", "GRPC"]) {
     });
   });
 
-  describe(`a2a task push-config over ${transport}`, () => {
+  describe.concurrent(`a2a task push-config over ${transport}`, () => {
     it("creates, shows, lists and deletes (A2ACLI_PUSH_001)", async () => {
       const id = await begin("hold x");
       const created = await a2a(
