@@ -113,7 +113,7 @@ function resume(): void {
     const mustRest = !next.holdsPlace && tookMs > longSliceMs && now - contendedAt < othersMs;
     if (mustRest) next.restsUntil = now + (1 + restFactor) * tookMs;
     enoughAt = end + othersFactor * Math.max(tookMs, 1);
-    resumeAfter(turnsApart, enoughAt);
+    resumeAfter(tookMs > longSliceMs ? longTurnsApart : turnsApart, enoughAt);
   });
 }
 
@@ -142,3 +142,6 @@ function choose(now: number): {
 
 /** Turns of the event loop from one slice to the next; where `afterTurn` has only a timer, one is long enough. */
 const turnsApart = "setImmediate" in globalThis ? 4 : 1;
+
+/** After a long one: calls of many turns, such as a task with several events, have few of them meanwhile. */
+const longTurnsApart = 3 * turnsApart;

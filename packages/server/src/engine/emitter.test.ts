@@ -1,8 +1,11 @@
 import { json } from "@a2a-connect/core";
+import { TaskState } from "@a2a-connect/proto";
 import { createEngineHarness, createFakeClock } from "@a2a-connect/testing";
 import { expect, it, vi } from "vitest";
-import { detached } from "../../test-support/tasks.ts";
+import { detached, sendTask } from "../../test-support/tasks.ts";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
+import type { TurnEvent } from "../agent/task-event.ts";
+import type { Turn } from "../agent/turn.ts";
 import { Emitter } from "./emitter.ts";
 
 const rows = Array.from({ length: 1_000 }, (_, at) => ({ name: `row ${at}` }));
@@ -54,3 +57,53 @@ it.each([
     expect(most).toBeLessThan(50);
   },
 );
+
+it("an artifact of much JSON is checked, converted and encoded in turns of their own, which few others have between them", async () => {
+  const turnsFor = async (make: (turn: Turn) => TurnEvent): Promise<number> => {
+    let [turns, isOver, took] = [0, false, 0];
+    const count = () => {
+      turns += 1;
+      if (!isOver) setImmediate(count);
+    };
+    const agent: AgentDefinition = {
+      card: { name: "Agent" },
+      async *execute(turn) {
+        yield turn.working();
+        const before = turns;
+        yield make(turn);
+        took = turns - before;
+      },
+    };
+    const { client } = await createEngineHarness({ agent });
+    count();
+    const task = await sendTask(client);
+    isOver = true;
+    expect(task.artifacts).toHaveLength(1);
+    return took;
+  };
+  const members = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`name ${at}`, at]));
+  const ofText = await turnsFor((turn) => turn.artifact({ text: "x".repeat(1_000_000) }));
+  expect(await turnsFor((turn) => turn.artifact({ data: members }))).toBeGreaterThan(ofText + 4);
+});
+
+it("data that is nested too deep is refused at the yield", async () => {
+  const cyclic: { self?: unknown } = {};
+  cyclic.self = cyclic;
+  const mistakes: string[] = [];
+  const agent: AgentDefinition = {
+    card: { name: "Agent" },
+    async *execute(turn) {
+      for (const put of [{ data: cyclic as never }, { text: "x", metadata: cyclic as never }]) {
+        try {
+          yield turn.artifact({ id: "a", ...put });
+        } catch (error) {
+          mistakes.push((error as Error).message);
+        }
+      }
+      yield turn.complete("done");
+    },
+  };
+  const { client } = await createEngineHarness({ agent });
+  expect((await sendTask(client)).status?.state).toBe(TaskState.COMPLETED);
+  expect(mistakes).toEqual(Array(2).fill('artifact "a" has JSON that is nested deeper than 100 levels'));
+});

@@ -48,42 +48,55 @@ export class Emitter {
   }
 
   /**
-   * @returns undefined, or a promise for the last event of an artifact, whose digest is computed, and for a large one, which waits
-   *   for room
-   * @throws AgentMistake when the event is not allowed
+   * @returns undefined, or a promise: the last event of an artifact gets a digest, and a large one waits for room, and for slices where it
+   *   has JSON
+   * @throws AgentMistake when the event is not allowed; or the promise rejects with it
    */
   artifact(event: ArtifactEvent): Promise<void> | undefined {
-    assertId(event.artifact.artifactId);
-    const artifact = withData(event);
-    const { artifactId, parts } = artifact;
-    const { mode, last, replaceable } = event;
-    assertParts(parts, `artifact "${artifactId}"`);
-    assertArtifact(artifact, `artifact "${artifactId}"`, this.#maxBytes);
-    this.#assertOutputModes(parts);
+    const { artifactId, parts } = event.artifact;
+    assertId(artifactId);
+    const shown = event.data === undefined ? parts : [anyData];
+    assertParts(shown, `artifact "${artifactId}"`);
+    const bytes = assertArtifact(event, `artifact "${artifactId}"`, this.#maxBytes);
+    this.#assertOutputModes(shown);
+    if (bytes > largeBytes || event.last) return this.#takeSlowly(event, bytes);
+    this.#emit(event, withData(event));
+    return undefined;
+  }
+
+  /** @param bytes what it takes in memory, at least */
+  async #takeSlowly(event: ArtifactEvent, bytes: number): Promise<void> {
     const live = this.#live();
-    const append = mode === "continued" || (mode === "chunk" && this.#begun.has(artifactId));
-    this.begin(artifactId);
-    const emit = (emitted: Artifact) =>
-      live.emitArtifact(artifactEvent(live.name, emitted, append, last), { replaceable });
-    const mustWait = isLargeArtifact(artifact);
-    if (!last && !mustWait) {
-      emit(artifact);
-      return undefined;
+    const free = bytes > largeBytes ? await live.output.reserve(bytes) : undefined;
+    try {
+      const nextPiece = bytes > largeBytes && hasJson(event) ? () => nextSlice(live.memory.share) : () => {};
+      await nextPiece();
+      const artifact = withData(event);
+      const emitted = event.last ? await this.#seal(event, artifact) : artifact;
+      await nextPiece();
+      this.#emit(event, emitted);
+    } finally {
+      free?.();
     }
-    const emitSlowly = async (): Promise<void> => {
-      const free = mustWait ? await live.output.reserve(weighMessage(artifact)) : undefined;
-      try {
-        emit(last ? await seal() : artifact);
-      } finally {
-        free?.();
-      }
-    };
-    const seal = async (): Promise<Artifact> => {
-      const earlier = append ? await live.artifactParts(artifactId) : [];
-      const content = await readContent([...earlier, ...parts], live.memory.share);
-      return withMetadata(artifact, await sealOf(content, replaceable));
-    };
-    return emitSlowly();
+  }
+
+  async #seal(event: ArtifactEvent, artifact: Artifact): Promise<Artifact> {
+    const live = this.#live();
+    const earlier = this.#isAppended(event) ? await live.artifactParts(artifact.artifactId) : [];
+    const content = await readContent([...earlier, ...artifact.parts], live.memory.share);
+    return withMetadata(artifact, await sealOf(content, event.replaceable));
+  }
+
+  #emit(event: ArtifactEvent, artifact: Artifact): void {
+    const { last, replaceable } = event;
+    const live = this.#live();
+    const response = artifactEvent(live.name, artifact, this.#isAppended(event), last);
+    this.begin(artifact.artifactId);
+    live.emitArtifact(response, { replaceable });
+  }
+
+  #isAppended({ mode, artifact }: ArtifactEvent): boolean {
+    return mode === "continued" || (mode === "chunk" && this.#begun.has(artifact.artifactId));
   }
 
   /** This execution has begun the artifact: further chunks are added to it. */
@@ -111,6 +124,9 @@ function assertId(id: string): void {
   }
 }
 
+/** A part with data that has not been made yet. */
+const anyData = json(null);
+
 /** @throws AgentMistake for data that is not JSON */
 function withData({ artifact, data }: ArtifactEvent): Artifact {
   if (data === undefined) return artifact;
@@ -124,11 +140,9 @@ function withData({ artifact, data }: ArtifactEvent): Artifact {
 /** Hundreds of executors may put out as much at the same moment: their tasks count it only when it is encoded. */
 const largeBytes = 256 * 1024;
 
-function isLargeArtifact({ parts }: Artifact): boolean {
-  return parts.some(({ content }) => {
-    if (content.case === "data") return isLarge(content.value, largeBytes);
-    return (content.value?.length ?? 0) > largeBytes;
-  });
+function hasJson({ artifact, data }: ArtifactEvent): boolean {
+  const { metadata, parts } = artifact;
+  return data !== undefined || metadata !== undefined || parts.some(({ content }) => content.case === "data");
 }
 
 /** To check and encode less takes a fraction of a millisecond. */
@@ -143,8 +157,16 @@ export function turnToTake(
   yielded: unknown,
   share: string | undefined,
 ): Promise<void> | undefined {
-  const isQuick = !isObject(yielded) || !isLarge(yielded as Message, quickBytes); // it need not be an event to be weighed
-  return isQuick ? undefined : wakes.executors.turn(share);
+  return isObject(yielded) && !isQuick(yielded) ? wakes.executors.turn(share) : undefined;
+}
+
+/** What cannot be weighed, because it is nested too deep, is refused later. */
+function isQuick(yielded: object): boolean {
+  try {
+    return !isLarge(yielded as Message, quickBytes); // it need not be an event
+  } catch {
+    return false;
+  }
 }
 
 /** Whether what plain JavaScript may have yielded is an event that a tool of the executor has made. */

@@ -1,6 +1,7 @@
-import { maxNameLength, TextSizes } from "@a2a-connect/core/internal";
-import type { Artifact, Part } from "@a2a-connect/proto";
+import { defaultMaxDepth, maxNameLength, TextSizes } from "@a2a-connect/core/internal";
+import type { Part } from "@a2a-connect/proto";
 import type { Value } from "@bufbuild/protobuf/wkt";
+import type { ArtifactEvent } from "../agent/task-event.ts";
 import { AgentMistake } from "./agent-mistake.ts";
 import { containerBytes, valueBytes } from "./memory-weight.ts";
 
@@ -29,14 +30,20 @@ export function assertMessage({ parts, report }: MessageContent, what: string, m
   if (report !== undefined) check.addJson(report);
 }
 
-/** The same for an artifact. */
-export function assertArtifact(artifact: Artifact, what: string, maxBytes: number): void {
+/** The same for an artifact. @returns what it takes in memory, at least */
+export function assertArtifact(
+  { artifact, data }: Pick<ArtifactEvent, "artifact" | "data">,
+  what: string,
+  maxBytes: number,
+): number {
   const { name = "", description = "", extensions = [], parts, metadata } = artifact;
   const check = new OutputCheck(what, maxBytes);
   check.count(name.length + description.length);
   for (const uri of extensions) check.count(valueBytes + uri.length);
   check.addParts(parts);
+  if (data !== undefined) check.addJson(data);
   if (metadata !== undefined) check.addJson(metadata);
+  return check.bytes;
 }
 
 /** Names of one object in data or metadata. An object is written in one piece, and 100,000 names take some 100 ms on each wire. */
@@ -51,11 +58,16 @@ class OutputCheck {
   readonly #what: string;
   readonly #maxBytes: number;
   #bytes = 0;
+  #levels = 0;
   readonly #texts = new TextSizes();
 
   constructor(what: string, maxBytes: number) {
     this.#what = what;
     this.#maxBytes = maxBytes;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
   }
 
   count(bytes: number): void {
@@ -84,12 +96,15 @@ class OutputCheck {
     if (typeof json === "string") {
       this.count(valueBytes);
       this.#countText(json);
-    } else if (Array.isArray(json)) {
-      this.count(containerBytes);
-      for (const each of json) this.addJson(each);
     } else if (typeof json === "object" && json !== null) {
       this.count(containerBytes);
-      this.#addMembers(json as Readonly<Record<string, unknown>>, this.#addJson);
+      this.#levels += 1;
+      if (this.#levels > defaultMaxDepth) {
+        throw new AgentMistake(`${this.#what} has JSON that is nested deeper than ${defaultMaxDepth} levels`);
+      }
+      if (Array.isArray(json)) for (const each of json) this.addJson(each);
+      else this.#addMembers(json as Readonly<Record<string, unknown>>, this.#addJson);
+      this.#levels -= 1;
     } else {
       if (typeof json === "number") this.#assertNumber(json);
       this.count(valueBytes);
