@@ -5,6 +5,11 @@ import type { QueuedMessage } from "./journal.ts";
 import { isResult } from "./journal-codec.ts";
 import type { Wait } from "./waits.ts";
 
+/** The record that the executor has read its nth answer. */
+export function answerOp(nth: number): string {
+  return `answer#${nth}`;
+}
+
 /** The caller's answers to the questions of a durable executor, in order. */
 export class DurableAnswers {
   readonly #answers: QueuedMessage[] = [];

@@ -19,7 +19,7 @@ import {
 } from "../execution.ts";
 import type { LiveTask } from "../live-task.ts";
 import { weighDetails } from "../memory-weight.ts";
-import { DurableAnswers } from "./durable-answers.ts";
+import { answerOp, DurableAnswers } from "./durable-answers.ts";
 import { DurableEmissions } from "./durable-emissions.ts";
 import { DurableInbox } from "./durable-inbox.ts";
 import type { DurablePlan } from "./durable-plan.ts";
@@ -483,12 +483,16 @@ export class DurableExecution implements Execution, DurableRun {
     };
   }
 
-  /** Whether a run after an earlier start has got as far as this one could: the log ends with that, and no wait is over. */
-  #isAtRest({ restedAt, stop }: Journal): boolean {
+  /**
+   * Whether a run after an earlier start has got as far as this one could: the log ends with that, no wait is over, and there is no message
+   * that it has not read. Such a message may have been accepted while that run came to rest.
+   */
+  #isAtRest({ restedAt, stop, untaken, answers, records }: Journal): boolean {
     const { accepted, timers } = this.live;
     const { wakeAt = Number.POSITIVE_INFINITY } = timers;
+    const hasRead = untaken.length === 0 && (answers.length === 0 || records.has(answerOp(answers.length)));
     // Nothing but its grace period ends the waits of one that was told to stop.
-    return restedAt === accepted.sequence && wakeAt > this.clock.now() && stop === undefined;
+    return restedAt === accepted.sequence && wakeAt > this.clock.now() && stop === undefined && hasRead;
   }
 
   async #readJournal(): Promise<Journal> {

@@ -117,6 +117,52 @@ describe("a durable task that has only waited since an earlier start", () => {
     });
   }
 
+  const readers: Readonly<Record<string, DurableExecutor>> = {
+    "an inbox": async function* (task) {
+      await task.inbox.take();
+      yield task.complete();
+    },
+    "an answer": async function* (task) {
+      yield* task.ask("how?");
+      yield task.complete();
+    },
+  };
+  it.each(Object.entries(readers))(
+    "takes the message that came while it came to rest, for %s, although the process has ended meanwhile",
+    async (_, execute) => {
+      for (let ms = 0; ms <= 12; ms += 1) {
+        const memory = createMemoryTaskStore();
+        let commitMs = 0;
+        const servers = createDurableServers(execute, {
+          store: {
+            ...memory,
+            async commit(commit) {
+              if (commitMs > 0) await new Promise<void>((done) => void clock.schedule(commitMs, done));
+              return memory.commit(commit);
+            },
+          },
+        });
+        const { open, clock, log } = servers;
+        const first = await open();
+        const { id } = await sendTask(first.client, detached());
+        await clock.settle();
+        first.kill();
+        commitMs = 10;
+        const second = await open({ commit: 3, written: true });
+        for (let passed = 0; passed < ms; passed += 1) await clock.advance(1);
+        void sendTask(second.client, say("more", { taskId: id })).catch(() => {});
+        for (let passed = 0; passed < 100; passed += 1) await clock.advance(1);
+        commitMs = 0;
+        second.kill();
+        const hasMessage = (await log(id)).some(({ kind }) => kind === "input");
+        const third = await open();
+        await clock.settle();
+        const { status } = await third.client.getTask({ id });
+        if (hasMessage) expect([ms, status?.state]).toEqual([ms, TaskState.COMPLETED]);
+      }
+    },
+  );
+
   it("does not end each start together with others, when its code cannot bear them beside it", async () => {
     const servers = createProcesses(async function* (task) {
       atWork += 1; // takes memory
