@@ -1,5 +1,11 @@
 import { TaskState } from "@a2a-connect/proto";
-import { createFakeClock, createPushConfig, type EngineHarnessOptions, say } from "@a2a-connect/testing";
+import {
+  createFakeClock,
+  createPushConfig,
+  createTurnCount,
+  type EngineHarnessOptions,
+  say,
+} from "@a2a-connect/testing";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { startAgent, startScripted } from "../../test-support/agents.ts";
@@ -183,10 +189,31 @@ describe("the sweep", () => {
     await counted;
     expect(new Set(turnsAt).size).toBe(4);
     expect(asked).toEqual(
-      Array.from({ length: 4 }, () => ({ finishedBefore: start - minute, now: start, limit: 500 })),
+      Array.from({ length: 4 }, () => ({ finishedBefore: start - minute, now: start, limit: 100 })),
     );
     expect(forgotten).toEqual([start - minute]);
     await retention.close();
+  });
+
+  it("takes turns with those of other agents: one batch of all of them in a turn", async () => {
+    const clock = createFakeClock();
+    const removed = createTurnCount();
+    const sweeps = Array.from({ length: 8 }, () => {
+      let batches = 0;
+      const store: TaskStore = {
+        ...createMemoryTaskStore(),
+        async expire() {
+          removed.count();
+          batches += 1;
+          return batches < 4;
+        },
+      };
+      return new Retention({ store, clock, log: () => {}, forget: () => {} }, minute);
+    });
+    for (const sweep of sweeps) sweep.start();
+    await clock.advance(0);
+    expect([removed.total, removed.mostInATurn]).toEqual([32, 1]);
+    await Promise.all(sweeps.map((sweep) => sweep.close()));
   });
 
   it("asks for kept Messages only when tasks are kept for ever", async () => {
@@ -196,8 +223,8 @@ describe("the sweep", () => {
     await clock.advance(0);
     await clock.advance(minute);
     expect(asked).toEqual([
-      { finishedBefore: undefined, now: start, limit: 500 },
-      { finishedBefore: undefined, now: start + minute, limit: 500 },
+      { finishedBefore: undefined, now: start, limit: 100 },
+      { finishedBefore: undefined, now: start + minute, limit: 100 },
     ]);
     expect(forgotten).toEqual([]);
     await retention.close();

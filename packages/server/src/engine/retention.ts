@@ -1,4 +1,5 @@
 import type { EngineContext } from "./engine-context.ts";
+import { findWakes } from "./wakes.ts";
 
 /** How long a finished task is kept by default: 7 days. */
 export const defaultRetentionMs = 604_800_000;
@@ -10,7 +11,7 @@ const intervalMs = 60_000;
 const minIntervalMs = 1_000;
 
 /** Rows removed at a time: few enough not to block the event loop noticeably (docs/limits.md). */
-const batchRows = 500;
+const batchRows = 100;
 
 /** What retention uses. */
 export interface RetentionContext extends Pick<EngineContext, "store" | "clock" | "log"> {
@@ -20,7 +21,7 @@ export interface RetentionContext extends Pick<EngineContext, "store" | "clock" 
 
 /**
  * Removes expired data: finished tasks with everything that belongs to them, and kept direct Messages. It does so when
- * it is started and then every minute, in small batches; other calls run between two batches.
+ * it is started and then every minute, in small batches; other calls run between two batches, of all agents of a process.
  */
 export class Retention {
   readonly #context: RetentionContext;
@@ -69,7 +70,9 @@ export class Retention {
     const now = clock.now();
     const finishedBefore = this.#keepMs === undefined ? undefined : now - this.#keepMs;
     try {
-      while (!this.#closed && (await store.expire({ finishedBefore, now, limit: batchRows }))) {
+      for (;;) {
+        await findWakes(clock).sweeps.turn(undefined); // agents of a host may have as much to remove at the same time
+        if (this.#closed || !(await store.expire({ finishedBefore, now, limit: batchRows }))) break;
         await clock.nextTurn();
       }
       if (finishedBefore !== undefined && !this.#closed) {

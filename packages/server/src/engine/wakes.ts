@@ -14,6 +14,8 @@ export interface EngineWakes {
   readonly reads: Wakes;
   /** Executors, at each event that they yield and each step: hundreds may go on at the same moment. */
   readonly executors: Wakes;
+  /** Batches of expired rows that are removed, one in a turn. */
+  readonly sweeps: Wakes;
 }
 
 const known = new WeakMap<object, EngineWakes>();
@@ -25,6 +27,7 @@ export function findWakes(clock: Pick<Clock, "nextTurn" | "ticks">): EngineWakes
     calls: new Wakes(clock, 64),
     reads: new Wakes(clock, 8),
     executors: new Wakes(clock, 512),
+    sweeps: new Wakes(clock, 1),
   };
   known.set(clock, wakes);
   return wakes;
