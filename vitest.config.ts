@@ -12,7 +12,7 @@ const long =
  * hundredths of a second at first, and a fifth of a second at the end.
  */
 const collectsGarbage = ({ moduleId }: TestSpecification): boolean =>
-  /expose-gc|collectGarbage/.test(readFileSync(moduleId, "utf8"));
+  /expose-gc|collect-garbage/.test(readFileSync(moduleId, "utf8"));
 
 class CostlyFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -79,9 +79,9 @@ describe("objects with members named by array indexes", () => {
     encodeMessage(MessageSchema, create(MessageSchema, { metadata: each })),
   );
   const schemes = { schemes: { 1023: { list: [] }, 2573: { list: [] } } };
-  const requirements = Array.from({ length: count }, () => create(SecurityRequirementSchema, schemes));
-  const encodedMaps = requirements.map((each) => encodeMessage(SecurityRequirementSchema, each));
-  const artifacts = objects().map((each) => create(ArtifactSchema, { artifactId: "a", metadata: each }));
+  const createRequirements = () =>
+    Array.from({ length: count }, () => create(SecurityRequirementSchema, schemes));
+  const encodedMaps = createRequirements().map((each) => encodeMessage(SecurityRequirementSchema, each));
   const decodeAll = (desc: DescMessage, messages: readonly Uint8Array[]) =>
     messages.map((bytes) => decodeMessage(desc, bytes));
 
@@ -97,19 +97,31 @@ describe("objects with members named by array indexes", () => {
       "the maps of messages of JSON",
       () => objects(JSON.stringify(schemes)).map((each) => parseMessage(SecurityRequirementSchema, each)),
     ],
-    ["the JSON of maps", () => requirements.map((each) => formatMessage(SecurityRequirementSchema, each))],
     ["the JSON of a Value", () => formatMessage(ValueSchema, decodeMessage(ValueSchema, encoded))],
     ["plain JSON of a Value", () => toJsonValue(decodeMessage(ValueSchema, encoded))],
     ["Structs of a binary Value", () => decodeMessage(ValueSchema, encoded)],
     ["binary Structs", () => decodeAll(MessageSchema, metadata)],
     ["binary maps", () => decodeAll(SecurityRequirementSchema, encodedMaps)],
     ["copies", () => objects().map((each) => mergeMembers(each))],
-    ["the metadata of artifacts that grow", () => artifacts.map(grow)],
   ] as const) {
     it(`take kilobytes less than their gaps: ${form}`, async () => {
       expect(await heapOf(make)).toBeLessThan(maxBytes);
     });
   }
+
+  // What these are made of has gaps itself: each garbage collection visits all of them, as long as they live.
+  it("take kilobytes less than their gaps: the JSON of maps", async () => {
+    const requirements = createRequirements();
+    const format = () => requirements.map((each) => formatMessage(SecurityRequirementSchema, each));
+    expect(await heapOf(format)).toBeLessThan(maxBytes);
+    expect(requirements).toHaveLength(count); // they live until here
+  });
+
+  it("take kilobytes less than their gaps: the metadata of artifacts that grow", async () => {
+    const artifacts = objects().map((each) => create(ArtifactSchema, { artifactId: "a", metadata: each }));
+    expect(await heapOf(() => artifacts.map(grow))).toBeLessThan(maxBytes);
+    expect(artifacts).toHaveLength(count); // they live until here
+  });
 
   it("have the same members in the same order", () => {
     const text = '{"4294967294":1,"b":2,"17":3,"4294967295":4,"a":5,"0":6,"010":7,"99":8,"__proto__":9}';
