@@ -3,8 +3,9 @@ import { createServer, type IncomingMessage, type Server, request as startReques
 import type { AddressInfo } from "node:net";
 import { apiKey } from "@a2a-connect/auth";
 import { type AgentServerOptions, createAgentServer, defineAgent, type LogRecord } from "@a2a-connect/server";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { type NodeHandlerOptions, toNodeHandler } from "./node-handler.ts";
+import { loopTurns } from "./port/callers/loop-turns.ts";
 
 const agent = defineAgent({
   card: { name: "Echo" },
@@ -202,6 +203,16 @@ describe("toNodeHandler", () => {
     const response = await send(url, "wait", "SendStreamingMessage");
     await response.body?.cancel();
     await gone;
+  });
+
+  it("leaves turns of the event loop to new connections of the server around it, from its first request on", async () => {
+    const { port } = await mount();
+    const counted = vi.spyOn(loopTurns, "countConnection");
+    const call = () => get(port, cardPath, { connection: "close" });
+    await call();
+    expect(counted).not.toHaveBeenCalled();
+    for (let calls = 0; calls < 3; calls += 1) await call();
+    expect(counted).toHaveBeenCalledTimes(3);
   });
 
   it("ends streams when the server has stopped", async () => {

@@ -1,8 +1,11 @@
+import type { EventEmitter } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { Readable } from "node:stream";
 import { callUnawaited, dropUndefined } from "@a2a-connect/core/internal";
 import { comesFromThisMachine, createMount, type Mount, targetBelow } from "@a2a-connect/server/internal";
 import type { Mountable, MountOptions } from "@a2a-connect/server/mount";
+import { loopTurns } from "./port/callers/loop-turns.ts";
 import { findMountedPlaces } from "./port/callers/places.ts";
 import { createExchangeContext } from "./port/exchange.ts";
 import { formatRequestUrl, hasItsHost, packFields } from "./port/http-head.ts";
@@ -72,6 +75,7 @@ export function toNodeHandler(server: Mountable, options: NodeHandlerOptions = {
     const mounted = readMounted(message, mount, context.scheme);
     if (mounted instanceof Error) return refuse(response, mounted);
     const { socket } = message;
+    leaveTurnsToConnections(socket);
     let { url } = mounted;
     mountedPipeline(socket, context.callers.ofSocket(socket)).add(message, response, {
       target: wholeTarget(message),
@@ -91,6 +95,16 @@ export function toNodeHandler(server: Mountable, options: NodeHandlerOptions = {
       () => answer(message, response),
       (error) => refuse(response, error),
     );
+}
+
+/** The servers around mounts whose connections are counted. */
+const counted = new WeakSet<EventEmitter>();
+
+/** A server accepts one connection in a turn of the event loop: from the first request on, the mount leaves some turns to that. */
+function leaveTurnsToConnections({ server }: Socket & { readonly server?: EventEmitter }): void {
+  if (server === undefined || counted.has(server)) return;
+  counted.add(server);
+  server.on("connection", () => loopTurns.countConnection());
 }
 
 /** The request as it is below the mount; an Error when the other server has left nothing to answer. */
