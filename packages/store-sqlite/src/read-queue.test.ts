@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { setAccepting } from "@a2a-connect/core/internal";
 import { expect, it } from "vitest";
 import { createReadQueue, type ReadQueue } from "./read-queue.ts";
 
@@ -63,3 +64,14 @@ function readAll(queue: ReadQueue, sizes: readonly number[]) {
   });
   return { turnOf, all };
 }
+
+it("lets those that wait read in no turn for new connections alone", async () => {
+  const queue = createReadQueue((query) => query(), 0);
+  const { turnOf, all } = readAll(queue, [1, 1]);
+  const port = {};
+  setAccepting(port, true);
+  for (let turn = 0; turn < 5; turn += 1) await nextTurn();
+  setAccepting(port, false);
+  await all;
+  expect(turnOf[1]).toBeGreaterThan(4);
+});

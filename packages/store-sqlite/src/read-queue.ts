@@ -1,4 +1,6 @@
 import { setImmediate } from "node:timers";
+import { isAccepting } from "@a2a-connect/core/internal";
+
 /** Runs a read when its turn has come. */
 export type ReadQueue = <T>(query: () => T, bytesOf: (result: T) => number) => Promise<T>;
 
@@ -20,6 +22,10 @@ export function createReadQueue(read: <T>(query: () => T) => T, maxTurnBytes: nu
   }
 
   function endTurn(): void {
+    if (isAccepting()) {
+      setImmediate(endTurn); // the stores of several agents would each read in a turn that is for new connections alone
+      return;
+    }
     turnBytes = undefined;
     while ((turnBytes ?? 0) <= maxTurnBytes) {
       const next = waiting.shift();

@@ -1,7 +1,9 @@
-import { SharedBudget } from "@a2a-connect/core/internal";
-import { TaskState } from "@a2a-connect/proto";
+import { json, userMessage } from "@a2a-connect/core";
+import { encodeMessage, SharedBudget } from "@a2a-connect/core/internal";
+import { StreamResponseSchema, TaskSchema, TaskState } from "@a2a-connect/proto";
 import { createMemoryTaskStore } from "@a2a-connect/server";
-import { alice, createCommit } from "@a2a-connect/testing";
+import { alice, createCommit, createFakeClock } from "@a2a-connect/testing";
+import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import type { Owner, TaskStore } from "../store/task-store.ts";
 import { EventPages } from "./event-pages.ts";
@@ -28,9 +30,14 @@ async function pagesOf(chunks: number, { textBytes = 10, budget = budgetOf(Numbe
     },
   };
   const turns: (string | undefined)[] = [];
-  const pages = new EventPages(counting, budget, (share) => ({
-    nextTurn: async () => void turns.push(share),
-  }));
+  const pages = new EventPages(
+    counting,
+    budget,
+    (share) => ({
+      nextTurn: async () => void turns.push(share),
+    }),
+    findWakes(createFakeClock()).reads,
+  );
   const open = (after: number, owner: Owner = alice, share = reader.share) =>
     pages.open(owner, "task-1", after, { share });
   return { pages, open, asked, turns };
@@ -99,7 +106,12 @@ describe("a page of old events", () => {
     const broken: Pick<TaskStore, "events"> = {
       events: (...args) => (fails ? Promise.reject(new Error("the disk is gone")) : store.events(...args)),
     };
-    const pages = new EventPages(broken, budgetOf(1), () => ({ async nextTurn() {} }));
+    const pages = new EventPages(
+      broken,
+      budgetOf(1),
+      () => ({ async nextTurn() {} }),
+      findWakes(createFakeClock()).reads,
+    );
     const open = () => pages.open(alice, "task-1", 0, reader);
     const results = await Promise.allSettled([open(), open(), open()]);
     expect(results.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
@@ -125,4 +137,39 @@ describe("a page of old events", () => {
     const weights = events.map(({ weight }) => weight);
     expect(Math.min(...weights)).toBeGreaterThan(40 * 1024 + 512); // with its objects
   });
+});
+
+it("pages that have waited for others begin in turns, and names of members take more turns than texts of as many bytes", async () => {
+  const memory = createMemoryTaskStore();
+  const names = Object.fromEntries(Array.from({ length: 3_000 }, (_, at) => [`name ${at}`, 1]));
+  const first = create(TaskSchema, {
+    id: "task-1",
+    history: [userMessage([json(names)], { messageId: "m" })],
+  });
+  const payload = encodeMessage(
+    StreamResponseSchema,
+    create(StreamResponseSchema, { payload: { case: "task", value: first } }),
+  );
+  const store: Pick<TaskStore, "events"> = {
+    async events(...args) {
+      const [event] = await memory.events(...args);
+      return event === undefined
+        ? []
+        : [
+            { ...event, payload },
+            { ...event, generation: 2, payload },
+          ];
+    },
+  };
+  for (const taskId of ["task-1", "task-2", "task-3"]) await memory.commit(createCommit({ taskId }));
+  const paced: unknown[] = [];
+  const turns: unknown[] = [];
+  const pages = new EventPages(
+    store,
+    budgetOf(2 ** 20),
+    (share) => ({ nextTurn: async () => void turns.push(share) }),
+    { turn: (share) => void paced.push(share) },
+  );
+  await Promise.all(["task-1", "task-2", "task-3"].map((id) => pages.open(alice, id, 0, { share: "one" })));
+  expect([paced.length, turns.length]).toEqual([1, 6]);
 });

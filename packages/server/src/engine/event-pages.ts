@@ -4,6 +4,7 @@ import {
   type Reader,
   ReadTurns,
   type SharedBudget,
+  type Wakes,
 } from "@a2a-connect/core/internal";
 import { StreamResponseSchema } from "@a2a-connect/proto";
 import { isSameOwner } from "../store/decide-commit.ts";
@@ -46,22 +47,25 @@ export class EventPages {
   readonly #store: Pick<TaskStore, "events">;
   readonly #budget: SharedBudget;
   readonly #clockFor: (share: string | undefined) => Pick<Clock, "nextTurn">;
-  readonly #turns = new ReadTurns(4);
+  readonly #turns: ReadTurns;
   /** By id of the task. */
   readonly #kept = new Map<string, Set<KeptPage>>();
 
   /**
    * @param budget of the memory for all pages; those of a caller that has its part are short
    * @param clockFor gives the turns in which events are decoded for a caller
+   * @param pace of reads that have waited for others
    */
   constructor(
     store: Pick<TaskStore, "events">,
     budget: SharedBudget,
     clockFor: (share: string | undefined) => Pick<Clock, "nextTurn">,
+    pace: Pick<Wakes, "turn">,
   ) {
     this.#store = store;
     this.#budget = budget;
     this.#clockFor = clockFor;
+    this.#turns = new ReadTurns(4, { pace });
   }
 
   /**
@@ -136,7 +140,7 @@ async function decodeEvents(
   const events: CommittedEvent[] = [];
   const turns = new DecodingTurns(clock);
   for (const { generation, payload } of stored) {
-    const steps = decodeInSteps(StreamResponseSchema, payload);
+    const steps = decodeInSteps(StreamResponseSchema, payload, { onValues: turns.countValues });
     let step = steps.next();
     for (; step.done !== true; step = steps.next()) {
       const turn = turns.count(step.value);

@@ -36,6 +36,11 @@ export class DecodingTurns {
     this.#clock = clock;
   }
 
+  /** Counts values of data and metadata that were decoded just now, for the next `count`. */
+  readonly countValues = (values: number): void => {
+    this.#bytes += values * valueTurnBytes;
+  };
+
   /** Counts bytes. @returns what to wait for before more is decoded; undefined: nothing */
   count(bytes: number): Promise<void> | undefined {
     this.#bytes += bytes;
@@ -83,10 +88,10 @@ export async function readTask(
   turns: DecodingTurns = new DecodingTurns(clock),
 ): Promise<LoadedTask> {
   const { snapshot, entries, more, ...rest } = stored;
-  const fold = new TaskFold(view, count);
+  const fold = new TaskFold(view, count, turns.countValues);
   const run = async (steps: Iterable<number>): Promise<void> => {
     for (const bytes of steps) {
-      const turn = turns.count(bytes + fold.takeValues() * valueTurnBytes);
+      const turn = turns.count(bytes);
       if (turn !== undefined) await turn;
     }
   };
@@ -114,25 +119,20 @@ class TaskFold {
   #headBytes = 0;
   #grownBytes = 0;
   readonly #artifactBytes = new Map<string, number>();
-  #values = 0;
 
-  /** @param count gets what is decoded takes besides its bytes: values, and texts of two bytes a character */
-  constructor(view: TaskView, count: CountBytes) {
+  /**
+   * @param count gets what is decoded takes besides its bytes: values, and texts of two bytes a character
+   * @param onValues gets the number of values that were decoded
+   */
+  constructor(view: TaskView, count: CountBytes, onValues: (values: number) => void) {
     this.#view = view;
     this.#count = count;
     this.#options = {
       onValues: (values) => {
-        this.#values += values;
+        onValues(values);
         count(values * valueBytes);
       },
     };
-  }
-
-  /** How many values were decoded since it was asked. */
-  takeValues(): number {
-    const values = this.#values;
-    this.#values = 0;
-    return values;
   }
 
   *begin({ head, artifacts }: Snapshot): Generator<number, void> {

@@ -95,7 +95,7 @@ export class TaskEngine {
       beginTurns: budgets.beginTurns,
       operations: budgets.operations,
       abandoned: new AbandonedCode(budgets.active, options.clock, () => budgets.tellRoom()),
-      eventPages: new EventPages(store, budgets.eventPages, clockFor),
+      eventPages: new EventPages(store, budgets.eventPages, clockFor, wakes.reads),
       reads: {
         tasks: new ReadTurns(4, { pace: wakes.reads }),
         lists: new ReadTurns(2, { pace: wakes.reads }),

@@ -1,5 +1,6 @@
 import { type Holding, ReadTurns, SharedBudget, shareByLimits, Wakes } from "@a2a-connect/core/internal";
 import type { Clock } from "../engine/clock.ts";
+import { findWakes } from "../engine/wakes.ts";
 import { type Attempt, isLarge } from "./choose-deliveries.ts";
 import { LookTurns } from "./look-turns.ts";
 
@@ -26,7 +27,7 @@ export class PushPlaces {
   /** Turns in which senders look for due deliveries. */
   readonly looks: LookTurns;
   /** Large notifications that are made, one of each caller at a time. */
-  readonly #making = new ReadTurns(2);
+  readonly #making: ReadTurns;
   /** The large notifications in memory. */
   readonly #made: SharedBudget;
   readonly #clock: Pick<Clock, "schedule">;
@@ -54,6 +55,7 @@ export class PushPlaces {
     this.#clock = clock;
     this.begins = new Wakes(clock, beginsInATurn);
     this.looks = new LookTurns(clock);
+    this.#making = new ReadTurns(2, { pace: findWakes(clock).reads });
   }
 
   /** How many places are free. */
