@@ -235,7 +235,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     ...(options.inspectorPage === undefined
       ? {}
       : {
-          notes: mountTaskNotes({ store, gates: gates.notes, isOfThisMachine }, wires),
+          notes: mountTaskNotes({ store, clock, gates: gates.notes, isOfThisMachine }, wires),
         }),
     serving: () => !draining,
     below: place?.path ?? "",

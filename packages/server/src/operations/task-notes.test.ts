@@ -1,8 +1,10 @@
-import type { HttpResponse } from "@a2a-connect/bindings";
+import type { HttpHandler, HttpResponse } from "@a2a-connect/bindings";
 import { a2aError } from "@a2a-connect/core";
 import { ListTaskNotesResponseSchema, TaskNoteKind } from "@a2a-connect/proto/a2aconnect/notes/v1";
+import { createTurnCount } from "@a2a-connect/testing";
 import { fromBinary } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { systemClock } from "../engine/clock.ts";
 import { createJournalCodec } from "../engine/durable/journal-codec.ts";
 import type { LogEntry, TaskStore } from "../store/task-store.ts";
 import { mountTaskNotes } from "./task-notes.ts";
@@ -25,18 +27,30 @@ const repeating = notesOf(Array(200).fill("\u0001".repeat(1_000)));
 
 const inJson = { type: "application/json", body: JSON.stringify({ taskId: "t", includePayloads: true }) };
 
+/** The service over a task with these notes. @param onRead called for each page that is read */
+function serve(entries: readonly LogEntry[], onRead: () => void = () => {}): HttpHandler {
+  const store: Pick<TaskStore, "entries" | "weigh"> = {
+    weigh: async () => ({}) as Awaited<ReturnType<TaskStore["weigh"]>>, // only that the task is there
+    async entries() {
+      onRead();
+      return { entries, end: { sequence: entries.length, generation: 0 }, more: false };
+    },
+  };
+  const [handler] = mountTaskNotes(
+    { store, clock: systemClock, gates: [], isOfThisMachine: () => true },
+    {},
+  ).values();
+  if (handler === undefined) throw new Error("the service has no method");
+  return handler;
+}
+
 /** Asks for a page of these notes, over Connect. */
 async function list(
-  entries: readonly LogEntry[],
+  notes: readonly LogEntry[] | HttpHandler,
   countUnread: (bytes: number) => void = () => {},
   { type, body } = inJson,
 ): Promise<HttpResponse> {
-  const store: Pick<TaskStore, "entries" | "weigh"> = {
-    weigh: async () => ({}) as Awaited<ReturnType<TaskStore["weigh"]>>, // only that the task is there
-    entries: async () => ({ entries, end: { sequence: entries.length, generation: 0 }, more: false }),
-  };
-  const [handler] = mountTaskNotes({ store, gates: [], isOfThisMachine: () => true }, {}).values();
-  if (handler === undefined) throw new Error("the service has no method");
+  const handler = typeof notes === "function" ? notes : serve(notes);
   return handler({
     httpVersion: "1.1",
     url: "http://localhost/",
@@ -101,6 +115,14 @@ it.each<[what: string, entries: readonly LogEntry[]]>([
   await list(entries);
   isOver = true;
   expect(turns).toBeGreaterThan(30);
+});
+
+it("pages that have waited for others are made a few in a turn of the event loop", async () => {
+  const read = createTurnCount();
+  const handler = serve(notesOf({ a: 1 }, 1), read.count);
+  await Promise.all(Array.from({ length: 200 }, () => list(handler)));
+  expect(read.total).toBe(200);
+  expect(read.mostInATurn).toBeLessThan(25);
 });
 
 it("a note of a later version has no kind", async () => {

@@ -18,9 +18,11 @@ import {
   type HandlerContext,
   type ServiceImplSpec,
 } from "@connectrpc/connect";
+import type { Clock } from "../engine/clock.ts";
 import { decodeCommandHead, type LoggedCommand } from "../engine/command.ts";
 import { type JournalRecord, parseRecord } from "../engine/durable/journal-codec.ts";
 import { type CountBytes, entryBytes, taskNotFound } from "../engine/read-task.ts";
+import { findWakes } from "../engine/wakes.ts";
 import type { Gate, GatedCall } from "../gates/protocol-gates.ts";
 import type { LogEntry, LogPage, LogTail, TaskStore } from "../store/task-store.ts";
 import { formatUpTo } from "./limited-json.ts";
@@ -31,6 +33,7 @@ import { pass } from "./pass-gates.ts";
 /** What the service reads, and who may call it. */
 export interface TaskNotesOptions {
   readonly store: Pick<TaskStore, "entries" | "weigh">;
+  readonly clock: Pick<Clock, "nextTurn" | "ticks">;
   /** The gates that find out who calls, which tasks are theirs, and whether they may read them. */
   readonly gates: readonly Gate[];
   /** Whether a caller is certainly on this machine. */
@@ -79,8 +82,12 @@ function notesGate({ context }: GatedCall): void {
   }
 }
 
-function implementTaskNotes({ store, gates }: Pick<TaskNotesOptions, "store" | "gates">): ServiceImplSpec {
-  const turns = new ReadTurns(2); // a page takes several times its megabytes until it is an answer
+function implementTaskNotes({
+  store,
+  clock,
+  gates,
+}: Pick<TaskNotesOptions, "store" | "clock" | "gates">): ServiceImplSpec {
+  const turns = new ReadTurns(2, { pace: findWakes(clock).reads }); // a page takes several times its megabytes until it is an answer
   return createServiceImplSpec<typeof TaskNotesService>(TaskNotesService, {
     async listTaskNotes(request, context: HandlerContext) {
       await pass({ method: methods.getTask, request, context }, gates);
