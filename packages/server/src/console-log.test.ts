@@ -58,6 +58,19 @@ describe("the console's log", () => {
     );
   });
 
+  it("shortens errors when they make a second's records long, and writes whole ones in the next", () => {
+    let seconds = 0;
+    const { lines, log } = logInto({ now: () => seconds * 1_000 });
+    const error = new Error("x".repeat(20_000), { cause: "y".repeat(20_000) });
+    for (let record = 0; record < 200; record += 1) log({ level: "error", message: "failed", error });
+    expect(lines).toHaveLength(200);
+    expect(lines.join("").length).toBeLessThan(450_000);
+    expect(lines.at(-1)).toMatch(/^error: failed\nError: x+ … \(2\d+ characters left out\) …/);
+    seconds = 1;
+    log({ level: "error", message: "failed", error });
+    expect(lines.at(-1)?.length).toBeGreaterThan(32_000);
+  });
+
   it("writes what a caller sent, and code threw or gave as a cause, without making a text of all of it", () => {
     const { lines, log } = logInto();
     const list = Array(100_000).fill({ toString: () => expect.unreachable("it is written") });

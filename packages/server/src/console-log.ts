@@ -23,7 +23,16 @@ const levels: readonly LogLevel[] = ["info", "warn", "error", "off"];
 /** Callers can cause records, and a terminal or a pipe that is slow makes the server wait. */
 const maxRecordsPerSecond = 200;
 
-/** Writes records a line each; what exceeds 200 records in a second is counted, and the next record is preceded by the count. */
+/** After so many characters in a second the errors of further records are shortened: callers can cause long ones, too. */
+const longCharactersPerSecond = 256 * 1024;
+
+/** Characters of an error, and of each of its causes, at most. */
+const maxErrorLength = { usual: 16 * 1024, shortened: 256 };
+
+/**
+ * Writes records a line each; what exceeds 200 records in a second is counted, and the next record is preceded by the count. Errors are
+ * shortened when 256 Ki characters were written in a second.
+ */
 export function createConsoleLog({
   level = "info",
   json = false,
@@ -33,12 +42,15 @@ export function createConsoleLog({
   const least = levels.indexOf(level);
   let second = 0;
   let written = 0;
+  let characters = 0;
   const writeRecord = (record: LogRecord, at: number): void => {
-    write(
-      json
-        ? JSON.stringify({ time: new Date(at).toISOString(), ...toJsonRecord(record) })
-        : formatRecord(record),
+    const { usual, shortened } = maxErrorLength;
+    const errors = causesOf(record.error).map((error) =>
+      stackOf(error, characters < longCharactersPerSecond ? usual : shortened),
     );
+    const line = json ? formatJson(record, errors, at) : formatRecord(record, errors);
+    characters += line.length;
+    write(line);
   };
   return (record) => {
     if (levels.indexOf(record.level) < least) {
@@ -49,6 +61,7 @@ export function createConsoleLog({
       const left = written - maxRecordsPerSecond;
       second = Math.floor(at / 1_000);
       written = 0;
+      characters = 0;
       if (left > 0) {
         writeRecord(
           { level: "warn", message: `${left} more records came within a second and were left out` },
@@ -64,15 +77,14 @@ export function createConsoleLog({
 }
 
 /** A record as text for people: one line, and below it the stack of its error and of what caused that. */
-function formatRecord({ level, message, taskId, error }: LogRecord): string {
+function formatRecord({ level, message, taskId }: LogRecord, errors: readonly string[]): string {
   const about = taskId === undefined ? "" : ` (task ${taskId})`;
-  return [`${level}: ${message}${about}`, ...causesOf(error).map(stackOf)].join("\n");
+  return [`${level}: ${message}${about}`, ...errors].join("\n");
 }
 
-function toJsonRecord({ error, ...record }: LogRecord): object {
-  return error === undefined
-    ? record
-    : { ...record, error: causesOf(error).map(stackOf).join("\ncaused by ") };
+function formatJson({ error: _, ...record }: LogRecord, errors: readonly string[], at: number): string {
+  const error = errors.length === 0 ? {} : { error: errors.join("\ncaused by ") };
+  return JSON.stringify({ time: new Date(at).toISOString(), ...record, ...error });
 }
 
 /** An error and its causes, at most five. */
@@ -86,12 +98,12 @@ function causesOf(error: unknown): readonly unknown[] {
 }
 
 /** The beginning has the message, which may quote a caller's 16 MiB; the end has the stack. */
-function stackOf(error: unknown): string {
+function stackOf(error: unknown, maxLength: number): string {
   const text = error instanceof Error ? (error.stack ?? String(error)) : toText(error);
-  const left = text.length - maxStackLength;
+  const left = text.length - maxLength;
   return left <= 0
     ? text
-    : `${text.slice(0, maxStackLength / 2)} … (${left} characters left out) … ${text.slice(-maxStackLength / 2)}`;
+    : `${text.slice(0, maxLength / 2)} … (${left} characters left out) … ${text.slice(-maxLength / 2)}`;
 }
 
 /** Code may throw what a caller has sent: a list may have the same text thousands of times, and an object a `toString` that is none. */
@@ -103,8 +115,6 @@ function toText(thrown: unknown): string {
     return Object.prototype.toString.call(thrown);
   }
 }
-
-const maxStackLength = 16 * 1024;
 
 /** Only the first line of a record is not indented, so that none can look like another record. */
 function toLines(record: string): string {
