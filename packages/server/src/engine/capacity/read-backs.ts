@@ -35,7 +35,7 @@ export class ReadBackLines {
  *
  * Agents share these lines, and each has lines of its own before them. An agent whose store is silent for 10 s loses its place in the
  * shared line. It keeps that in its own, and so reads one journal of this caller until the store answers: a store that hangs holds up the
- * other agents once. Stores that are slow let no more of a caller into memory, as long as they answer within 10 s each time; of n
+ * other agents once, and once more for each task of its agent that is canceled meanwhile. Stores that are slow let no more of a caller into memory, as long as they answer within 10 s each time; of n
  * agents with slower ones, n journals may be read at a time, in place of one.
  */
 export class ReadBacks {

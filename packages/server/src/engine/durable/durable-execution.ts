@@ -532,7 +532,7 @@ export class DurableExecution implements Execution, DurableRun {
     const { promise, resolve, reject } = Promise.withResolvers<Journal>();
     const { memoryTurns, readBacks } = this.#context;
     const read = async (heard: () => void): Promise<number> => {
-      if (!isToStop && memoryTurns.areDue(live.memory)) await memoryTurns.begin(live.memory);
+      if (!this.isStopping && memoryTurns.areDue(live.memory)) await memoryTurns.begin(live.memory);
       if (this.isGone) return 0;
       this.#onHeard = heard;
       this.#heardStore();
