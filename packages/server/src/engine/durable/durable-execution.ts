@@ -514,10 +514,10 @@ export class DurableExecution implements Execution, DurableRun {
   async #readInLine(): Promise<Journal> {
     const isToStop = this.isStopping;
     try {
-      return await this.#readInTurn(isToStop);
+      return await this.#readInTurn();
     } catch (error) {
       if (this.isGone || isToStop === this.isStopping) throw error;
-      return this.#readInTurn(true);
+      return this.#readInTurn();
     }
   }
 
@@ -527,7 +527,7 @@ export class DurableExecution implements Execution, DurableRun {
     this.#hurry = new AbortController();
   }
 
-  #readInTurn(isToStop: boolean): Promise<Journal> {
+  #readInTurn(): Promise<Journal> {
     const { live } = this;
     const { promise, resolve, reject } = Promise.withResolvers<Journal>();
     const { memoryTurns, readBacks } = this.#context;
