@@ -27,6 +27,24 @@ describe("slices of long work", () => {
     expect(apart.filter((turns) => turns === 4).length).toBeGreaterThan(4); // a turn may be long on a busy machine
   });
 
+  it("that took long are followed by the next one after more turns", async () => {
+    let turn = 0;
+    let isOver = false;
+    const count = () => {
+      turn += 1;
+      if (!isOver) setImmediate(count);
+    };
+    count();
+    // Work that holds a place never rests: only the turns between two slices count.
+    await nextSlice("caller", "read");
+    const until = performance.now() + 60;
+    while (performance.now() < until);
+    const before = turn;
+    await nextSlice("caller", "read");
+    isOver = true;
+    expect(turn - before).toBeGreaterThan(8); // it would be 4
+  });
+
   it("follow one another sooner where the turns of the event loop are long", async () => {
     let turn = 0;
     let isOver = false;

@@ -142,7 +142,8 @@ const largeBytes = 256 * 1024;
 
 function hasJson({ artifact, data }: ArtifactEvent): boolean {
   const { metadata, parts } = artifact;
-  return data !== undefined || metadata !== undefined || parts.some(({ content }) => content.case === "data");
+  const hasOwn = (part: Part) => part.content.case === "data" || part.metadata !== undefined;
+  return data !== undefined || metadata !== undefined || parts.some(hasOwn);
 }
 
 /** To check and encode less takes a fraction of a millisecond. */

@@ -200,7 +200,7 @@ describe("a step's result", () => {
         task.step(name, () => Promise.reject(name), { retries: 1, backoff: { initialMs: 1 } }),
     ],
   ] as const) {
-    it(`of ${what} ends the task where the journal is full, whatever its code catches`, async () => {
+    it(`of ${what} ends the task where the journal is full, also when its code catches the error`, async () => {
       const seen: unknown[] = [];
       const servers = createDurableServers(
         async function* (task) {

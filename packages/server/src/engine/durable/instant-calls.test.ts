@@ -72,7 +72,7 @@ describe("calls of a durable executor that return at once", () => {
     expect(second.log).toEqual([]);
   });
 
-  it("fill the journal as memory: the task ends there, whatever its code catches", async () => {
+  it("fill the journal as memory: the task ends there, also when its code catches the error", async () => {
     let made = 0;
     const words: string[] = [];
     const { process, id, journal } = await beginDurable(
