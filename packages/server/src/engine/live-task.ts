@@ -77,6 +77,7 @@ export class LiveTask {
 
   readonly #lostController = new AbortController();
   #onOutput: (() => void) | undefined;
+  #onCommit: (() => void) | undefined;
 
   private constructor(
     context: EngineContext,
@@ -297,6 +298,11 @@ export class LiveTask {
     this.#onOutput = onOutput;
   }
 
+  /** Calls `onCommit` before each commit, for which it may still set the alarm; undefined: nothing any more. */
+  watchCommits(onCommit: (() => void) | undefined): void {
+    this.#onCommit = onCommit;
+  }
+
   /** The end of what was accepted, committed or not. */
   get accepted(): LogTail {
     return this.#log.accepted;
@@ -389,6 +395,7 @@ export class LiveTask {
   }
 
   #index(): TaskIndex {
+    this.#onCommit?.();
     return {
       contextId: this.name.contextId,
       state: this.#acceptedState,

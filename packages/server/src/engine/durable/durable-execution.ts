@@ -36,8 +36,8 @@ import type { RunAttempt } from "./run-attempts.ts";
 import { Waits } from "./waits.ts";
 
 /**
- * How long after a crash the server continues a task with an open question: the start does not look for it among the
- * tasks at work.
+ * How long after a crash the server continues what is at work beside an open question: the start does not look for that task among those
+ * at work.
  */
 const lookAgainMs = 60_000;
 
@@ -121,6 +121,9 @@ export class DurableExecution implements Execution, DurableRun {
       clock: context.clock,
       onIdle: () => this.#rest(),
       onReady: () => this.#goOn(),
+    });
+    plan.live.watchCommits(() => {
+      if (this.waits.isBusy && isInterrupted(this.live.acceptedState)) this.live.timers.wakeBy(this.wakeAt);
     });
     const lose = () => this.abort("lost");
     plan.live.lost.addEventListener("abort", lose, { once: true });
@@ -282,7 +285,8 @@ export class DurableExecution implements Execution, DurableRun {
 
   get wakeAt(): number | undefined {
     const { nextAt = Number.POSITIVE_INFINITY } = this.waits;
-    const isBesideQuestion = !this.#resting && isInterrupted(this.live.acceptedState);
+    const isAtWork = !this.#resting || this.#attempt?.isWaiting === true; // or is to be, when its turn has come
+    const isBesideQuestion = isAtWork && isInterrupted(this.live.acceptedState);
     const at = Math.min(nextAt, isBesideQuestion ? this.clock.now() + lookAgainMs : nextAt);
     return at === Number.POSITIVE_INFINITY ? undefined : at;
   }
@@ -730,6 +734,7 @@ export class DurableExecution implements Execution, DurableRun {
     this.#cancelUnreadTimer();
     this.#cancelUnloadTimer();
     this.#forgetTask();
+    this.live.watchCommits(undefined);
     this.#attempt?.end();
     if (!this.#dropped) {
       this.#letGo();

@@ -5,6 +5,7 @@ import { collectGarbage } from "../../../test-support/collect-garbage.ts";
 import { createDurableServers } from "../../../test-support/durable-servers.ts";
 import { createHeldStore } from "../../../test-support/held-store.ts";
 import { detached, sendTask, stateOf } from "../../../test-support/tasks.ts";
+import type { DurableTask } from "../../agent/durable-task.ts";
 import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
 import { defaultEngineLimits } from "../engine-context.ts";
 
@@ -328,5 +329,75 @@ describe("a sleep beside an open question", () => {
     await servers.open();
     await servers.clock.advance(60_000);
     expect(attempts).toBe(2);
+  });
+});
+
+describe("beside a question", () => {
+  interface Beside {
+    readonly task: DurableTask;
+    readonly wait: (ms: number) => Promise<void>;
+    readonly done: () => void;
+  }
+  /** Asks beside what `begin` has begun. */
+  async function ask(begin: (beside: Beside) => unknown) {
+    const store = createHeldStore();
+    const { open, clock } = createDurableServers(
+      async function* (task) {
+        const beside = begin({ task, wait, done });
+        yield* task.ask("?");
+        await beside;
+      },
+      { store, agent: { inputTimeoutMs: false } },
+    );
+    const wait = (ms: number) => new Promise<void>((resolve) => void clock.schedule(ms, resolve));
+    let count = 0;
+    const done = () => {
+      count += 1;
+    };
+    const process = await open();
+    await process.client.sendMessage(say("go"));
+    await clock.advance(100);
+    const [row] = await store.due(Number.MAX_SAFE_INTEGER, 1);
+    const { commit: commits } = store.calls;
+    async function crash(): Promise<void> {
+      process.kill();
+      await clock.advance(10_000); // the process has begun something that goes on without it
+      count = 0;
+      await open();
+    }
+    return { clock, commits, wakesIn: row && row.wakeAt - clock.now() + 100, crash, count: () => count };
+  }
+
+  const busy: readonly (readonly [string, (beside: Beside) => unknown])[] = [
+    ["a step", ({ task, wait, done }) => task.step("notify", () => wait(5_000).then(done))],
+    [
+      "a sleep of less than a second",
+      ({ task, done }) => task.sleep(500).then(() => task.step("notify", done)),
+    ],
+    [
+      "the short wait for another attempt",
+      ({ task, done }) => {
+        const attempt = (attempts: number) => (attempts === 1 ? Promise.reject(new Error("once")) : done());
+        return task.step("notify", (step) => attempt(step.attempt), {
+          retries: 1,
+          backoff: { initialMs: 500 },
+        });
+      },
+    ],
+  ];
+  it.each(busy)("%s is gone on with after a crash", async (_, begin) => {
+    const { clock, crash, count } = await ask(begin);
+    await crash();
+    await clock.advance(120_000);
+    expect(count()).toBe(1);
+  });
+
+  const resting: readonly (readonly [string, number | undefined, (beside: Beside) => unknown])[] = [
+    ["nothing", undefined, () => {}],
+    ["a long sleep", 3_600_000, ({ task }) => task.sleep(3_600_000)],
+    ["a take of the inbox", undefined, ({ task }) => task.inbox.take()],
+  ];
+  it.each(resting)("%s needs no further look, and no commit for one", async (_, wakesIn, begin) => {
+    expect(await ask(begin)).toMatchObject({ commits: 1, wakesIn });
   });
 });

@@ -276,6 +276,30 @@ describe("a durable executor that ends the process", () => {
     expect(ran.filter((text) => text !== "new").toSorted()).toEqual(["x1", "y1", "y2"]);
   });
 
+  it("has its turn also when it has asked, and the process ended while it waited for it", async () => {
+    const limits = {};
+    const { clock, start } = createProcesses(async function* (task) {
+      const work = task.text === "asks" ? task.sleep(1_500).then(() => works(task)) : works(task);
+      if (task.text === "asks") yield* task.ask({ text: "?", timeoutMs: false });
+      await work;
+    }, limits);
+    const first = await start();
+    for (let at = 0; at < 2; at += 1) await sendTask(first.clientOf("X"), detached("asks"));
+    for (let at = 0; at < 40; at += 1) await sendTask(first.clientOf("Y"), detached("works"));
+    Object.assign(limits, { maxActiveBytes: 400_000 }); // there is no room for all at a start, which is not done then
+    await clock.advance(100);
+    first.kill();
+    const asked: number[] = [];
+    for (const ms of [100, 100, 100, 100, 155_000]) {
+      await clock.advance(61_000);
+      const { ran, kill } = await start();
+      for (let passed = 0; passed < ms; passed += 100) await clock.advance(100);
+      asked.push(ran.filter((text) => text === "asks").length);
+      kill();
+    }
+    expect(asked).toEqual([2, 2, 2, 0, 2]);
+  });
+
   it("hears at once that it is canceled while it waits for its turn", async () => {
     const { clock, start, begin } = createProcesses(ends, { maxRunning: 2, maxShare: 1 });
     const [, second = ""] = await begin("works", "works");

@@ -71,6 +71,11 @@ export class Waits {
     }
   }
 
+  /** Whether there is work that is not waiting. */
+  get isBusy(): boolean {
+    return this.#busy > 0;
+  }
+
   /** Begins a wait. */
   begin(until?: number): Wait {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
