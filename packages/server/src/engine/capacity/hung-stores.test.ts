@@ -119,6 +119,18 @@ describe("durable tasks of one caller at two agents, of which one has a store th
     },
   );
 
+  it("are canceled at the other at once, whatever is canceled at their own, when its store has been silent before", async () => {
+    const { stuck, clientOf, seconds, cancel } = await setup("entries");
+    const ids: string[] = [];
+    for (let at = 0; at < 8; at += 1) ids.push((await sendTask(clientOf(1), detached("1"))).id);
+    await seconds(35); // those of the first one want to go on, and the others leave memory
+    for (const id of stuck) cancel(0, id);
+    await seconds(2);
+    const answers = ids.map((id) => cancel(1, id));
+    await seconds(1);
+    expect(answers).toEqual(ids.map(() => ({ state: TaskState.CANCELED })));
+  });
+
   it("are canceled at their own without a clean-up, also those that wait", async () => {
     const { stuck, seconds, cancel, cleanedUp } = await setup("entries");
     const answers = stuck.map((id) => cancel(0, id));

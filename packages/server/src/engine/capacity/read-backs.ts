@@ -34,15 +34,17 @@ export class ReadBackLines {
  * each further part that the caller has.
  *
  * Agents share these lines, and each has lines of its own before them. An agent whose store is silent for 10 s loses its place in the
- * shared line. It keeps that in its own, and so reads one journal of this caller until the store answers: a store that hangs holds up the
- * other agents once, and once more for each task of its agent that is canceled meanwhile. Stores that are slow let no more of a caller into memory, as long as they answer within 10 s each time; of n
- * agents with slower ones, n journals may be read at a time, in place of one.
+ * shared line, and keeps none there until the store answers: a store that hangs holds up the other agents once. It keeps its place in its
+ * own line, and so reads one journal of this caller until then. Stores that are slow let no more of a caller into memory, as long as they
+ * answer within 10 s each time; of n agents with slower ones, n journals may be read at a time, in place of one.
  */
 export class ReadBacks {
   readonly #active: SharedBudget;
   readonly #clock: Pick<Clock, "schedule">;
   readonly #own = new ReadBackLines();
   readonly #shared: ReadBackLines;
+  /** Whether its store was silent for so long, and has not answered since. */
+  #isSilent = false;
 
   /** @param shared by agents whose tasks count in `active` */
   constructor(active: SharedBudget, clock: Pick<Clock, "schedule">, shared: ReadBackLines) {
@@ -71,7 +73,7 @@ export class ReadBacks {
       const inTurn = () => {
         const silence = this.#watchSilence();
         this.#read(executor, () => read(silence.heard).finally(silence.stop)).then(resolve, reject);
-        return Promise.race([promise, silence.isLong]);
+        return this.#isSilent ? Promise.resolve() : Promise.race([promise, silence.isLong]);
       };
       this.#shared[line].run(reader, inTurn).catch(reject);
       return promise;
@@ -80,12 +82,22 @@ export class ReadBacks {
 
   #watchSilence() {
     const { promise, resolve } = Promise.withResolvers<void>();
-    let stop = (): void => {};
+    let cancelTimer: (() => void) | undefined;
+    /** What was asked is answered. */
+    const stop = (): void => {
+      if (cancelTimer === undefined) return;
+      cancelTimer();
+      this.#isSilent = false;
+    };
     const heard = (): void => {
       stop();
-      stop = this.#clock.schedule(maxSilenceMs, resolve, { background: true });
+      cancelTimer = this.#clock.schedule(maxSilenceMs, isLong, { background: true });
     };
-    return { heard, stop: () => stop(), isLong: promise };
+    const isLong = (): void => {
+      this.#isSilent = true;
+      resolve();
+    };
+    return { heard, stop, isLong: promise };
   }
 
   async #read(executor: ReadBack, read: () => Promise<number>): Promise<void> {

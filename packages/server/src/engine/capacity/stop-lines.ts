@@ -3,8 +3,8 @@ import type { Clock } from "../clock.ts";
 
 /**
  * Of each caller and skill one durable executor at a time is read back that is to stop. It asks for a place only then: many that wait for
- * memory would take all of their caller's. Where one gets no place, those behind it get none either, so the line of those that have
- * waited as long as their grace period leaves with it.
+ * memory would take all of their caller's. Where one gets no place, or its store is silent, those behind it get no further either: of
+ * them, those that have waited as long as their grace period leave with it.
  */
 export class StopLines {
   readonly #clock: Pick<Clock, "ticks">;
@@ -18,8 +18,8 @@ export class StopLines {
 
   /**
    * @param graceMs how long it waits at least
-   * @param readBack resolves when the next one may ask for a place, to whether this one has got its place
-   * @returns whether `readBack` was called; otherwise those before it got no place
+   * @param readBack resolves when the next one may ask for a place, to whether this one was read
+   * @returns whether `readBack` was called; otherwise one before it was not read
    */
   async run(line: string, graceMs: number, readBack: () => Promise<boolean>): Promise<boolean> {
     const leave = new AbortController();

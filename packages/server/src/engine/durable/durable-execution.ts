@@ -176,7 +176,7 @@ export class DurableExecution implements Execution, DurableRun {
     return this.#journal === undefined && this.#plan.call === undefined;
   }
 
-  /** Resolves when the next one of its caller that is to stop may be read back; to false when this one has got no place for it. */
+  /** Resolves when the next one of its caller that is to stop may be read back; to false when this one has got no place for it, or its store is silent. */
   get hasRead(): Promise<boolean> {
     return this.#hasRead.promise;
   }
@@ -249,7 +249,7 @@ export class DurableExecution implements Execution, DurableRun {
     if (this.#stopping === undefined) {
       this.#stopping = stop;
       if (this.#journal !== undefined) this.#stopHere(stop);
-      else if (this.#onHeard !== undefined) this.#heardStore();
+      else if (this.#onHeard !== undefined) this.#awaitJournal(this.#silenceMs);
       else if (this.#started) this.#leaveLine();
       else this.#awaitJournal(this.#graceMs);
     }
@@ -643,7 +643,7 @@ export class DurableExecution implements Execution, DurableRun {
 
   #heardStore(): void {
     this.#onHeard?.();
-    if (this.isStopping && !this.isGone) this.#awaitJournal(Math.max(this.#graceMs, maxSilenceMs));
+    if (this.isStopping && !this.isGone) this.#awaitJournal(this.#silenceMs);
   }
 
   /** Its grace period begins when its journal has been read, but work that lasts may have all places of its caller, or the store may hang. */
@@ -653,6 +653,11 @@ export class DurableExecution implements Execution, DurableRun {
       this.#hasRead.resolve(false);
       this.#conclude(() => this.#finish());
     });
+  }
+
+  /** How long its store may be silent when it is to stop. */
+  get #silenceMs(): number {
+    return Math.max(this.#graceMs, maxSilenceMs);
   }
 
   get #graceMs(): number {
