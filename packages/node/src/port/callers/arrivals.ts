@@ -25,6 +25,13 @@ const fewBytes = 128 * 1024;
  */
 const startsInATurn = 128;
 
+/** For how many milliseconds of a turn connections of one caller begin that wait. */
+const beginMs = 5;
+
+/** How many of them begin in a turn at most, and how many bytes they may bring in it before fewer begin in the next. */
+const mostBegins = 16;
+const beginBytes = 32 * 1024;
+
 /**
  * A proxy may open a connection for each call of all its callers, and brings one request with it. So many of them are read again in one
  * turn, and begin for so many milliseconds of it: only then it is known whose calls they are.
@@ -55,6 +62,10 @@ class CallerSockets {
   isResting = false;
   /** How many connections are read in one turn. */
   #atATime = Number.POSITIVE_INFINITY;
+  /** How many of those that wait begin in one turn. What they bring is only known behind it. */
+  #beginsAtATime = 1;
+  /** Those that began in the last turn, with the bytes that each had brought before. */
+  readonly #begun = new Map<ReadSocket, number>();
 
   constructor(isProxy: boolean) {
     this.isProxy = isProxy;
@@ -89,6 +100,7 @@ class CallerSockets {
   /** @returns whether it was read */
   delete(socket: Socket): boolean {
     this.#sockets.delete(socket);
+    this.#begun.delete(socket);
     this.#busy.delete(socket);
     this.#quiet.delete(socket);
     return this.#read.delete(socket);
@@ -138,8 +150,8 @@ class CallerSockets {
     return { connections, bytes };
   }
 
-  /** @param mayGoOn whether this turn has room for a further connection of those that wait at a proxy */
-  takeTurn(mayGoOn: () => boolean): void {
+  /** @param mayGoOn whether this turn, of which connections may begin for so many milliseconds, has room for one more of those that wait */
+  takeTurn(mayGoOn: (beginMs: number) => boolean): void {
     this.arrived = 0;
     this.stopped = false;
     if (this.takesTurns) {
@@ -147,23 +159,39 @@ class CallerSockets {
       this.#keepStopped();
     }
     this.#startReading(Math.min(this.#atATime, this.isProxy ? ofProxy.startsInATurn : startsInATurn));
-    this.#goOn(mayGoOn);
+    this.#isNewNext = !this.#isNewNext;
+    this.#judgeBegun();
+    this.#goOn(
+      mayGoOn,
+      this.isProxy ? Number.POSITIVE_INFINITY : Math.min(this.#atATime, this.#beginsAtATime),
+    );
+  }
+
+  /** Decides how many of those that wait begin in this turn: more where the last ones brought little. */
+  #judgeBegun(): void {
+    let bytes = 0;
+    for (const [socket, before] of this.#begun) bytes += bytesReadOf(socket) - before;
+    if (bytes > beginBytes) this.#beginsAtATime = Math.max(1, this.#beginsAtATime / 2);
+    else if (this.#begun.size >= this.#beginsAtATime)
+      this.#beginsAtATime = Math.min(mostBegins, this.#beginsAtATime * 2);
+    this.#begun.clear();
   }
 
   /**
-   * One of the connections that wait goes on or begins, of a proxy then the next, too. What it has brought arrives with that, and counts
-   * in this turn.
+   * One of the connections that wait begins, and then the next, or one of those that have brought too much goes on; of a proxy any
+   * number. What it has sent arrives with that, and counts in this turn.
+   *
+   * @param count how many begin at most
    */
-  #goOn(mayGoOn: () => boolean): void {
+  #goOn(mayGoOn: (beginMs: number) => boolean, count: number): void {
     const [socket] = this.waiting.keys();
-    this.#isNewNext = !this.#isNewNext;
     const left = this.#isNewNext && socket !== undefined ? undefined : this.left.shift();
     if (left !== undefined) left();
     else if (socket !== undefined) this.begin(socket);
     else return;
-    if (!this.isProxy) return;
+    if (count <= 1 || (left !== undefined && !this.isProxy)) return;
     afterMicrotasks(() => {
-      if (!this.stopped && mayGoOn()) this.#goOn(mayGoOn);
+      if (!this.stopped && mayGoOn(this.isProxy ? ofProxy.beginMs : beginMs)) this.#goOn(mayGoOn, count - 1);
     });
   }
 
@@ -177,7 +205,10 @@ class CallerSockets {
     const begin = this.waiting.get(socket);
     if (begin === undefined) return;
     this.waiting.delete(socket);
-    if (this.#sockets.has(socket)) this.#readOn(socket); // before it begins: what it has brought may stop it again
+    if (this.#sockets.has(socket)) {
+      this.#begun.set(socket, bytesReadOf(socket));
+      this.#readOn(socket); // before it begins: what it has brought may stop it again
+    }
     begin();
   }
 
@@ -386,10 +417,8 @@ export class Arrivals {
     const wasFull = this.#arrived >= this.#maxInATurn;
     this.#arrived = 0;
     const turn = ++this.#turn;
-    const mayGoOn = (): boolean =>
-      turn === this.#turn &&
-      this.#arrived < this.#maxInATurn &&
-      this.#turns.busyMs - busyMs < ofProxy.beginMs;
+    const mayGoOn = (mostMs: number): boolean =>
+      turn === this.#turn && this.#arrived < this.#maxInATurn && this.#turns.busyMs - busyMs < mostMs;
     for (const each of this.#callers.values()) {
       if (each.isResting) continue;
       if (wasFull && each.arrived > 0) each.sitOut();
