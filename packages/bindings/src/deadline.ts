@@ -11,17 +11,18 @@ export class Deadline {
   /** Why the call does not begin: its time was up when it came. */
   readonly refusal: ConnectError | undefined;
   readonly #endsAt: number;
-  readonly #request: Pick<HttpRequest, "signal">;
+  readonly #request: Pick<HttpRequest, "signal" | "turnToGoOn">;
   readonly #stopTimer: () => void;
+  #isStopped = false;
   #passed: ConnectError | undefined;
   #controller: AbortController | undefined;
 
   /** @param timeoutMs from now, not negative; a call with more than 24 days needs no timer */
-  constructor(timeoutMs: number, request: Pick<HttpRequest, "signal">, timer: Timer) {
+  constructor(timeoutMs: number, request: Pick<HttpRequest, "signal" | "turnToGoOn">, timer: Timer) {
     this.refusal = timeoutMs === 0 ? deadlineExceeded() : undefined;
     this.#endsAt = performance.now() + timeoutMs;
     this.#request = request;
-    this.#stopTimer = timeoutMs > longestTimerMs ? () => {} : timer(timeoutMs, () => this.#pass());
+    this.#stopTimer = timeoutMs > longestTimerMs ? () => {} : timer(timeoutMs, () => void this.#pass());
   }
 
   /** The remaining time in milliseconds; negative when the time is up. */
@@ -45,10 +46,14 @@ export class Deadline {
 
   /** The call ended in time: the deadline no longer aborts the signal. */
   stop(): void {
+    this.#isStopped = true;
     this.#stopTimer();
   }
 
-  #pass(): void {
+  async #pass(): Promise<void> {
+    const turn = this.#request.turnToGoOn?.(); // the time of thousands may be up at the same moment
+    if (turn !== undefined) await turn;
+    if (this.#isStopped) return;
     this.#passed = deadlineExceeded();
     this.#controller?.abort(this.#passed);
   }
