@@ -7,6 +7,7 @@ import { detached, endOf, lifecycle, sendTask } from "../../../test-support/task
 import type { AgentDefinition, DurableExecutor } from "../../agent/agent-definition.ts";
 import type { DurableTask } from "../../agent/durable-task.ts";
 import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
+import type { LogEntry } from "../../store/task-store.ts";
 
 type Execute = (task: DurableTask, end: (afterMs?: number) => Promise<never>) => ReturnType<DurableExecutor>;
 
@@ -18,11 +19,15 @@ function createProcesses(execute: Execute, limits = {}) {
   const clock = createFakeClock();
   const memory = createMemoryTaskStore();
   let commits = 0;
+  /** Commits with a note of this type hang. */
+  const hanging: { type?: string } = {};
   const store: typeof memory = {
     ...memory,
     commit(commit) {
       commits += 1;
-      return memory.commit(commit);
+      const { type } = hanging;
+      const hangs = type !== undefined && commit.entries.some((entry) => isNote(entry, type));
+      return hangs ? new Promise(() => {}) : memory.commit(commit);
     },
   };
   let ids = 0;
@@ -89,9 +94,13 @@ function createProcesses(execute: Execute, limits = {}) {
       "notes",
       1_000,
     );
-    return entries.filter(({ payload }) => new TextDecoder().decode(payload).includes(`"${type}"`)).length;
+    return entries.filter((entry) => isNote(entry, type)).length;
   }
-  return { clock, start, runOn, begin, stateOf, count, countCommits };
+  return { clock, hanging, start, runOn, begin, stateOf, count, countCommits };
+}
+
+function isNote({ payload }: LogEntry, type: string): boolean {
+  return new TextDecoder().decode(payload).includes(`"${type}"`);
 }
 
 const works = (task: DurableTask): Promise<never> => task.step("work", () => new Promise<never>(() => {}));
@@ -298,6 +307,23 @@ describe("a durable executor that ends the process", () => {
       kill();
     }
     expect(asked).toEqual([2, 2, 2, 0, 2]);
+  });
+
+  it("holds up the next one for some seconds only, when it has survived and the store hangs", async () => {
+    const { clock, hanging, start, begin } = createProcesses(ends);
+    await begin("works", "works");
+    for (const ms of [100, 100, 300, 5_300]) {
+      const { kill } = await start();
+      await clock.advance(ms);
+      kill();
+    }
+    hanging.type = "survived";
+    const { ran } = await start(); // each has four runs, and the first one begins after 30 s
+    await clock.advance(30_000);
+    await clock.advance(30_000);
+    expect(ran).toEqual(["works"]);
+    await clock.advance(10_000);
+    expect(ran).toEqual(["works", "works"]);
   });
 
   it("hears at once that it is canceled while it waits for its turn", async () => {

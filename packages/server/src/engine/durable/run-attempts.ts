@@ -13,6 +13,9 @@ const suspectAfter = 2;
 /** A process that ends so long after the code was called was hardly ended by it. */
 const watchedMs = 30_000;
 
+/** So long the next suspect waits until the log says that one has got further, or survived: the store may hang. */
+const maxSettleMs = 10_000;
+
 /** The turn of the suspects in this process, at all its agents. */
 const turnOf = new WeakMap<object, SuspectTurn>();
 
@@ -148,7 +151,13 @@ export class RunAttempt {
     this.#all.open.delete(this);
     this.#cancelTimer();
     live.watchOutput(undefined);
+    this.#cancelTimer = this.#all.clock.schedule(maxSettleMs, this.#over.resolve, { background: true });
     const settled = live.flushed().then(() => this.#all.counted.delete(live.name.taskId));
-    settled.catch(() => {}).finally(() => this.#over.resolve());
+    settled
+      .catch(() => {})
+      .finally(() => {
+        this.#cancelTimer();
+        this.#over.resolve();
+      });
   }
 }
