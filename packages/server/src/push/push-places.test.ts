@@ -18,7 +18,7 @@ const ok = "https://ok.example/hook";
 /** Senders of as many agents of one host, each over a store of its own. */
 function setUp(
   { agents = 12, maxConcurrent = 32 } = {},
-  wrap: (store: TaskStore) => Partial<TaskStore> = () => ({}),
+  wrap: (store: TaskStore, agent: number) => Partial<TaskStore> = () => ({}),
 ) {
   const clock = createFakeClock();
   const webhooks = createFakeWebhooks();
@@ -36,7 +36,7 @@ function setUp(
         return memory.dueDeliveries(query);
       },
     };
-    const store = { ...counted, ...(agent === 0 ? wrap(counted) : {}) };
+    const store = { ...counted, ...wrap(counted, agent) };
     const sender = new PushSender(
       {
         store,
@@ -157,8 +157,13 @@ describe("senders that share places", () => {
   it("do not wait for one whose store fails or hangs, or that is closed", async () => {
     let failing = true;
     const hanging = Promise.withResolvers<never>();
-    const { all, clock, log, idsAt } = setUp({ agents: 4 }, () => ({
-      dueDeliveries: () => (failing ? Promise.reject(new Error("disk")) : hanging.promise),
+    const { all, clock, log, idsAt } = setUp({ agents: 4 }, (store, agent) => ({
+      dueDeliveries: (query) =>
+        agent > 0
+          ? store.dueDeliveries(query)
+          : failing
+            ? Promise.reject(new Error("disk"))
+            : hanging.promise,
     }));
     const tell = async (taskId: string) => {
       for (const [agent, { add }] of all.entries())
@@ -179,5 +184,31 @@ describe("senders that share places", () => {
     await clock.advance(100);
     await closed;
     expect(told("task-3")).toEqual([0, 0, 1, 1]);
+  });
+
+  it("are told of free places also when eight others have stores that hang", async () => {
+    const hanging = Promise.withResolvers<never>();
+    let hangs = false;
+    const { all, clock, answer, idsAt } = setUp({ agents: 10, maxConcurrent: 8 }, (store, agent) => ({
+      dueDeliveries: (query) => (hangs && agent < 8 ? hanging.promise : store.dueDeliveries(query)),
+    }));
+    const replies = Array.from({ length: 20 }, () => Promise.withResolvers<Response>());
+    for (const [at, { promise }] of replies.entries()) {
+      answer(`https://busy-${at}.example/hook`, () => promise);
+      await all[9]?.add(`task-${at}`, [`https://busy-${at}.example/hook`], `network busy-${at}`);
+    }
+    all[9]?.sender.wake();
+    await clock.settle();
+    hangs = true;
+    for (const [agent, { add, sender }] of all.slice(0, 9).entries()) {
+      await add("task-1", [`${ok}/${agent}`], `network ${agent}`);
+      sender.wake();
+    }
+    await clock.settle();
+    for (const { resolve } of replies.slice(0, 4)) {
+      resolve(new Response());
+      for (let at = 0; at < 20; at += 1) await clock.advance(50);
+    }
+    expect(idsAt(`${ok}/8`)).toEqual([1]);
   });
 });

@@ -20,6 +20,9 @@ const fewTold = 8;
 /** How long failed requests keep their places, at most. */
 const failurePeriodMs = 1_000;
 
+/** Tells a sender of free places. It returns whether it looks soon: the place is for the next one otherwise. */
+type OnRoom = () => boolean;
+
 /** The requests to webhooks: those of one sender, or those of the senders of several agents that have the same limits. */
 export class PushPlaces {
   /** Turns in which requests begin. */
@@ -40,11 +43,11 @@ export class PushPlaces {
   #cancelPeriod: () => void = () => {};
   readonly #max: number;
   /** Senders with due deliveries; the one that has waited longest since its last look comes first. */
-  readonly #waiting = new Set<() => void>();
+  readonly #waiting = new Set<OnRoom>();
   /** Those of them that are told of free places when the told ones leave some. */
-  #untold = new Set<() => void>();
+  #untold = new Set<OnRoom>();
   /** Senders that were told of free places, and have not looked yet. */
-  readonly #told = new Set<() => void>();
+  readonly #told = new Set<OnRoom>();
   /** Large notifications that wait for memory. */
   readonly #unmade = new Set<() => void>();
 
@@ -124,23 +127,23 @@ export class PushPlaces {
    *
    * @param hasLooked whether the sender has just chosen from what is due: then the others come first
    */
-  wait(onRoom: () => void, hasLooked: boolean): void {
+  wait(onRoom: OnRoom, hasLooked: boolean): void {
     if (hasLooked) this.#waiting.delete(onRoom);
     this.#waiting.add(onRoom);
   }
 
-  leave(onRoom: () => void): void {
+  leave(onRoom: OnRoom): void {
     this.#waiting.delete(onRoom);
     this.#untold.delete(onRoom);
   }
 
   /** The sender has looked, or could not: what it leaves is for the next. */
-  looked(onRoom: () => void): void {
+  looked(onRoom: OnRoom): void {
     if (this.#told.delete(onRoom)) this.#tellMore();
   }
 
   /** Of a sender that is closed. */
-  close(onRoom: () => void): void {
+  close(onRoom: OnRoom): void {
     this.looks.leave(onRoom);
     this.leave(onRoom);
     this.looked(onRoom);
@@ -168,8 +171,7 @@ export class PushPlaces {
     for (const onRoom of this.#untold) {
       if (this.free <= 0 || this.#told.size >= Math.max(this.free, fewTold)) return;
       this.#untold.delete(onRoom);
-      this.#told.add(onRoom);
-      onRoom();
+      if (onRoom()) this.#told.add(onRoom);
     }
   }
 }

@@ -75,6 +75,8 @@ export class PushSender {
   readonly #noted = new NotedTasks();
   #wanted = false;
   #looking = false;
+  /** Whether a look is under way: the store may be slow, or hang. */
+  #reading = false;
   /** Configs that were removed or stored since the store was asked for due deliveries. */
   #changed: PushConfigName[] = [];
   #cancelAlarm: () => void = () => {};
@@ -128,7 +130,11 @@ export class PushSender {
     this.#lookSoon();
   }
 
-  readonly #lookForRoom = (): void => this.wake();
+  /** @returns whether it looks soon; with a look under way it does when that is over */
+  readonly #lookForRoom = (): boolean => {
+    this.wake();
+    return !this.#reading;
+  };
 
   #lookSoon(): void {
     this.#wanted = true;
@@ -201,7 +207,13 @@ export class PushSender {
 
   async #lookInTurn(): Promise<void> {
     const looked = () => this.#places.looked(this.#lookForRoom);
-    if (this.#hasRoom()) await this.#places.looks.run(this.#lookForRoom, () => this.#look(), looked);
+    const look = async () => {
+      this.#reading = true;
+      await this.#look().finally(() => {
+        this.#reading = false;
+      });
+    };
+    if (this.#hasRoom()) await this.#places.looks.run(this.#lookForRoom, look, looked);
     else looked();
   }
 
