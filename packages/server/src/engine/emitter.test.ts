@@ -1,12 +1,19 @@
-import { json } from "@a2a-connect/core";
-import { TaskState } from "@a2a-connect/proto";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { json, text } from "@a2a-connect/core";
+import { SharedBudget } from "@a2a-connect/core/internal";
+import { type StreamResponse, StreamResponseSchema, TaskState } from "@a2a-connect/proto";
 import { createEngineHarness, createFakeClock } from "@a2a-connect/testing";
-import { expect, it, vi } from "vitest";
+import { type JsonObject, toJson } from "@bufbuild/protobuf";
+import { describe, expect, it, vi } from "vitest";
 import { detached, sendTask } from "../../test-support/tasks.ts";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
 import type { TurnEvent } from "../agent/task-event.ts";
+import { type ArtifactInit, createArtifactTool } from "../agent/task-tools.ts";
 import type { Turn } from "../agent/turn.ts";
+import { AgentMistake } from "./agent-mistake.ts";
+import { OutputRoom } from "./capacity/output-room.ts";
 import { Emitter } from "./emitter.ts";
+import type { LiveTask } from "./live-task.ts";
 
 const rows = Array.from({ length: 1_000 }, (_, at) => ({ name: `row ${at}` }));
 
@@ -106,4 +113,83 @@ it("data that is nested too deep is refused at the yield", async () => {
   const { client } = await createEngineHarness({ agent });
   expect((await sendTask(client)).status?.state).toBe(TaskState.COMPLETED);
   expect(mistakes).toEqual(Array(2).fill('artifact "a" has JSON that is nested deeper than 100 levels'));
+});
+
+describe("an artifact that its executor changes after the yield", () => {
+  const numbers = Array.from({ length: 5_000 }, (_, n) => n);
+  const manyNames = Object.fromEntries(Array.from({ length: 100_001 }, (_, n) => [`n${n}`, n]));
+
+  /** What an emitter needs of its task. */
+  function createTask() {
+    const memory = new SharedBudget({ max: 1e9, maxShare: 1, refuse: () => new Error("full") }).open("alice");
+    const { promise: hasRoom, resolve: makeRoom } = Promise.withResolvers<void>();
+    const context = {
+      wakes: { executors: { turn: () => hasRoom } },
+      memoryTurns: { areDue: () => false, end: () => {} },
+    };
+    const output = new OutputRoom(context as never, { isFull: false, flushed: async () => {} }, memory);
+    /** What memory was counted for each event that the task got. */
+    const emitted: number[] = [];
+    const emitArtifact = (event: StreamResponse) => {
+      toJson(StreamResponseSchema, event); // the JSON wires can show it
+      emitted.push(memory.amount);
+    };
+    const live = { memory, output, name: {}, emitArtifact };
+    const emitter = new Emitter(["*/*"], 20_000_000, () => live as unknown as LiveTask);
+    return { emitter, memory, emitted, makeRoom };
+  }
+
+  const create = (init: ArtifactInit) => createArtifactTool(() => 1)(init);
+
+  describe.each([true, false])("last: %s", (last) => {
+    it.each<readonly [what: string, change: JsonObject, why: string]>([
+      ["a number that JSON cannot hold", { ratio: Number.NaN }, "NaN or infinite"],
+      ["too many names", manyNames, "more than 100000 names"],
+      [
+        "more bytes than a task may have",
+        { words: "x".repeat(20_000_000) },
+        "takes more than 20000000 bytes",
+      ],
+    ])("is refused: %s", async (_, change, why) => {
+      const { emitter, memory, emitted, makeRoom } = createTask();
+      const data: JsonObject = { numbers };
+      const taking = emitter.artifact(create({ data, last }));
+      Object.assign(data, change);
+      makeRoom();
+      await expect(taking).rejects.toThrow(AgentMistake);
+      await expect(taking).rejects.toThrow(why);
+      expect([emitted, memory.amount]).toEqual([[], 0]);
+    });
+
+    it("is stored only where JSON can hold it, whenever that happens", async () => {
+      for (let turns = 0; turns < 16; turns += 1) {
+        const { emitter, makeRoom } = createTask();
+        makeRoom();
+        const metadata: JsonObject = { numbers };
+        const details: JsonObject = { numbers };
+        const parts = [text("x", { metadata: { details } })];
+        const taking = emitter.artifact(create({ parts, metadata: { metadata }, last }));
+        const taken = taking?.then(
+          () => undefined,
+          (error: unknown) => error,
+        );
+        for (let turn = 0; turn < turns; turn += 1) await nextTurn();
+        Object.assign(turns % 2 === 0 ? metadata : details, { ratio: Number.NaN });
+        expect([undefined, expect.any(AgentMistake)]).toContainEqual(await taken);
+      }
+    });
+
+    it("counts in memory as what it has become", async () => {
+      const { emitter, memory, emitted, makeRoom } = createTask();
+      const data: JsonObject = { numbers };
+      const taking = emitter.artifact(create({ data, last }));
+      const before = memory.amount;
+      data["words"] = "x".repeat(3_000_000);
+      makeRoom();
+      await taking;
+      expect(emitted).toHaveLength(1);
+      expect(emitted[0]).toBeGreaterThan(before + 3_000_000);
+      expect(memory.amount).toBe(0);
+    });
+  });
 });

@@ -57,26 +57,40 @@ export class Emitter {
     assertId(artifactId);
     const shown = event.data === undefined ? parts : [anyData];
     assertParts(shown, `artifact "${artifactId}"`);
-    const bytes = assertArtifact(event, `artifact "${artifactId}"`, this.#maxBytes);
+    const bytes = this.#check(event);
     this.#assertOutputModes(shown);
     if (bytes > largeBytes || event.last) return this.#takeSlowly(event, bytes);
     this.#emit(event, withData(event));
     return undefined;
   }
 
-  /** @param bytes what it takes in memory, at least */
+  /** @returns what it takes in memory, at least */
+  #check(content: Pick<ArtifactEvent, "artifact" | "data">): number {
+    return assertArtifact(content, `artifact "${content.artifact.artifactId}"`, this.#maxBytes);
+  }
+
+  /**
+   * The executor may have changed its data, parts and metadata during each wait, so they are checked again in the turns in which they are
+   * converted and encoded.
+   *
+   * @param bytes what it takes in memory, at least
+   */
   async #takeSlowly(event: ArtifactEvent, bytes: number): Promise<void> {
     const live = this.#live();
-    const free = bytes > largeBytes ? await live.output.reserve(bytes) : undefined;
+    const room = bytes > largeBytes ? await live.output.reserve(bytes) : undefined;
     try {
-      const nextPiece = bytes > largeBytes && hasJson(event) ? () => nextSlice(live.memory.share) : () => {};
-      await nextPiece();
+      const nextPiece = room !== undefined && hasJson(event) ? () => nextSlice(live.memory.share) : undefined;
+      await nextPiece?.();
+      const held = this.#check(event);
+      room?.resize(held);
       const artifact = withData(event);
       const emitted = event.last ? await this.#seal(event, artifact) : artifact;
-      await nextPiece();
+      await nextPiece?.();
+      // The part that was made of data is the engine's own.
+      this.#check({ artifact: event.data === undefined ? emitted : { ...emitted, parts: [] } });
       this.#emit(event, emitted);
     } finally {
-      free?.();
+      room?.free();
     }
   }
 

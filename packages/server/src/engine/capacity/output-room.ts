@@ -2,6 +2,14 @@ import type { Holding } from "@a2a-connect/core/internal";
 import type { EngineContext } from "../engine-context.ts";
 import type { TaskLog } from "../task-log.ts";
 
+/** Memory that is counted for what an executor is about to put out. */
+export interface Reservation {
+  /** It takes so much by now. */
+  resize(bytes: number): void;
+  /** The task has it, or will not. */
+  free(): void;
+}
+
 /** When the executor of one task may put out more: its log, the turns of executors and its caller's memory have room. */
 export class OutputRoom {
   readonly #context: Pick<EngineContext, "wakes" | "memoryTurns" | "stopTurns">;
@@ -29,12 +37,15 @@ export class OutputRoom {
   /**
    * Counts what is about to be put out, and waits until there is room for it: it is in memory while it waits. An executor that is to stop
    * waits, too, in turns that are short: hundreds may put out what they have at the same moment.
-   *
-   * @returns call it when the task has it, or will not
    */
-  async reserve(bytes: number): Promise<() => void> {
-    this.#memory.grow(bytes);
-    const free = (): void => this.#memory.grow(-bytes);
+  async reserve(bytes: number): Promise<Reservation> {
+    let reserved = 0;
+    const resize = (to: number): void => {
+      this.#memory.grow(to - reserved);
+      reserved = to;
+    };
+    resize(bytes);
+    const free = (): void => resize(0);
     try {
       await this.wait(this.#memory.share);
       const { stopTurns } = this.#context;
@@ -43,7 +54,7 @@ export class OutputRoom {
       free();
       throw error;
     }
-    return free;
+    return { resize, free };
   }
 
   /** The executor was told to stop: it does not wait for those that go on. */
