@@ -19,15 +19,17 @@ function createProcesses(execute: Execute, limits = {}) {
   const clock = createFakeClock();
   const memory = createMemoryTaskStore();
   let commits = 0;
-  /** Commits with a note of this type hang. */
-  const hanging: { type?: string } = {};
+  /** Of the first task with a note of this type, such commits hang. */
+  const hanging: { type?: string; taskId?: string } = {};
   const store: typeof memory = {
     ...memory,
     commit(commit) {
       commits += 1;
       const { type } = hanging;
-      const hangs = type !== undefined && commit.entries.some((entry) => isNote(entry, type));
-      return hangs ? new Promise(() => {}) : memory.commit(commit);
+      if (type === undefined || !commit.entries.some((entry) => isNote(entry, type)))
+        return memory.commit(commit);
+      hanging.taskId ??= commit.taskId;
+      return commit.taskId === hanging.taskId ? new Promise(() => {}) : memory.commit(commit);
     },
   };
   let ids = 0;
@@ -309,22 +311,29 @@ describe("a durable executor that ends the process", () => {
     expect(asked).toEqual([2, 2, 2, 0, 2]);
   });
 
-  it("holds up the next one for some seconds only, when it has survived and the store hangs", async () => {
-    const { clock, hanging, start, begin } = createProcesses(ends);
-    await begin("works", "works");
-    for (const ms of [100, 100, 300, 5_300]) {
-      const { kill } = await start();
-      await clock.advance(ms);
-      kill();
-    }
-    hanging.type = "survived";
-    const { ran } = await start(); // each has four runs, and the first one begins after 30 s
-    await clock.advance(30_000);
-    await clock.advance(30_000);
-    expect(ran).toEqual(["works"]);
-    await clock.advance(10_000);
-    expect(ran).toEqual(["works", "works"]);
-  });
+  for (const [when, type, afterMs, ran] of [
+    ["before it is called", "begun", 0, []],
+    ["when it has survived", "survived", 30_000, ["works"]],
+  ] as const) {
+    it(`holds up the next one for 10 s longer when the store hangs ${when}`, async () => {
+      const { clock, hanging, start, begin } = createProcesses(ends);
+      await begin("works", "works");
+      for (const ms of [100, 100, 300, 5_300]) {
+        const { kill } = await start();
+        await clock.advance(ms);
+        kill();
+      }
+      hanging.type = type;
+      const process = await start();
+      await clock.advance(30_000); // each has four runs: the first one begins now
+      await clock.advance(afterMs);
+      expect(process.ran).toEqual(ran);
+      await clock.advance(9_999);
+      expect(process.ran).toEqual(ran);
+      await clock.advance(1);
+      expect(process.ran).toEqual([...ran, "works"]);
+    });
+  }
 
   it("hears at once that it is canceled while it waits for its turn", async () => {
     const { clock, start, begin } = createProcesses(ends, { maxRunning: 2, maxShare: 1 });

@@ -13,8 +13,8 @@ const suspectAfter = 2;
 /** A process that ends so long after the code was called was hardly ended by it. */
 const watchedMs = 30_000;
 
-/** So long the next suspect waits until the log says that one has got further, or survived: the store may hang. */
-const maxSettleMs = 10_000;
+/** So long the next suspect waits until the log says that one begins, and then, that it has got further or survived. */
+const maxStoreMs = 10_000;
 
 /** The turn of the suspects in this process, at all its agents. */
 const turnOf = new WeakMap<object, SuspectTurn>();
@@ -106,11 +106,15 @@ export class RunAttempt {
     }
     this.#all.open.add(this);
     live.watchOutput(() => this.#settle());
+    if (this.#isCounted && !this.#all.isClosing) {
+      this.#all.counted.add(live.name.taskId);
+      live.note({ type: "begun" });
+      this.#boundTurn();
+      await waits.keepBusy(() => live.flushed());
+      this.#cancelTimer();
+    }
+    if (!this.#all.open.has(this)) return; // it has ended, or the process is stopped
     this.#cancelTimer = this.#all.clock.schedule(watchedMs, () => this.survive(), { background: true });
-    if (!this.#isCounted || this.#all.isClosing) return;
-    this.#all.counted.add(live.name.taskId);
-    live.note({ type: "begun" });
-    await waits.keepBusy(() => live.flushed());
   }
 
   /**
@@ -145,13 +149,18 @@ export class RunAttempt {
     this.#isWaiting = false;
   }
 
+  /** The store may hang. */
+  #boundTurn(): void {
+    this.#cancelTimer = this.#all.clock.schedule(maxStoreMs, this.#over.resolve, { background: true });
+  }
+
   /** What resets the count was accepted; it counts until that is durable. */
   #settle(): void {
     const { live } = this.#run;
     this.#all.open.delete(this);
     this.#cancelTimer();
     live.watchOutput(undefined);
-    this.#cancelTimer = this.#all.clock.schedule(maxSettleMs, this.#over.resolve, { background: true });
+    this.#boundTurn();
     const settled = live.flushed().then(() => this.#all.counted.delete(live.name.taskId));
     settled
       .catch(() => {})
