@@ -119,17 +119,7 @@ export function createAgentHost<const Name extends string>(options: AgentHostOpt
     isGated: all.every(({ isGated }) => isGated),
     log,
     stopped: AbortSignal.any(all.map((server) => server.stopped)),
-    async start() {
-      try {
-        await settleAll(all.map((server) => server.start()));
-      } catch (error) {
-        // Agents that did start must not go on without a server.
-        await close().catch((failure: unknown) =>
-          log({ level: "error", message: "the agents that had started could not be closed", error: failure }),
-        );
-        throw error;
-      }
-    },
+    start: () => settleAll(all.map((server) => server.start())),
     moveTo(url) {
       baseUrls.moveTo(url);
       for (const server of all) {
