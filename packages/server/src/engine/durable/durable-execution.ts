@@ -4,7 +4,6 @@ import { ConnectError } from "@connectrpc/connect";
 import type { DurableEvent } from "../../agent/task-event.ts";
 import { UnusedResults } from "../../agent/unused-results.ts";
 import { AgentMistake, findLastMistake } from "../agent-mistake.ts";
-import { maxSilenceMs } from "../capacity/read-backs.ts";
 import type { CallDetails } from "../command.ts";
 import { Emitter, turnToTake } from "../emitter.ts";
 import { endings } from "../endings.ts";
@@ -27,8 +26,9 @@ import type { AssertGoesOn, DurableRun } from "./durable-run.ts";
 import { DurableTools } from "./durable-tools.ts";
 import { EmissionReplay } from "./emission-replay.ts";
 import { InstantCalls, type InstantTool } from "./instant-calls.ts";
-import { emptyJournal, type Journal, type QueuedMessage, readJournal } from "./journal.ts";
+import { emptyJournal, type Journal, type QueuedMessage } from "./journal.ts";
 import { JournalDiverged } from "./journal-error.ts";
+import { JournalReading } from "./journal-reading.ts";
 import { JournalSession } from "./journal-session.ts";
 import { createJournaledTools } from "./journaled-tools.ts";
 import { Operations } from "./operations.ts";
@@ -60,8 +60,8 @@ export class DurableExecution implements Execution, DurableRun {
   readonly #silence: SilenceWatch;
   readonly #controller = new AbortController();
   /** Aborts when its grace period begins, and when it has ended: it waits for no turn any more. */
-  #hurry = new AbortController();
-  readonly #hasRead = Promise.withResolvers<boolean>();
+  readonly #hurry = new AbortController();
+  readonly #reading: JournalReading;
   readonly #done = Promise.withResolvers<void>();
   readonly #inbox = new DurableInbox();
   readonly #answers = new DurableAnswers();
@@ -78,16 +78,10 @@ export class DurableExecution implements Execution, DurableRun {
   #journal: JournalSession | undefined;
   #replay: EmissionReplay | undefined;
   #attempt: RunAttempt | undefined;
-  /** What of the journal counts as memory of the task, besides its messages. */
-  #journalBytes = 0;
   readonly #operations: Operations;
   readonly #instantCalls: InstantCalls;
   #isYielding = false;
   #cancelGraceTimer: (() => void) | undefined;
-  /** While its journal is read: the store has answered. */
-  #onHeard: (() => void) | undefined;
-  /** It is to stop, and its journal has not been read. */
-  #cancelUnreadTimer: () => void = () => {};
   #cancelUnloadTimer: () => void = () => {};
   #iterator: AsyncIterator<DurableEvent> | undefined;
   /** Resolves when its events are not read any more. */
@@ -114,6 +108,9 @@ export class DurableExecution implements Execution, DurableRun {
       context.abandoned.count(this, over, plan.share, 0, holding),
     );
     this.#instantCalls = new InstantCalls(context.clock);
+    this.#reading = new JournalReading(context, this, this.#graceMs, () =>
+      this.#conclude(() => this.#finish()),
+    );
     this.#silence = new SilenceWatch(context.clock, context.agent.inactivityTimeoutMs, () =>
       this.#tooSilent(),
     );
@@ -176,9 +173,9 @@ export class DurableExecution implements Execution, DurableRun {
     return this.#journal === undefined && this.#plan.call === undefined;
   }
 
-  /** Resolves when the next one of its caller that is to stop may be read back; to false when this one has got no place for it, or its store is silent. */
+  /** See `JournalReading`. */
   get hasRead(): Promise<boolean> {
-    return this.#hasRead.promise;
+    return this.#reading.hasRead;
   }
 
   /** Whether it takes no more messages or events. */
@@ -198,7 +195,7 @@ export class DurableExecution implements Execution, DurableRun {
   run(onBegun: () => void = () => {}): Promise<void> {
     this.#hasAsked = false;
     this.#resting = false;
-    this.#cancelUnreadTimer();
+    this.#reading.stopTimer();
     if (this.#ended) {
       return Promise.resolve();
     }
@@ -249,9 +246,7 @@ export class DurableExecution implements Execution, DurableRun {
     if (this.#stopping === undefined) {
       this.#stopping = stop;
       if (this.#journal !== undefined) this.#stopHere(stop);
-      else if (this.#onHeard !== undefined) this.#awaitJournal(this.#silenceMs);
-      else if (this.#started) this.#leaveLine();
-      else this.#awaitJournal(this.#graceMs);
+      else this.#reading.hurry(this.#started);
     }
     this.#plan.hurry();
   }
@@ -504,7 +499,7 @@ export class DurableExecution implements Execution, DurableRun {
       return emptyJournal;
     }
     try {
-      return await this.#silence.pauseFor(this.#readInLine());
+      return await this.#silence.pauseFor(this.#reading.read());
     } catch (error) {
       if (this.isGone) return never();
       if (error instanceof ConnectError) {
@@ -512,64 +507,6 @@ export class DurableExecution implements Execution, DurableRun {
       }
       throw this.diverge(error instanceof Error ? error.message : "the journal cannot be read");
     }
-  }
-
-  /** One that is told to stop while it waits in the line of those that may work for hours leaves it for that of those that are to stop. */
-  async #readInLine(): Promise<Journal> {
-    const isToStop = this.isStopping;
-    try {
-      return await this.#readInTurn();
-    } catch (error) {
-      if (this.isGone || isToStop === this.isStopping) throw error;
-      return this.#readInTurn();
-    }
-  }
-
-  #leaveLine(): void {
-    this.live.output.stopWaiting();
-    this.#hurry.abort();
-    this.#hurry = new AbortController();
-  }
-
-  #readInTurn(): Promise<Journal> {
-    const { live } = this;
-    const { promise, resolve, reject } = Promise.withResolvers<Journal>();
-    const { memoryTurns, readBacks } = this.#context;
-    const read = async (heard: () => void): Promise<number> => {
-      if (!this.isStopping && memoryTurns.areDue(live.memory)) await memoryTurns.begin(live.memory);
-      if (this.isGone) return 0;
-      this.#onHeard = heard;
-      this.#heardStore();
-      const journal = await this.#readLog().finally(() => {
-        this.#onHeard = undefined;
-        this.#cancelUnreadTimer();
-      });
-      if (this.isGone) return 0;
-      this.#countJournal(journal);
-      resolve(journal);
-      return this.#journalBytes;
-    };
-    readBacks.run(this, () => this.#hurry.signal, read).then(() => this.#hasRead.resolve(true), reject);
-    return promise;
-  }
-
-  async #readLog(): Promise<Journal> {
-    const { live, share } = this;
-    for (;;) {
-      await live.flushed();
-      const { sequence } = live.accepted;
-      const { history } = live.seen().task;
-      const task = { owner: live.owner, taskId: live.name.taskId, history, withDetails: false };
-      const journal = await readJournal(this.#context, task, share, () => this.#heardStore());
-      if (sequence === live.accepted.sequence) {
-        return journal; // what is accepted, what callers see, and what was read are the same
-      }
-    }
-  }
-
-  #countJournal({ recordMemory, messageMemory, call }: Journal): void {
-    this.#journalBytes = recordMemory + messageMemory + weighDetails(call ?? {});
-    this.live.memory.grow(this.#journalBytes);
   }
 
   #tools(call: CallDetails): DurableTools {
@@ -639,25 +576,6 @@ export class DurableExecution implements Execution, DurableRun {
       this.#goesOn = true;
       this.#conclude(() => this.#finish());
     });
-  }
-
-  #heardStore(): void {
-    this.#onHeard?.();
-    if (this.isStopping && !this.isGone) this.#awaitJournal(this.#silenceMs);
-  }
-
-  /** Its grace period begins when its journal has been read, but work that lasts may have all places of its caller, or the store may hang. */
-  #awaitJournal(ms: number): void {
-    this.#cancelUnreadTimer();
-    this.#cancelUnreadTimer = this.clock.schedule(ms, () => {
-      this.#hasRead.resolve(false);
-      this.#conclude(() => this.#finish());
-    });
-  }
-
-  /** How long its store may be silent when it is to stop. */
-  get #silenceMs(): number {
-    return Math.max(this.#graceMs, maxSilenceMs);
   }
 
   get #graceMs(): number {
@@ -732,11 +650,10 @@ export class DurableExecution implements Execution, DurableRun {
     this.#ended = true;
     this.#plan.withdraw();
     this.#hurry.abort();
+    this.#reading.end();
     this.#context.memoryTurns.end(this.live.memory);
-    this.#hasRead.resolve(true);
     this.#silence.stop();
     this.#cancelGraceTimer?.();
-    this.#cancelUnreadTimer();
     this.#cancelUnloadTimer();
     this.#forgetTask();
     this.live.watchCommits(undefined);
@@ -751,7 +668,7 @@ export class DurableExecution implements Execution, DurableRun {
     // Those that only wait are over then, and most of the code.
     if (this.#operations.holding.amount > 0 || this.#returning !== undefined) await this.clock.nextTurn();
     this.#leaveCode();
-    this.live.memory.grow(-this.#journalBytes);
+    this.live.memory.grow(-this.#reading.bytes);
     this.#activation.resolve();
     this.#done.resolve();
   }
