@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { MessageSchema, TaskState } from "@a2a-connect/proto";
 import type { TaskStore } from "@a2a-connect/server";
-import type { EntryKind } from "@a2a-connect/server/store";
+import type { EntryKind, Expiry } from "@a2a-connect/server/store";
 import { alice, createCommit, createPushConfig } from "@a2a-connect/testing";
 import { create } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
@@ -78,6 +78,22 @@ describe("expire in a file", () => {
     await store.close();
     expect(calls).toEqual([6, 26]);
     expect(countRows(file)).toEqual(noRows);
+  });
+
+  it("ends when its time is over: between two tasks, in a large one, and between kept Messages", async () => {
+    let ticks = 0;
+    const now = () => ticks++; // each look takes a millisecond
+    const store = createSqliteTaskStore({ file: temporaryFile(), now });
+    onTestFinished(() => store.close());
+    const most = { limit: 1e6, maxMs: 5 };
+    for (let at = 0; at < 50; at += 1) await writeTask(store, `task-${at}`, 1);
+    expect(await expireAll(store, most)).toBe(13); // a look at the kept Messages and 4 tasks each
+    await writeTask(store, "large", 20_000);
+    expect(await expireAll(store, most)).toBeGreaterThan(3);
+    for (let at = 0; at < 2_000; at += 1) {
+      await store.putReply(alice, createKey(`${at}`), create(MessageSchema, { messageId: "reply" }), 10);
+    }
+    expect(await expireAll(store, most)).toBe(5);
   });
 
   it("leaves a file that does not grow under a steady load", { timeout: 60_000 }, async () => {
@@ -240,10 +256,11 @@ function createKey(key: string): { key: string; fingerprint: Uint8Array; generat
   return { key, fingerprint: new Uint8Array(32), generation: 0 };
 }
 
-/** Calls until there is no more to do; returns how many calls that took. */
-async function expireAll(store: TaskStore, limit: number): Promise<number> {
+/** Calls until there is no more to do; returns how many calls that took. @param most of a call: rows, or more than that */
+async function expireAll(store: TaskStore, most: number | Pick<Expiry, "limit" | "maxMs">): Promise<number> {
+  const bounds = typeof most === "number" ? { limit: most } : most;
   let calls = 1;
-  while (await store.expire({ ...everything, limit })) calls += 1;
+  while (await store.expire({ ...everything, ...bounds })) calls += 1;
   return calls;
 }
 

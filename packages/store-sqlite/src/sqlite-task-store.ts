@@ -50,8 +50,8 @@ export interface SqliteTaskStoreOptions {
    */
   readonly maxCheckedBytes?: number | undefined;
   /**
-   * Milliseconds that never go back. Once a second the store uses them to look whether the file is still at its path.
-   * Default `performance.now`.
+   * Milliseconds that never go back. The store measures with them how long a call of `expire` takes, and once a second it looks whether
+   * the file is still at its path. Default `performance.now`.
    */
   readonly now?: (() => number) | undefined;
 }
@@ -77,7 +77,9 @@ const bytesPerExpiredRow = 1024;
 export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStore {
   const { file, durability = "process", maxFileBytes, maxCheckedBytes = 2 ** 30 } = options;
   const { now = () => performance.now() } = options;
-  const opened = openDatabase({ file, durability, maxFileBytes, maxCheckedBytes, now }, prepareParts);
+  const opened = openDatabase({ file, durability, maxFileBytes, maxCheckedBytes, now }, (database) =>
+    prepareParts(database, now),
+  );
   const { reader, deliveries, keys, values, writer, expireRows, totals, listTasks, unfinished, due } =
     opened.parts;
   const writes = createGroupCommit(opened.parts.database, opened.beforeWrite);
@@ -263,7 +265,7 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
 }
 
 /** What works on one database. @throws what SQLite throws for a damaged one */
-function prepareParts(database: DatabaseSync) {
+function prepareParts(database: DatabaseSync, now: () => number) {
   removeLostPieces(database);
   const values = createLargeValues(database);
   const reader = createTaskReader(database, values);
@@ -277,7 +279,7 @@ function prepareParts(database: DatabaseSync) {
     keys,
     values,
     writer: createTaskWriter(database, { reader, deliveries, keys }),
-    expireRows: createExpireRows(database, values),
+    expireRows: createExpireRows(database, values, now),
     totals,
     listTasks: createListTasks(database, reader, totals),
     // An empty blob is greater than any text: after all tasks of a principal.

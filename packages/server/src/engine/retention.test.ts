@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { TaskState } from "@a2a-connect/proto";
 import {
   createFakeClock,
@@ -190,7 +191,7 @@ describe("the sweep", () => {
     await counted;
     expect(new Set(turnsAt).size).toBe(4);
     expect(asked).toEqual(
-      Array.from({ length: 4 }, () => ({ finishedBefore: start - minute, now: start, limit: 100 })),
+      Array.from({ length: 4 }, () => ({ finishedBefore: start - minute, now: start, limit: 500, maxMs: 5 })),
     );
     expect(forgotten).toEqual([start - minute]);
     await retention.close();
@@ -216,6 +217,47 @@ describe("the sweep", () => {
     await Promise.all(sweeps.map((sweep) => sweep.close()));
   });
 
+  it("has a batch in each turn, also when the store needs all of one", async () => {
+    const allBatches = 50;
+    let batches = 0;
+    const store: TaskStore = {
+      ...createMemoryTaskStore(),
+      async expire() {
+        await nextTurn();
+        batches += 1;
+        return batches < allBatches;
+      },
+    };
+    const retention = new Retention({ store, clock: systemClock, log: () => {}, forget: () => {} }, minute);
+    retention.start();
+    while (batches === 0) await nextTurn();
+    let turns = 0;
+    for (; batches < allBatches; turns += 1) await nextTurn();
+    expect(turns).toBeLessThan(allBatches * 1.5);
+    await retention.close();
+  });
+
+  it("may take a part of a turn where turns are long, up to 20 ms", async () => {
+    const clock = createFakeClock();
+    let ticks = 0;
+    const turnsMs = [4, 40, 60, 10_000, 4, 4];
+    const asked: (number | undefined)[] = [];
+    const store: TaskStore = {
+      ...createMemoryTaskStore(),
+      async expire({ maxMs }) {
+        ticks += turnsMs[asked.length] ?? 0;
+        asked.push(maxMs);
+        return asked.length < turnsMs.length;
+      },
+    };
+    const timed = { ...clock, ticks: () => ticks };
+    const retention = new Retention({ store, clock: timed, log: () => {}, forget: () => {} }, minute);
+    retention.start();
+    await clock.advance(0);
+    expect(asked).toEqual([5, 5, 10, 15, 20, 5]);
+    await retention.close();
+  });
+
   it("asks for kept Messages only when tasks are kept for ever", async () => {
     const { retention, clock, asked, forgotten } = lone(async () => false, false);
     const start = clock.now();
@@ -223,8 +265,8 @@ describe("the sweep", () => {
     await clock.advance(0);
     await clock.advance(minute);
     expect(asked).toEqual([
-      { finishedBefore: undefined, now: start, limit: 100 },
-      { finishedBefore: undefined, now: start + minute, limit: 100 },
+      { finishedBefore: undefined, now: start, limit: 500, maxMs: 5 },
+      { finishedBefore: undefined, now: start + minute, limit: 500, maxMs: 5 },
     ]);
     expect(forgotten).toEqual([]);
     await retention.close();

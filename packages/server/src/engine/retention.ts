@@ -10,8 +10,14 @@ const intervalMs = 60_000;
 /** The shortest interval, for tasks that are kept for less time. */
 const minIntervalMs = 1_000;
 
-/** Rows removed at a time: few enough not to block the event loop noticeably (docs/limits.md). */
-const batchRows = 100;
+/** Rows removed in a turn of the event loop, at most. */
+const batchRows = 500;
+
+/**
+ * How long that may take: not long enough to block the event loop noticeably (docs/limits.md). Where turns are long it may take a part of
+ * one: as much ends in such a turn, and a sweep must not be slower than the tasks that come.
+ */
+const [minBatchMs, maxBatchMs, turnPart] = [5, 20, 1 / 4];
 
 /** What retention uses. */
 export interface RetentionContext extends Pick<EngineContext, "store" | "clock" | "log"> {
@@ -21,7 +27,8 @@ export interface RetentionContext extends Pick<EngineContext, "store" | "clock" 
 
 /**
  * Removes expired data: finished tasks with everything that belongs to them, and kept direct Messages. It does so when
- * it is started and then every minute, in small batches; other calls run between two batches, of all agents of a process.
+ * it is started and then every minute, in small batches, of which the agents of a process do one in a turn of the event loop; other calls
+ * run between two.
  */
 export class Retention {
   readonly #context: RetentionContext;
@@ -70,10 +77,13 @@ export class Retention {
     const now = clock.now();
     const finishedBefore = this.#keepMs === undefined ? undefined : now - this.#keepMs;
     try {
-      for (;;) {
+      for (let turnMs = 0; ; ) {
         await findWakes(clock).sweeps.turn(undefined); // agents of a host may have as much to remove at the same time
-        if (this.#closed || !(await store.expire({ finishedBefore, now, limit: batchRows }))) break;
-        await clock.nextTurn();
+        if (this.#closed) break;
+        const beganAt = clock.ticks();
+        const maxMs = Math.min(maxBatchMs, Math.max(minBatchMs, turnMs * turnPart));
+        if (!(await store.expire({ finishedBefore, now, limit: batchRows, maxMs }))) break;
+        turnMs = clock.ticks() - beganAt;
       }
       if (finishedBefore !== undefined && !this.#closed) {
         forget(finishedBefore);

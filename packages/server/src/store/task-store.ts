@@ -156,6 +156,8 @@ export interface Expiry {
   readonly now: number;
   /** About how many rows this call may remove, so that no call takes long. */
   readonly limit: number;
+  /** For about how many milliseconds this call may occupy the event loop; it removes less when they are over. Default: as long as `limit` takes. */
+  readonly maxMs?: number;
 }
 
 /**
