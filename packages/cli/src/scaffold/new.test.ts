@@ -83,12 +83,15 @@ for (const durable of [false, true]) {
       expect(stdout).toBe("");
     }, 60_000);
 
-    it("is served, and does what its example says", async () => {
+    it("is served, does what its example says, and does no more for a long message", async () => {
       const server = spawnCommand(["serve", "agent.ts", "--port", "0"], { cwd: project() });
       onTestFinished(() => server.interrupt());
       const [, url = ""] = await server.waitFor(/Agent Card: (http:\S+)\/\.well-known/);
       const { stdout } = await runCommand(["send", "-a", url, kinds[kind].example]);
       expect(field(stdout, "State")).toBe(durable ? "TASK_STATE_INPUT_REQUIRED" : "TASK_STATE_COMPLETED");
+      const long = await runCommand(["send", "-a", url, "x".repeat(20_000)]);
+      expect(field(long.stdout, "State")).toBe(field(stdout, "State"));
+      expect(long.stdout.length).toBeLessThan(1_000);
       server.interrupt();
       expect((await server.result).exitCode).toBe(0);
       expect(await readdir(join(project(), ".a2a"))).toContain(`my-${kind}.sqlite`);

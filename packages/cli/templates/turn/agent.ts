@@ -35,7 +35,8 @@ export default defineAgent({
 
 /** Stands in for a model: put the stream of yours here. It stops when the task is canceled. */
 async function* complete(prompt: string, signal: AbortSignal): AsyncGenerator<string> {
-  const answer = `You asked: “${prompt}” A model would answer here, word by word.`;
+  const beginning = prompt.slice(0, 200); // a caller may send megabytes
+  const answer = `You asked: “${beginning}” A model would answer here, word by word.`;
   for (const words of answer.split(/(?<= )/)) {
     await setTimeout(40, undefined, { signal });
     yield words;
