@@ -6,6 +6,7 @@ import { createHeldStore } from "../../../test-support/held-store.ts";
 import { detached, endOf, lifecycle, sendTask, subscribe } from "../../../test-support/tasks.ts";
 import type { DurableExecutor } from "../../agent/agent-definition.ts";
 import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
+import { encodeCommand } from "../command.ts";
 import { defaultEngineLimits } from "../engine-context.ts";
 
 const hourMs = 3_600_000;
@@ -117,51 +118,83 @@ describe("a durable task that has only waited since an earlier start", () => {
     });
   }
 
-  const readers: Readonly<Record<string, DurableExecutor>> = {
-    "an inbox": async function* (task) {
-      await task.inbox.take();
-      yield task.complete();
-    },
-    "an answer": async function* (task) {
-      yield* task.ask("how?");
-      yield task.complete();
-    },
+  const takes: DurableExecutor = async function* (task) {
+    await task.inbox.take();
+    yield task.complete();
   };
-  it.each(Object.entries(readers))(
-    "takes the message that came while it came to rest, for %s, although the process has ended meanwhile",
-    async (_, execute) => {
-      for (let ms = 0; ms <= 12; ms += 1) {
-        const memory = createMemoryTaskStore();
-        let commitMs = 0;
-        const servers = createDurableServers(execute, {
-          store: {
-            ...memory,
-            async commit(commit) {
-              if (commitMs > 0) await new Promise<void>((done) => void clock.schedule(commitMs, done));
-              return memory.commit(commit);
-            },
+  const asks: DurableExecutor = async function* (task) {
+    yield* task.ask("how?");
+    yield task.complete();
+  };
+
+  it("takes the message that came while it came to rest, although the process has ended meanwhile", async () => {
+    let restedBehindMessage = 0;
+    for (let ms = 0; ms <= 12; ms += 1) {
+      const memory = createMemoryTaskStore();
+      let commitMs = 0;
+      const servers = createDurableServers(takes, {
+        store: {
+          ...memory,
+          async commit(commit) {
+            if (commitMs > 0) await new Promise<void>((done) => void clock.schedule(commitMs, done));
+            return memory.commit(commit);
           },
-        });
-        const { open, clock, log } = servers;
-        const first = await open();
-        const { id } = await sendTask(first.client, detached());
-        await clock.settle();
-        first.kill();
-        commitMs = 10;
-        const second = await open({ commit: 3, written: true });
-        for (let passed = 0; passed < ms; passed += 1) await clock.advance(1);
-        void sendTask(second.client, say("more", { taskId: id })).catch(() => {});
-        for (let passed = 0; passed < 100; passed += 1) await clock.advance(1);
-        commitMs = 0;
-        second.kill();
-        const hasMessage = (await log(id)).some(({ kind }) => kind === "input");
-        const third = await open();
-        await clock.settle();
-        const { status } = await third.client.getTask({ id });
-        if (hasMessage) expect([ms, status?.state]).toEqual([ms, TaskState.COMPLETED]);
-      }
-    },
-  );
+        },
+      });
+      const { open, clock, log } = servers;
+      const first = await open();
+      const { id } = await sendTask(first.client, detached());
+      await clock.settle();
+      first.kill();
+      commitMs = 10;
+      const second = await open({ commit: 3, written: true });
+      for (let passed = 0; passed < ms; passed += 1) await clock.advance(1);
+      void sendTask(second.client, say("more", { taskId: id })).catch(() => {});
+      for (let passed = 0; passed < 100; passed += 1) await clock.advance(1);
+      commitMs = 0;
+      second.kill();
+      const entries = await log(id);
+      const hasMessage = entries.some(({ kind }) => kind === "input");
+      const last = Buffer.from(entries.at(-1)?.payload ?? []).toString();
+      if (hasMessage && last.includes('"atRest":true')) restedBehindMessage += 1;
+      const third = await open();
+      await clock.settle();
+      const { status } = await third.client.getTask({ id });
+      if (hasMessage) expect([ms, status?.state]).toEqual([ms, TaskState.COMPLETED]);
+    }
+    expect(restedBehindMessage).toBeGreaterThan(5);
+  });
+
+  it.each([
+    ["a message of the inbox", takes],
+    ["an answer", asks],
+  ])("is run at a start when its log says that, behind %s that it has not read", async (_, execute) => {
+    const memory = createMemoryTaskStore();
+    const servers = createDurableServers(execute, {
+      store: {
+        ...memory,
+        async commit(commit) {
+          const { entries, expectedSequence } = commit;
+          if (expectedSequence === 0 || entries.every(({ kind }) => kind !== "input"))
+            return memory.commit(commit);
+          const payload = encodeCommand({ type: "survived", atRest: true, at: clock.now() });
+          const sequence = expectedSequence + entries.length + 1;
+          const note = { sequence, generation: undefined, kind: "command", payload } as const;
+          process.kill();
+          return memory.commit({ ...commit, entries: [...entries, note] });
+        },
+      },
+    });
+    const { open, clock } = servers;
+    const process = await open();
+    const { id } = await sendTask(process.client, detached());
+    await clock.settle();
+    void sendTask(process.client, say("more", { taskId: id })).catch(() => {});
+    await clock.settle();
+    const { client } = await open();
+    await clock.settle();
+    expect((await client.getTask({ id })).status?.state).toBe(TaskState.COMPLETED);
+  });
 
   it("does not end each start together with others, when its code cannot bear them beside it", async () => {
     const servers = createProcesses(async function* (task) {
