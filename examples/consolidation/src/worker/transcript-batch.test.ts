@@ -34,6 +34,12 @@ describe("a batch", () => {
     expect(clean?.turns).toEqual([{ speaker: "Root", text: "I live in dnuL, really." }]);
   });
 
+  const turnsOf = (id: string, count: number): JsonValue => ({
+    id,
+    startedAt: "2025-01-01T10:00:00Z",
+    turns: Array(count).fill({ speaker: "Ada", text: "x".repeat(20_000) }),
+  });
+
   const base = { id: "t", startedAt: "2025-01-01T10:00:00Z", turns: [] };
   it.each<[string, readonly Part[], string]>([
     ["nothing", [text("hello")], "A batch has 1 to 1000 transcripts"],
@@ -56,6 +62,16 @@ describe("a batch", () => {
       "a turn that is too long",
       [json({ ...base, turns: [{ speaker: "A", text: "x".repeat(20_001) }] })],
       "turns[0].text is a text",
+    ],
+    [
+      "texts that are too much together",
+      [json(turnsOf("a", 30)), file(JSON.stringify(turnsOf("b", 30)))],
+      "transcripts[1].turns[20].text is beyond the 1000000 characters that all texts of a message have together",
+    ],
+    [
+      "files that are too large together",
+      [file(" ".repeat(1_500_000), "a.json"), file(" ".repeat(600_000), "b.json")],
+      '"b.json" is beyond the 2000000 bytes that all files of a message have together',
     ],
   ])("is refused, saying what is wrong: %s", (_what, parts, sentence) => {
     expect(() => read(...parts)).toThrow(sentence);

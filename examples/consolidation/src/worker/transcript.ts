@@ -19,7 +19,16 @@ export interface Turn {
 export class BatchError extends Error {}
 
 /** Beyond these a batch is refused. */
-const limits = { turns: 2_000, textLength: 20_000, nameLength: 100 };
+const limits = { turns: 2_000, textLength: 20_000, nameLength: 100, batchLength: 1_000_000 };
+
+/** What the transcripts of a batch may still have together. */
+export interface Room {
+  characters: number;
+}
+
+export function createRoom(): Room {
+  return { characters: limits.batchLength };
+}
 
 /**
  * A transcript out of JSON that somebody sent; what it does not know is ignored.
@@ -27,9 +36,10 @@ const limits = { turns: 2_000, textLength: 20_000, nameLength: 100 };
  * Its text is data and nothing else: it comes out without control characters, and nothing in it is obeyed.
  *
  * @param where names it in errors
+ * @param room of its batch: its texts take their part
  * @throws BatchError with the first thing that is wrong
  */
-export function parseTranscript(value: unknown, where: string): Transcript {
+export function parseTranscript(value: unknown, where: string, room: Room = createRoom()): Transcript {
   const { id, startedAt, turns } = object(value, where);
   const name = boundedText(id, limits.nameLength, `${where}.id`);
   const time = boundedText(startedAt, limits.nameLength, `${where}.startedAt`);
@@ -45,6 +55,12 @@ export function parseTranscript(value: unknown, where: string): Transcript {
     turns: turns.map((turn: unknown, index) => {
       const place = `${where}.turns[${index}]`;
       const { speaker, text } = object(turn, place);
+      room.characters -= typeof text === "string" ? text.length : 0;
+      if (room.characters < 0) {
+        throw new BatchError(
+          `${place}.text is beyond the ${limits.batchLength} characters that all texts of a message have together`,
+        );
+      }
       return {
         speaker: boundedText(speaker, limits.nameLength, `${place}.speaker`),
         text: boundedText(text, limits.textLength, `${place}.text`),

@@ -1,5 +1,6 @@
 import type { Extractor } from "../extractor.ts";
 import type { Fact } from "../fact.ts";
+import { createSlices } from "../slices.ts";
 import type { Transcript, Turn } from "../transcript.ts";
 import { type Rule, rules } from "./rules.ts";
 import { isDoubtful, isJoke, statementsOf } from "./sentences.ts";
@@ -9,26 +10,43 @@ import { isDoubtful, isJoke, statementsOf } from "./sentences.ts";
  * is asked, doubted or quoted, and what turns out to be a joke is no fact.
  */
 export const ruleExtractor: Extractor = {
-  extract: (transcript) =>
-    transcript.turns.flatMap((turn, index) =>
-      isMeant(transcript.turns, index) ? readTurn(transcript, turn, index + 1) : [],
-    ),
+  async extract(transcript, signal) {
+    const facts: Fact[] = [];
+    const nextPiece = createSlices(signal);
+    const next = nextOfSpeakers(transcript.turns);
+    for (const [index, turn] of transcript.turns.entries()) {
+      await nextPiece();
+      for (const sentence of isMeant(turn, next[index]) ? statementsOf(turn.text) : []) {
+        await nextPiece();
+        facts.push(...readSentence({ transcript, turn, number: index + 1, sentence }));
+      }
+    }
+    return facts;
+  },
 };
 
-/** "I moved to Iceland." – "WHAT?" – "Just kidding.": the last one takes the first one back. */
-function isMeant(turns: readonly Turn[], index: number): boolean {
-  const spoken = turns[index];
-  const next = turns.slice(index + 1).find(({ speaker }) => speaker === spoken?.speaker);
-  return ![spoken, next].some((turn) => turn !== undefined && isJoke(turn.text));
+/** For each turn the next one of the same person. */
+function nextOfSpeakers(turns: readonly Turn[]): readonly (Turn | undefined)[] {
+  const next = new Map<string, Turn>();
+  const backwards = turns.toReversed().map((turn) => {
+    const later = next.get(turn.speaker);
+    next.set(turn.speaker, turn);
+    return later;
+  });
+  return backwards.toReversed();
 }
 
-function readTurn(transcript: Transcript, turn: Turn, number: number): readonly Fact[] {
-  return statementsOf(turn.text).flatMap((sentence) =>
-    rules.flatMap((rule) =>
-      [...sentence.matchAll(rule.pattern)]
-        .filter((match) => !isDoubtful(sentence.slice(0, match.index)))
-        .flatMap((match) => readMatch(rule, match, { transcript, turn, number, sentence })),
-    ),
+/** "I moved to Iceland." – "WHAT?" – "Just kidding.": the last one takes the first one back. */
+function isMeant(turn: Turn, next: Turn | undefined): boolean {
+  return !isJoke(turn.text) && (next === undefined || !isJoke(next.text));
+}
+
+function readSentence(place: Place): readonly Fact[] {
+  const { sentence } = place;
+  return rules.flatMap((rule) =>
+    [...sentence.matchAll(rule.pattern)]
+      .filter((match) => !isDoubtful(sentence.slice(0, match.index)))
+      .flatMap((match) => readMatch(rule, match, place)),
   );
 }
 

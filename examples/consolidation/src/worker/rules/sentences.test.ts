@@ -5,15 +5,18 @@ import { isJoke, statementsOf } from "./sentences.ts";
 
 /** What is read out of turns of Ada and, after a "Ben: ", of Ben. */
 async function read(...turns: readonly string[]): Promise<readonly string[]> {
-  const transcript: Transcript = {
+  const facts = await ruleExtractor.extract(transcriptOf(turns), new AbortController().signal);
+  return facts.map(({ subject, predicate, value }) => `${subject} ${predicate} ${value}`);
+}
+
+function transcriptOf(turns: readonly string[]): Transcript {
+  return {
     id: "t1",
     startedAt: "2025-01-01T00:00:00.000Z",
     turns: turns.map((text) =>
       text.startsWith("Ben: ") ? { speaker: "Ben", text: text.slice(5) } : { speaker: "Ada", text },
     ),
   };
-  const facts = await ruleExtractor.extract(transcript, new AbortController().signal);
-  return facts.map(({ subject, predicate, value }) => `${subject} ${predicate} ${value}`);
 }
 
 describe("a fact is", () => {
@@ -68,14 +71,46 @@ it("splits what is said at the ends of sentences, and not at every dot", () => {
   ]);
 });
 
+it.each([
+  ['a "b" c “d” e „f“ g «h» i', "a … c … e … g … i"],
+  ["a “b “c” d” e", "a … d” e"],
+  ['a “b "c” d" e', 'a … d" e'],
+  ["a «b “c” „d", "a «b … „d"],
+])("leaves out what stands in quotation marks: %s", (said, stated) => {
+  expect(statementsOf(said)).toEqual([stated]);
+});
+
 it("reads long and evil text in linear time", async () => {
   const evil = [
     "I'm ".repeat(5_000),
     "Aa ".repeat(6_000),
     "my dog ".repeat(2_800),
     "I speak A, ".repeat(1_800),
+    ...Array<string[]>(3)
+      .fill(["«", "“", "„"])
+      .flat()
+      .map((mark) => mark.repeat(20_000)),
   ];
   const began = performance.now();
   for (const said of evil) await read(said);
   expect(performance.now() - began).toBeLessThan(1_000);
+});
+
+describe("a long conversation", () => {
+  const turns = Array<string>(10).fill(`${"Aaaaa Aaaa’s ".repeat(28)}. `.repeat(50)); // a third of a second
+
+  it("is read in slices, between which other calls get their turns", async () => {
+    let others = 0;
+    const other = setInterval(() => others++, 1);
+    await read(...turns);
+    clearInterval(other);
+    expect(others).toBeGreaterThan(5);
+  });
+
+  it("is read no further when its task is over", async () => {
+    const over = new AbortController();
+    const reading = ruleExtractor.extract(transcriptOf(turns), over.signal);
+    over.abort(new Error("canceled"));
+    await expect(reading).rejects.toThrow("canceled");
+  });
 });
