@@ -18,7 +18,7 @@ import { type AgentHost, createAgentHost } from "./agent-host.ts";
 
 const agent: AgentDefinition = { card: { name: "Agent" }, execute: () => [] };
 
-/** A store that says when it is closed, and may refuse to start. */
+/** A store that says when it is closed. */
 function watchedStore(): { store: TaskStore; closed: () => number } {
   const memory = createMemoryTaskStore();
   let closed = 0;

@@ -56,6 +56,25 @@ it("when small answers that are not read take too much memory, the oldest of the
   expect(await resets(connection, 4)).toEqual([1, 3, 5, 7]); // the others have 960,000 bytes, in twice as much memory
 });
 
+it("where large answers take too much memory, small ones that have waited longer are not cut off", async () => {
+  let served = 0;
+  await using listener = await listen(
+    async ({ header }) => {
+      served += 1;
+      return { status: 200, body: header.has("small") ? "x".repeat(1_000) : body };
+    },
+    { maxUnreadBytes: 2_000_000 },
+  );
+  using connection = await openWithoutWindow(listener.port);
+  const small = Array.from({ length: 100 }, (_, at) => requestFrame(2 * at + 1, { small: "1" }));
+  await connection.write(Buffer.concat(small));
+  await expect.poll(() => served).toBe(100);
+  const large = Array.from({ length: 18 }, (_, at) => requestFrame(2 * at + 201));
+  await connection.write(Buffer.concat(large));
+  await expect.poll(() => served).toBe(118);
+  expect(await resets(connection, 3)).toEqual([201, 203, 205]);
+});
+
 it("of callers behind one trusted proxy, it is the one with most unread answers whose oldest are cut off", async () => {
   let served = 0;
   await using listener = await listen(

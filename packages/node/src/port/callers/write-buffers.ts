@@ -19,7 +19,8 @@ class CallerBuffers {
  * Counts what was written and not taken: answers, and the newest events of streams, in the buffers of sockets and of HTTP/2
  * streams. It is little for each, and there may be thousands.
  *
- * When all together take too much memory, answers are cut off: of the caller that has most, those that have waited longest.
+ * When all together take too much memory, answers are cut off: of the caller that has most, those that have waited longest, of
+ * those that are not smaller than the mean.
  */
 export class WriteBuffers {
   readonly #maxBytes: number;
@@ -59,8 +60,16 @@ export class WriteBuffers {
         if (most === undefined || buffers.bytes > most.bytes) most = buffers;
       }
       if (most === undefined || (this.#callers.size === 1 && most.waiting.size === 1)) return; // a single answer may be larger
-      const [oldest] = most.waiting;
-      oldest?.cut(); // which takes it out
+      this.#cutOldest(most.waiting, most.bytes / most.waiting.size);
+    }
+  }
+
+  /** Cuts off those that have waited longest, and none of thousands of small ones: that would take long, and give little. */
+  #cutOldest(waiting: ReadonlySet<Waiting>, mean: number): void {
+    for (const { bytes, cut } of waiting) {
+      if (bytes < mean) continue;
+      cut(); // which takes it out
+      if (this.#bytes <= this.#maxBytes || waiting.size === 1) return;
     }
   }
 }
