@@ -47,14 +47,16 @@ export class EventPages {
   readonly #store: Pick<TaskStore, "events">;
   readonly #budget: SharedBudget;
   readonly #clockFor: (share: string | undefined) => Pick<Clock, "nextTurn">;
-  readonly #turns: ReadTurns;
+  readonly #turns = new ReadTurns(4);
+  /** Of each page: a store in memory answers at once, and a reader may want thousands, one after the other. */
+  readonly #pace: Pick<Wakes, "turn">;
   /** By id of the task. */
   readonly #kept = new Map<string, Set<KeptPage>>();
 
   /**
    * @param budget of the memory for all pages; those of a caller that has its part are short
    * @param clockFor gives the turns in which events are decoded for a caller
-   * @param pace of reads that have waited for others
+   * @param pace of the reads, by caller
    */
   constructor(
     store: Pick<TaskStore, "events">,
@@ -65,7 +67,7 @@ export class EventPages {
     this.#store = store;
     this.#budget = budget;
     this.#clockFor = clockFor;
-    this.#turns = new ReadTurns(4, { pace });
+    this.#pace = pace;
   }
 
   /**
@@ -78,6 +80,7 @@ export class EventPages {
     const page =
       this.#join(owner, taskId, after) ??
       (await this.#turns.run(reader, async () => {
+        await this.#pace.turn(reader.share);
         const read = this.#join(owner, taskId, after) ?? this.#read(owner, taskId, after, reader.share);
         await read.read.catch(() => {}); // told below, once
         return read;

@@ -102,20 +102,29 @@ export class LiveTasks {
       const kept = this.#kept.get(taskId);
       if (kept !== undefined && isSameOwner(kept.live.owner, owner)) {
         kept.holders++;
-        if (hasWaited && caller !== undefined) await this.#context.wakes.calls.turn(caller.share); // thousands may have waited for it
+        if (hasWaited) await this.#turnToGoOn(caller);
         return kept.live;
       }
       // A task of another owner costs the same read as one that does not exist: their times tell nothing apart.
       const load = this.#load(owner, taskId, caller, isBounded);
       try {
-        if (!(await load.join(caller?.signal?.()))) return undefined;
+        if (!(await load.join(caller?.signal?.()))) {
+          await this.#turnToGoOn(caller);
+          return undefined;
+        }
         // another call that waited for it may have released it, or lost it, in between
       } catch (error) {
         const come = this.#kept.get(taskId);
         if (come?.holders === 0) this.#drop(come); // in the moment in which all went that it was for
+        await this.#turnToGoOn(caller);
         throw error;
       }
     }
+  }
+
+  /** Thousands of calls may have waited for one load. */
+  async #turnToGoOn(caller: Reader | undefined): Promise<void> {
+    if (caller !== undefined) await this.#context.wakes.calls.turn(caller.share);
   }
 
   /** The owner's task if it has a holder; not held for the caller. */
