@@ -298,16 +298,18 @@ it("a caller that has filled a turn is not read in the next one, although Node h
 it.each([
   ["a proxy", "a request", true, 0, 256],
   ["another caller", "a request", false, 0, 16],
+  ["another caller, in TLS,", "a request", false, 0, 4],
   ["another caller", "16 KiB", false, 16 * 1024, 4],
 ])(
   "connections of %s that wait and bring %s each begin in few turns, and few in each",
-  async (_caller, _what, isProxy, bytes, most) => {
-    const arrivals = new Arrivals(256, { isProxy: () => isProxy });
+  async (who, _what, isProxy, bytes, most) => {
+    const arrivals = new Arrivals(256, { isProxy: () => isProxy, mostBegins: 16 });
     const caller = {};
     let begun = 0;
     arrivals.join(caller, new FakeConnection() as unknown as Socket, () => undefined);
     arrivals.count(caller, 256); // nothing more may arrive in this turn
-    const all = Array.from({ length: 500 }, () => new FakeConnection());
+    const encrypted = who.includes("TLS");
+    const all = Array.from({ length: 500 }, () => Object.assign(new FakeConnection(), { encrypted }));
     for (const each of all) {
       arrivals.join(caller, each as unknown as Socket, () => {
         begun += 1;

@@ -5,6 +5,7 @@ import { type EndedTurn, type LoopTurns, longTurnMs, loopTurns } from "./loop-tu
 
 /** A parser of Node's reads in a socket's place. Only what Node calls `_handle` can tell it to stop. */
 interface ReadSocket extends Socket {
+  readonly encrypted?: boolean;
   readonly _handle?: {
     readonly reading?: boolean;
     readonly bytesRead?: number;
@@ -28,9 +29,11 @@ const startsInATurn = 128;
 /** For how many milliseconds of a turn connections of one caller begin that wait. */
 const beginMs = 5;
 
-/** How many of them begin in a turn at most, and how many bytes they may bring in it before fewer begin in the next. */
-const mostBegins = 16;
+/** How many bytes they may bring in it before fewer begin in the next. */
 const beginBytes = 32 * 1024;
+
+/** So many of them is one in TLS: each read may bring new keys, which take 10 ms. */
+const beginsOfTls = 4;
 
 /**
  * A proxy may open a connection for each call of all its callers, and brings one request with it. So many of them are read again in one
@@ -67,8 +70,11 @@ class CallerSockets {
   /** Those that began in the last turn, with the bytes that each had brought before. */
   readonly #begun = new Map<ReadSocket, number>();
 
-  constructor(isProxy: boolean) {
+  readonly #mostBegins: number;
+
+  constructor(isProxy: boolean, mostBegins: number) {
     this.isProxy = isProxy;
+    this.#mostBegins = mostBegins;
   }
 
   /** Whether only some of the connections are read in a turn. */
@@ -172,8 +178,7 @@ class CallerSockets {
     let bytes = 0;
     for (const [socket, before] of this.#begun) bytes += bytesReadOf(socket) - before;
     if (bytes > beginBytes) this.#beginsAtATime = Math.max(1, this.#beginsAtATime / 2);
-    else if (this.#begun.size >= this.#beginsAtATime)
-      this.#beginsAtATime = Math.min(mostBegins, this.#beginsAtATime * 2);
+    else if (this.#begun.size > 0) this.#beginsAtATime = Math.min(this.#mostBegins, this.#beginsAtATime * 2);
     this.#begun.clear();
   }
 
@@ -189,9 +194,10 @@ class CallerSockets {
     if (left !== undefined) left();
     else if (socket !== undefined) this.begin(socket);
     else return;
-    if (count <= 1 || (left !== undefined && !this.isProxy)) return;
+    const more = count - (socket?.encrypted === true ? beginsOfTls : 1);
+    if (more <= 0 || (left !== undefined && !this.isProxy)) return;
     afterMicrotasks(() => {
-      if (!this.stopped && mayGoOn(this.isProxy ? ofProxy.beginMs : beginMs)) this.#goOn(mayGoOn, count - 1);
+      if (!this.stopped && mayGoOn(this.isProxy ? ofProxy.beginMs : beginMs)) this.#goOn(mayGoOn, more);
     });
   }
 
@@ -264,6 +270,8 @@ export interface ArrivalsOptions {
   readonly later?: (task: () => void, tookMs: number) => void;
   /** Whether a caller is a proxy, which passes on the calls of others: it may bring all that may arrive in a turn. Default: none is. */
   readonly isProxy?: (caller: object | string) => boolean;
+  /** How many connections of one caller that had to wait begin in a turn at most; of a proxy any number do. Default: one. */
+  readonly mostBegins?: number;
 }
 
 /**
@@ -285,6 +293,7 @@ export class Arrivals {
   readonly #turns: LoopTurns;
   readonly #later: (task: () => void, tookMs: number) => void;
   readonly #isProxy: (caller: object | string) => boolean;
+  readonly #mostBegins: number;
   #arrived = 0;
   /** How many turns have ended. */
   #turn = 0;
@@ -296,6 +305,7 @@ export class Arrivals {
   constructor(maxInATurn: number, options: ArrivalsOptions = {}) {
     const { turns = loopTurns, later = (task, tookMs) => setTimeout(task, tookMs).unref() } = options;
     this.#isProxy = options.isProxy ?? (() => false);
+    this.#mostBegins = options.mostBegins ?? 1;
     this.#maxInATurn = maxInATurn;
     this.#turns = turns;
     this.#later = later;
@@ -308,7 +318,7 @@ export class Arrivals {
    * @returns whether it has to wait
    */
   join(caller: object | string, socket: Socket, begin: () => void): boolean {
-    const sockets = this.#callers.get(caller) ?? new CallerSockets(this.#isProxy(caller));
+    const sockets = this.#callers.get(caller) ?? new CallerSockets(this.#isProxy(caller), this.#mostBegins);
     this.#callers.set(caller, sockets);
     sockets.add(socket);
     if (!this.#isWatching) this.#attributedMs = this.#turns.busyMs;

@@ -48,6 +48,7 @@ type Limits = Pick<ListenLimits, "maxUnreadBytes" | "maxBodyBytesPerConnection" 
 export class Callers {
   readonly arrivals: Arrivals = new Arrivals(maxArrivalsInATurn, {
     isProxy: (caller) => (caller as Caller).isProxy, // `CallerConnection` gives it these
+    mostBegins: 16,
   });
   /** These five are explained at the methods of `CallerConnection`: `turnBeforeRequest` is the one of `beforeRequest`. */
   readonly beforeRequest: EventLoopTurns = this.#createTurns();
