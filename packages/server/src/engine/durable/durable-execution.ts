@@ -81,6 +81,8 @@ export class DurableExecution implements Execution, DurableRun {
   readonly #operations: Operations;
   readonly #instantCalls: InstantCalls;
   #isYielding = false;
+  /** Whether what it has yielded is being put into the log. */
+  #isEmitting = false;
   #cancelGraceTimer: (() => void) | undefined;
   #cancelUnloadTimer: () => void = () => {};
   #iterator: AsyncIterator<DurableEvent> | undefined;
@@ -120,7 +122,8 @@ export class DurableExecution implements Execution, DurableRun {
       onReady: () => this.#goOn(),
     });
     plan.live.watchCommits(() => {
-      if (this.waits.isBusy && isInterrupted(this.live.acceptedState)) this.live.timers.wakeBy(this.wakeAt);
+      const beside = this.waits.busy - (this.#isEmitting ? 1 : 0); // the question itself is no work beside it
+      if (beside > 0 && isInterrupted(this.live.acceptedState)) this.live.timers.wakeBy(this.wakeAt);
     });
     const lose = () => this.abort("lost");
     plan.live.lost.addEventListener("abort", lose, { once: true });
@@ -518,13 +521,20 @@ export class DurableExecution implements Execution, DurableRun {
     );
   }
 
+  async #emit(event: DurableEvent, emissions: DurableEmissions): Promise<boolean> {
+    this.#isEmitting = true;
+    return emissions.emit(event).finally(() => {
+      this.#isEmitting = false;
+    });
+  }
+
   async #take(
     event: DurableEvent,
     iterator: AsyncIterator<DurableEvent>,
     emissions: DurableEmissions,
   ): Promise<Resume> {
     try {
-      if (await emissions.emit(event)) {
+      if (await this.waits.keepBusy(() => this.#emit(event, emissions))) {
         this.#over = true;
       }
     } catch (error) {

@@ -251,3 +251,24 @@ describe("a durable task that has only waited since an earlier start", () => {
     expect(endOf(await client.getTask({ id }))).toEqual([TaskState.CANCELED, "canceled"]);
   });
 });
+
+it("an executor that waits for room at a yield, beside a message that it would take, is not at rest", async () => {
+  const work = (ms: number) => new Promise<void>((resolve) => void clock.schedule(ms, resolve));
+  const { open, clock } = createProcesses(
+    async function* (task) {
+      void task.inbox.take();
+      for (let at = 0; at < 4; at += 1) {
+        await task.step(`work ${at}`, () => work(5_000));
+        yield task.artifact({ id: `part ${at}`, text: "x".repeat(100_000), last: false });
+      }
+      yield task.complete();
+    },
+    { maxActiveBytes: 2 ** 21 }, // some 20 of the artifacts
+  );
+  const { client } = await open();
+  const ids: string[] = [];
+  for (let at = 0; at < 12; at += 1) ids.push((await sendTask(client, detached("go"))).id);
+  for (let seconds = 0; seconds < 600; seconds += 1) await clock.advance(1_000);
+  const states = await Promise.all(ids.map(async (id) => (await client.getTask({ id })).status?.state));
+  expect(new Set(states)).toEqual(new Set([TaskState.COMPLETED]));
+});

@@ -71,9 +71,9 @@ export class Waits {
     }
   }
 
-  /** Whether there is work that is not waiting. */
-  get isBusy(): boolean {
-    return this.#busy > 0;
+  /** How much work there is that is not waiting. */
+  get busy(): number {
+    return this.#busy;
   }
 
   /** Begins a wait. */
