@@ -1,5 +1,6 @@
 import type { Evidence } from "./fact.ts";
 import type { Decision, Memory, MemorySet } from "./memory.ts";
+import { foldText } from "./plain-text.ts";
 import { predicateOf } from "./predicates.ts";
 import { groupByTopic, isSameValue, type StatedValue, type Topic } from "./topics.ts";
 
@@ -37,23 +38,21 @@ export function decide({ subject, predicate, candidates }: Contradiction, answer
 export function toMemories(set: MemorySet): readonly Memory[] {
   return groupByTopic(set).flatMap((topic) => {
     const { values, decisions, ...what } = topic;
-    const holding = valuesThatHold(topic);
-    return values.map((stated) => ({ ...what, ...stated, status: statusOf(stated, holding, decisions) }));
+    const holding = new Set(valuesThatHold(topic));
+    const rejected = new Set(decisions.flatMap((decision) => decision.rejected.map(foldText)));
+    return values.map((stated) => ({ ...what, ...stated, status: statusOf(stated, holding, rejected) }));
   });
 }
 
 function statusOf(
   stated: StatedValue,
-  holding: readonly StatedValue[],
-  decisions: readonly Decision[],
+  holding: ReadonlySet<StatedValue>,
+  rejected: ReadonlySet<string>,
 ): Memory["status"] {
-  if (holding.includes(stated)) {
+  if (holding.has(stated)) {
     return "current";
   }
-  const rejected = decisions.some((decision) =>
-    decision.rejected.some((value) => isSameValue(value, stated.value)),
-  );
-  return rejected ? "rejected" : "former";
+  return rejected.has(foldText(stated.value)) ? "rejected" : "former";
 }
 
 /**

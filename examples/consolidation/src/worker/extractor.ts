@@ -1,6 +1,9 @@
 import type { Fact } from "./fact.ts";
 import type { Transcript } from "./transcript.ts";
 
+/** Facts that a batch may have. An extractor that has found more in one conversation may stop: the batch is refused. */
+export const maxFacts = 1_000;
+
 /**
  * Reads the facts out of one conversation. Rules do it by default (`rules/rule-extractor.ts`); a model does it by
  * implementing this.

@@ -49,6 +49,7 @@ describe("a model's answer", () => {
     ["what somebody else said", { ...claim, turn: 2 }],
     ["a turn that there is not", { ...claim, turn: 3 }],
     ["a turn that is no number", { ...claim, turn: "constructor" }],
+    ["a value that is no longer one", { ...claim, value: "x".repeat(401) }],
     ["no value", { ...claim, value: undefined }],
     ["an empty quote", { ...claim, quote: "" }],
     ["no claim", null],

@@ -73,6 +73,9 @@ function readClaim(claim: unknown, { id, startedAt, turns }: Transcript): Fact |
     : undefined;
 }
 
+/** Longer ones are no fact, but a copy of the conversation. */
+const maxLength = 400;
+
 function isText(value: unknown): value is string {
-  return typeof value === "string" && value !== "";
+  return typeof value === "string" && value !== "" && value.length <= maxLength;
 }

@@ -17,8 +17,8 @@ export function createPeople(names: Iterable<string>): People {
     const folded = foldText(name);
     const known = whole.get(folded) ?? name;
     whole.set(folded, known);
-    const [first] = folded.split(" ");
-    if (first !== undefined && first !== folded) {
+    const first = firstName(folded);
+    if (first !== folded) {
       byName.set(first, (byName.get(first) ?? new Set()).add(known));
     }
   }
@@ -30,4 +30,9 @@ export function createPeople(names: Iterable<string>): People {
       return exact ?? (candidates.length > 1 ? undefined : (candidates[0] ?? name));
     },
   };
+}
+
+/** The first of the words of a folded name. */
+export function firstName(folded: string): string {
+  return folded.split(" ", 1)[0] ?? folded;
 }

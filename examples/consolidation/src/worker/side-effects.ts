@@ -17,12 +17,11 @@ export function recordSideEffects(parts: WorkerParts, file: string): WorkerParts
       },
     },
     memories: {
-      load: () => memories.load(),
+      ...memories,
       save(taskId, added) {
         record(`save ${taskId}`);
         memories.save(taskId, added);
       },
-      [Symbol.dispose]: () => memories[Symbol.dispose](),
     },
   };
 }

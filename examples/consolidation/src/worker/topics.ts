@@ -24,6 +24,7 @@ export interface StatedValue {
 export function groupByTopic({ facts, decisions }: MemorySet): readonly Topic[] {
   const sorted = facts.toSorted((one, other) => compareEvidence(one.evidence, other.evidence));
   const groups = Map.groupBy(sorted, topicKey);
+  const decided = Map.groupBy(decisions, topicKey);
   return [...groups.entries()]
     .toSorted(([one], [other]) => compareText(one, other))
     .flatMap(([key, [first, ...others]]) =>
@@ -34,7 +35,7 @@ export function groupByTopic({ facts, decisions }: MemorySet): readonly Topic[] 
             about: first.about,
             predicate: first.predicate,
             values: groupByValue([first, ...others]),
-            decisions: decisions.filter((decision) => topicKey(decision) === key),
+            decisions: decided.get(key) ?? [],
           },
     );
 }
@@ -44,7 +45,8 @@ export function isSameValue(one: string, other: string): boolean {
   return foldText(one) === foldText(other);
 }
 
-function topicKey({ subject, predicate }: Pick<Fact, "subject" | "predicate">): string {
+/** Names a topic, however its subject is spelled. */
+export function topicKey({ subject, predicate }: Pick<Fact, "subject" | "predicate">): string {
   return `${foldText(subject)} ${predicate}`;
 }
 

@@ -2,21 +2,31 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { json } from "@a2a-connect/core";
-import { serve } from "@a2a-connect/node";
-import { connectAgent, type Question, type RunOptions, TaskRejectedError } from "@a2a-connect/node/client";
+import { type ServeOptions, serve } from "@a2a-connect/node";
+import {
+  connectAgent,
+  type Question,
+  type RunOptions,
+  TaskFailedError,
+  TaskRejectedError,
+} from "@a2a-connect/node/client";
 import { createMemoryTaskStore } from "@a2a-connect/server";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { tellProgress } from "../orchestrator/tell.ts";
 import type { Extractor } from "./extractor.ts";
+import type { Fact } from "./fact.ts";
 import { openMemoryStore } from "./memory-store.ts";
 import { ruleExtractor } from "./rules/rule-extractor.ts";
 import { createWorkerAgent } from "./worker-agent.ts";
 
 /** A worker on a memory of its own, and what a caller does with it. */
-async function startWorker(extractor: Extractor = ruleExtractor) {
+async function startWorker(extractor: Extractor = ruleExtractor, limits: ServeOptions["limits"] = {}) {
   const directory = mkdtempSync(join(tmpdir(), "a2a-worker-"));
   const memories = openMemoryStore(join(directory, "memories.sqlite"));
-  const served = await serve(createWorkerAgent({ extractor, memories }), { store: createMemoryTaskStore() });
+  const served = await serve(createWorkerAgent({ extractor, memories }), {
+    store: createMemoryTaskStore(),
+    limits,
+  });
   const agent = await connectAgent(served.url);
   onTestFinished(async () => {
     await agent.close();
@@ -48,6 +58,20 @@ const adaSays = (day: number, said: readonly string[]) => ({
   startedAt: `2025-01-0${day}T10:00:00Z`,
   turns: said.map((text) => ({ speaker: "Ada Byron", text })),
 });
+
+/** Somebody says where somebody lives. */
+function statement(subject: string, value: string, turn: number): Fact {
+  const evidence = {
+    transcript: "another",
+    turn,
+    at: "2025-01-01T00:00:00.000Z",
+    saidBy: "Mallory",
+    quote: `${subject} lives ${value}. `.padEnd(200, "!"),
+    firsthand: false,
+    change: false,
+  };
+  return { subject, about: "person", predicate: "lives_in", value, evidence };
+}
 
 describe("the worker", () => {
   it("refuses what is no batch, saying why, and has done nothing", async () => {
@@ -114,5 +138,53 @@ describe("the worker", () => {
     const { report } = await say(1, ["I live in Lund."]);
     expect(calls).toBe(2);
     expect(report).toContain("  home town: Lund\n");
+  });
+
+  it("knows people by their first names whom earlier tasks have heard of", async () => {
+    const { say, memories } = await startWorker();
+    await say(1, ["My sister's name is Maya Lind. I live in Lund.", "Maya Lind plays the cello."]);
+    await say(2, ["Maya works for Studio Forma."]);
+    const maya = memories.load().facts.filter(({ subject }) => subject === "Maya Lind");
+    expect(maya.map(({ predicate }) => predicate)).toEqual(["plays", "works_at"]);
+  });
+
+  describe("whose memory others have filled", () => {
+    /** More than the result of a step may have. */
+    const filled = Array.from({ length: 5_000 }, (_, turn) => statement("Nobody", `in ${turn} places`, turn));
+
+    it("works as before, and tells only what a batch speaks of", async () => {
+      const { say, memories } = await startWorker();
+      memories.save("another task", { facts: filled, decisions: [] });
+      const { result } = await say(1, ["I play the cello."]);
+      expect(result.artifact("memories").json()).toMatchObject({ memories: [{ subject: "Ada Byron" }] });
+    });
+
+    it("asks about no more than the newest of what they have said", async () => {
+      const { say, memories } = await startWorker();
+      memories.save("another task", {
+        facts: filled.map((fact) => ({ ...fact, subject: "Ada Byron" })),
+        decisions: [],
+      });
+      const { questions, report } = await say(9, ["I live in Lund."], "Lund");
+      expect(questions[0]?.choices).toHaveLength(12); // ten, hers, and neither
+      expect(report).toContain("lives in: Lund");
+    });
+  });
+
+  it("refuses more facts than a batch may have, and saves none of them", async () => {
+    const { say, memories } = await startWorker();
+    const refusal = await say(1, Array(41).fill("I speak A1, B1. ".replaceAll("1", "a").repeat(25))).catch(
+      (error: unknown) => error,
+    );
+    expect(refusal).toMatchObject({ reason: "too-many-facts" });
+    expect(String(refusal)).toContain("more than 1000 facts");
+    expect(memories.load().facts).toEqual([]);
+  });
+
+  it("saves nothing of a task whose result is too large", async () => {
+    const { say, memories } = await startWorker(ruleExtractor, { maxTaskBytes: 40_000 });
+    const failure = await say(1, ["I speak Aa, Bb, Cc, Dd, Ee, Ff."]).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(TaskFailedError);
+    expect(memories.load().facts).toEqual([]);
   });
 });

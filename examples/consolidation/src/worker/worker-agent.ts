@@ -3,13 +3,13 @@ import { type AgentDefinition, type DurableEvent, type DurableTask, defineAgent 
 import type { JsonObject } from "@bufbuild/protobuf";
 import { toQuestion } from "./clash-question.ts";
 import { decide, findContradictions, toMemories } from "./contradictions.ts";
-import type { Extractor } from "./extractor.ts";
+import { type Extractor, maxFacts } from "./extractor.ts";
 import type { Fact } from "./fact.ts";
 import type { Decision, Memory, MemorySet } from "./memory.ts";
 import type { MemoryStore } from "./memory-store.ts";
-import { type Normalised, normalise } from "./normaliser.ts";
-import { createPeople } from "./people.ts";
+import { type Recalled, recall } from "./recall.ts";
 import { writeReport } from "./report.ts";
+import { createSlices } from "./slices.ts";
 import { BatchError, type Transcript } from "./transcript.ts";
 import { readBatch } from "./transcript-batch.ts";
 
@@ -42,7 +42,8 @@ export function createWorkerAgent(parts: WorkerParts): AgentDefinition {
           name: "Consolidate",
           description:
             "Takes transcripts as JSON: { id, startedAt, turns: [{ speaker, text }] }, in data parts or files. Gives " +
-            "the artifacts `facts` (as they are found), `memories` (JSON) and `report` (text).",
+            "the artifacts `facts` (as they are found), `memories` (JSON: what is known about what they speak of) and " +
+            "`report` (text).",
           tags: ["memory", "extraction"],
           inputModes: ["application/json", "text/plain"], // text: answers to its questions
           outputModes: ["application/json", "text/plain"],
@@ -66,11 +67,13 @@ async function* consolidate(task: DurableTask, parts: WorkerParts): AsyncGenerat
     return yield task.reject(transcripts, { reason: "bad-batch" });
   }
   const extracted = yield* extractAll(task, transcripts, parts);
-  const known = await task.step("recall", () => parts.memories.load());
-  const { facts, unclear } = normaliseAll(extracted, transcripts, known);
+  if (extracted.length > maxFacts) {
+    const sentence = `These transcripts have more than ${maxFacts} facts: send fewer at a time.`;
+    return yield task.reject(sentence, { reason: "too-many-facts" });
+  }
+  const { facts, unclear, known } = await recallAll(task, transcripts, extracted, parts.memories);
   const all = [...known.facts, ...facts];
   const decisions = yield* askAll(task, { facts: all, decisions: known.decisions });
-  await task.step("save", () => parts.memories.save(task.taskId, { facts, decisions }), { retries: 3 });
 
   const memories = toMemories({ facts: all, decisions: [...known.decisions, ...decisions] });
   yield task.artifact({
@@ -86,6 +89,8 @@ async function* consolidate(task: DurableTask, parts: WorkerParts): AsyncGenerat
     text: writeReport({ ...counts, unclear, memories }),
     last: true,
   });
+  // Only now: what comes of a task that has failed must not be in memory.
+  await task.step("save", () => parts.memories.save(task.taskId, { facts, decisions }), { retries: 3 });
   yield task.complete(`Consolidated ${transcripts.length} transcripts into ${memories.length} memories.`);
 }
 
@@ -108,10 +113,13 @@ async function* extractAll(
 ): AsyncGenerator<DurableEvent, readonly Fact[]> {
   const all: Fact[] = [];
   for (const [index, transcript] of transcripts.entries()) {
-    const found = await task.step("extract", ({ signal }) => extractor.extract(transcript, signal), {
-      retries: 3,
-    });
+    const extract = async ({ signal }: { signal: AbortSignal }) =>
+      (await extractor.extract(transcript, signal)).slice(0, maxFacts + 1);
+    const found = await task.step("extract", extract, { retries: 3 });
     all.push(...found);
+    if (all.length > maxFacts) {
+      return all;
+    }
     const done = index + 1;
     const last = done === transcripts.length;
     yield task.append("facts", json({ transcript: transcript.id, facts: found.map(toJson) }), { last });
@@ -125,15 +133,19 @@ async function* extractAll(
   return all;
 }
 
-/** Everybody who spoke, and everybody whom something is known about, may be called by their first name. */
-function normaliseAll(
-  facts: readonly Fact[],
+/**
+ * What is known is read outside of a step, whose result would be stored once more. A step gives the point up to which
+ * it is read: since nothing that was saved ever changes, every run of the task reads the same.
+ */
+async function recallAll(
+  task: DurableTask,
   transcripts: readonly Transcript[],
-  known: MemorySet,
-): Normalised {
+  facts: readonly Fact[],
+  memories: MemoryStore,
+): Promise<Recalled> {
+  const tasks = await task.step("count", () => memories.countTasks());
   const speakers = transcripts.flatMap(({ turns }) => turns.map(({ speaker }) => speaker));
-  const subjects = known.facts.flatMap(({ about, subject }) => (about === "person" ? [subject] : []));
-  return normalise(facts, createPeople([...subjects, ...speakers]));
+  return recall(memories, facts, speakers, tasks, createSlices(task.signal));
 }
 
 async function* askAll(task: DurableTask, set: MemorySet): AsyncGenerator<DurableEvent, readonly Decision[]> {

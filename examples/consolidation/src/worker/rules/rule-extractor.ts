@@ -1,4 +1,4 @@
-import type { Extractor } from "../extractor.ts";
+import { type Extractor, maxFacts } from "../extractor.ts";
 import type { Fact } from "../fact.ts";
 import { createSlices } from "../slices.ts";
 import type { Transcript, Turn } from "../transcript.ts";
@@ -15,7 +15,9 @@ export const ruleExtractor: Extractor = {
     const nextPiece = createSlices(signal);
     const next = nextOfSpeakers(transcript.turns);
     for (const [index, turn] of transcript.turns.entries()) {
-      await nextPiece();
+      if (facts.length > maxFacts) {
+        break;
+      }
       for (const sentence of isMeant(turn, next[index]) ? statementsOf(turn.text) : []) {
         await nextPiece();
         facts.push(...readSentence({ transcript, turn, number: index + 1, sentence }));
