@@ -49,6 +49,46 @@ describe("what JSON cannot hold", () => {
     expect(task.artifacts).toHaveLength(1);
   });
 
+  const revoked = Proxy.revocable({}, {});
+  revoked.revoke();
+  const lazy = {
+    get rows() {
+      throw new Error("they cannot be read");
+    },
+  };
+  it.each<readonly [what: string, init: object, why: string]>([
+    ["a bigint", { data: { x: 1n } }, "a JSON value cannot be a bigint"],
+    ["undefined", { data: { x: undefined } }, "a JSON value cannot be a undefined"],
+    ["a hole in a list", { data: Array(2) }, "a JSON value cannot be a undefined"],
+    ["a function", { data: { rows: Array(5_000).fill(1), x() {} } }, "a JSON value cannot be a function"],
+    ["a getter that throws", { data: lazy }, "they cannot be read"],
+    ["a getter that throws in metadata", { text: "x", metadata: { lazy } }, "they cannot be read"],
+    ["a revoked proxy", { data: { x: revoked.proxy } }, "revoked"],
+  ])(
+    "is refused before there is a task, so that its executor may reply instead: %s",
+    async (_, init, why) => {
+      for (const last of [true, false]) {
+        const mistakes: string[] = [];
+        const agent: AgentDefinition = {
+          card: { name: "Agent" },
+          async *execute(turn) {
+            try {
+              yield turn.artifact({ id: "a", ...init, last });
+            } catch (error) {
+              mistakes.push((error as Error).message);
+            }
+            yield turn.reply("instead");
+          },
+        };
+        const { client } = await createEngineHarness({ agent });
+        const { payload } = await client.sendMessage(say("go"));
+        expect(mistakes).toEqual([expect.stringContaining(`artifact "a": `)]);
+        expect(mistakes[0]).toContain(why);
+        expect(payload.case).toBe("message");
+      }
+    },
+  );
+
   it("is refused in a direct Message, too", async () => {
     const agent = {
       card: { name: "Agent" },

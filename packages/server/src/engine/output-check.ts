@@ -41,7 +41,7 @@ export function assertArtifact(
   check.count(name.length + description.length);
   for (const uri of extensions) check.count(valueBytes + uri.length);
   check.addParts(parts);
-  if (data !== undefined) check.addJson(data);
+  if (data !== undefined) check.addData(data);
   if (metadata !== undefined) check.addJson(metadata);
   return check.bytes;
 }
@@ -59,6 +59,7 @@ class OutputCheck {
   readonly #maxBytes: number;
   #bytes = 0;
   #levels = 0;
+  #isData = false;
   readonly #texts = new TextSizes();
 
   constructor(what: string, maxBytes: number) {
@@ -92,7 +93,24 @@ class OutputCheck {
     }
   }
 
+  /** Data, whose values have to be JSON: in metadata others become null. */
+  addData(data: unknown): void {
+    this.#isData = true;
+    this.addJson(data);
+    this.#isData = false;
+  }
+
+  /** A getter of the agent's, or its proxy, may throw. */
   addJson(json: unknown): void {
+    try {
+      this.#addJson(json);
+    } catch (error) {
+      if (error instanceof AgentMistake) throw error;
+      throw new AgentMistake(`${this.#what}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  readonly #addJson = (json: unknown): void => {
     if (typeof json === "string") {
       this.count(valueBytes);
       this.#countText(json);
@@ -102,16 +120,17 @@ class OutputCheck {
       if (this.#levels > defaultMaxDepth) {
         throw new AgentMistake(`${this.#what} has JSON that is nested deeper than ${defaultMaxDepth} levels`);
       }
-      if (Array.isArray(json)) for (const each of json) this.addJson(each);
+      if (Array.isArray(json)) for (const each of json) this.#addJson(each);
       else this.#addMembers(json as Readonly<Record<string, unknown>>, this.#addJson);
       this.#levels -= 1;
     } else {
       if (typeof json === "number") this.#assertNumber(json);
+      else if (this.#isData && json !== null && typeof json !== "boolean") {
+        throw new AgentMistake(`${this.#what}: a JSON value cannot be a ${typeof json}`);
+      }
       this.count(valueBytes);
     }
-  }
-
-  readonly #addJson = (json: unknown): void => this.addJson(json);
+  };
 
   readonly #addValue = ({ kind }: Value): void => {
     switch (kind.case) {
