@@ -58,14 +58,19 @@ let enoughAt = Number.POSITIVE_INFINITY;
  * Work that holds a place for which others wait must not wait for what else its caller does, such as hundreds of large answers: it is
  * as if it were another caller's.
  *
+ * Work that has begun in an earlier slice, and holds more since, goes on before what its caller begins.
+ *
  * @param caller whose work it is, an object or a name; undefined: all such work takes turns with that of callers, as if it were one caller's
  */
 export function nextSlice(caller: string | undefined, holds: HeldPlace): Promise<void>;
-export function nextSlice(caller: object | string | undefined): Promise<void>;
-export function nextSlice(caller: object | string | undefined, holds?: HeldPlace): Promise<void> {
+export function nextSlice(caller: object | string | undefined, hasBegun?: "has begun"): Promise<void>;
+export function nextSlice(
+  caller: object | string | undefined,
+  holds?: HeldPlace | "has begun",
+): Promise<void> {
   return new Promise((resolve) => {
-    const key = holds === undefined ? caller : `${holds} of ${String(caller)}`;
-    const holdsPlace = holds !== undefined;
+    const holdsPlace = holds !== undefined && holds !== "has begun";
+    const key = holdsPlace ? `${holds} of ${String(caller)}` : caller;
     const work = callers.get(key) ?? {
       caller: key,
       holdsPlace,
@@ -75,7 +80,8 @@ export function nextSlice(caller: object | string | undefined, holds?: HeldPlace
     };
     callers.set(key, work);
     if (work.waiting.length === 0) work.usedMs = Math.max(work.usedMs, servedMs);
-    work.waiting.push(resolve);
+    if (holds === "has begun") work.waiting.unshift(resolve);
+    else work.waiting.push(resolve);
     if (!goesOn) resumeAfter(turnsApart, enoughAt);
   });
 }

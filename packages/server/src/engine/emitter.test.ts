@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { nextSlice } from "@a2a-connect/bindings/server";
 import { json, text } from "@a2a-connect/core";
 import { SharedBudget } from "@a2a-connect/core/internal";
 import { type StreamResponse, StreamResponseSchema, TaskState } from "@a2a-connect/proto";
@@ -14,6 +15,11 @@ import { AgentMistake } from "./agent-mistake.ts";
 import { OutputRoom } from "./capacity/output-room.ts";
 import { Emitter } from "./emitter.ts";
 import type { LiveTask } from "./live-task.ts";
+
+vi.mock("@a2a-connect/bindings/server", async (original) => {
+  const real = await original<typeof import("@a2a-connect/bindings/server")>();
+  return { ...real, nextSlice: vi.fn(real.nextSlice) };
+});
 
 const rows = Array.from({ length: 1_000 }, (_, at) => ({ name: `row ${at}` }));
 
@@ -115,31 +121,94 @@ it("data that is nested too deep is refused at the yield", async () => {
   expect(mistakes).toEqual(Array(2).fill('artifact "a" has JSON that is nested deeper than 100 levels'));
 });
 
+const numbers = Array.from({ length: 5_000 }, (_, n) => n);
+
+/** What an emitter needs of its task. */
+function createTask() {
+  const memory = new SharedBudget({ max: 1e9, maxShare: 1, refuse: () => new Error("full") }).open("alice");
+  const { promise: hasRoom, resolve: makeRoom } = Promise.withResolvers<void>();
+  const context = {
+    wakes: { executors: { turn: () => hasRoom } },
+    memoryTurns: { areDue: () => false, end: () => {} },
+  };
+  const output = new OutputRoom(context as never, { isFull: false, flushed: async () => {} }, memory);
+  /** What memory was counted for each event that the task got. */
+  const emitted: number[] = [];
+  const emitArtifact = (event: StreamResponse) => {
+    toJson(StreamResponseSchema, event); // the JSON wires can show it
+    emitted.push(memory.amount);
+  };
+  let isOpen = true;
+  const end = () => {
+    isOpen = false;
+  };
+  const assertOpen = () => {
+    if (!isOpen) throw new AgentMistake("the task has ended");
+  };
+  const live = { memory, output, name: {}, emitArtifact, assertOpen };
+  const emitter = new Emitter(["*/*"], 20_000_000, () => live as unknown as LiveTask);
+  return { emitter, memory, emitted, makeRoom, end };
+}
+
+const create = (init: ArtifactInit) => createArtifactTool(() => 1)(init);
+
+/** Data of much JSON that calls `onRead` each time it is read. */
+function createData(onRead: () => void): JsonObject {
+  return {
+    get numbers() {
+      onRead();
+      return numbers;
+    },
+  };
+}
+
+it.each<readonly [what: string, init: ArtifactInit, slices: number]>([
+  ["data", { data: { numbers } }, 2],
+  ["a part", { parts: [json({ numbers })] }, 2],
+  ["metadata", { text: "x", metadata: { numbers } }, 2],
+  ["metadata of a part", { parts: [text("x", { metadata: { numbers } })] }, 2],
+  ["no JSON", { text: "x".repeat(1_000_000) }, 0],
+])("a large artifact with %s waits for as many slices as it takes", async (_, init, slices) => {
+  const { emitter, makeRoom } = createTask();
+  makeRoom();
+  vi.mocked(nextSlice).mockClear();
+  await emitter.artifact(create({ ...init, last: false }));
+  expect(nextSlice).toHaveBeenCalledTimes(slices);
+});
+
+it("an artifact is not converted when its task has ended while it waited", async () => {
+  const { emitter, memory, emitted, makeRoom, end } = createTask();
+  let reads = 0;
+  const data = createData(() => {
+    reads += 1;
+  });
+  const taking = emitter.artifact(create({ data }));
+  end();
+  makeRoom();
+  await expect(taking).rejects.toThrow("the task has ended");
+  expect([reads, emitted, memory.amount]).toEqual([1, [], 0]);
+});
+
+it("an artifact is encoded before the next one of its caller is converted", async () => {
+  const order: string[] = [];
+  const names = ["one", "another", "third"];
+  const taking = names.map(async (name) => {
+    const { emitter, makeRoom } = createTask();
+    makeRoom();
+    let reads = 0;
+    const data = createData(() => {
+      reads += 1;
+      if (reads === 3) order.push(`${name} is converted`); // it is checked twice before
+    });
+    await emitter.artifact(create({ data, last: false }));
+    order.push(`${name} is encoded`);
+  });
+  await Promise.all(taking);
+  expect(order).toEqual(names.flatMap((name) => [`${name} is converted`, `${name} is encoded`]));
+});
+
 describe("an artifact that its executor changes after the yield", () => {
-  const numbers = Array.from({ length: 5_000 }, (_, n) => n);
   const manyNames = Object.fromEntries(Array.from({ length: 100_001 }, (_, n) => [`n${n}`, n]));
-
-  /** What an emitter needs of its task. */
-  function createTask() {
-    const memory = new SharedBudget({ max: 1e9, maxShare: 1, refuse: () => new Error("full") }).open("alice");
-    const { promise: hasRoom, resolve: makeRoom } = Promise.withResolvers<void>();
-    const context = {
-      wakes: { executors: { turn: () => hasRoom } },
-      memoryTurns: { areDue: () => false, end: () => {} },
-    };
-    const output = new OutputRoom(context as never, { isFull: false, flushed: async () => {} }, memory);
-    /** What memory was counted for each event that the task got. */
-    const emitted: number[] = [];
-    const emitArtifact = (event: StreamResponse) => {
-      toJson(StreamResponseSchema, event); // the JSON wires can show it
-      emitted.push(memory.amount);
-    };
-    const live = { memory, output, name: {}, emitArtifact };
-    const emitter = new Emitter(["*/*"], 20_000_000, () => live as unknown as LiveTask);
-    return { emitter, memory, emitted, makeRoom };
-  }
-
-  const create = (init: ArtifactInit) => createArtifactTool(() => 1)(init);
 
   describe.each([true, false])("last: %s", (last) => {
     it.each<readonly [what: string, change: JsonObject, why: string]>([

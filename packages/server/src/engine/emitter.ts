@@ -79,13 +79,16 @@ export class Emitter {
     const live = this.#live();
     const room = bytes > largeBytes ? await live.output.reserve(bytes) : undefined;
     try {
-      const nextPiece = room !== undefined && hasJson(event) ? () => nextSlice(live.memory.share) : undefined;
-      await nextPiece?.();
+      const inPieces = room !== undefined && hasJson(event);
+      const { share } = live.memory;
+      if (inPieces) await nextSlice(share);
+      live.assertOpen(); // its executor may have been given up meanwhile
       const held = this.#check(event);
       room?.resize(held);
       const artifact = withData(event);
       const emitted = event.last ? await this.#seal(event, artifact) : artifact;
-      await nextPiece?.();
+      if (inPieces) await nextSlice(share, "has begun"); // converted, it takes several times as much memory
+      live.assertOpen();
       // The part that was made of data is the engine's own.
       this.#check({ artifact: event.data === undefined ? emitted : { ...emitted, parts: [] } });
       this.#emit(event, emitted);
@@ -217,7 +220,7 @@ async function readContent(
   parts: readonly Part[],
   share: string | undefined,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const turns = new DecodingTurns({ nextTurn: () => nextSlice(share) });
+  const turns = new DecodingTurns({ nextTurn: () => nextSlice(share, "has begun") });
   const contents: Uint8Array[] = [];
   for (const part of parts) {
     await turns.count(weighMessage(part));

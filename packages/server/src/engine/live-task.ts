@@ -369,11 +369,16 @@ export class LiveTask {
     this.#accept({ step: { case: undefined }, kind, payload, weight: payload.length }, undefined);
   }
 
-  #accept(encoded: EncodedStep, response: StreamResponse | undefined): void {
+  /** @throws when it takes nothing any more */
+  assertOpen(): void {
     this.lost.throwIfAborted();
     if (isTerminal(this.#acceptedState)) {
       throw new AgentMistake("the task has ended and accepts no more events");
     }
+  }
+
+  #accept(encoded: EncodedStep, response: StreamResponse | undefined): void {
+    this.assertOpen();
     const { step } = encoded;
     const status = step.case === "task" || step.case === "statusUpdate" ? step.value.status : undefined;
     if (status !== undefined && step.case !== "task" && !canTransition(this.#acceptedState, status.state)) {
