@@ -362,6 +362,32 @@ describe("toFetchHandler", () => {
     expect(went.mostInATurn).toBeLessThanOrEqual(16);
   });
 
+  it("ends few calls in a turn of the event loop whose callers have left together", async () => {
+    const ended = createTurnCount();
+    let asked = 0;
+    const handle = toFetchHandler({
+      isGated: true,
+      log: () => {},
+      start: async () => {},
+      stopped: new AbortController().signal,
+      async handle({ signal }) {
+        asked += 1;
+        await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+        ended.count();
+        return { status: 204 };
+      },
+    });
+    const callers = new AbortController();
+    const calls = Array.from({ length: 300 }, () =>
+      handle(new Request(base, { signal: callers.signal }), here),
+    );
+    await expect.poll(() => asked).toBe(300);
+    callers.abort();
+    await Promise.all(calls);
+    expect(ended.total).toBe(300);
+    expect(ended.mostInATurn).toBeLessThanOrEqual(128);
+  });
+
   it("lets go of calls whose callers leave before its server has started", async () => {
     const log = vi.fn();
     const start = vi.fn(() => new Promise<void>(() => {}));

@@ -127,6 +127,7 @@ const turns = {
   beforeMessage: new BodyTurns(),
   toGoOn: new Wakes(systemClock, 8),
   beforePiece: new Wakes(systemClock, 64),
+  beforeEnd: new Wakes(systemClock, 64),
 };
 
 /** A request in the form for handlers, until its answer is complete. */
@@ -146,6 +147,7 @@ class FetchCall implements HttpRequest {
   readonly #controller = new AbortController();
   readonly #runtime: AbortSignal;
   #isAnswered = false;
+  #isLeaving = false;
   #hasEnded = false;
 
   constructor(shared: Shared, request: Request, { remoteAddress, network, place }: Origin) {
@@ -176,8 +178,8 @@ class FetchCall implements HttpRequest {
     });
     mount.calls.add(this);
     this.#runtime = request.signal;
-    this.#runtime.addEventListener("abort", this.#leave);
-    if (this.#runtime.aborted) this.#leave();
+    this.#runtime.addEventListener("abort", this.leave);
+    if (this.#runtime.aborted) this.#endLeft();
   }
 
   get isAborted(): boolean {
@@ -221,14 +223,22 @@ class FetchCall implements HttpRequest {
     this.#unread.end();
     void this.body.release();
     this.#shared.mount.calls.delete(this);
-    this.#runtime.removeEventListener("abort", this.#leave);
+    this.#runtime.removeEventListener("abort", this.leave);
   }
 
+  /** Its caller goes away, perhaps together with thousands of others: they end in turns. */
+  readonly leave = async (): Promise<void> => {
+    if (this.#isLeaving) return;
+    this.#isLeaving = true;
+    await turns.beforeEnd.turn(this.callerNetwork);
+    this.#endLeft();
+  };
+
   /** An answer that is still being made takes memory until it is ready, and counts until then. */
-  readonly #leave = (): void => {
+  #endLeft(): void {
     this.#controller.abort(callerLeft());
     if (this.#isAnswered) this.end();
-  };
+  }
 }
 
 function callerLeft(): ConnectError {
@@ -322,9 +332,7 @@ function streamOf(
         call.signal.removeEventListener("abort", stop);
         call.end();
       },
-      cancel() {
-        call.abort(callerLeft());
-      },
+      cancel: call.leave,
     },
     { highWaterMark: 0 },
   );
