@@ -71,6 +71,20 @@ describe("the console's log", () => {
     expect(lines.at(-1)?.length).toBeGreaterThan(32_000);
   });
 
+  it.each([
+    ["text", false, "\n"],
+    ["JSON", true, "\u202e"],
+  ])("counts characters for that as they are written, in %s", (_, json, character) => {
+    const written = vi.spyOn(console, "error").mockImplementation(() => {});
+    onTestFinished(() => written.mockRestore());
+    const log = createConsoleLog({ json, now: () => 0 });
+    const error = new Error(character.repeat(20_000));
+    for (let record = 0; record < 200; record += 1) log({ level: "error", message: "failed", error });
+    const lines = written.mock.calls.map(([line]) => line as string); // what console.error was given
+    expect(lines).toHaveLength(200);
+    expect(lines.join("").length).toBeLessThan(700_000);
+  });
+
   it("writes what a caller sent, and code threw or gave as a cause, without making a text of all of it", () => {
     const { lines, log } = logInto();
     const list = Array(100_000).fill({ toString: () => expect.unreachable("it is written") });

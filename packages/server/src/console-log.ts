@@ -36,10 +36,11 @@ const maxErrorLength = { usual: 16 * 1024, shortened: 256 };
 export function createConsoleLog({
   level = "info",
   json = false,
-  write = (line) => writeError(json ? escapeInvisible(line) : toLines(line)),
+  write,
   now = Date.now,
 }: ConsoleLogOptions = {}): OperatorLog {
   const least = levels.indexOf(level);
+  const makeHarmless = json ? escapeInvisible : toLines;
   let second = 0;
   let written = 0;
   let characters = 0;
@@ -49,8 +50,9 @@ export function createConsoleLog({
       stackOf(error, characters < longCharactersPerSecond ? usual : shortened),
     );
     const line = json ? formatJson(record, errors, at) : formatRecord(record, errors);
-    characters += line.length;
-    write(line);
+    const shown = write === undefined ? makeHarmless(line) : line;
+    characters += shown.length;
+    (write ?? writeError)(shown);
   };
   return (record) => {
     if (levels.indexOf(record.level) < least) {
