@@ -94,7 +94,7 @@ it("an artifact of much JSON is checked, converted and encoded in turns of their
     expect(task.artifacts).toHaveLength(1);
     return took;
   };
-  const members = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`name ${at}`, at]));
+  const members = Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`name ${at}`, at]));
   const ofText = await turnsFor((turn) => turn.artifact({ text: "x".repeat(1_000_000) }));
   expect(await turnsFor((turn) => turn.artifact({ data: members }))).toBeGreaterThan(ofText + 4);
 });
@@ -121,7 +121,7 @@ it("data that is nested too deep is refused at the yield", async () => {
   expect(mistakes).toEqual(Array(2).fill('artifact "a" has JSON that is nested deeper than 100 levels'));
 });
 
-const numbers = Array.from({ length: 5_000 }, (_, n) => n);
+const numbers = Array.from({ length: 10_000 }, (_, n) => n);
 
 /** What an emitter needs of its task. */
 function createTask() {
@@ -167,6 +167,7 @@ it.each<readonly [what: string, init: ArtifactInit, slices: number]>([
   ["a part", { parts: [json({ numbers })] }, 2],
   ["metadata", { text: "x", metadata: { numbers } }, 2],
   ["metadata of a part", { parts: [text("x", { metadata: { numbers } })] }, 2],
+  ["a table of 200 rows", { data: Array(200).fill(Array(10).fill(1)) }, 0],
   ["no JSON", { text: "x".repeat(1_000_000) }, 0],
 ])("a large artifact with %s waits for as many slices as it takes", async (_, init, slices) => {
   const { emitter, makeRoom } = createTask();

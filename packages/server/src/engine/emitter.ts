@@ -79,7 +79,7 @@ export class Emitter {
     const live = this.#live();
     const room = bytes > largeBytes ? await live.output.reserve(bytes) : undefined;
     try {
-      const inPieces = room !== undefined && hasJson(event);
+      const inPieces = bytes > slowBytes && hasJson(event);
       const { share } = live.memory;
       if (inPieces) await nextSlice(share);
       live.assertOpen(); // its executor may have been given up meanwhile
@@ -154,8 +154,11 @@ function withData({ artifact, data }: ArtifactEvent): Artifact {
   }
 }
 
-/** Hundreds of executors may put out as much at the same moment: their tasks count it only when it is encoded. */
+/** In memory. Hundreds of executors may put out as much at the same moment: their tasks count it only when it is encoded. */
 const largeBytes = 256 * 1024;
+
+/** The same, of values of JSON: to convert or encode them takes a few milliseconds. */
+const slowBytes = 1024 * 1024;
 
 function hasJson({ artifact, data }: ArtifactEvent): boolean {
   const { metadata, parts } = artifact;
