@@ -9,8 +9,8 @@ import { describe, expect, it } from "vitest";
 import { createFakeWebhooks } from "../../test-support/fake-webhooks.ts";
 import type { LogRecord } from "../engine/engine-context.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
-import type { TaskStore } from "../store/task-store.ts";
-import { createPushPlacesFor } from "./push-places.ts";
+import type { Delivery, TaskStore } from "../store/task-store.ts";
+import { createPushPlacesFor, PushPlaces } from "./push-places.ts";
 import { PushSender } from "./push-sender.ts";
 
 const ok = "https://ok.example/hook";
@@ -211,4 +211,19 @@ describe("senders that share places", () => {
     }
     expect(idsAt(`${ok}/8`)).toEqual([1]);
   });
+});
+
+it("large notifications that have waited for others, and are made at once, take turns of the event loop", async () => {
+  const clock = createFakeClock();
+  const places = new PushPlaces(clock, { maxConcurrent: 32, maxConcurrentBytes: 2 ** 20, maxShare: 7 / 8 });
+  const made = createTurnCount();
+  const { signal } = new AbortController();
+  const attempts = Array.from({ length: 100 }, (_, at) => ({
+    delivery: {} as Delivery,
+    share: `caller ${at}`,
+    bytes: 1,
+  }));
+  await Promise.all(attempts.map((attempt) => places.makeInTurn(attempt, signal, async () => made.count())));
+  expect(made.total).toBe(100);
+  expect(made.mostInATurn).toBeLessThan(30);
 });
