@@ -8,18 +8,11 @@ import { type JsonObject, toJson } from "@bufbuild/protobuf";
 import { describe, expect, it, vi } from "vitest";
 import { detached, sendTask } from "../../test-support/tasks.ts";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
-import type { TurnEvent } from "../agent/task-event.ts";
 import { type ArtifactInit, createArtifactTool } from "../agent/task-tools.ts";
-import type { Turn } from "../agent/turn.ts";
 import { AgentMistake } from "./agent-mistake.ts";
 import { OutputRoom } from "./capacity/output-room.ts";
 import { Emitter } from "./emitter.ts";
 import type { LiveTask } from "./live-task.ts";
-
-vi.mock("@a2a-connect/bindings/server", async (original) => {
-  const real = await original<typeof import("@a2a-connect/bindings/server")>();
-  return { ...real, nextSlice: vi.fn(real.nextSlice) };
-});
 
 const rows = Array.from({ length: 1_000 }, (_, at) => ({ name: `row ${at}` }));
 
@@ -71,34 +64,6 @@ it.each([
   },
 );
 
-it("an artifact of much JSON is checked, converted and encoded in turns of their own, which few others have between them", async () => {
-  const turnsFor = async (make: (turn: Turn) => TurnEvent): Promise<number> => {
-    let [turns, isOver, took] = [0, false, 0];
-    const count = () => {
-      turns += 1;
-      if (!isOver) setImmediate(count);
-    };
-    const agent: AgentDefinition = {
-      card: { name: "Agent" },
-      async *execute(turn) {
-        yield turn.working();
-        const before = turns;
-        yield make(turn);
-        took = turns - before;
-      },
-    };
-    const { client } = await createEngineHarness({ agent });
-    count();
-    const task = await sendTask(client);
-    isOver = true;
-    expect(task.artifacts).toHaveLength(1);
-    return took;
-  };
-  const members = Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`name ${at}`, at]));
-  const ofText = await turnsFor((turn) => turn.artifact({ text: "x".repeat(1_000_000) }));
-  expect(await turnsFor((turn) => turn.artifact({ data: members }))).toBeGreaterThan(ofText + 4);
-});
-
 it("data that is nested too deep is refused at the yield", async () => {
   const cyclic: { self?: unknown } = {};
   cyclic.self = cyclic;
@@ -146,8 +111,11 @@ function createTask() {
     if (!isOpen) throw new AgentMistake("the task has ended");
   };
   const live = { memory, output, name: {}, emitArtifact, assertOpen };
-  const emitter = new Emitter(["*/*"], 20_000_000, () => live as unknown as LiveTask);
-  return { emitter, memory, emitted, makeRoom, end };
+  const waitForSlice = vi.fn((caller: string | undefined, hasBegun?: "has begun") =>
+    nextSlice(caller, hasBegun),
+  );
+  const emitter = new Emitter(["*/*"], 20_000_000, () => live as unknown as LiveTask, waitForSlice);
+  return { emitter, memory, emitted, makeRoom, end, waitForSlice };
 }
 
 const create = (init: ArtifactInit) => createArtifactTool(() => 1)(init);
@@ -170,11 +138,10 @@ it.each<readonly [what: string, init: ArtifactInit, slices: number]>([
   ["a table of 200 rows", { data: Array(200).fill(Array(10).fill(1)) }, 0],
   ["no JSON", { text: "x".repeat(1_000_000) }, 0],
 ])("a large artifact with %s waits for as many slices as it takes", async (_, init, slices) => {
-  const { emitter, makeRoom } = createTask();
+  const { emitter, makeRoom, waitForSlice } = createTask();
   makeRoom();
-  vi.mocked(nextSlice).mockClear();
   await emitter.artifact(create({ ...init, last: false }));
-  expect(nextSlice).toHaveBeenCalledTimes(slices);
+  expect(waitForSlice).toHaveBeenCalledTimes(slices);
 });
 
 it("an artifact is not converted when its task has ended while it waited", async () => {

@@ -22,6 +22,9 @@ import { assertArtifact, assertMessage, assertParts } from "./output-check.ts";
 import { DecodingTurns } from "./read-task.ts";
 import type { EngineWakes } from "./wakes.ts";
 
+/** See `nextSlice`. */
+type NextSlice = (caller: string | undefined, hasBegun?: "has begun") => Promise<void>;
+
 /** Makes events of a task from what its executor yields, by the rules that all executors share. */
 export class Emitter {
   /** Media types that the skill may produce. */
@@ -29,13 +32,23 @@ export class Emitter {
   readonly #maxBytes: number;
   /** The task; a turn creates it when this is first called. */
   readonly #live: () => LiveTask;
+  readonly #nextSlice: NextSlice;
   readonly #begun = new Set<string>();
 
-  /** @param maxBytes that one event may take, about */
-  constructor(outputModes: readonly string[], maxBytes: number, live: () => LiveTask) {
+  /**
+   * @param maxBytes that one event may take, about
+   * @param waitForSlice what an artifact of many values waits for; tests count that
+   */
+  constructor(
+    outputModes: readonly string[],
+    maxBytes: number,
+    live: () => LiveTask,
+    waitForSlice: NextSlice = nextSlice,
+  ) {
     this.#outputModes = outputModes;
     this.#maxBytes = maxBytes;
     this.#live = live;
+    this.#nextSlice = waitForSlice;
   }
 
   /** @throws AgentMistake when the event is not allowed */
@@ -81,13 +94,13 @@ export class Emitter {
     try {
       const inPieces = bytes > slowBytes && hasJson(event);
       const { share } = live.memory;
-      if (inPieces) await nextSlice(share);
+      if (inPieces) await this.#nextSlice(share);
       live.assertOpen(); // its executor may have been given up meanwhile
       const held = this.#check(event);
       room?.resize(held);
       const artifact = withData(event);
       const emitted = event.last ? await this.#seal(event, artifact) : artifact;
-      if (inPieces) await nextSlice(share, "has begun"); // converted, it takes several times as much memory
+      if (inPieces) await this.#nextSlice(share, "has begun"); // converted, it takes several times as much memory
       live.assertOpen();
       // The part that was made of data is the engine's own.
       this.#check({ artifact: event.data === undefined ? emitted : { ...emitted, parts: [] } });
