@@ -154,6 +154,21 @@ it("a user signs in while a task waits", async () => {
     [400, 200, 400],
     [partOf("Read with mail.read.")],
   ]);
+
+  const timers = vi.spyOn(globalThis, "setTimeout");
+  onTestFinished(() => timers.mockRestore());
+  const late = agent.run("read my mail", {
+    async onAuthRequired({ auth }) {
+      const state = new URL(auth?.url ?? "").searchParams.get("state") ?? "";
+      for (const [end, ms] of timers.mock.calls) {
+        if (ms === 600_000 && String(end).includes("waiting")) end();
+      }
+      visits.push(await visit(state));
+      return undefined;
+    },
+  });
+  await expect(late).rejects.toThrow();
+  expect(visits.at(-1), "a sign-in after ten minutes, when the task waits no longer").toBe(400);
 });
 
 it("operators see all tasks of an organisation", async () => {
