@@ -1,6 +1,6 @@
 import { partText } from "@a2a-connect/core";
 import { type Task, TaskState } from "@a2a-connect/proto";
-import { createEngineHarness, reasonOf } from "@a2a-connect/testing";
+import { createEngineHarness, createTurnCount, reasonOf } from "@a2a-connect/testing";
 import { beforeAll, describe, expect, it } from "vitest";
 import { agentOf } from "../../test-support/agents.ts";
 import { sendTask } from "../../test-support/tasks.ts";
@@ -144,6 +144,24 @@ describe("a turn executor that", () => {
       }),
     );
     expect(task.status?.state).toBe(TaskState.COMPLETED);
+  });
+
+  it("catches thousands of mistakes before it has a task lets others have their turns", async () => {
+    const refused = createTurnCount();
+    const { task } = await run(
+      agentOf(async function* (turn) {
+        for (let item = 0; item < 2_000; item += 1) {
+          try {
+            yield `item ${item}` as never;
+          } catch {
+            refused.count();
+          }
+        }
+        yield turn.complete("caught");
+      }),
+    );
+    expect([task.status?.state, refused.total]).toEqual([TaskState.COMPLETED, 2_000]);
+    expect(refused.mostInATurn).toBeLessThanOrEqual(2 * 512);
   });
 
   it("makes events before it yields them makes no mistake", async () => {

@@ -331,7 +331,10 @@ export class TurnExecution implements Execution {
         this.#letGo(iterator);
         return;
       }
-      const room = this.#live?.output.wait(this.share);
+      // Code that goes on behind events that are refused, for each item of its caller's list, may never have a task.
+      const { wakes } = this.#context;
+      const room =
+        this.#live === undefined ? wakes.executors.turn(this.share) : this.#live.output.wait(this.share);
       if (room !== undefined) await this.#silence.pauseFor(room);
     }
   }
