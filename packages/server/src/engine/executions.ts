@@ -89,7 +89,7 @@ export class Executions {
     this.#context = context;
     this.#tasks = tasks;
     this.#scheduler = new Scheduler(context);
-    this.#stops = new StopLines(context.clock);
+    this.#stops = new StopLines(context.clock, context.wakes.executors);
     this.#running = new RunningExecutions(context);
     this.#attempts = new RunAttempts(context.clock);
     const takeUp: TakeUp = (task, onPutOff) => this.recover(task, onPutOff);
@@ -471,7 +471,7 @@ export class Executions {
     selection: DurableSelection,
     stop: { readonly cause: "canceled" | "deadline"; readonly metadata: JsonObject | undefined },
   ): Promise<DurableExecution | undefined> {
-    const line = `${selection.skill} ${this.#callerOf(live)}`; // where a skill has no place, its tasks hold up no others
+    const line = { caller: this.#callerOf(live), skill: selection.skill };
     const { cancelGraceMs = defaultCancelGraceMs } = this.#context.agent;
     let execution: DurableExecution | undefined;
     const isOver = () =>

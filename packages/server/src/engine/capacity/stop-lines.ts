@@ -1,5 +1,11 @@
-import { ReadTurns } from "@a2a-connect/core/internal";
+import { ReadTurns, type Wakes } from "@a2a-connect/core/internal";
 import type { Clock } from "../clock.ts";
+
+/** What waits in a line comes to its turn, but those that came up to a time are sent away then. */
+interface Line {
+  waiting: number;
+  awayUpTo: number;
+}
 
 /**
  * Of each caller and skill one durable executor at a time is read back that is to stop. It asks for a place only then: many that wait for
@@ -8,46 +14,44 @@ import type { Clock } from "../clock.ts";
  */
 export class StopLines {
   readonly #clock: Pick<Clock, "ticks">;
+  readonly #wakes: Pick<Wakes, "turn">;
   readonly #turns = new ReadTurns(Number.POSITIVE_INFINITY, { maxOfOne: 1 });
-  /** Of each line, how those that wait in it are sent away, and since when they wait. */
-  readonly #waiting = new Map<string, Map<AbortController, number>>();
+  readonly #lines = new Map<string, Line>();
 
-  constructor(clock: Pick<Clock, "ticks">) {
+  /** @param wakes of those that are sent away: tens of thousands may wait in a line */
+  constructor(clock: Pick<Clock, "ticks">, wakes: Pick<Wakes, "turn">) {
     this.#clock = clock;
+    this.#wakes = wakes;
   }
 
   /**
+   * @param skill where one has no place, its tasks hold up no others
    * @param graceMs how long it waits at least
    * @param readBack resolves when the next one may ask for a place, to whether this one was read
    * @returns whether `readBack` was called; otherwise one before it was not read
    */
-  async run(line: string, graceMs: number, readBack: () => Promise<boolean>): Promise<boolean> {
-    const leave = new AbortController();
-    const waiting = this.#waiting.get(line) ?? new Map<AbortController, number>();
-    this.#waiting.set(line, waiting.set(leave, this.#clock.ticks()));
-    const begin = async () => {
-      this.#forget(line, leave);
-      if (!(await readBack())) this.#sendAway(line, this.#clock.ticks() - graceMs);
-    };
+  async run(
+    { caller, skill }: { readonly caller: string; readonly skill: string | undefined },
+    graceMs: number,
+    readBack: () => Promise<boolean>,
+  ): Promise<boolean> {
+    const name = `${skill} ${caller}`;
+    const line = this.#lines.get(name) ?? { waiting: 0, awayUpTo: Number.NEGATIVE_INFINITY };
+    this.#lines.set(name, line);
+    line.waiting += 1;
+    const cameAt = this.#clock.ticks();
     try {
-      await this.#turns.run({ share: line, signal: () => leave.signal }, begin);
-    } catch (error) {
-      if (!leave.signal.aborted) throw error;
+      return await this.#turns.run({ share: name }, async () => {
+        if (cameAt <= line.awayUpTo) {
+          await this.#wakes.turn(caller);
+          return false;
+        }
+        if (!(await readBack())) line.awayUpTo = this.#clock.ticks() - graceMs;
+        return true;
+      });
+    } finally {
+      line.waiting -= 1;
+      if (line.waiting === 0) this.#lines.delete(name);
     }
-    return !leave.signal.aborted;
-  }
-
-  #sendAway(line: string, since: number): void {
-    for (const [leave, cameAt] of this.#waiting.get(line) ?? []) {
-      if (cameAt > since) return; // they are in the order in which they came
-      this.#forget(line, leave);
-      leave.abort();
-    }
-  }
-
-  #forget(line: string, leave: AbortController): void {
-    const waiting = this.#waiting.get(line);
-    waiting?.delete(leave);
-    if (waiting?.size === 0) this.#waiting.delete(line);
   }
 }
