@@ -11,6 +11,7 @@ export interface People {
 
 /** @param names whole names: of those who spoke, and of those who are known from before */
 export function createPeople(names: Iterable<string>): People {
+  /** Two at most of each first name: then it fits several people, however many there are. */
   const byName = new Map<string, Set<string>>();
   const whole = new Map<string, string>();
   for (const name of names) {
@@ -18,16 +19,15 @@ export function createPeople(names: Iterable<string>): People {
     const known = whole.get(folded) ?? name;
     whole.set(folded, known);
     const first = firstName(folded);
-    if (first !== folded) {
-      byName.set(first, (byName.get(first) ?? new Set()).add(known));
-    }
+    if (first === folded) continue;
+    const people = byName.get(first) ?? new Set();
+    if (people.size < 2) byName.set(first, people.add(known));
   }
   return {
     resolve(name) {
       const folded = foldText(name);
-      const exact = whole.get(folded);
-      const candidates = [...(byName.get(folded) ?? [])];
-      return exact ?? (candidates.length > 1 ? undefined : (candidates[0] ?? name));
+      const [one = name, another] = byName.get(folded) ?? [];
+      return whole.get(folded) ?? (another === undefined ? one : undefined);
     },
   };
 }

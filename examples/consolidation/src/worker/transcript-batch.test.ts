@@ -40,6 +40,7 @@ describe("a batch", () => {
     turns: Array(count).fill({ speaker: "Ada", text: "x".repeat(20_000) }),
   });
 
+  const hello = { speaker: "Ada", text: "Hello." };
   const base = { id: "t", startedAt: "2025-01-01T10:00:00Z", turns: [] };
   it.each<[string, readonly Part[], string]>([
     ["nothing", [text("hello")], "A batch has 1 to 1000 transcripts"],
@@ -67,6 +68,15 @@ describe("a batch", () => {
       "texts that are too much together",
       [json(turnsOf("a", 30)), file(JSON.stringify(turnsOf("b", 30)))],
       "transcripts[1].turns[20].text is beyond the 1000000 characters that all texts of a message have together",
+    ],
+    [
+      "turns that are too many together",
+      [
+        json(
+          Array.from({ length: 6 }, (_, at) => ({ ...base, id: `t${at}`, turns: Array(2_000).fill(hello) })),
+        ),
+      ],
+      "transcripts[5].turns is beyond the 10000 turns of a message",
     ],
     [
       "files that are too large together",

@@ -19,15 +19,22 @@ export interface Turn {
 export class BatchError extends Error {}
 
 /** Beyond these a batch is refused. */
-const limits = { turns: 2_000, textLength: 20_000, nameLength: 100, batchLength: 1_000_000 };
+const limits = {
+  turns: 2_000,
+  textLength: 20_000,
+  nameLength: 100,
+  batchTurns: 10_000,
+  batchLength: 1_000_000,
+};
 
 /** What the transcripts of a batch may still have together. */
 export interface Room {
+  turns: number;
   characters: number;
 }
 
 export function createRoom(): Room {
-  return { characters: limits.batchLength };
+  return { turns: limits.batchTurns, characters: limits.batchLength };
 }
 
 /**
@@ -36,7 +43,7 @@ export function createRoom(): Room {
  * Its text is data and nothing else: it comes out without control characters, and nothing in it is obeyed.
  *
  * @param where names it in errors
- * @param room of its batch: its texts take their part
+ * @param room of its batch: its turns and their texts take their part
  * @throws BatchError with the first thing that is wrong
  */
 export function parseTranscript(value: unknown, where: string, room: Room = createRoom()): Transcript {
@@ -48,6 +55,10 @@ export function parseTranscript(value: unknown, where: string, room: Room = crea
   }
   if (!Array.isArray(turns) || turns.length > limits.turns) {
     throw new BatchError(`${where}.turns is a list of up to ${limits.turns} turns`);
+  }
+  room.turns -= turns.length;
+  if (room.turns < 0) {
+    throw new BatchError(`${where}.turns is beyond the ${limits.batchTurns} turns of a message`);
   }
   return {
     id: name,
