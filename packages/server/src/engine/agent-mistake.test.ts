@@ -1,6 +1,6 @@
 import { partText } from "@a2a-connect/core";
 import { type Task, TaskState } from "@a2a-connect/proto";
-import { createEngineHarness, createTurnCount, reasonOf } from "@a2a-connect/testing";
+import { createEngineHarness, createTurnCount, reasonOf, say } from "@a2a-connect/testing";
 import { beforeAll, describe, expect, it } from "vitest";
 import { agentOf } from "../../test-support/agents.ts";
 import { sendTask } from "../../test-support/tasks.ts";
@@ -173,6 +173,36 @@ describe("a turn executor that", () => {
     expect([task.status?.state, task.artifacts[0]?.parts.length]).toEqual([TaskState.COMPLETED, 3]);
   });
 });
+
+it.each([true, false])(
+  "a mistake with a long value ends a task that has no room for it (durable: %s)",
+  async (isDurable) => {
+    const card = { name: "Agent" };
+    const data = {
+      get rows(): never {
+        throw new Error("y".repeat(12_000));
+      },
+    };
+    const agent: AgentDefinition = isDurable
+      ? {
+          card,
+          durable: true,
+          execute: async function* (task) {
+            yield task.artifact({ data });
+          },
+        }
+      : {
+          card,
+          execute: async function* (turn) {
+            yield turn.working();
+            yield turn.artifact({ data });
+          },
+        };
+    const { client } = await createEngineHarness({ agent, limits: { maxTaskBytes: 64 * 1024 } });
+    const { status } = await sendTask(client, say("x".repeat(60_000)));
+    expect(status?.state).toBe(TaskState.FAILED);
+  },
+);
 
 describe("a durable executor that", () => {
   for (const [what, [code, sentence]] of Object.entries(durableMistakes)) {

@@ -1,6 +1,9 @@
 import type { EndReason } from "@a2a-connect/core";
 import type { UnusedResults } from "../agent/unused-results.ts";
 
+/** A sentence may name a long value of the agent, and the end of a task has room for a short one in any case (`alwaysStoredBytes`). */
+const maxCharacters = 1_000;
+
 /**
  * An executor does what no executor may. The engine throws this at the `yield` where there is one; it ends the task when
  * the executor does not catch it. Its message is about the agent's own output and may be shown to callers.
@@ -9,7 +12,7 @@ export class AgentMistake extends Error {
   readonly reason: EndReason;
 
   constructor(message: string, reason: EndReason = "invalid-agent-response") {
-    super(message);
+    super(message.length > maxCharacters ? `${message.slice(0, maxCharacters)}…` : message);
     this.name = "AgentMistake";
     this.reason = reason;
   }
