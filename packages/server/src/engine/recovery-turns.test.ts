@@ -24,7 +24,7 @@ function startRecovery(max: number) {
   const slow = new Map<string, PromiseWithResolvers<void>>();
   const loaded: string[] = [];
   const full: (string | undefined)[] = [];
-  const room = { onRoom: (): void => {} };
+  const room = { onRoom: (): void => {}, asked: 0 };
   const shareOf = (name: string): string => name.split(" ")[0] ?? "";
   const take = (name: string, bytes: number, isBounded = false): void => {
     const holding = budget.open(shareOf(name), isBounded);
@@ -40,7 +40,10 @@ function startRecovery(max: number) {
   const tasks = {
     peek: (_owner: Owner, name: string) => (kept.has(name) ? {} : undefined),
     callerOf: ({ owner }: TaskRef) => owner.principal,
-    hasRoom: (share: string, bytes: number, coming: number) => budget.hasRoom(share, bytes, coming),
+    hasRoom(share: string, bytes: number, coming: number) {
+      room.asked += 1;
+      return budget.hasRoom(share, bytes, coming);
+    },
     hasAny: (share: string) => budget.hasAny(share),
     isFarBeyondPart: (share: string) => budget.isExceeded(share, 2),
     get isMemoryTaken() {
@@ -93,7 +96,7 @@ function startRecovery(max: number) {
       await clock.settle();
     };
   };
-  return { clock, recovery, take, leave, load, hold, loaded, full };
+  return { clock, recovery, take, leave, load, hold, loaded, full, room };
 }
 
 describe("a load that has no room", () => {
@@ -162,6 +165,18 @@ describe("a load that has no room", () => {
     expect(loaded).toEqual([]);
     await clock.advance(31_000);
     expect(loaded).toEqual(["alice 1"]); // now without any
+  });
+
+  it("is looked for once in a turn of the event loop, however many tasks leave memory", async () => {
+    const { clock, take, load, loaded, room } = startRecovery(1_000 * kibibyte);
+    take("alice call", 1_800 * kibibyte);
+    for (let at = 0; at < 50; at += 1) await load(`alice ${at}`, 400 * kibibyte);
+    await clock.advance(31_000); // from here on each of them might be a small one
+    const before = room.asked;
+    for (let task = 0; task < 100; task += 1) room.onRoom();
+    await clock.settle();
+    expect(room.asked - before).toBeLessThan(200);
+    expect(loaded).toEqual([]);
   });
 
   it("is not loaded without any where its caller has far too much, but a small one behind it is", async () => {

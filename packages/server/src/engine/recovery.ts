@@ -100,6 +100,7 @@ export class Recovery {
   /** Failed loads before this process, of the tasks that it has not loaded yet although it tried: it counts as one attempt. */
   readonly #failedBefore = new Map<string, number>();
   #cancelLook: (() => void) | undefined;
+  #looksSoon = false;
   /** What was loaded here, or could not be. */
   #tasksDone = 0;
   #bytesDone = 0;
@@ -358,8 +359,18 @@ export class Recovery {
     this.#enough.resolve();
     if (!this.#patientUntil.has(share)) this.#bePatient(share);
     if (others !== undefined) return;
-    this.#tasks.watchRoom(() => this.#takeBack());
+    this.#tasks.watchRoom(() => this.#takeBackSoon());
     this.#onFull(this.#tasks.isMemoryTaken ? undefined : share);
+  }
+
+  /** Once in a turn of the event loop: thousands of tasks may leave memory together, and each look goes through all that was put off. */
+  #takeBackSoon(): void {
+    if (this.#looksSoon) return;
+    this.#looksSoon = true;
+    void this.#context.clock.nextTurn().then(() => {
+      this.#looksSoon = false;
+      this.#takeBack();
+    });
   }
 
   /** A task has left memory, or was loaded: the first of each caller that has room now is next. */

@@ -19,7 +19,7 @@ export class DurableAnswers {
   /** The answers in the log from before. Some of those given meanwhile may be among them. */
   load(answers: readonly QueuedMessage[]): void {
     const early = this.#answers.splice(0);
-    this.#answers.push(...answers);
+    for (const answer of answers) this.#answers.push(answer);
     for (const answer of early) {
       this.give(answer);
     }
