@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { buildConnector } from "undici";
 import type { AnswerTurns } from "./answer-turns.ts";
-import { ShortHandshake } from "./short-handshake.ts";
+import { TlsWire } from "./tls-wire.ts";
 
 /** How connections are made. */
 export interface ConnectInTurnOptions {
@@ -35,11 +35,12 @@ export function connectInTurn(
       if (!isSecure && reads === "handshake") return callback(null, socket);
       const late = () => new errors.ConnectTimeoutError(`Connect Timeout Error (${host}, ${timeoutMs} ms)`);
       const use = (used: Socket): void => {
-        if (reads === "all")
-          used.prependListener("readable", () => turns.countBytes(caller, used.readableLength));
-        else turns.leave(caller, socket);
+        if (reads === "handshake") turns.leave(caller, socket);
+        else if (wire !== undefined) used.prependListener("readable", () => wire?.answered());
+        else used.prependListener("readable", () => turns.countBytes(caller, used.readableLength));
         callback(null, used);
       };
+      let wire: TlsWire | undefined;
       let hasEnded = false;
       const end = (error: Error | null, ready?: Socket | null): void => {
         if (hasEnded) return;
@@ -58,10 +59,10 @@ export function connectInTurn(
         if (!isSecure) return end(null, socket);
         try {
           // undici asks for a socket and hands it on to `tls.connect`, which takes any stream.
-          const short = reads === "all" ? new ShortHandshake(socket) : undefined;
-          const httpSocket = (short ?? socket) as Socket;
+          if (reads === "all") wire = new TlsWire(socket, (bytes) => turns.countBytes(caller, bytes));
+          const httpSocket = (wire ?? socket) as Socket;
           connectTls({ ...options, port, httpSocket }, (...[error, secure]) => {
-            short?.handshakeEnded();
+            wire?.handshakeEnded();
             turns.countHandshake(caller);
             end(error, secure);
           });
