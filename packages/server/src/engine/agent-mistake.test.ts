@@ -180,7 +180,7 @@ it.each([true, false])(
     const card = { name: "Agent" };
     const data = {
       get rows(): never {
-        throw new Error("y".repeat(12_000));
+        throw new Error("ﷺ".repeat(12_000));
       },
     };
     const agent: AgentDefinition = isDurable
@@ -199,7 +199,7 @@ it.each([true, false])(
           },
         };
     const { client } = await createEngineHarness({ agent, limits: { maxTaskBytes: 64 * 1024 } });
-    const { status } = await sendTask(client, say("x".repeat(60_000)));
+    const { status } = await sendTask(client, say("x".repeat(58_000), { contextId: "ﷺ".repeat(512) }));
     expect(status?.state).toBe(TaskState.FAILED);
   },
 );

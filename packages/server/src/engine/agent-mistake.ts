@@ -12,7 +12,7 @@ export class AgentMistake extends Error {
   readonly reason: EndReason;
 
   constructor(message: string, reason: EndReason = "invalid-agent-response") {
-    super(message.length > maxCharacters ? `${message.slice(0, maxCharacters)}…` : message);
+    super(message.length > maxCharacters ? `${message.slice(0, maxCharacters).toWellFormed()}…` : message);
     this.name = "AgentMistake";
     this.reason = reason;
   }

@@ -144,6 +144,15 @@ it.each<readonly [what: string, init: ArtifactInit, slices: number]>([
   expect(waitForSlice).toHaveBeenCalledTimes(slices);
 });
 
+it("the pieces of a text that is sealed do not go before what its caller has begun", async () => {
+  const { emitter, makeRoom, waitForSlice } = createTask();
+  makeRoom();
+  await emitter.artifact(
+    create({ parts: [text("x".repeat(150_000)), text("y".repeat(150_000))], last: true }),
+  );
+  expect(new Set(waitForSlice.mock.calls.map(([, hasBegun]) => hasBegun))).toEqual(new Set([undefined]));
+});
+
 it("an artifact is not converted when its task has ended while it waited", async () => {
   const { emitter, memory, emitted, makeRoom, end } = createTask();
   let reads = 0;

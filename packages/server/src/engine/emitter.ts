@@ -99,8 +99,10 @@ export class Emitter {
       const held = this.#check(event);
       room?.resize(held);
       const artifact = withData(event);
-      const emitted = event.last ? await this.#seal(event, artifact) : artifact;
-      if (inPieces) await this.#nextSlice(share, "has begun"); // converted, it takes several times as much memory
+      const hasBegun = inPieces ? "has begun" : undefined;
+      const nextPiece = () => this.#nextSlice(share, hasBegun);
+      const emitted = event.last ? await this.#seal(event, artifact, nextPiece) : artifact;
+      if (inPieces) await nextPiece(); // converted, it takes several times as much memory
       live.assertOpen();
       // The part that was made of data is the engine's own.
       this.#check({ artifact: event.data === undefined ? emitted : { ...emitted, parts: [] } });
@@ -110,10 +112,11 @@ export class Emitter {
     }
   }
 
-  async #seal(event: ArtifactEvent, artifact: Artifact): Promise<Artifact> {
+  /** @param nextPiece what further pieces of its content wait for */
+  async #seal(event: ArtifactEvent, artifact: Artifact, nextPiece: () => Promise<void>): Promise<Artifact> {
     const live = this.#live();
     const earlier = this.#isAppended(event) ? await live.artifactParts(artifact.artifactId) : [];
-    const content = await readContent([...earlier, ...artifact.parts], live.memory.share);
+    const content = await readContent([...earlier, ...artifact.parts], nextPiece);
     return withMetadata(artifact, await sealOf(content, event.replaceable));
   }
 
@@ -234,9 +237,9 @@ function isObject(value: unknown): value is object {
  */
 async function readContent(
   parts: readonly Part[],
-  share: string | undefined,
+  nextTurn: () => Promise<void>,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const turns = new DecodingTurns({ nextTurn: () => nextSlice(share, "has begun") });
+  const turns = new DecodingTurns({ nextTurn });
   const contents: Uint8Array[] = [];
   for (const part of parts) {
     await turns.count(weighMessage(part));

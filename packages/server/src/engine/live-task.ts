@@ -217,7 +217,8 @@ export class LiveTask {
     const at = Math.max(clock.now(), this.#timers.statusAt);
     const event = statusEvent(this.name, init, at, randomId);
     const encoded = encodeEvent(event);
-    const isLong = encoded.payload.length > alwaysStoredBytes;
+    // Its context is named twice, by 512 characters of three bytes perhaps.
+    const isLong = encoded.payload.length > alwaysStoredBytes + 6 * this.name.contextId.length;
     // An accepted answer must be able to continue the task, and a task must be able to end, with few words when it has no more room.
     const isBounded = isTerminal(init.state) ? isLong : hasWords || init.state !== TaskState.WORKING;
     if (isBounded && !this.#hasRoomFor(encoded)) {

@@ -388,6 +388,41 @@ describe("toFetchHandler", () => {
     expect(ended.mostInATurn).toBeLessThanOrEqual(128);
   });
 
+  it("lets go of streams whose callers leave together, also when each has a piece just then", async () => {
+    const log = vi.fn();
+    let letGo = 0;
+    let nextPiece = Promise.withResolvers<void>();
+    const pieces = async function* (): AsyncGenerator<Uint8Array> {
+      try {
+        for (;;) {
+          yield new Uint8Array(1);
+          await nextPiece.promise;
+        }
+      } finally {
+        letGo += 1;
+      }
+    };
+    const handle = toFetchHandler({
+      isGated: true,
+      log,
+      start: async () => {},
+      stopped: new AbortController().signal,
+      handle: async () => ({ status: 200, body: pieces() }),
+    });
+    const readers = await Promise.all(
+      Array.from({ length: 300 }, async () => (await handle(new Request(base), here)).body?.getReader()),
+    );
+    await Promise.all(readers.map((reader) => reader?.read()));
+    for (const reader of readers) void reader?.read();
+    await nextTurns(10);
+    const all = Promise.all(readers.map((reader) => reader?.cancel()));
+    nextPiece.resolve();
+    nextPiece = Promise.withResolvers();
+    await all;
+    await nextTurns(1);
+    expect([letGo, log.mock.calls.length]).toEqual([300, 0]);
+  });
+
   it("lets go of calls whose callers leave before its server has started", async () => {
     const log = vi.fn();
     const start = vi.fn(() => new Promise<void>(() => {}));

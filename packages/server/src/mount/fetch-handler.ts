@@ -310,6 +310,7 @@ function streamOf(
   onBroken: (error: unknown) => void,
 ): ReadableStream<Uint8Array> {
   let ready = first;
+  let isCanceled = false;
   call.handOver();
   const stop = (): void => letGo(iterator);
   call.signal.addEventListener("abort", stop, { once: true });
@@ -320,19 +321,23 @@ function streamOf(
           if (ready === undefined) await call.turnBeforePiece();
           const { done, value } = ready ?? (await iterator.next());
           ready = undefined;
+          if (isCanceled) return; // the iterator is let go when the call ends
           if (done !== true) {
             controller.enqueue(value);
             return;
           }
           controller.close();
         } catch (error) {
-          onBroken(error);
+          if (!isCanceled) onBroken(error);
           controller.error(new Error("the response broke off"));
         }
         call.signal.removeEventListener("abort", stop);
         call.end();
       },
-      cancel: call.leave,
+      cancel() {
+        isCanceled = true;
+        return call.leave();
+      },
     },
     { highWaterMark: 0 },
   );
