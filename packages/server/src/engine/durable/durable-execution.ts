@@ -202,6 +202,10 @@ export class DurableExecution implements Execution, DurableRun {
     if (this.#ended) {
       return Promise.resolve();
     }
+    // It has rested beside its question, and goes on with something else: only this commit says that a start has to.
+    if (this.#started && isInterrupted(this.live.acceptedState) && this.live.timers.wakeBy(this.wakeAt)) {
+      this.live.note({ type: "timer-moved" });
+    }
     this.#activation = Promise.withResolvers();
     this.#silence.start();
     this.waits.enter();

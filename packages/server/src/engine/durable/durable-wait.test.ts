@@ -392,6 +392,16 @@ describe("beside a question", () => {
     expect(count()).toBe(1);
   });
 
+  it("a step that code outside of steps begins later is gone on with after a crash", async () => {
+    const { clock, crash, count } = await ask(({ task, wait, done }) =>
+      wait(5_000).then(() => task.step("notify", () => wait(8_000).then(done))),
+    );
+    await clock.advance(6_000);
+    await crash();
+    await clock.advance(120_000);
+    expect(count()).toBe(1);
+  });
+
   const resting: readonly (readonly [string, number | undefined, (beside: Beside) => unknown])[] = [
     ["nothing", undefined, () => {}],
     ["a long sleep", 3_600_000, ({ task }) => task.sleep(3_600_000)],
