@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createPeople } from "./people.ts";
+import { foldText } from "./plain-text.ts";
 import { predicateOf } from "./predicates.ts";
 
 describe("a name", () => {
@@ -38,4 +39,8 @@ describe("a value", () => {
   it.each(["constructor", "__proto__", "toString"])("may be of any predicate: %s", (predicate) => {
     expect(predicateOf(predicate).holds).toBe("many");
   });
+});
+
+it("a letter that stands for a whole sentence folds to itself: names of hundreds of them cost no more than others", () => {
+  expect(foldText("\uFDFA".repeat(100))).toHaveLength(100);
 });

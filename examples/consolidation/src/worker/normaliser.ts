@@ -10,11 +10,20 @@ export interface Normalised {
   readonly unclear: readonly Fact[];
 }
 
-/** Gives everybody their whole name and every value its canonical form. */
-export function normalise(facts: readonly Fact[], people: People): Normalised {
+/**
+ * Gives everybody their whole name and every value its canonical form.
+ *
+ * @param nextPiece awaited between two facts
+ */
+export async function normalise(
+  facts: readonly Fact[],
+  people: People,
+  nextPiece: () => Promise<void>,
+): Promise<Normalised> {
   const clear: Fact[] = [];
   const unclear: Fact[] = [];
   for (const fact of facts) {
+    await nextPiece();
     const subject =
       fact.about === "person" ? people.resolve(plainText(fact.subject)) : plainText(fact.subject);
     if (subject === undefined) {

@@ -14,7 +14,7 @@ export function plainText(text: string): string {
 /** What two spellings of the same have in common: no case, no accents, no punctuation. Not for showing. */
 export function foldText(text: string): string {
   return text
-    .normalize("NFKD")
+    .normalize("NFD") // NFKD would make 18 characters of some
     .replaceAll(/\p{M}/gu, "")
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}@.]+/gu, " ")

@@ -22,7 +22,7 @@ const newestOfAll = 3_000;
  * @param facts as they were extracted
  * @param speakers may be called by their first names, and so may those whom something is known about
  * @param tasks what was saved after so many tasks is not seen, so that a task sees the same whenever it runs again
- * @param nextPiece awaited between two look-ups
+ * @param nextPiece awaited between two pieces of the work
  */
 export async function recall(
   memories: MemoryStore,
@@ -37,7 +37,7 @@ export async function recall(
     await nextPiece();
     people.push(...memories.findPeople(name, tasks));
   }
-  const normalised = normalise(facts, createPeople(new Set([...people, ...speakers])));
+  const normalised = await normalise(facts, createPeople(new Set([...people, ...speakers])), nextPiece);
   const known: { facts: Fact[]; decisions: Decision[] } = { facts: [], decisions: [] };
   const topics = new Set(normalised.facts.map(topicKey));
   const newest = Math.ceil(Math.min(newestOfTopic, newestOfAll / topics.size));

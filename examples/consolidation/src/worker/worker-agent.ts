@@ -71,10 +71,13 @@ async function* consolidate(task: DurableTask, parts: WorkerParts): AsyncGenerat
     const sentence = `These transcripts have more than ${maxFacts} facts: send fewer at a time.`;
     return yield task.reject(sentence, { reason: "too-many-facts" });
   }
-  const { facts, unclear, known } = await recallAll(task, transcripts, extracted, parts.memories);
+  const nextPiece = createSlices(task.signal);
+  const { facts, unclear, known } = await recallAll(task, transcripts, extracted, parts.memories, nextPiece);
   const all = [...known.facts, ...facts];
+  await nextPiece();
   const decisions = yield* askAll(task, { facts: all, decisions: known.decisions });
 
+  await nextPiece();
   const memories = toMemories({ facts: all, decisions: [...known.decisions, ...decisions] });
   yield task.artifact({
     id: "memories",
@@ -82,6 +85,7 @@ async function* consolidate(task: DurableTask, parts: WorkerParts): AsyncGenerat
     data: { memories: memories.map(toJson) },
     last: true,
   });
+  await nextPiece();
   const counts = { transcripts: transcripts.length, extracted: extracted.length, asked: decisions.length };
   yield task.artifact({
     id: "report",
@@ -90,6 +94,7 @@ async function* consolidate(task: DurableTask, parts: WorkerParts): AsyncGenerat
     last: true,
   });
   // Only now: what comes of a task that has failed must not be in memory.
+  await nextPiece();
   await task.step("save", () => parts.memories.save(task.taskId, { facts, decisions }), { retries: 3 });
   yield task.complete(`Consolidated ${transcripts.length} transcripts into ${memories.length} memories.`);
 }
@@ -142,10 +147,11 @@ async function recallAll(
   transcripts: readonly Transcript[],
   facts: readonly Fact[],
   memories: MemoryStore,
+  nextPiece: () => Promise<void>,
 ): Promise<Recalled> {
   const tasks = await task.step("count", () => memories.countTasks());
   const speakers = transcripts.flatMap(({ turns }) => turns.map(({ speaker }) => speaker));
-  return recall(memories, facts, speakers, tasks, createSlices(task.signal));
+  return recall(memories, facts, speakers, tasks, nextPiece);
 }
 
 async function* askAll(task: DurableTask, set: MemorySet): AsyncGenerator<DurableEvent, readonly Decision[]> {
