@@ -3,7 +3,7 @@ import { say } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
 import { createDurableServers, type Process } from "../../../test-support/durable-servers.ts";
 import { createHeldStore } from "../../../test-support/held-store.ts";
-import { detached, endOf, lifecycle, sendTask, subscribe } from "../../../test-support/tasks.ts";
+import { detached, endOf, lifecycle, sendTask, stateOf, subscribe } from "../../../test-support/tasks.ts";
 import type { DurableExecutor } from "../../agent/agent-definition.ts";
 import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
 import { encodeCommand } from "../command.ts";
@@ -271,4 +271,20 @@ it("an executor that waits for room at a yield, beside a message that it would t
   for (let seconds = 0; seconds < 600; seconds += 1) await clock.advance(1_000);
   const states = await Promise.all(ids.map(async (id) => (await client.getTask({ id })).status?.state));
   expect(new Set(states)).toEqual(new Set([TaskState.COMPLETED]));
+});
+
+it("an executor whose sleep is over at once, beside a message that it would take, is not at rest", async () => {
+  const { open, clock } = createProcesses(
+    async function* (task) {
+      void task.inbox.take();
+      yield task.artifact({ id: "large", text: "x".repeat(1_800_000), last: false });
+      await task.sleep(0);
+      yield task.complete();
+    },
+    { maxActiveBytes: 2 ** 20 }, // one that rests leaves memory at once
+  );
+  const { client } = await open();
+  const { id } = await sendTask(client, detached());
+  await clock.advance(hourMs);
+  expect(await stateOf(client, id)).toBe(TaskState.COMPLETED);
 });

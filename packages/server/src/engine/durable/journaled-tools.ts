@@ -237,7 +237,7 @@ async function waitUntil(
     const stopTimer = clock.schedule(leftMs, wait.end);
     await waits.keepBusy(() => waitUntilOver(run, op, wait, assertGoesOn)).finally(stopTimer);
   } else {
-    await run.live.flushed();
+    await waits.keepBusy(() => run.live.flushed()); // nothing would wake it
   }
 }
 
