@@ -222,7 +222,9 @@ it("begins no second handshake that a server asks for (TLS 1.2)", async () => {
   await using guarded = createGuardedFetch({ allow: ["localhost"], ca: certificate.cert });
   const { port } = server.address() as AddressInfo; // it listens on TCP
   const request = { method: "POST", body: "x", signal: caller.signal };
-  await expect(guarded.fetch(`https://localhost:${port}/`, request)).rejects.toThrow();
+  await expect(guarded.fetch(`https://localhost:${port}/`, request)).rejects.toMatchObject({
+    cause: { message: "the server asks for another handshake of TLS" },
+  });
   expect(handshakes).toBe(1);
 });
 

@@ -1,48 +1,83 @@
 import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { expect, it } from "vitest";
 import { TlsWire } from "./tls-wire.ts";
 
-const pieceBytes = 64 * 1024;
+/** A record of TLS. */
+function formatRecord(type: "change of keys" | "handshake" | "encrypted", length: number): Buffer {
+  const number = { "change of keys": 20, handshake: 22, encrypted: 23 }[type];
+  return Buffer.concat([Buffer.of(number, 3, 3, length >> 8, length & 0xff), Buffer.alloc(length)]);
+}
 
-/** A connection whose handshake is over, and what its server sends on it: 640 KiB. */
-async function openWire(onPiece: (wire: TlsWire) => void) {
-  const server = createServer((socket) => send(socket)).listen(0, "127.0.0.1");
+interface Wire {
+  /** What the server sends, before it closes the connection. */
+  readonly sent: readonly Buffer[];
+  readonly isOver?: boolean;
+  /** Whether all brings something of an answer. */
+  readonly isAnswer?: boolean;
+}
+
+/** What TLS gets of a connection, and the error that ends it. */
+async function readWire({ sent, isOver = true, isAnswer = false }: Wire) {
+  const server = createServer((socket) => {
+    socket.on("error", () => undefined);
+    for (const each of sent) socket.write(each);
+    socket.end();
+  }).listen(0, "127.0.0.1");
   await once(server, "listening");
-  const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
-  let counted = 0;
-  const wire = new TlsWire(socket, (bytes) => {
-    counted += bytes;
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+  const result = { received: 0, counted: 0, error: "" };
+  const wire = new TlsWire(connect(port, "127.0.0.1"), (bytes) => {
+    result.counted += bytes;
   });
-  wire.handshakeEnded();
-  let received = 0;
+  if (isOver) wire.handshakeEnded();
+  wire.on("error", ({ message }) => {
+    result.error = message;
+  });
   wire.on("data", (chunk: Buffer) => {
-    received += chunk.length;
-    onPiece(wire);
+    result.received += chunk.length;
+    if (isAnswer) wire.answered();
   });
-  const outcome = await Promise.race([once(wire, "end"), once(wire, "error").then(([error]) => error)]).catch(
-    (error: unknown) => error,
-  );
+  await new Promise((resolve) => wire.once("close", resolve).once("end", () => wire.destroy()));
   server.close();
-  socket.destroy();
-  return { outcome, received, counted };
+  return result;
 }
 
-function send(socket: Socket): void {
-  socket.on("error", () => undefined);
-  for (let piece = 0; piece < 10; piece += 1) socket.write(Buffer.alloc(pieceBytes));
-  socket.end();
-}
+const many = Array.from({ length: 600 }, () => formatRecord("encrypted", 1_000));
 
 it("bytes of TLS that bring nothing of an answer end the connection after 512 KiB, before OpenSSL has more", async () => {
-  const { outcome, received } = await openWire(() => undefined);
-  expect(outcome).toMatchObject({
-    message: expect.stringMatching(/more than 524288 bytes of TLS, and nothing of an answer/),
-  });
+  const { received, error } = await readWire({ sent: many });
+  expect(error).toMatch(/more than 524288 bytes of TLS, and nothing of an answer/);
   expect(received).toBeLessThanOrEqual(512 * 1024);
 });
 
 it("bytes of an answer do not, and all are counted before they are decrypted", async () => {
-  const { outcome, received, counted } = await openWire((wire) => wire.answered());
-  expect([outcome, received, counted]).toEqual([[], 10 * pieceBytes, 10 * pieceBytes]);
+  const all = 600 * 1_005;
+  expect(await readWire({ sent: many, isAnswer: true })).toEqual({ received: all, counted: all, error: "" });
+});
+
+const last = [
+  formatRecord("handshake", 90),
+  formatRecord("change of keys", 1),
+  formatRecord("handshake", 40),
+];
+
+it.each<readonly [what: string, sent: readonly Buffer[], error: string]>([
+  ["another handshake", [...last, formatRecord("handshake", 4)], "another handshake"],
+  [
+    "many with the end of the first",
+    [...last.slice(0, 2), formatRecord("handshake", 16_000)],
+    "another handshake",
+  ],
+  ["no other", [...last, formatRecord("encrypted", 100)], ""],
+])("a server that asks for %s, in pieces of one byte or at once", async (_, sent, error) => {
+  const whole = Buffer.concat(sent);
+  for (const isOver of [true, false]) {
+    for (const pieces of [
+      [whole],
+      [...whole.subarray(0, 200)].map((byte) => Buffer.of(byte)).concat(whole.subarray(200)),
+    ]) {
+      expect((await readWire({ sent: pieces, isOver })).error).toContain(error);
+    }
+  }
 });
