@@ -330,6 +330,27 @@ it.each([
   },
 );
 
+it("connections of a caller that wait begin for some milliseconds of a turn, when that takes long", async () => {
+  let busyMs = 0;
+  const arrivals = new Arrivals(256, { turns: new LoopTurns(() => busyMs), mostBegins: 16 });
+  const caller = {};
+  let begun = 0;
+  arrivals.join(caller, new FakeConnection() as unknown as Socket, () => undefined);
+  arrivals.count(caller, 256); // nothing more may arrive in this turn
+  for (let at = 0; at < 100; at += 1) {
+    arrivals.join(caller, new FakeConnection() as unknown as Socket, () => {
+      begun += 1;
+      busyMs += 2;
+    });
+  }
+  let most = 0;
+  for (let before = 0; begun < 100; before = begun) {
+    await nextTurn();
+    most = Math.max(most, begun - before);
+  }
+  expect(most).toBe(3);
+});
+
 describe("connections that wait to begin", () => {
   it("begin although others of their address bring more in each turn than can be read", async () => {
     const arrivals = new Arrivals(256);
