@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { Role, TaskState } from "@a2a-connect/proto";
 import { createEngineHarness, createTurnCount, say } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
@@ -32,6 +33,38 @@ it("a task with much data is converted in several turns of the event loop", asyn
   expect(lengths.at(-1)).toBe(43); // with the questions
   expect(reads.total).toBeGreaterThanOrEqual(20);
   expect(reads.mostInATurn).toBeLessThan(5);
+});
+
+it("what many executors publish at the same moment is converted in turns of the event loop", async () => {
+  const converted = createTurnCount();
+  const moment = Promise.withResolvers<void>();
+  const executor = {
+    async execute(_context: unknown, bus: { publish(event: SdkEvent): void }) {
+      bus.publish({ kind: "statusUpdate", data: { status: { state: TaskState.WORKING } } });
+      await moment.promise;
+      const names = Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`name ${at}`, at]));
+      const last = {
+        get number() {
+          converted.count();
+          return 1;
+        },
+      };
+      const value = [names, last]; // the second one is not weighed
+      const parts = [{ content: { $case: "data" as const, value } }];
+      bus.publish({ kind: "artifactUpdate", data: { artifact: { artifactId: "a", parts } } });
+    },
+    async cancelTask() {},
+  };
+  const { client, clock } = await createEngineHarness({
+    agent: { card: { name: "Agent" }, execute: fromAgentExecutor(executor as never) },
+  });
+  for (let task = 0; task < 50; task += 1) await sendTask(client, detached("go"));
+  moment.resolve();
+  while (converted.total < 50) {
+    await nextTurn();
+    await clock.settle();
+  }
+  expect(converted.mostInATurn).toBeLessThan(10);
 });
 
 it("a list that stands in the data of many parts is converted once", async () => {

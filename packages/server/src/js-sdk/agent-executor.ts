@@ -52,7 +52,10 @@ export function fromAgentExecutor(executor: SdkAgentExecutor): TurnExecutor {
       (error: unknown) => bus.end(error),
     );
     try {
-      for await (const event of bus.events()) yield* toEvents(event, turn);
+      for await (const event of bus.events()) {
+        if (takesLong(event)) await nextSlice(turn.caller.principal); // hundreds may have published theirs at the same moment
+        yield* toEvents(event, turn);
+      }
     } finally {
       turn.signal.removeEventListener("abort", cancel);
     }
@@ -107,6 +110,18 @@ async function toRequestContext(turn: Turn): Promise<object> {
       state: new Map<string, unknown>(),
     },
   };
+}
+
+/** An event of which this is more is converted in a slice of its own, in bytes of its encoding. */
+const longBytes = 4 * 1024;
+
+/** What cannot be weighed, because it is nested too deep, is refused later. */
+function takesLong({ data }: SdkEvent): boolean {
+  try {
+    return isLarge(data as never, longBytes); // any object can be weighed
+  } catch {
+    return true;
+  }
 }
 
 function* toEvents(event: SdkEvent, turn: Turn): Generator<TurnEvent> {
