@@ -113,9 +113,14 @@ export function openValue({ kind }: Value): unknown {
  * @throws Error for values that JSON cannot hold
  */
 export function writeJsonValue(value: Value): JsonValue {
+  return write(value, false);
+}
+
+/** @param forUsers whether objects have the prototype that `JSON.parse` gives them */
+function write(value: Value, forUsers: boolean): JsonValue {
   const json = openValue(value);
   if (Array.isArray(json)) {
-    return json.map(writeJsonValue);
+    return json.map((each) => write(each, forUsers));
   }
   if (!isObject(json)) {
     return assertJson(json as JsonValue); // all that a Value may hold
@@ -123,8 +128,9 @@ export function writeJsonValue(value: Value): JsonValue {
   const keys = Object.keys(json);
   const members: JsonObject = keys.length === 0 ? {} : createTable<JsonValue>();
   for (const key of keys) {
-    setMember(members, key, writeJsonValue(json[key] as Value)); // a key of its own
+    setMember(members, key, write(json[key] as Value, forUsers)); // a key of its own
   }
+  if (forUsers) Object.setPrototypeOf(members, Object.prototype);
   return members;
 }
 
@@ -134,9 +140,7 @@ export function writeJsonValue(value: Value): JsonValue {
  * @throws Error for values that JSON cannot hold
  */
 export function toJsonValue(value: Value): JsonValue {
-  const json = writeJsonValue(value);
-  adoptPrototypes(json);
-  return json;
+  return write(value, true);
 }
 
 /**
