@@ -3,24 +3,34 @@ import { setAccepting } from "@a2a-connect/core/internal";
 import { describe, expect, it } from "vitest";
 import { nextSlice } from "./next-slice.ts";
 
+/** Counts the turns of the event loop until it is disposed of. */
+function countTurns() {
+  let isOver = false;
+  const turns = {
+    count: 0,
+    [Symbol.dispose](): void {
+      isOver = true;
+    },
+  };
+  const next = (): void => {
+    turns.count += 1;
+    if (!isOver) setImmediate(next);
+  };
+  next();
+  return turns;
+}
+
 describe("slices of long work", () => {
   it("are done in turns of the work, one in four turns of the event loop: what else there is to do comes in between", async () => {
-    let turn = 0;
-    let isOver = false;
-    const count = () => {
-      turn += 1;
-      if (!isOver) setImmediate(count);
-    };
-    count();
+    using turns = countTurns();
     const done: { name: string; turn: number }[] = [];
     const work = async (name: string) => {
       for (let slice = 0; slice < 3; slice++) {
         await nextSlice(undefined);
-        done.push({ name: `${name}${slice}`, turn });
+        done.push({ name: `${name}${slice}`, turn: turns.count });
       }
     };
     await Promise.all(["a", "b", "c"].map(work));
-    isOver = true;
     expect(done.map(({ name }) => name)).toEqual(["a0", "b0", "c0", "a1", "b1", "c1", "a2", "b2", "c2"]);
     const apart = done.slice(1).map((slice, index) => slice.turn - (done[index]?.turn ?? 0));
     expect(Math.max(...apart)).toBe(4);
@@ -28,21 +38,14 @@ describe("slices of long work", () => {
   });
 
   it("that took long are followed by the next one after more turns", async () => {
-    let turn = 0;
-    let isOver = false;
-    const count = () => {
-      turn += 1;
-      if (!isOver) setImmediate(count);
-    };
-    count();
+    using turns = countTurns();
     // Work that holds a place never rests: only the turns between two slices count.
     await nextSlice("caller", "read");
     const until = performance.now() + 60;
     while (performance.now() < until);
-    const before = turn;
+    const before = turns.count;
     await nextSlice("caller", "read");
-    isOver = true;
-    expect(turn - before).toBeGreaterThan(8); // it would be 4
+    expect(turns.count - before).toBeGreaterThan(8); // it would be 4
   });
 
   it("follow one another sooner where the turns of the event loop are long", async () => {

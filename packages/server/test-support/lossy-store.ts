@@ -8,7 +8,7 @@ export interface Loss {
   readonly done: boolean;
 }
 
-/** A store of which some answers are lost: whoever asked gets `Unavailable`. */
+/** A store of which some answers are lost: the call gets `Unavailable`. */
 export interface LossyStore extends TaskStore {
   /** Whether no answers are lost at present. */
   isCalm: boolean;

@@ -8,7 +8,7 @@ import { recall } from "./recall.ts";
 
 const said = { transcript: "t1", turn: 1, saidBy: "Ada", quote: "…", firsthand: false, change: false };
 
-/** Somebody lived there on that day. */
+/** The fact that a person lived in a place on that day. */
 function lived(subject: string, day: number): Fact {
   const evidence = { ...said, at: `2025-01-${10 + day}T00:00:00.000Z` };
   return { subject, about: "person", predicate: "lives_in", value: `Town ${day}`, evidence };

@@ -59,7 +59,7 @@ const adaSays = (day: number, said: readonly string[]) => ({
   turns: said.map((text) => ({ speaker: "Ada Byron", text })),
 });
 
-/** Somebody says where somebody lives. */
+/** One person says where another one lives. */
 function statement(subject: string, value: string, turn: number): Fact {
   const evidence = {
     transcript: "another",

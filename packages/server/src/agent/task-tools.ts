@@ -102,7 +102,7 @@ export interface ExecutorInput extends CallInput, EventTools {
   readonly text: string;
   /**
    * The first data part of the message as plain JSON; undefined: it has none. Do not change it: it may be read again. It is made when code
-   * reads it, which takes 1 ms for some 3,000 values: read it before you await what hundreds of tasks may await at the same time.
+   * reads it, which takes milliseconds for thousands of values: read it before you await what hundreds of tasks may await at the same time.
    */
   readonly data: JsonValue | undefined;
   /** Aborts on cancel, deadline, silence for too long, a lost task or shutdown; `reason` is an Error that says which. */

@@ -119,7 +119,7 @@ describe("durable tasks of one caller at two agents, of which one has a store th
     },
   );
 
-  it("are canceled at the other at once, whatever is canceled at their own, when its store has been silent before", async () => {
+  it("are canceled at the other at once, also while tasks are canceled at their own, when its store has been silent before", async () => {
     const { stuck, clientOf, seconds, cancel } = await setup("entries");
     const ids: string[] = [];
     for (let at = 0; at < 8; at += 1) ids.push((await sendTask(clientOf(1), detached("1"))).id);
