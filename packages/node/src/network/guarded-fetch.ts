@@ -206,6 +206,7 @@ function connectorOptions(
       ...tls,
       secureOptions: constants.SSL_OP_NO_RENEGOTIATION, // each may have another long chain of certificates, and HTTP needs none
       ...(ca === undefined ? {} : { ca: typeof ca === "string" ? ca : [...ca] }),
+      allowH2: false, // HTTP/2 makes no "readable", by which `TlsWire` learns of an answer
     },
   };
 }
