@@ -81,6 +81,31 @@ it("a record that is too large is not encoded to its end", () => {
   expect(() => codec.encode(record("\0".repeat(300)), 1_000)).toThrow("more than 1000 bytes");
 });
 
+it.each<[string, (look: () => number) => object]>([
+  ["members", (look) => Object.defineProperties({}, toTable(thousands((at) => [`n${at}`, looked(look)])))],
+  ["items of a list", (look) => iterated([], look)],
+  ["values of a set", (look) => iterated(new Set(), look)],
+  ["keys and values of a map", (look) => iterated(new Map(), () => [look(), 1])],
+  ["names and values of a query", (look) => iterated(new URLSearchParams(), () => [`${look()}`, ""])],
+])("no more %s are looked at than it takes to see that a result is long", (_, make) => {
+  let looks = 0;
+  const value = make(() => (looks += 1));
+  expect(isLong(value)).toBe(true);
+  expect(looks).toBeLessThanOrEqual(1_001);
+});
+
+const thousands = <Value>(make: (at: number) => Value) => Array.from({ length: 20_000 }, (_, at) => make(at));
+
+const looked = (get: () => number) => ({ enumerable: true, get });
+
+/** The value, as if it had thousands of such items. */
+const iterated = (value: object, look: () => unknown) =>
+  Object.assign(value, {
+    *[Symbol.iterator]() {
+      for (const _ of thousands(() => 0)) yield look();
+    },
+  });
+
 describe("one text or list of a caller's", () => {
   const kib = 1024;
   const long = "n".repeat(16 * kib);

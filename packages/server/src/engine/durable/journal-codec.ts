@@ -226,8 +226,8 @@ function set(target: Record<PropertyKey, unknown>, name: PropertyKey, value: unk
   else target[name] = value;
 }
 
-/** Up to so many values, texts, names and bytes are encoded in about a millisecond. */
-const quickValues = 500;
+/** Up to so many values, names and bytes are encoded in about a millisecond. */
+const quickValues = 1_000;
 const quickBytes = 32 * 1024;
 
 /** Whether a value may take longer to encode. It visits no more of the value than it needs. */
@@ -237,16 +237,12 @@ export function isLong(value: unknown): boolean {
   let bytes = 0;
   try {
     for (const each of found) {
-      const unnamed = unnamedParts(each);
-      const parts: readonly unknown[] = unnamed ?? Object.values(each);
-      references += parts.length;
-      if (references > quickValues) return true;
-      for (const part of parts) {
+      for (const part of partsOf(each)) {
+        references += 1;
         bytes += sizeOf(part);
+        if (references > quickValues || bytes > quickBytes) return true;
         if (typeof part === "object" && part !== null) found.add(part);
       }
-      if (unnamed === undefined) for (const name in each) bytes += name.length;
-      if (bytes > quickBytes) return true;
     }
     return false;
   } catch {
@@ -254,17 +250,22 @@ export function isLong(value: unknown): boolean {
   }
 }
 
-/** What is encoded of a value that is no object with named members. */
-function unnamedParts(value: object): readonly unknown[] | undefined {
-  if (Array.isArray(value)) return value;
-  if (ArrayBuffer.isView(value)) return [value.buffer];
-  if (value instanceof Set) return [...value];
-  if (value instanceof Map) return [...value].flat();
-  if (value instanceof Error) return reduceError(value);
-  return textTypes.some((type) => value instanceof type) ? [String(value)] : undefined;
+/** What is encoded of a value, one after the other: there may be millions. */
+function* partsOf(value: object): Generator<unknown> {
+  if (Array.isArray(value) || value instanceof Set) yield* value;
+  else if (value instanceof Map || value instanceof URLSearchParams) for (const pair of value) yield* pair;
+  else if (ArrayBuffer.isView(value)) yield value.buffer;
+  else if (value instanceof Error) yield* reduceError(value);
+  else if (textTypes.some((type) => value instanceof type)) yield String(value);
+  else {
+    for (const name in value) {
+      yield name;
+      yield value[name as keyof typeof value];
+    }
+  }
 }
 
-const textTypes = [RegExp, URL, URLSearchParams, String, BigInt];
+const textTypes = [RegExp, URL, String, BigInt];
 
 /** An error from the journal: of a class of the language if it was one, else an Error of the same name. */
 export function reviveError({ name, message, code }: ErrorParts, cause?: unknown): Error {
