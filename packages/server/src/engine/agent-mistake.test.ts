@@ -3,10 +3,12 @@ import { type Task, TaskState } from "@a2a-connect/proto";
 import { createEngineHarness, createTurnCount, reasonOf, say } from "@a2a-connect/testing";
 import { beforeAll, describe, expect, it } from "vitest";
 import { agentOf } from "../../test-support/agents.ts";
+import { heapOf } from "../../test-support/collect-garbage.ts";
 import { sendTask } from "../../test-support/tasks.ts";
 import type { AgentDefinition, DurableExecutor, TurnExecutor } from "../agent/agent-definition.ts";
 import type { DurableTask } from "../agent/durable-task.ts";
 import type { Turn } from "../agent/turn.ts";
+import { AgentMistake } from "./agent-mistake.ts";
 import type { LogRecord } from "./engine-context.ts";
 
 /** What plain JavaScript may do: the types refuse most of it. */
@@ -203,6 +205,11 @@ it.each([true, false])(
     expect(status?.state).toBe(TaskState.FAILED);
   },
 );
+
+it("a mistake with a long value keeps nothing of the value in memory but its beginning", () => {
+  const mistake = () => new AgentMistake(`artifact "a": ${Buffer.alloc(1_000_000, "x")}`);
+  expect(heapOf(() => Array.from({ length: 50 }, mistake))).toBeLessThan(5_000_000);
+});
 
 describe("a durable executor that", () => {
   for (const [what, [code, sentence]] of Object.entries(durableMistakes)) {

@@ -1,4 +1,5 @@
 import type { EndReason } from "@a2a-connect/core";
+import { ownText } from "@a2a-connect/core/internal";
 import type { UnusedResults } from "../agent/unused-results.ts";
 
 /** A sentence may name a long value of the agent, and the end of a task has room for a short one in any case (`alwaysStoredBytes`). */
@@ -12,7 +13,8 @@ export class AgentMistake extends Error {
   readonly reason: EndReason;
 
   constructor(message: string, reason: EndReason = "invalid-agent-response") {
-    super(message.length > maxCharacters ? `${message.slice(0, maxCharacters).toWellFormed()}…` : message);
+    const isLong = message.length > maxCharacters;
+    super(isLong ? `${ownText(message.slice(0, maxCharacters)).toWellFormed()}…` : message);
     this.name = "AgentMistake";
     this.reason = reason;
   }
