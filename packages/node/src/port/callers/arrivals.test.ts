@@ -9,7 +9,7 @@ import { describe, expect, it } from "vitest";
 import { formatFrame, frameTypes, requestFrame, trailersFrame } from "../../../test-support/http2-frames.ts";
 import { openRawConnection } from "../../../test-support/raw-connection.ts";
 import { listen } from "../listen.ts";
-import { Arrivals } from "./arrivals.ts";
+import { Arrivals, type ArrivalsOptions } from "./arrivals.ts";
 import { LoopTurns } from "./loop-turns.ts";
 
 const connections = 20;
@@ -212,9 +212,9 @@ describe("pieces of HTTP/1.1 bodies that arrive in packets of 64 KiB, or before 
 
 describe("bytes of which a parser makes no request", () => {
   /** A port that reads a megabyte of each connection that is not stopped, and tells of how many. */
-  function createPort() {
+  function createPort(options: ArrivalsOptions = {}) {
     let busyMs = 0;
-    const arrivals = new Arrivals(256, { turns: new LoopTurns(() => busyMs) });
+    const arrivals = new Arrivals(256, { ...options, turns: new LoopTurns(() => busyMs) });
     const readAll = async (each: readonly FakeConnection[], ms: number): Promise<number> => {
       const read = each.filter(({ _handle }) => _handle.isRead);
       for (const { _handle } of read) {
@@ -253,7 +253,44 @@ describe("bytes of which a parser makes no request", () => {
     let turns = 0;
     while ((await readAll(all, 0)) < 100) turns += 1;
     expect(turns).toBeLessThan(20);
+    await nextTurn();
+    expect(countBegun(arrivals, greedy, 100)).toBe(100);
   });
+
+  it("arrive from all new connections again when those are closed that made a turn long", async () => {
+    const { arrivals, readAll } = createPort();
+    const greedy = {};
+    const all = Array.from({ length: 100 }, () => new FakeConnection());
+    for (const each of all) arrivals.join(greedy, each as unknown as Socket, () => undefined);
+    await readAll(all, 5);
+    for (const each of all.slice(1)) each.emit("close");
+    await nextTurn();
+    expect(countBegun(arrivals, greedy, 100)).toBe(100);
+  });
+
+  it("arrive from few of those that have waited to begin, too", async () => {
+    const { arrivals, readAll } = createPort({ mostBegins: 16 });
+    const greedy = {};
+    arrivals.join(greedy, new FakeConnection() as unknown as Socket, () => undefined);
+    arrivals.count(greedy, 256); // nothing more may arrive in this turn
+    const all = Array.from({ length: 500 }, () => new FakeConnection());
+    for (const each of all) arrivals.join(greedy, each as unknown as Socket, () => undefined);
+    for (let turn = 0; turn < 10; turn += 1) await nextTurn(); // 16 begin in each by now, as they bring nothing
+    expect(await readAll(all, 5)).toBeGreaterThan(50);
+    for (let turn = 0; turn < 20; turn += 1) expect(await readAll(all, 5)).toBeLessThanOrEqual(4);
+  });
+
+  /** How many of so many new connections begin at once. */
+  function countBegun(arrivals: Arrivals, caller: object, count: number): number {
+    let begun = 0;
+    const begin = (): void => {
+      begun += 1;
+    };
+    for (let at = 0; at < count; at += 1) {
+      arrivals.join(caller, new FakeConnection() as unknown as Socket, begin);
+    }
+    return begun;
+  }
 });
 
 it("thousands of connections of a caller, of which some bring too much in each turn, are not all stopped and read again in each", async () => {

@@ -132,14 +132,16 @@ class CallerSockets {
    * @param busyMs how long the last turn took
    */
   judge(busyMs: number): void {
-    if (busyMs < longTurnMs && !this.takesTurns) return;
+    if (!this.takesTurns) {
+      this.#atATime = Number.POSITIVE_INFINITY;
+      if (busyMs < longTurnMs) return;
+    }
     const { connections, bytes } = this.#countBrought();
     if (busyMs >= longTurnMs && bytes >= fewBytes) {
       this.#atATime = Math.max(1, Math.floor((connections * longTurnMs) / busyMs));
     } else if (busyMs < longTurnMs / 2) {
       this.#atATime = Math.ceil(this.#atATime * 1.5);
     }
-    if (!this.takesTurns) this.#atATime = Number.POSITIVE_INFINITY;
   }
 
   /** What came since it was counted the last time. */
