@@ -1,6 +1,6 @@
 import {
   type Artifact,
-  type ArtifactSchema,
+  ArtifactSchema,
   Role,
   type Task,
   TaskArtifactUpdateEventSchema,
@@ -193,6 +193,27 @@ describe("the fold of a task", () => {
       applyStep(task, chunk({ artifactId: "new" }));
       expect(findArtifact(task, "new")).toBe(task.artifacts[2_000]);
       expect(findArtifact(task, "none")).toBeUndefined();
+    });
+
+    it("are found by id in constant time where a task repeats an id, whose last one counts", () => {
+      const readsFor = (count: number): number => {
+        let reads = 0;
+        const repeats = Array.from({ length: count }, (_, at) =>
+          create(ArtifactSchema, { artifactId: "a", name: `${at}` }),
+        );
+        const artifacts = new Proxy(repeats, {
+          get(target, name, receiver) {
+            reads += 1;
+            return Reflect.get(target, name, receiver);
+          },
+        });
+        const task = { ...create(TaskSchema), artifacts };
+        for (let at = 0; at < count; at += 1) applyStep(task, chunk({ artifactId: `b${at % 2}` }, true));
+        expect(findArtifact(task, "a")?.name).toBe(`${count - 1}`);
+        expect(task.artifacts).toHaveLength(count + 2);
+        return reads;
+      };
+      expect(readsFor(200)).toBeLessThanOrEqual(2 * readsFor(100));
     });
   });
 

@@ -160,8 +160,10 @@ export function findArtifact(task: Task, artifactId: string): Artifact | undefin
 }
 
 interface FoldedArtifacts {
-  /** Where each artifact is, by id. */
+  /** Where each artifact is, by id. Of those that share an id, which other parties may send, it is the last. */
   readonly positions: Map<string, number>;
+  /** How many artifacts are in `positions`. */
+  indexed: number;
   /** The artifacts before this position may belong to others as well, except for those at `own`. */
   shared: number;
   readonly own: Set<number>;
@@ -172,12 +174,12 @@ const foldedArtifacts = new WeakMap<Task, FoldedArtifacts>();
 function indexArtifacts(task: Task): FoldedArtifacts {
   let known = foldedArtifacts.get(task);
   if (known === undefined) {
-    known = { positions: new Map(), shared: task.artifacts.length, own: new Set() };
+    known = { positions: new Map(), indexed: 0, shared: task.artifacts.length, own: new Set() };
     foldedArtifacts.set(task, known);
   }
-  for (let next = known.positions.size; next < task.artifacts.length; next++) {
-    const artifact = task.artifacts[next];
-    if (artifact !== undefined) known.positions.set(artifact.artifactId, next);
+  for (; known.indexed < task.artifacts.length; known.indexed++) {
+    const artifact = task.artifacts[known.indexed];
+    if (artifact !== undefined) known.positions.set(artifact.artifactId, known.indexed);
   }
   return known;
 }

@@ -18,17 +18,28 @@ import { isSameStatus } from "./task-status.ts";
  * may have metadata and no parts. No event can carry the task's own metadata, so it has none here.
  */
 export function reconcile(known: Task, current: Task): StreamResponse[] {
-  const before = new Map(known.artifacts.map((artifact) => [artifact.artifactId, artifact]));
+  const before = artifactsById(known);
   const isLast = current.status !== undefined && isTerminal(current.status.state);
-  const events = current.artifacts.flatMap((artifact) => {
-    const update = compareArtifact(before.get(artifact.artifactId), artifact);
-    return update === undefined ? [] : [artifactEvent(current, update, isLast)];
-  });
+  const events: StreamResponse[] = [];
+  for (const [id, artifact] of artifactsById(current)) {
+    const update = compareArtifact(before.get(id), artifact);
+    if (update !== undefined) {
+      events.push(artifactEvent(current, update, isLast));
+    }
+  }
   const { status } = current;
   if (status !== undefined && !isSameStatus(known.status, status)) {
     events.push(statusEvent(current, status));
   }
   return events;
+}
+
+/**
+ * The last artifact of each id. A known one is compared once in this way, however often an agent repeats its id: each
+ * comparison costs as much as the known artifact has members of metadata.
+ */
+function artifactsById({ artifacts }: Task): Map<string, Artifact> {
+  return new Map(artifacts.map((artifact) => [artifact.artifactId, artifact]));
 }
 
 interface ArtifactChange {
