@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
+import { getDefaultHighWaterMark, setDefaultHighWaterMark } from "node:stream";
 import { expect, it } from "vitest";
 import { TlsWire } from "./tls-wire.ts";
 
@@ -54,6 +55,32 @@ it("bytes of TLS that bring nothing of an answer end the connection after 512 Ki
 it("bytes of an answer do not, and all are counted before they are decrypted", async () => {
   const all = 600 * 1_005;
   expect(await readWire({ sent: many, isAnswer: true })).toEqual({ received: all, counted: all, error: "" });
+});
+
+it("an answer that is not read yet waits on the other side, however much the streams of the process may hold", async () => {
+  const server = createServer((socket) => {
+    socket.on("error", () => undefined).write(Buffer.concat(many));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+  const before = getDefaultHighWaterMark(false);
+  setDefaultHighWaterMark(false, 1024 * 1024);
+  try {
+    const socket = connect(port, "127.0.0.1");
+    let counted = 0;
+    const wire = new TlsWire(socket, (bytes) => {
+      counted += bytes;
+    });
+    wire.handshakeEnded();
+    wire.on("readable", () => undefined); // OpenSSL asks for bytes, and nothing reads the answer that is in them
+    await Promise.race([once(socket, "pause"), once(wire, "error")]);
+    expect(wire.destroyed).toBe(false);
+    expect(counted).toBeLessThanOrEqual(256 * 1024);
+    wire.destroy();
+  } finally {
+    setDefaultHighWaterMark(false, before);
+    server.close();
+  }
 });
 
 const last = [

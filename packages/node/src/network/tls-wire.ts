@@ -9,9 +9,12 @@ const maxHandshakeBytes = 32 * 1024;
 
 /**
  * What may come after it without a byte of an answer, such as tickets and new keys, in bytes of TLS. OpenSSL takes 7 us for each of them, and
- * 18 bytes are enough for one. Of an answer that is read slowly, as much may wait in buffers.
+ * 18 bytes are enough for one. Of an answer that is read slowly, 160 KiB come between two readings.
  */
 const maxSilentBytes = 512 * 1024;
+
+/** What waits for OpenSSL, in bytes. The default of streams may have been raised, and then more of an answer would wait than may be silent. */
+const heldBytes = 64 * 1024;
 
 /** Types of records of TLS, which are never encrypted in TLS 1.2. In TLS 1.3 each record that is encrypted has another one. */
 const recordTypes = { changeCipherSpec: 20, handshake: 22 };
@@ -70,7 +73,7 @@ export class TlsWire extends Duplex {
 
   /** @param onBytes so many have come after the handshake, and are decrypted now */
   constructor(socket: Socket, onBytes: (bytes: number) => void) {
-    super();
+    super({ highWaterMark: heldBytes });
     this.#socket = socket;
     this.#onBytes = onBytes;
     socket
