@@ -99,8 +99,12 @@ export class Emitter {
       const held = this.#check(event);
       room?.resize(held);
       const artifact = withData(event);
-      const hasBegun = inPieces ? "has begun" : undefined;
-      const nextPiece = () => this.#nextSlice(share, hasBegun);
+      let hasBegun: "has begun" | undefined = inPieces ? "has begun" : undefined;
+      const nextPiece = (): Promise<void> => {
+        const slice = this.#nextSlice(share, hasBegun);
+        hasBegun = "has begun"; // what was copied of this one is held until its last piece
+        return slice;
+      };
       const emitted = event.last ? await this.#seal(event, artifact, nextPiece) : artifact;
       if (inPieces) await nextPiece(); // converted, it takes several times as much memory
       live.assertOpen();
