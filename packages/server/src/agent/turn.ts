@@ -75,19 +75,28 @@ export class EngineTurn extends TaskTools implements Turn {
   readonly inputRequired: Turn["inputRequired"];
   readonly authRequired: Turn["authRequired"];
   readonly reply: Turn["reply"];
+  readonly #share: string | undefined;
 
+  /** @param share see `shareOf` */
   constructor(
     input: TurnInput,
     signal: () => AbortSignal,
     nextArtifactOrdinal: () => number,
     unused: UnusedResults,
+    share: string | undefined,
   ) {
     super(input, signal, nextArtifactOrdinal, unused);
+    this.#share = share;
     this.task = input.task;
     this.attempt = input.attempt;
     this.grant = input.grant;
     this.inputRequired = unused.events("inputRequired", turnTools.inputRequired);
     this.authRequired = unused.events("authRequired", turnTools.authRequired);
     this.reply = unused.events("reply", turnTools.reply);
+  }
+
+  /** The caller whose turns its work takes: those without credentials are told apart by their networks. */
+  static shareOf(turn: Turn): string | undefined {
+    return #share in turn ? turn.#share : undefined;
   }
 }

@@ -298,6 +298,7 @@ export class TurnExecution implements Execution {
       () => this.#signal,
       () => ++ordinal,
       this.#unused,
+      this.share,
     );
     return iterate(code.execute(turn));
   }

@@ -1,4 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { text } from "@a2a-connect/core";
+import { toJsonValue } from "@a2a-connect/core/internal";
 import { Role, TaskState } from "@a2a-connect/proto";
 import { createEngineHarness, createTurnCount, say } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
@@ -6,7 +8,7 @@ import { countedPart } from "../../test-support/counted-data.ts";
 import { detached, sendTask, subscribe } from "../../test-support/tasks.ts";
 import { fromAgentExecutor } from "./agent-executor.ts";
 import type { EventBus } from "./event-bus.ts";
-import type { SdkEvent, SdkTask } from "./sdk-types.ts";
+import type { SdkEvent, SdkMessage, SdkTask } from "./sdk-types.ts";
 
 it("a task with much data is converted in several turns of the event loop", async () => {
   const reads = createTurnCount();
@@ -65,6 +67,100 @@ it("what many executors publish at the same moment is converted in turns of the 
     await clock.settle();
   }
   expect(converted.mostInATurn).toBeLessThan(10);
+});
+
+it("a caller without credentials waits for the slices of its own address, not for those of another one", async () => {
+  const converted = { busy: 0, quiet: 0 };
+  const busyBefore: number[] = [];
+  const moment = Promise.withResolvers<void>();
+  const names = Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`name ${at}`, at]));
+  const executor = {
+    async execute({ userMessage }: { userMessage: SdkMessage }, bus: { publish(event: SdkEvent): void }) {
+      const caller = userMessage.parts.length > 1 ? "quiet" : "busy";
+      if (caller === "quiet") busyBefore.push(converted.busy);
+      bus.publish({ kind: "statusUpdate", data: { status: { state: TaskState.WORKING } } });
+      if (caller === "busy") await moment.promise;
+      const last = {
+        get number() {
+          converted[caller] += 1;
+          if (caller === "quiet") busyBefore.push(converted.busy);
+          return 1;
+        },
+      };
+      const parts = [{ content: { $case: "data" as const, value: [names, last] } }]; // the second one is not weighed
+      bus.publish({ kind: "artifactUpdate", data: { artifact: { artifactId: "a", parts } } });
+    },
+    async cancelTask() {},
+  };
+  const { clientFrom, clock } = await createEngineHarness({
+    agent: { card: { name: "Agent" }, execute: fromAgentExecutor(executor as never) },
+  });
+  const busy = clientFrom("192.0.2.1");
+  for (let task = 0; task < 100; task += 1) await sendTask(busy, detached("go"));
+  moment.resolve();
+  await nextTurn();
+  const long = [text("go"), text("x".repeat(20_000))]; // converted in a slice of its own
+  await Promise.all([sendTask(clientFrom("198.51.100.7"), say(long)), clock.settle()]);
+  expect(busyBefore).toHaveLength(2);
+  expect(Math.max(...busyBefore)).toBeLessThan(50);
+  expect(converted.quiet).toBe(1);
+  while (converted.busy < 100) {
+    await nextTurn();
+    await clock.settle();
+  }
+});
+
+it("an executor may use the objects of an event for its next one, when what they have is no long data", async () => {
+  const contents = {
+    text: { $case: "text" as const, value: "" },
+    data: { $case: "data" as const, value: { name: "" } },
+  };
+  const artifact = { artifactId: "a", parts: [{ content: contents.text }, { content: contents.data }] };
+  const data = { append: false, artifact };
+  const event: SdkEvent = { kind: "artifactUpdate", data };
+  const executor = {
+    async execute(_context: unknown, bus: { publish(event: SdkEvent): void }) {
+      for (const name of "ABCDEFGH") {
+        contents.text.value = name.repeat(7_000);
+        contents.data.value.name = name;
+        bus.publish(event);
+        data.append = true;
+      }
+    },
+    async cancelTask() {},
+  };
+  const { client } = await createEngineHarness({
+    agent: { card: { name: "Agent" }, execute: fromAgentExecutor(executor as never) },
+  });
+  const [chunks] = (await sendTask(client)).artifacts;
+  const shown = chunks?.parts.map(({ content }) => {
+    return content.case === "data" ? toJsonValue(content.value) : String(content.value).slice(0, 1);
+  });
+  expect(shown).toEqual([..."ABCDEFGH"].flatMap((name) => [name, { name }]));
+});
+
+it("what is no JSON fails the task, behind what was published before", async () => {
+  for (const value of [10n, [10n, "x".repeat(5_000)], undefined]) {
+    const executor = {
+      async execute(_context: unknown, bus: { publish(event: SdkEvent): void }) {
+        for (const [artifactId, content] of [
+          ["good", { $case: "text" as const, value: "x" }],
+          ["bad", { $case: "data" as const, value }],
+        ] as const) {
+          bus.publish({ kind: "artifactUpdate", data: { artifact: { artifactId, parts: [{ content }] } } });
+        }
+      },
+      async cancelTask() {},
+    };
+    const { client } = await createEngineHarness({
+      agent: { card: { name: "Agent" }, execute: fromAgentExecutor(executor as never) },
+    });
+    const { status, artifacts } = await sendTask(client);
+    expect([status?.state, artifacts.map(({ artifactId }) => artifactId)]).toEqual([
+      TaskState.FAILED,
+      ["good"],
+    ]);
+  }
 });
 
 it("a list that stands in the data of many parts is converted once", async () => {

@@ -13,7 +13,7 @@ import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import type { TurnExecutor } from "../agent/agent-definition.ts";
 import type { StatusEvent, TurnEvent } from "../agent/task-event.ts";
-import type { Turn } from "../agent/turn.ts";
+import { EngineTurn, type Turn } from "../agent/turn.ts";
 import { EventBus } from "./event-bus.ts";
 import type { SdkArtifact, SdkEvent, SdkMessage, SdkPart, SdkStatus, SdkTask } from "./sdk-types.ts";
 
@@ -32,7 +32,7 @@ export interface SdkAgentExecutor {
  */
 export function fromAgentExecutor(executor: SdkAgentExecutor): TurnExecutor {
   return async function* execute(turn) {
-    const bus = new EventBus();
+    const bus = new EventBus((event: SdkEvent) => convert(event, turn));
     const given = bus as never; // it has all that their interface asks for
     // These two are asynchronous, so that what the executor throws at once is its failure, too.
     const cancel = async (): Promise<void> => {
@@ -52,9 +52,12 @@ export function fromAgentExecutor(executor: SdkAgentExecutor): TurnExecutor {
       (error: unknown) => bus.end(error),
     );
     try {
-      for await (const event of bus.events()) {
-        if (takesLong(event)) await nextSlice(turn.caller.principal); // hundreds may have published theirs at the same moment
-        yield* toEvents(event, turn);
+      for await (const { events, convertData } of bus.events()) {
+        if (convertData !== undefined) {
+          await nextSlice(EngineTurn.shareOf(turn)); // hundreds may have published theirs at the same moment
+          convertData();
+        }
+        yield* events;
       }
     } finally {
       turn.signal.removeEventListener("abort", cancel);
@@ -71,7 +74,7 @@ const maxInASlice = 16;
 /** Resolves when the slice of the event loop begins in which this is converted; undefined: now. */
 type SliceFor = (next: Message | Artifact) => Promise<void> | undefined;
 
-function createSlices(caller: string): SliceFor {
+function createSlices(caller: string | undefined): SliceFor {
   let converted = 0;
   return (next) => {
     converted += 1;
@@ -84,7 +87,7 @@ function createSlices(caller: string): SliceFor {
 /** What their executors read, in the form of their `RequestContext`. A task with much data takes long, and other calls run in between. */
 async function toRequestContext(turn: Turn): Promise<object> {
   const { message, task, taskId, contextId, tenant, caller, extensions, metadata } = turn;
-  const sliceFor = createSlices(caller.principal);
+  const sliceFor = createSlices(EngineTurn.shareOf(turn));
   await sliceFor(message);
   const userMessage = toSdkMessage(message, { taskId, contextId });
   const activated = new Set<string>();
@@ -112,91 +115,126 @@ async function toRequestContext(turn: Turn): Promise<object> {
   };
 }
 
-/** An event of which this is more is converted in a slice of its own, in bytes of its encoding. */
+/** A part whose content is data that has not been converted yet. */
+interface WaitingData {
+  readonly part: Part;
+  readonly value: unknown;
+}
+
+/** What was published. */
+interface Converted {
+  readonly events: readonly TurnEvent[];
+  /** Converts their data, if there is much of it; undefined: they are complete. */
+  readonly convertData?: () => void;
+}
+
+/** Data in an event of which this is more is converted in a slice of its own, in bytes of its encoding. */
 const longBytes = 4 * 1024;
 
-/** What cannot be weighed, because it is nested too deep, is refused later. */
-function takesLong({ data }: SdkEvent): boolean {
+/** An executor may use the objects that it has published for its next event, so all but long data is taken from them at once. */
+function convert(event: SdkEvent, turn: Turn): Converted {
   try {
-    return isLarge(data as never, longBytes); // any object can be weighed
-  } catch {
-    return true;
+    const waiting: WaitingData[] = [];
+    const events = [...toEvents(event, turn, waiting)];
+    if (waiting.length === 0) return { events };
+    const convertData = (): void => fill(waiting);
+    const values = waiting.map(({ value }) => value);
+    if (isLarge(values as never, longBytes)) return { events, convertData }; // any object can be weighed
+    convertData();
+    return { events };
+  } catch (error) {
+    const fail = (): never => {
+      throw error;
+    };
+    return { events: [], convertData: fail }; // what was published before is taken first
   }
 }
 
-function* toEvents(event: SdkEvent, turn: Turn): Generator<TurnEvent> {
+/** Each part may have data with the same list of its caller's. */
+function fill(waiting: readonly WaitingData[]): void {
+  const known = new KnownValues();
+  for (const { part, value } of waiting) {
+    part.content = { case: "data", value: fromJsonValue(value as JsonValue, known) }; // throws for what is no JSON
+  }
+}
+
+/** @param waiting gets the parts with data */
+function* toEvents(event: SdkEvent, turn: Turn, waiting: WaitingData[]): Generator<TurnEvent> {
   switch (event.kind) {
     case "message":
-      yield { kind: "reply", parts: fromSdkParts(event.data.parts) };
+      yield { kind: "reply", parts: fromSdkParts(event.data.parts, waiting) };
       return;
     case "statusUpdate":
-      yield* toStatus(event.data.status);
+      yield* toStatus(event.data.status, waiting);
       return;
     case "artifactUpdate": {
       const { artifact, append = false, lastChunk = false } = event.data;
-      if (artifact !== undefined) yield toArtifact(artifact, append ? "continued" : "whole", lastChunk);
+      if (artifact !== undefined)
+        yield toArtifact(artifact, append ? "continued" : "whole", lastChunk, waiting);
       return;
     }
     case "task": {
       const { artifacts = [], status } = event.data;
       const known = new Set(turn.task?.artifacts.map(({ artifactId }) => artifactId));
       for (const artifact of artifacts) {
-        if (!known.has(artifact.artifactId)) yield toArtifact(artifact, "whole", false);
+        if (!known.has(artifact.artifactId)) yield toArtifact(artifact, "whole", false, waiting);
       }
       if (turn.task === undefined && status?.state === TaskState.SUBMITTED) {
         yield { kind: "status", state: TaskState.WORKING, parts: [], report: {} }; // callers learn of the task now
-      } else if (status?.state !== turn.task?.status?.state) yield* toStatus(status);
+      } else if (status?.state !== turn.task?.status?.state) yield* toStatus(status, waiting);
     }
   }
 }
 
-function* toStatus(status: SdkStatus | undefined): Generator<StatusEvent> {
+function* toStatus(status: SdkStatus | undefined, waiting: WaitingData[]): Generator<StatusEvent> {
   const state = status?.state ?? TaskState.UNSPECIFIED;
   if (state === TaskState.UNSPECIFIED || state === TaskState.SUBMITTED) return;
-  yield { kind: "status", state, parts: fromSdkParts(status?.message?.parts ?? []), report: {} };
+  yield { kind: "status", state, parts: fromSdkParts(status?.message?.parts ?? [], waiting), report: {} };
 }
 
-function toArtifact(given: SdkArtifact, mode: "continued" | "whole", last: boolean): TurnEvent {
+function toArtifact(
+  given: SdkArtifact,
+  mode: "continued" | "whole",
+  last: boolean,
+  waiting: WaitingData[],
+): TurnEvent {
   const { artifactId, name = "", description = "", parts, metadata, extensions = [] } = given;
   const artifact = create(ArtifactSchema, {
     artifactId,
     name,
     description,
-    parts: fromSdkParts(parts),
+    parts: fromSdkParts(parts, waiting),
     extensions: [...extensions],
     ...(metadata === undefined ? {} : { metadata: metadata as JsonObject }), // what their types leave open is JSON on the wire
   });
   return { kind: "artifact", artifact, mode, last, replaceable: true };
 }
 
-/** Each part may have data with the same list of its caller's. */
-function fromSdkParts(parts: readonly SdkPart[]): Part[] {
-  const known = new KnownValues();
-  return parts.map((part) => fromSdkPart(part, known));
+function fromSdkParts(parts: readonly SdkPart[], waiting: WaitingData[]): Part[] {
+  return parts.map((part) => fromSdkPart(part, waiting));
 }
 
 function fromSdkPart(
   { content, metadata, mediaType = "", filename = "" }: SdkPart,
-  known: KnownValues,
+  waiting: WaitingData[],
 ): Part {
-  const details = {
+  const part = create(PartSchema, {
     mediaType,
     filename,
     ...(metadata === undefined ? {} : { metadata: metadata as JsonObject }),
-  };
+  });
   switch (content?.$case) {
-    case "data": {
-      const value = fromJsonValue(content.value as JsonValue, known); // throws for what is no JSON
-      return create(PartSchema, { ...details, content: { case: "data", value } });
-    }
+    case "data":
+      waiting.push({ part, value: content.value });
+      break;
     case "raw":
-      return create(PartSchema, { ...details, content: { case: "raw", value: content.value } });
+      part.content = { case: "raw", value: content.value };
+      break;
     case "text":
     case "url":
-      return create(PartSchema, { ...details, content: { case: content.$case, value: content.value } });
-    case undefined:
-      return create(PartSchema, details);
+      part.content = { case: content.$case, value: content.value };
   }
+  return part;
 }
 
 function toSdkPart({ content, metadata, mediaType, filename }: Part): SdkPart {

@@ -3,7 +3,7 @@ import { EventBus } from "./event-bus.ts";
 import type { SdkEvent } from "./sdk-types.ts";
 
 it("hundreds of thousands of events that wait are read in order, in time that is linear in their number", async () => {
-  const bus = new EventBus();
+  const bus = new EventBus((event) => event);
   const published = Array.from({ length: 200_000 }, (): SdkEvent => ({ kind: "statusUpdate", data: {} }));
   for (const event of published.slice(0, -1)) bus.publish(event);
   let read = 0;

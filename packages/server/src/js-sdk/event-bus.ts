@@ -4,16 +4,22 @@ type Listener = (event?: SdkEvent) => void;
 type EventName = "event" | "finished";
 
 /** The `ExecutionEventBus` of `@a2a-js/sdk` 1.x for one execution. What is published waits in order for its one reader. */
-export class EventBus {
-  #waiting: SdkEvent[] = [];
+export class EventBus<Taken = SdkEvent> {
+  readonly #take: (event: SdkEvent) => Taken;
+  #waiting: Taken[] = [];
   readonly #listeners = { event: new Map<Listener, Listener>(), finished: new Map<Listener, Listener>() };
   #wake: () => void = () => {};
   #ended = false;
   #failure: { readonly error: unknown } | undefined;
 
+  /** @param take makes of an event what waits, as soon as it is published */
+  constructor(take: (event: SdkEvent) => Taken) {
+    this.#take = take;
+  }
+
   publish(event: SdkEvent): void {
     if (this.#ended) return;
-    this.#waiting.push(event);
+    this.#waiting.push(this.#take(event));
     for (const listener of [...this.#listeners.event.values()]) listener(event);
     this.#wake();
   }
@@ -62,7 +68,7 @@ export class EventBus {
   }
 
   /** All that is published until the end; then the failure of the execution is thrown, if it has failed. */
-  async *events(): AsyncGenerator<SdkEvent, void> {
+  async *events(): AsyncGenerator<Taken, void> {
     for (;;) {
       const batch = this.#waiting.reverse();
       this.#waiting = [];
