@@ -11,7 +11,10 @@ export function plainText(text: string): string {
     .trim();
 }
 
-/** What two spellings of the same have in common: no case, no accents, no punctuation. Not for showing. */
+/**
+ * What two spellings of the same have in common: no case, no accents, no punctuation. Not for showing. The memory set finds its rows by it:
+ * those that a version with another rule has saved are found again when the transcripts are handed over to a new database.
+ */
 export function foldText(text: string): string {
   return text
     .normalize("NFD") // NFKD would make 18 characters of some
