@@ -67,10 +67,20 @@ export function formatJsonInPieces(json: LazyJson, pieceLength: number): Generat
 export function* formatStringInPieces(value: string, pieceLength: number): Generator<string, void> {
   yield '"';
   for (const slice of divideText(value, pieceLength)) {
-    yield JSON.stringify(slice).slice(1, -1);
+    yield isPlain(slice) ? slice : JSON.stringify(slice).slice(1, -1);
   }
   yield '"';
 }
+
+/**
+ * Whether JSON has a text as it is, between quotes. For a long text this takes half the time of `JSON.stringify`, and makes no copy for
+ * a garbage collector.
+ */
+function isPlain(text: string): boolean {
+  return !text.includes('"') && !text.includes("\\") && !controlCharacter.test(text) && text.isWellFormed();
+}
+
+const controlCharacter = /[^\u0020-\uffff]/;
 
 /** The same; in pieces only where it is longer than one. */
 export function formatString(value: string, pieceLength: number): string | Generator<string, void> {
