@@ -119,6 +119,40 @@ function createTarget(name: keyof typeof wires) {
   return { events, send };
 }
 
+describe.each([
+  ["JSON-RPC", wires["JSON-RPC"], true],
+  ["HTTP+JSON", wires["HTTP+JSON"], true],
+  ["HTTP+JSON of 0.3", wires["HTTP+JSON of 0.3"], true],
+  ["Connect in JSON", { ...wires.Connect, type: "application/json", wrap: json }, true],
+  ["Connect in protobuf, whose message keeps them", wires.Connect, false],
+  ["gRPC, whose message keeps them", wires.gRPC, false],
+] as const)("the bytes of a large body over %s", (name, { path, type, wrap }, isFreed) => {
+  it(`are freed when a text was made of them: ${isFreed}`, async () => {
+    const texts: unknown[] = [];
+    const service = createFakeService({
+      sendMessage: ({ message }) => {
+        texts.push(message?.parts[0]?.content.value);
+        return { payload: { case: "message", value: { messageId: "m-2" } } };
+      },
+    });
+    const text = "é".repeat(65 * kibibyte);
+    const bytes = wrap(text);
+    let frees = 0;
+    const body: HttpBody = {
+      bytes: async () => bytes,
+      freeBytes() {
+        frees += 1;
+        bytes.fill(0);
+      },
+      async *[Symbol.asyncIterator]() {},
+    };
+    const request = memoryRequest({ url: `http://localhost${path}`, header: { "content-type": type } });
+    await handlerAt(name, path, service)?.({ ...request, body });
+    expect(texts).toEqual([text]);
+    expect(frees).toBe(isFreed ? 1 : 0);
+  });
+});
+
 for (const name of Object.keys(wires) as (keyof typeof wires)[]) {
   describe(`a body over ${name}`, () => {
     it("is parsed at once when it is short, and does not count while the call runs", async () => {

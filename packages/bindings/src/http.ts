@@ -42,6 +42,11 @@ export interface HttpBody extends AsyncIterable<Uint8Array> {
    */
   turnBeforeMessage?(length: number, callerNetwork: string | undefined): Promise<void>;
   /**
+   * After `bytes`, when nothing will read them any more, as when a text was decoded. A garbage collector would keep a large body for as long
+   * as its message is made and answered.
+   */
+  freeBytes?(): void;
+  /**
    * A message was made of the body, or never will be: its bytes do not count any more, and its turn is over. After a
    * body that had one there is something to wait for: everything else that waits for the event loop has its turn before the call begins.
    */

@@ -51,12 +51,14 @@ export async function readJson(
   if (refusal !== undefined) {
     return refusal;
   }
-  return parseJsonBytes(bytes, limits, request.callerNetwork);
+  const parsed = parseJsonBytes(bytes, limits, request.callerNetwork);
+  request.body.freeBytes?.(); // which were decoded at once
+  return parsed;
 }
 
 /**
  * Parses the bytes of a body as JSON within bounded memory; a large body in slices. Refuses a name that occurs twice in
- * the outermost object.
+ * the outermost object. When it returns, it needs the bytes no longer.
  *
  * @param caller whose body it is (`nextSlice`)
  */

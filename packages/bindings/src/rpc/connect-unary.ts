@@ -52,7 +52,9 @@ async function readMessage(
   caller: Sender,
 ): Promise<Message> {
   const bytes = unlessRefused(await readBody(request, settings, caller));
-  const message = await codec.decode(bound.desc.input, bytes, settings, caller.callerNetwork);
+  const decoding = codec.decode(bound.desc.input, bytes, settings, caller.callerNetwork);
+  if (codec === jsonCodec) request.body.freeBytes?.(); // its text was decoded at once
+  const message = await decoding;
   await request.body.release?.();
   return message;
 }

@@ -20,8 +20,9 @@ const sixMegabytes = new Uint8Array(6 * 1024 * 1024).map((_, index) => index % 2
 /** Has room for all bodies. */
 const quietConnection = {
   countPiece() {},
-  bodies: { add() {}, remove() {} },
-} as unknown as CallerConnection; // what a body that is not read needs of it
+  turnAfterShortBody() {},
+  bodies: { add() {}, remove() {}, forbidRefusal() {} },
+} as unknown as CallerConnection; // what a body needs of it
 
 /** Reads by the fast path or by iteration, and answers with the length and a check sum. */
 function measuring(how: "bytes" | "iteration", limit: number): HttpHandler {
@@ -102,6 +103,42 @@ it.each([true, false])(
     expect(chunks.slice(1).map(({ buffer }) => buffer.detached)).toEqual(Array(3).fill(ownsChunks));
   },
 );
+
+it.each(["freeBytes", "release"] as const)(
+  "after %s, only freeBytes has freed what was read",
+  async (end) => {
+    const source = new PassThrough();
+    const body = new RequestBody(source, {
+      declaredLength: 32_768,
+      connection: quietConnection,
+      cut: () => {},
+    });
+    const whole = body.bytes(maxBytes);
+    for (const value of [1, 2]) {
+      source.write(Buffer.alloc(16_384, value));
+      await nextTurn();
+    }
+    source.end();
+    const bytes = await whole;
+    expect(bytes.subarray(16_383, 16_385)).toEqual(new Uint8Array([1, 2]));
+    body[end]();
+    expect(bytes.length).toBe(end === "freeBytes" ? 0 : 32_768);
+  },
+);
+
+it("does not free a body that came in one chunk, which other code may have", async () => {
+  const source = new PassThrough();
+  const body = new RequestBody(source, {
+    declaredLength: 16_384,
+    connection: quietConnection,
+    cut: () => {},
+  });
+  const whole = body.bytes(maxBytes);
+  source.end(Buffer.alloc(16_384, 1));
+  const bytes = await whole;
+  body.freeBytes();
+  expect(bytes).toEqual(new Uint8Array(16_384).fill(1));
+});
 
 it("the line for the turn in which a message is made keeps no body whose caller has gone", async () => {
   const { promise: made, resolve: end } = Promise.withResolvers<void>();

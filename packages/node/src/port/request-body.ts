@@ -64,6 +64,8 @@ export class RequestBody implements HttpBody, BudgetedBody {
   #size = 0;
   /** Whether the memory behind `#bytes` contains nothing else. */
   #ownsBytes = false;
+  /** What the caller of `bytes` has, where the memory behind it contains nothing else; until it is freed, or `release`. */
+  #handedOver: Uint8Array | undefined;
   /** The chunks that wait for an iteration; undefined for a body that is read as a whole. */
   #chunks: Uint8Array[] | undefined;
   #ended = false;
@@ -129,7 +131,13 @@ export class RequestBody implements HttpBody, BudgetedBody {
     return promise;
   }
 
+  freeBytes(): void {
+    if (this.#handedOver !== undefined) freeNow(this.#handedOver);
+    this.#handedOver = undefined;
+  }
+
   release(): Promise<void> | undefined {
+    this.#handedOver = undefined; // an idle connection keeps its last request
     if (this.#chunks === undefined) this.#letGo();
     this.#messageWaiter?.leave();
     this.#messageWaiter = undefined;
@@ -279,6 +287,7 @@ export class RequestBody implements HttpBody, BudgetedBody {
   #handOver(): Uint8Array {
     clearTimeout(this.#timer);
     const bytes = this.#bytes.subarray(0, this.#size);
+    if (this.#ownsBytes) this.#handedOver = bytes;
     this.#bytes = nothing;
     this.#ownsBytes = false;
     this.#options.connection.bodies.forbidRefusal(this);
