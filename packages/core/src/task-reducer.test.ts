@@ -8,7 +8,7 @@ import {
   TaskState,
   TaskStatusUpdateEventSchema,
 } from "@a2a-connect/proto";
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { create, type JsonObject, type MessageInitShape } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { agentMessage, partText, text, userMessage } from "./parts.ts";
@@ -289,6 +289,29 @@ for (const copyOf of [copyTask, shareTask]) {
         expect(copy).toEqual(before);
       }
       expect(task.artifacts.map(({ parts }) => parts.length)).toEqual([5, 1, 2, 2]);
+    });
+
+    it("reads no metadata of artifacts, before one changes it", () => {
+      let looks = 0;
+      const metadata = new Proxy<JsonObject>(
+        { x: 1 },
+        {
+          ownKeys(target) {
+            looks += 1;
+            return Reflect.ownKeys(target);
+          },
+        },
+      );
+      const task = fold(created());
+      task.artifacts.push({ ...create(ArtifactSchema, { artifactId: "a" }), metadata });
+      const copy = copyOf(task);
+      for (const each of [task, copy]) {
+        applyStep(each, chunk({ artifactId: "a", parts: [text("2")] }, true));
+        expect(looks).toBe(0);
+      }
+      applyStep(copy, chunk({ artifactId: "a", metadata: { y: 2 } }, true));
+      expect(looks).toBe(1);
+      expect([task, copy].map(({ artifacts }) => artifacts[0]?.metadata)).toEqual([{ x: 1 }, { x: 1, y: 2 }]);
     });
   });
 }

@@ -49,9 +49,12 @@ export function applyStep(task: Task | undefined, step: TaskStep): Task {
   }
 }
 
-/** A copy whose lists do not change with the original. Both share messages and parts, which are never changed. */
+/**
+ * A copy whose lists do not change with the original. Both share messages and parts, which are never changed, and the metadata of
+ * artifacts, which the fold copies before it changes it: one artifact may have 100,000 names, and a task is copied for each message to it.
+ */
 export function copyTask(task: Task): Task {
-  return { ...task, history: [...task.history], artifacts: task.artifacts.map(ownArtifact) };
+  return { ...task, history: [...task.history], artifacts: task.artifacts.map(copyArtifact) };
 }
 
 /**
@@ -106,7 +109,7 @@ function changeable(task: Task, artifact: Artifact): Artifact {
   const { positions, shared, own } = indexArtifacts(task);
   const position = positions.get(artifact.artifactId);
   if (position === undefined || position >= shared || own.has(position)) return artifact;
-  const copy = ownArtifact(artifact);
+  const copy = copyArtifact(artifact);
   task.artifacts[position] = copy;
   own.add(position);
   return copy;
@@ -119,8 +122,9 @@ function extendArtifact(known: Artifact, chunk: Artifact): void {
   known.name ||= chunk.name;
   known.description ||= chunk.description;
   if (chunk.metadata !== undefined) {
-    known.metadata ??= ownMetadata({});
-    const { metadata } = known;
+    const before = known.metadata;
+    const metadata = before === undefined || sharedMetadata.has(before) ? ownMetadata(before ?? {}) : before;
+    known.metadata = metadata;
     for (const [name, value] of Object.entries(chunk.metadata)) {
       if (name === "__proto__") {
         Object.defineProperty(metadata, name, {
@@ -136,7 +140,16 @@ function extendArtifact(known: Artifact, chunk: Artifact): void {
   }
 }
 
-/** An artifact that may grow: its lists are not shared with an event, or with a copy of the task. */
+/** Metadata of artifacts that more than one copy of a task has. */
+const sharedMetadata = new WeakSet<JsonObject>();
+
+/** A copy whose parts may grow. Its metadata is that of the original. */
+function copyArtifact(artifact: Artifact): Artifact {
+  if (artifact.metadata !== undefined) sharedMetadata.add(artifact.metadata);
+  return { ...artifact, parts: [...artifact.parts] };
+}
+
+/** An artifact that may grow: it shares neither parts nor metadata with an event. */
 function ownArtifact(artifact: Artifact): Artifact {
   const own = { ...artifact, parts: [...artifact.parts] };
   if (artifact.metadata !== undefined) {
