@@ -110,7 +110,8 @@ function createTask() {
   const assertOpen = () => {
     if (!isOpen) throw new AgentMistake("the task has ended");
   };
-  const live = { memory, output, name: {}, emitArtifact, assertOpen };
+  const wasSealed = () => false;
+  const live = { memory, output, name: {}, emitArtifact, assertOpen, wasSealed };
   const waitForSlice = vi.fn((caller: string | undefined, hasBegun?: "has begun") =>
     nextSlice(caller, hasBegun),
   );

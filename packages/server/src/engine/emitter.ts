@@ -105,7 +105,8 @@ export class Emitter {
         hasBegun = "has begun"; // what was copied of this one is held until its last piece
         return slice;
       };
-      const emitted = event.last ? await this.#seal(event, artifact, nextPiece) : artifact;
+      const seals = event.last && !this.#isReopened(event);
+      const emitted = seals ? await this.#seal(event, artifact, nextPiece) : artifact;
       if (inPieces) await nextPiece(); // converted, it takes several times as much memory
       live.assertOpen();
       // The part that was made of data is the engine's own.
@@ -127,13 +128,24 @@ export class Emitter {
   #emit(event: ArtifactEvent, artifact: Artifact): void {
     const { last, replaceable } = event;
     const live = this.#live();
-    const response = artifactEvent(live.name, artifact, this.#isAppended(event), last);
+    const content = this.#isReopened(event) ? withMetadata(artifact, reopened) : artifact;
+    const response = artifactEvent(live.name, content, this.#isAppended(event), last);
     this.begin(artifact.artifactId);
     live.emitArtifact(response, { replaceable });
   }
 
   #isAppended({ mode, artifact }: ArtifactEvent): boolean {
     return mode === "continued" || (mode === "chunk" && this.#begun.has(artifact.artifactId));
+  }
+
+  /**
+   * Whether it goes on with an artifact that was sealed. That loses its digest: executors may mark each chunk as the last one, and to
+   * read all earlier parts for each of them would take the square of their number. The last chunk of an artifact that may not go on
+   * seals it once more.
+   */
+  #isReopened(event: ArtifactEvent): boolean {
+    const isFinal = event.last && !event.replaceable;
+    return !isFinal && this.#isAppended(event) && this.#live().wasSealed(event.artifact.artifactId);
   }
 
   /** This execution has begun the artifact: further chunks are added to it. */
@@ -257,6 +269,9 @@ async function sealOf(content: Uint8Array<ArrayBuffer>, replaceable: boolean): P
   const sha256 = await sha256Hex(content);
   return { [lifecycleExtension]: { size: content.length, sha256, ...(replaceable ? { replaceable } : {}) } };
 }
+
+/** What takes the place of a seal whose digest holds no more. */
+const reopened: JsonObject = { [lifecycleExtension]: { replaceable: true } };
 
 /** `artifact` with more metadata. */
 function withMetadata(artifact: Artifact, metadata: JsonObject): Artifact {

@@ -148,6 +148,11 @@ export class LiveTask {
     return (this.#task && findArtifact(this.#task, artifactId)?.parts) ?? [];
   }
 
+  /** Whether an artifact was sealed, and not replaced since; by everything accepted so far. */
+  wasSealed(artifactId: string): boolean {
+    return this.#artifacts.wasSealed(artifactId);
+  }
+
   /** Aborts when a write was refused or failed: another process has claimed the task, or the store cannot write. */
   get lost(): AbortSignal {
     return this.#lostController.signal;

@@ -99,7 +99,8 @@ const artifactWeight = 8 * objectBytes;
 
 interface Line {
   bytes: number;
-  sealed: boolean;
+  /** By its last chunk, after which it may be replaced or extended only where its executor has said so; undefined: not sealed. */
+  seal: "final" | "replaceable" | undefined;
 }
 
 /**
@@ -125,16 +126,21 @@ export class ArtifactLedger {
     this.#bytes = 0;
     for (const { artifactId, metadata } of artifacts) {
       const bytes = artifactWeight + (artifactBytes.get(artifactId) ?? 0);
-      this.#lines.set(artifactId, { bytes, sealed: isSealed(metadata?.[lifecycleExtension]) });
+      this.#lines.set(artifactId, { bytes, seal: readSeal(metadata?.[lifecycleExtension]) });
       this.#bytes += bytes;
     }
   }
 
-  /** Unseals the artifacts. */
+  /** All artifacts may be replaced. */
   unseal(): void {
     for (const line of this.#lines.values()) {
-      line.sealed = false;
+      if (line.seal !== undefined) line.seal = "replaceable";
     }
+  }
+
+  /** Whether an artifact was sealed, and not replaced since. */
+  wasSealed(artifactId: string): boolean {
+    return this.#lines.get(artifactId)?.seal !== undefined;
   }
 
   /**
@@ -145,7 +151,7 @@ export class ArtifactLedger {
   admit({ artifact, append, lastChunk }: TaskArtifactUpdateEvent, bytes: number, replaceable: boolean): void {
     const id = artifact?.artifactId ?? "";
     const line = this.#lines.get(id);
-    if (line?.sealed === true) {
+    if (line?.seal === "final") {
       throw new AgentMistake(`artifact "${id}" is sealed by its last chunk and cannot be changed`);
     }
     const before = line?.bytes ?? 0;
@@ -154,15 +160,15 @@ export class ArtifactLedger {
       throw new AgentMistake(`the task's artifacts would exceed ${this.#maxBytes} bytes`, "task-too-large");
     }
     this.#bytes += after - before;
-    this.#lines.set(id, { bytes: after, sealed: lastChunk && !replaceable });
+    const earlier = append ? line?.seal : undefined;
+    this.#lines.set(id, {
+      bytes: after,
+      seal: lastChunk ? (replaceable ? "replaceable" : "final") : earlier,
+    });
   }
 }
 
-function isSealed(value: unknown): boolean {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    "sha256" in value &&
-    !("replaceable" in value && value.replaceable === true)
-  );
+function readSeal(value: unknown): Line["seal"] {
+  if (typeof value !== "object" || value === null || !("sha256" in value)) return undefined;
+  return "replaceable" in value && value.replaceable === true ? "replaceable" : "final";
 }

@@ -386,6 +386,15 @@ describe("artifacts", () => {
     expect(sealOf(task.artifacts[0])).toEqual({ size: 2, sha256: sha256("22") });
   });
 
+  it("seals an artifact that was declared replaceable once more, when it has gone on to its end", async () => {
+    const { task } = await run(async function* (turn) {
+      yield turn.artifact({ id: "a", text: "1", last: true, replaceable: true });
+      yield turn.append("a", "2", { continue: true });
+      yield turn.append("a", "3", { last: true });
+    });
+    expect(sealOf(task.artifacts[0])).toEqual({ size: 3, sha256: sha256("123") });
+  });
+
   it("refuses media types that the skill does not declare", async () => {
     const { task } = await run(
       (turn) => [

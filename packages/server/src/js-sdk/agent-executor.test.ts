@@ -1,11 +1,13 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { text } from "@a2a-connect/core";
+import { lifecycleExtension, text } from "@a2a-connect/core";
 import { toJsonValue } from "@a2a-connect/core/internal";
-import { Role, TaskState } from "@a2a-connect/proto";
+import { ArtifactSchema, MessageSchema, Role, TaskSchema, TaskState } from "@a2a-connect/proto";
 import { createEngineHarness, createTurnCount, say } from "@a2a-connect/testing";
-import { describe, expect, it } from "vitest";
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, it, vi } from "vitest";
 import { countedPart } from "../../test-support/counted-data.ts";
 import { detached, sendTask, subscribe } from "../../test-support/tasks.ts";
+import { LiveTask } from "../engine/live-task.ts";
 import { fromAgentExecutor } from "./agent-executor.ts";
 import type { EventBus } from "./event-bus.ts";
 import type { SdkEvent, SdkMessage, SdkTask } from "./sdk-types.ts";
@@ -186,6 +188,73 @@ it("a list that stands in the data of many parts is converted once", async () =>
   const task = await sendTask(client);
   expect(task.artifacts[0]?.parts).toHaveLength(100);
   expect(visits).toBeLessThan(5_000);
+});
+
+it.each([
+  ["the last one is", [false, false, true], { size: 3, replaceable: true, sha256: expect.any(String) }],
+  ["each one is", [true, true, true], { replaceable: true }],
+  ["an earlier one is", [false, true, false], { replaceable: true }],
+])("chunks are sealed together once, where %s marked as the last", async (_, marks, seal) => {
+  const partsRead = async (chunks: number): Promise<number> => {
+    const artifactParts = vi.spyOn(LiveTask.prototype, "artifactParts");
+    const executor = {
+      async execute(_context: unknown, bus: { publish(event: SdkEvent): void }) {
+        for (const mark of marks) {
+          for (let at = 0; at < chunks; at += 1) {
+            const artifact = {
+              artifactId: "a",
+              parts: [{ content: { $case: "text" as const, value: "x" } }],
+            };
+            const lastChunk = mark && (marks.indexOf(false) === -1 || at === chunks - 1);
+            bus.publish({ kind: "artifactUpdate", data: { artifact, append: true, lastChunk } });
+          }
+        }
+      },
+      async cancelTask() {},
+    };
+    const { client } = await createEngineHarness({
+      agent: { card: { name: "Agent" }, execute: fromAgentExecutor(executor as never) },
+    });
+    const { artifacts } = await sendTask(client);
+    expect(artifacts[0]?.parts).toHaveLength(marks.length * chunks);
+    if (chunks === 1) expect(artifacts[0]?.metadata).toEqual({ [lifecycleExtension]: seal });
+    const read = await Promise.all(artifactParts.mock.results.map(({ value }) => value));
+    artifactParts.mockRestore();
+    return read.reduce((sum, { length }) => sum + length, 0);
+  };
+  const [one, many] = [await partsRead(1), await partsRead(50)];
+  expect(many).toBeLessThanOrEqual(50 * (one + 1));
+});
+
+it("a task that is published costs what it weighs, however many artifacts there were before the turn", async () => {
+  const readsFor = async (published: number): Promise<number> => {
+    let reads = 0;
+    const artifacts = new Proxy([create(ArtifactSchema, { artifactId: "a" })], {
+      get(target, name, receiver) {
+        reads += 1;
+        return Reflect.get(target, name, receiver);
+      },
+    });
+    const turn = {
+      message: create(MessageSchema),
+      task: { ...create(TaskSchema), artifacts },
+      caller: { principal: "anonymous" },
+      extensions: [],
+      acceptedOutputModes: [],
+      signal: new AbortController().signal,
+    };
+    const executor = {
+      async execute(_context: unknown, bus: { publish(event: SdkEvent): void }) {
+        for (let at = 0; at < published; at += 1)
+          bus.publish({ kind: "task", data: { id: "t", contextId: "c" } });
+      },
+      async cancelTask() {},
+    };
+    for await (const event of fromAgentExecutor(executor as never)(turn as never))
+      expect(event).toBeUndefined();
+    return reads;
+  };
+  expect(await readsFor(100)).toBe(await readsFor(1));
 });
 
 describe("what ends no process, although code of the executor throws", () => {

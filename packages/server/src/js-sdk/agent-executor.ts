@@ -32,7 +32,8 @@ export interface SdkAgentExecutor {
  */
 export function fromAgentExecutor(executor: SdkAgentExecutor): TurnExecutor {
   return async function* execute(turn) {
-    const bus = new EventBus((event: SdkEvent) => convert(event, turn));
+    const known = new Set(turn.task?.artifacts.map(({ artifactId }) => artifactId));
+    const bus = new EventBus((event: SdkEvent) => convert(event, turn, known));
     const given = bus as never; // it has all that their interface asks for
     // These two are asynchronous, so that what the executor throws at once is its failure, too.
     const cancel = async (): Promise<void> => {
@@ -132,10 +133,10 @@ interface Converted {
 const longBytes = 4 * 1024;
 
 /** An executor may use the objects that it has published for its next event, so all but long data is taken from them at once. */
-function convert(event: SdkEvent, turn: Turn): Converted {
+function convert(event: SdkEvent, turn: Turn, known: ReadonlySet<string>): Converted {
   try {
     const waiting: WaitingData[] = [];
-    const events = [...toEvents(event, turn, waiting)];
+    const events = [...toEvents(event, turn, known, waiting)];
     if (waiting.length === 0) return { events };
     const convertData = (): void => fill(waiting);
     const values = waiting.map(({ value }) => value);
@@ -158,8 +159,16 @@ function fill(waiting: readonly WaitingData[]): void {
   }
 }
 
-/** @param waiting gets the parts with data */
-function* toEvents(event: SdkEvent, turn: Turn, waiting: WaitingData[]): Generator<TurnEvent> {
+/**
+ * @param known the ids of the artifacts that the task had before the turn
+ * @param waiting gets the parts with data
+ */
+function* toEvents(
+  event: SdkEvent,
+  turn: Turn,
+  known: ReadonlySet<string>,
+  waiting: WaitingData[],
+): Generator<TurnEvent> {
   switch (event.kind) {
     case "message":
       yield { kind: "reply", parts: fromSdkParts(event.data.parts, waiting) };
@@ -175,7 +184,6 @@ function* toEvents(event: SdkEvent, turn: Turn, waiting: WaitingData[]): Generat
     }
     case "task": {
       const { artifacts = [], status } = event.data;
-      const known = new Set(turn.task?.artifacts.map(({ artifactId }) => artifactId));
       for (const artifact of artifacts) {
         if (!known.has(artifact.artifactId)) yield toArtifact(artifact, "whole", false, waiting);
       }
