@@ -1,3 +1,4 @@
+import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { agentCard, agentInterface } from "../../test-support/cards.ts";
 import { describeChanges } from "./card-changes.ts";
@@ -116,4 +117,66 @@ describe("what has changed between two cards", () => {
       expect(describeChanges(agentCard(before), agentCard(after))).toEqual(sentences);
     });
   }
+
+  for (const [what, before, after] of [
+    [
+      "modes",
+      (count) => ({ defaultInputModes: names("old", count) }),
+      (count) => ({ defaultInputModes: names("new", count) }),
+    ],
+    [
+      "extensions",
+      (count) => ({ capabilities: { extensions: names("old", count).map((uri) => ({ uri })) } }),
+      (count) => ({ capabilities: { extensions: names("new", count).map((uri) => ({ uri })) } }),
+    ],
+    [
+      "repeats of an extension",
+      (count) => ({ capabilities: { extensions: [{ uri: "urn:x", params: members(count) }] } }),
+      (count) => ({ capabilities: { extensions: names("", count).map(() => ({ uri: "urn:x" })) } }),
+    ],
+    [
+      "repeats of a skill",
+      (count) => ({ skills: [{ ...skill("a"), securityRequirements: [{ schemes: schemes(count) }] }] }),
+      (count) => ({
+        skills: names("", count).map(() => ({ ...skill("a"), securityRequirements: [{}] })),
+      }),
+    ],
+  ] satisfies [string, (count: number) => Init, (count: number) => Init][]) {
+    it(`is found at a cost that is linear in both, when cards have many ${what}`, () => {
+      const readsFor = (count: number): number => {
+        const reads = { count: 0 };
+        describeChanges(counted(agentCard(before(count)), reads), counted(agentCard(after(count)), reads));
+        return reads.count;
+      };
+      expect(readsFor(400)).toBeLessThan(2.5 * readsFor(200));
+    });
+  }
 });
+
+function names(prefix: string, count: number): string[] {
+  return Array.from({ length: count }, (_, at) => `${prefix}${at}`);
+}
+
+function members(count: number): JsonObject {
+  return Object.fromEntries(names("m", count).map((name) => [name, 1]));
+}
+
+function schemes(count: number): Record<string, object> {
+  return Object.fromEntries(names("s", count).map((name) => [name, {}]));
+}
+
+/** The same value, which counts what is read of it: members, and lists of their names. */
+function counted<T>(value: T, reads: { count: number }): T {
+  if (typeof value !== "object" || value === null) return value;
+  return new Proxy(value, {
+    get(target, name, self) {
+      reads.count += 1;
+      return counted(Reflect.get(target, name, self), reads);
+    },
+    ownKeys(target) {
+      const keys = Reflect.ownKeys(target);
+      reads.count += keys.length;
+      return keys;
+    },
+  });
+}

@@ -44,8 +44,9 @@ function describeText(what: string, before: string, after: string): string[] {
 }
 
 function describeList(what: string, before: readonly string[], after: readonly string[]): string[] {
-  const added = after.filter((each) => !before.includes(each));
-  const removed = before.filter((each) => !after.includes(each));
+  const [old, now] = [new Set(before), new Set(after)];
+  const added = after.filter((each) => !old.has(each));
+  const removed = before.filter((each) => !now.has(each));
   const moved = added.length + removed.length === 0 && before.join("\n") !== after.join("\n");
   return [
     ...(added.length === 0 ? [] : [`New among the ${what}: ${shownList(added)}.`]),
@@ -55,25 +56,27 @@ function describeList(what: string, before: readonly string[], after: readonly s
 }
 
 function describeSkills(before: readonly AgentSkill[], after: readonly AgentSkill[]): string[] {
-  const old = new Map(before.map((skill) => [skill.id, skill]));
-  const changed = after.filter((skill) => {
-    const known = old.get(skill.id);
-    return known !== undefined && !isSame(known, skill);
-  });
-  const ids = (skills: readonly AgentSkill[]) => skills.map(({ id }) => id).sort();
+  const byId = (skills: readonly AgentSkill[]) => new Map(skills.map((skill) => [skill.id, skill]));
+  const [old, now] = [byId(before), byId(after)];
+  const changed = changedNames(old, now);
   return [
-    ...describeList("skills", ids(before), ids(after)),
-    ...(changed.length === 0 ? [] : [`Changed skills: ${shownList(ids(changed))}.`]),
+    ...describeList("skills", [...old.keys()].sort(), [...now.keys()].sort()),
+    ...(changed.length === 0 ? [] : [`Changed skills: ${shownList(changed)}.`]),
   ];
 }
 
 function describeParams(before: readonly AgentExtension[], after: readonly AgentExtension[]): string[] {
-  const changed = after.filter(({ uri, params }) => {
-    const known = before.find((each) => each.uri === uri);
-    return known !== undefined && !isSame(known.params ?? {}, params ?? {});
-  });
-  const uris = changed.map(({ uri }) => uri).sort();
-  return changed.length === 0 ? [] : [`Other parameters of these extensions: ${shownList(uris)}.`];
+  const byUri = (all: readonly AgentExtension[]) =>
+    new Map(all.map(({ uri, params }) => [uri, params ?? {}]));
+  const changed = changedNames(byUri(before), byUri(after));
+  return changed.length === 0 ? [] : [`Other parameters of these extensions: ${shownList(changed)}.`];
+}
+
+/** The names of what both have, and is not the same. Each is compared once, however often a card repeats it. */
+function changedNames(before: ReadonlyMap<string, unknown>, after: ReadonlyMap<string, unknown>): string[] {
+  return [...after.keys()]
+    .filter((name) => before.has(name) && !isSame(before.get(name), after.get(name)))
+    .sort();
 }
 
 function interfacesOf({ supportedInterfaces }: AgentCard): string[] {
