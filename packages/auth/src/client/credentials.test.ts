@@ -1,5 +1,6 @@
 import { type AgentCard, AgentCardSchema, type SecuritySchemeSchema } from "@a2a-connect/proto";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { None } from "oauth4webapi";
 import { describe, expect, it } from "vitest";
 import { type CredentialOptions, createCredentials } from "./credentials.ts";
 import { browserLogin, exchange, jwtBearer } from "./grants.ts";
@@ -275,6 +276,38 @@ describe("an authorization server", () => {
     const wide = give({ client: { ...client, grant } }, requiring(flow(`${id}/token`)), { fetch });
     await expect(wide).rejects.toThrow("the new token has scopes that were not asked for: admin");
     expect(() => exchange({ subject: "alice" })).toThrow("exchange needs a token of the agent itself");
+  });
+
+  it("compares scopes in an exchange at a cost that is linear in both lists, and names ten of them", async () => {
+    const readsFor = async (count: number): Promise<number> => {
+      const more = Array.from({ length: count }, (_, at) => `more${at}`);
+      const { fetch } = site({ [`${id}/token`]: () => token("t", { scope: more.join(" ") }) });
+      let reads = 0;
+      const scopes = new Proxy<readonly string[]>(
+        more.map((scope) => `no-${scope}`),
+        {
+          get: (target, name, self) => {
+            reads += 1;
+            return Reflect.get(target, name, self);
+          },
+        },
+      );
+      const grant = exchange({ subject: "alice", impersonate: true });
+      const asking = grant.obtain({
+        server: { issuer: id, token_endpoint: `${id}/token` },
+        client: { client_id: "c" },
+        authentication: None(),
+        audience: undefined,
+        issuer: undefined,
+        parameters: {},
+        scopes,
+        fetch,
+        signal: undefined,
+      });
+      await expect(asking).rejects.toThrow(/: more0, more1, .*, more9 and \d+ more$/);
+      return reads;
+    };
+    expect(await readsFor(200)).toBeLessThan(2.5 * (await readsFor(100)));
   });
 
   it("takes an assertion of another server", async () => {

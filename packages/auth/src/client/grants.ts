@@ -1,4 +1,4 @@
-import { pause, sha256Hex, type Timer } from "@a2a-connect/core/internal";
+import { pause, sha256Hex, shownList, type Timer } from "@a2a-connect/core/internal";
 import * as oauth from "oauth4webapi";
 import type { Fetch } from "../gates/server-fetch.ts";
 import { refuseMixUp, requestOptions } from "./authorization-server.ts";
@@ -191,9 +191,10 @@ export function exchange({ subject, actor, impersonate = false }: ExchangeOption
         requestOptions(server, fetch),
       );
       const answer = await oauth.processGenericTokenEndpointResponse(server, client, response);
-      const more = answer.scope?.split(" ").filter((scope) => !scopes.includes(scope)) ?? [];
+      const asked = new Set(scopes);
+      const more = answer.scope?.split(" ").filter((scope) => !asked.has(scope)) ?? [];
       if (scopes.length > 0 && more.length > 0) {
-        throw new Error(`the new token has scopes that were not asked for: ${more.join(" ")}`);
+        throw new Error(`the new token has scopes that were not asked for: ${shownList(more)}`);
       }
       return answer;
     },
