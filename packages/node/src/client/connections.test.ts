@@ -1,27 +1,122 @@
 import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
+import { createServer as createHttpServer } from "node:http";
+import { createServer as createHttp2Server, createSecureServer } from "node:http2";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
 import { methods } from "@a2a-connect/core";
-import { expect, it, onTestFinished, vi } from "vitest";
-import { createNodeFetch, handshakeTurns } from "./connections.ts";
+import { createSelfSignedCertificate } from "@a2a-connect/testing";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { answerTurns, createNodeFetch } from "./connections.ts";
 import { grpcTransport } from "./grpc-transport.ts";
+import type { NodeTlsOptions } from "./tls-options.ts";
 
-/** How each wire connects to an https URL. */
-const wires = {
-  fetch(url: string) {
-    const { fetch, close } = createNodeFetch({}, 10_000);
-    fetch(url).catch(() => {});
-    return close;
+interface Called {
+  readonly answer: Promise<unknown>;
+  close(): Promise<void> | void;
+}
+
+function callByFetch(url: string, tls: NodeTlsOptions): Called {
+  const { fetch, close } = createNodeFetch(tls, 10_000);
+  return { answer: fetch(url).then((response) => response.text()), close };
+}
+
+/** How each wire connects to a URL. */
+const wires: Readonly<Record<string, (url: string, tls?: NodeTlsOptions) => Promise<Called>>> = {
+  fetch: async (url, tls = {}) => callByFetch(url, tls),
+  async "fetch through a proxy"(url, tls = {}) {
+    const proxy = createHttpServer().unref();
+    proxy.on("connect", ({ url: target = "" }, socket: Socket) => {
+      const { hostname, port } = new URL(`http://${target}`);
+      const upstream = connect(Number(port), hostname, () => {
+        socket.write("HTTP/1.1 200 OK\r\n\r\n");
+        upstream.pipe(socket).pipe(upstream);
+      });
+      for (const each of [socket.unref(), upstream.unref()]) each.on("error", () => {});
+      socket.on("close", () => upstream.destroy());
+      upstream.on("close", () => socket.destroy());
+    });
+    const port = await listening(proxy);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    vi.stubEnv("NODE_USE_ENV_PROXY", "1");
+    for (const name of ["http_proxy", "https_proxy"]) vi.stubEnv(name, `http://127.0.0.1:${port}`);
+    for (const name of ["no_proxy", "NO_PROXY"]) vi.stubEnv(name, "");
+    return callByFetch(url, tls);
   },
-  gRPC(url: string) {
-    const settings = { url, fetch, interceptors: [], maxResponseBytes: 1024, connectTimeoutMs: 10_000 };
-    const { transport, close } = grpcTransport({ tls: {} }).open(settings);
-    transport.unary(methods.getTask.desc as never, undefined, undefined, undefined, {}).catch(() => {});
-    return close;
+  async gRPC(url, tls = {}) {
+    const settings = { url, fetch, interceptors: [], maxResponseBytes: 2 ** 20, connectTimeoutMs: 10_000 };
+    const { transport, close } = grpcTransport({ tls }).open(settings);
+    return {
+      answer: transport.unary(methods.getTask.desc as never, undefined, undefined, undefined, {}),
+      close,
+    };
   },
 };
 
-for (const [name, connect] of Object.entries(wires)) {
-  it(`${name} begins the handshake of TLS when the agent has a turn`, async () => {
+async function call(wire: string, url: string, tls?: NodeTlsOptions): Promise<Called> {
+  const called = (await wires[wire]?.(url, tls)) ?? expect.unreachable();
+  called.answer.catch(() => {});
+  onTestFinished(async () => {
+    vi.restoreAllMocks();
+    await called.close();
+  });
+  return called;
+}
+
+/** The error with which a call fails, and what caused it. */
+async function reasonsOf({ answer }: Called): Promise<string> {
+  const reasons: string[] = [];
+  let error: unknown = await answer.then(
+    () => expect.unreachable(),
+    (reason) => reason,
+  );
+  while (error instanceof Error) {
+    reasons.push(error.message);
+    error = error.cause;
+  }
+  return reasons.join(": ");
+}
+
+async function listening(server: Server): Promise<number> {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port; // it listens on TCP
+}
+
+const certificate = createSelfSignedCertificate();
+
+/** Answers each call with so many bytes, over HTTP/1.1 or gRPC, and keeps nothing alive. */
+function answering(scheme: string, wire: string, bytes: number): Server {
+  const body = Buffer.alloc(bytes, "x");
+  const server =
+    wire !== "gRPC"
+      ? createTlsOrHttp(scheme, body)
+      : scheme === "https"
+        ? createSecureServer(certificate)
+        : createHttp2Server();
+  server.on("stream", (stream) => {
+    const prefix = Buffer.alloc(5);
+    prefix.writeUInt32BE(bytes, 1);
+    stream.respond({ ":status": 200, "content-type": "application/grpc+proto" }, { waitForTrailers: true });
+    stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
+    stream.end(Buffer.concat([prefix, body]));
+  });
+  return server.on("connection", (socket) => socket.unref());
+}
+
+function createTlsOrHttp(scheme: string, body: Buffer): Server {
+  const answer = (socket: NodeJS.WritableStream): void =>
+    void socket
+      .on("error", () => {})
+      .once("data", () => {
+        socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n`);
+        socket.write(body);
+      });
+  return scheme === "https" ? createTlsServer(certificate, answer) : createServer(answer);
+}
+
+describe.each(Object.keys(wires))("%s", (wire) => {
+  it("begins the handshake of TLS when the agent has a turn", async () => {
     let arrived = 0;
     const server = createServer((socket) => {
       socket
@@ -30,45 +125,50 @@ for (const [name, connect] of Object.entries(wires)) {
           arrived += length;
           socket.destroy();
         });
-    }).listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const { port } = server.address() as AddressInfo; // of a TCP server that listens
+    });
     const begins: (() => void)[] = [];
-    const join = vi.spyOn(handshakeTurns, "join").mockImplementation((_caller, _socket, begin) => {
+    const join = vi.spyOn(answerTurns, "join").mockImplementation((_caller, _socket, begin) => {
       begins.push(begin);
     });
-    const count = vi.spyOn(handshakeTurns, "countHandshake");
-    const origin = `https://127.0.0.1:${port}`;
-    const close = connect(origin);
-    onTestFinished(async () => {
-      vi.restoreAllMocks();
-      await close();
-      server.close();
-    });
+    const count = vi.spyOn(answerTurns, "countHandshake");
+    const origin = `https://127.0.0.1:${await listening(server)}`;
+    await call(wire, origin);
     await expect.poll(() => join.mock.calls.map(([caller]) => caller)).toEqual([origin]);
     expect(arrived).toBe(0);
     begins[0]?.();
     await expect.poll(() => arrived).toBeGreaterThan(0);
     await expect.poll(() => count.mock.calls).toEqual([[origin]]); // also when it has failed
   });
-}
+
+  it("ends a handshake of TLS that brings more than 32 KiB, before OpenSSL has them", async () => {
+    const names = Array.from({ length: 2_000 }, (_, at) => `host-${at}.agents.example`);
+    const { cert, key } = createSelfSignedCertificate(["localhost", ...names]);
+    const origin = `https://localhost:${await listening(createTlsServer({ cert, key }).on("tlsClientError", () => {}))}`;
+    const refused = await reasonsOf(await call(wire, origin, { ca: cert }));
+    expect(refused).toContain("more than 32768 bytes in its handshake of TLS");
+  });
+
+  for (const scheme of ["http", "https"]) {
+    it(`counts what comes over ${scheme} for the agent, and keeps the process alive no longer`, async () => {
+      const counted = vi.spyOn(answerTurns, "countBytes");
+      const bytes = 200_000;
+      const server = answering(scheme, wire, bytes);
+      server.unref();
+      const origin = `${scheme}://localhost:${await listening(server)}`;
+      const { answer } = await call(wire, origin, { ca: certificate.cert });
+      await answer.catch(() => {}); // no message of protobuf
+      const counts = counted.mock.calls.flatMap(([caller, count]) => (caller === origin ? [count] : []));
+      expect(counts.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(bytes);
+      const alive = () => process.getActiveResourcesInfo().filter((each) => each === "TCPSocketWrap");
+      await expect.poll(alive).toEqual([]);
+    });
+  }
+});
 
 it("a server that sends interim answers without an end is not read on", async () => {
   const server = createServer((socket) => {
     socket.on("error", () => {}).write("HTTP/1.1 103 Early Hints\r\na: b\r\n\r\n".repeat(17));
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo; // of a TCP server that listens
-  const { fetch, close } = createNodeFetch({}, 10_000);
-  const refused = await rejectionOf(fetch(`http://127.0.0.1:${port}`));
-  expect(refused.cause).toMatchObject({ message: "the server sent too many interim answers" });
-  await close();
-  server.close();
+  });
+  const called = await call("fetch", `http://127.0.0.1:${await listening(server)}`);
+  expect(await reasonsOf(called)).toContain("the server sent too many interim answers");
 });
-
-async function rejectionOf(promise: Promise<unknown>): Promise<Error> {
-  return promise.then(
-    () => expect.unreachable(),
-    (error: Error) => error,
-  );
-}

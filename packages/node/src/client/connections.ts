@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { Wakes } from "@a2a-connect/core/internal";
+import type { Pool } from "undici";
 import { AnswerTurns } from "../network/answer-turns.ts";
 import { connectInTurn } from "../network/connect-in-turn.ts";
 import { type Connections, limitInterimAnswers, openLater } from "../network/guarded-fetch.ts";
@@ -18,10 +19,10 @@ export const responseTurns: Wakes = new Wakes(
 );
 
 /**
- * Makes the TLS handshakes of all clients of this process, in turns of the agents that they call. What else the event loop did
- * meanwhile counts for the agent, too, so the rest is short enough for a busy process with many connections to one agent.
+ * Reads the connections of all clients of this process, in turns of the agents that they call. What else the event loop did during a
+ * handshake of TLS counts for the agent, too, so the rest is short enough for a busy process with many connections to one agent.
  */
-export const handshakeTurns: AnswerTurns = new AnswerTurns({ factor: 2, mostMs: 1_000 });
+export const answerTurns: AnswerTurns = new AnswerTurns({ answerMs: 0.1, restFactor: 2, mostRestMs: 1_000 });
 
 /** A `fetch` with connections of its own. */
 export interface NodeFetch {
@@ -38,20 +39,26 @@ export interface NodeFetch {
  */
 export function createNodeFetch(tls: NodeTlsOptions, connectTimeoutMs: number): NodeFetch {
   const { get: connections, close } = openLater((undici) => {
-    const { Agent, EnvHttpProxyAgent, fetch } = undici;
-    const options = { headersTimeout: 0, bodyTimeout: 0, connect: { ...tls, timeout: connectTimeoutMs } };
-    const connect = connectInTurn(undici, {
-      tcp: {},
-      tls,
-      timeoutMs: connectTimeoutMs,
-      turns: handshakeTurns,
-      callerOf: (origin) => origin,
-      reads: "handshake",
-    });
+    const { Agent, EnvHttpProxyAgent, Pool, buildConnector, fetch } = undici;
+    const connectDirectly = buildConnector({ timeout: connectTimeoutMs });
+    const options = {
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      // With a proxy, `connect` asks it for a tunnel.
+      factory: (origin: string | URL, { connect, ...others }: Pool.Options) =>
+        new Pool(origin, {
+          ...others,
+          connect: connectInTurn(undici, {
+            connectTcp: typeof connect === "function" ? connect : connectDirectly,
+            tls,
+            timeoutMs: connectTimeoutMs,
+            turns: answerTurns,
+            callerOf: (url) => url,
+          }),
+        }),
+    };
     const dispatcher =
-      process.env["NODE_USE_ENV_PROXY"] === "1"
-        ? new EnvHttpProxyAgent({ ...options, connect, requestTls: options.connect })
-        : new Agent({ ...options, connect });
+      process.env["NODE_USE_ENV_PROXY"] === "1" ? new EnvHttpProxyAgent(options) : new Agent(options);
     return {
       dispatcher: dispatcher.compose(limitInterimAnswers),
       fetch,

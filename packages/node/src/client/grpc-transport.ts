@@ -1,5 +1,6 @@
 import { connect } from "node:http2";
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
 import {
   type BindingTransport,
@@ -11,8 +12,10 @@ import { longestTimerMs } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { targetOf } from "../network/address-guard.ts";
 import { withoutBrackets } from "../network/allow-list.ts";
+import { AnswerWire } from "../network/answer-wire.ts";
+import { beginTlsInTurn, keepAliveWith, secureOptions } from "../network/connect-in-turn.ts";
 import { addressRefused } from "../network/guarded-fetch.ts";
-import { handshakeTurns } from "./connections.ts";
+import { answerTurns } from "./connections.ts";
 import { createGrpcClient } from "./grpc-client.ts";
 import { GrpcSession } from "./grpc-session.ts";
 import { parseGrpcTarget } from "./grpc-target.ts";
@@ -51,8 +54,13 @@ export function grpcTransport({ tls, cardScheme, guard }: GrpcTransportOptions):
       const timeoutMs = Math.min(settings.connectTimeoutMs, longestTimerMs);
       const dial = { tls, lookup: guard?.lookupFor(target), timeoutMs };
       const session = new GrpcSession(async (signal) => {
-        const socket = await openSocket(target, dial, signal);
-        return connect(target.origin, { createConnection: () => socket, settings: { enablePush: false } });
+        const { reader, tcp } = await openSocket(target, dial, signal);
+        const session = connect(target.origin, {
+          createConnection: () => reader,
+          settings: { enablePush: false },
+        });
+        keepAliveWith(session, tcp);
+        return session;
       });
       return openTransport(target, session, settings);
     },
@@ -101,47 +109,41 @@ interface Dial {
   readonly timeoutMs: number;
 }
 
+/** A connection, and what HTTP/2 is read from. */
+interface OpenSocket {
+  readonly tcp: Socket;
+  readonly reader: Duplex;
+}
+
 /**
- * A socket to the target, with TLS. Its handshake has a turn: that of an agent with a long chain of costly certificates takes half a
- * second in one piece.
+ * A connection to the target, with TLS, which is read in turns of the target.
  *
  * @throws Error why it did not connect, or not in time; the reason of the signal
  */
-function openSocket(target: URL, { tls, lookup, timeoutMs }: Dial, signal: AbortSignal): Promise<Socket> {
-  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
-  const { origin, protocol } = target;
+function openSocket(target: URL, { tls, lookup, timeoutMs }: Dial, signal: AbortSignal): Promise<OpenSocket> {
+  const { promise, resolve, reject } = Promise.withResolvers<OpenSocket>();
+  const { origin: caller, protocol } = target;
   const host = withoutBrackets(target.hostname);
-  const tcp = connectTcp({ host, port: targetOf(target).port, ...(lookup === undefined ? {} : { lookup }) });
-  let socket: Socket = tcp;
+  const tcp = connectTcp({
+    host,
+    port: targetOf(target).port,
+    noDelay: true,
+    ...(lookup === undefined ? {} : { lookup }),
+  });
   const fail = (error: unknown): void => {
     reject(error);
-    socket.destroy();
     tcp.destroy();
   };
   const failConnecting = (code: string, problem: string): void =>
     fail(Object.assign(new Error(problem), { code, syscall: "connect" }));
-  const refuseClosed = (): void => failConnecting("ECONNRESET", `${target.host} has closed the connection`);
-  const beginTls = (): void => {
-    if (tcp.destroyed || tcp.readableEnded) {
-      refuseClosed(); // TLS would wait for it without end
-      return;
-    }
-    const ready = (error?: Error): void => {
-      handshakeTurns.countHandshake(origin);
-      handshakeTurns.leave(origin, tcp);
-      if (error === undefined) resolve(socket);
-    };
-    try {
-      const servername = isIP(host) === 0 ? { servername: host } : {};
-      socket = connectTls({ socket: tcp, host, ...tls, ALPNProtocols: ["h2"], ...servername });
-    } catch (error) {
-      fail(error); // our own certificate or key is none
-      return;
-    }
-    socket.once("error", ready).on("error", fail).once("close", refuseClosed);
-    socket.once("secureConnect", () => {
-      socket.off("error", ready);
-      ready();
+  const servername = isIP(host) === 0 ? { servername: host } : {};
+  const beginTls = (socket: Socket, ended: (error: Error | null, secure: Socket | null) => void): void => {
+    const options = { ...tls, secureOptions, ALPNProtocols: ["h2"], ...servername };
+    const failed = (error: Error): void => ended(error, null);
+    const secure = connectTls({ socket, host, ...options }).on("error", failed);
+    secure.once("secureConnect", () => {
+      secure.off("error", failed).on("error", fail);
+      ended(null, secure);
     });
   };
   const abort = (): void => fail(signal.reason);
@@ -150,10 +152,22 @@ function openSocket(target: URL, { tls, lookup, timeoutMs }: Dial, signal: Abort
     () => failConnecting("ETIMEDOUT", `no connection to ${target.host} within ${timeoutMs} ms`),
     timeoutMs,
   );
-  tcp.on("error", fail).once("close", refuseClosed);
+  tcp.on("error", fail);
+  tcp.once("close", () => failConnecting("ECONNRESET", `${target.host} has closed the connection`));
   tcp.once("connect", () => {
-    if (protocol === "https:") handshakeTurns.join(origin, tcp, beginTls);
-    else resolve(tcp);
+    if (protocol === "https:") {
+      beginTlsInTurn(tcp, { turns: answerTurns, caller }, beginTls, (error, reader) => {
+        if (reader === null) fail(error);
+        else resolve({ tcp, reader });
+      });
+    } else {
+      answerTurns.join(caller, tcp, () =>
+        resolve({
+          tcp,
+          reader: new AnswerWire(tcp, (bytes) => answerTurns.countBytes(caller, bytes)).asStream,
+        }),
+      );
+    }
   });
   if (signal.aborted) abort();
   return promise.finally(() => {

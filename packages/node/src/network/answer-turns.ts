@@ -8,15 +8,14 @@ const workInATurnMs = 10;
 /** What is parsed in a millisecond where it is all fields of two bytes. */
 const bytesInAMs = 6 * 1024;
 
-/** What an answer takes besides, in milliseconds: the next notification is made and sent in the same turn. */
-const answerMs = 0.5;
-
-/** How long a caller rests after a very long handshake. */
-export interface HandshakeRest {
-  /** So many times as long as the handshake. */
-  readonly factor: number;
-  /** At most, in milliseconds. */
-  readonly mostMs: number;
+/** What answers and handshakes take, and how long a caller rests after a very long handshake. */
+export interface AnswerTurnsOptions {
+  /** What an answer takes besides its bytes, in milliseconds. Default 0.5: the next notification is made and sent in the same turn. */
+  readonly answerMs?: number;
+  /** The rest is so many times as long as the handshake. Default 9. */
+  readonly restFactor?: number;
+  /** The rest is at most so long, in milliseconds. Default 10,000. */
+  readonly mostRestMs?: number;
 }
 
 /**
@@ -26,11 +25,14 @@ export interface HandshakeRest {
  */
 export class AnswerTurns {
   readonly #arrivals: Arrivals;
+  readonly #answerMs: number;
   #lastHandshake: number | undefined;
 
-  constructor({ factor, mostMs }: HandshakeRest = { factor: 9, mostMs: Number.POSITIVE_INFINITY }) {
+  constructor({ answerMs = 0.5, restFactor = 9, mostRestMs = 10_000 }: AnswerTurnsOptions = {}) {
+    this.#answerMs = answerMs;
     this.#arrivals = new Arrivals(workInATurnMs, {
-      later: (task, tookMs) => setTimeout(task, Math.min(factor * tookMs, mostMs)).unref(),
+      // It keeps the process alive, which its connections do not, as long as they are not read.
+      later: (task, tookMs) => setTimeout(task, Math.min(restFactor * tookMs, mostRestMs)),
     });
   }
 
@@ -41,17 +43,12 @@ export class AnswerTurns {
    */
   join(caller: string, socket: Socket, begin: () => void): void {
     this.#arrivals.join(caller, socket, begin);
-    this.#arrivals.count(caller, answerMs);
-  }
-
-  /** From here on the connection is not read in turns any more. */
-  leave(caller: string, socket: Socket): void {
-    this.#arrivals.leave(caller, socket);
+    this.#arrivals.count(caller, this.#answerMs);
   }
 
   /** Bytes of an answer have arrived, and are parsed now. */
   countBytes(caller: string, bytes: number): void {
-    this.#arrivals.count(caller, answerMs + bytes / bytesInAMs);
+    this.#arrivals.count(caller, this.#answerMs + bytes / bytesInAMs);
   }
 
   /** A handshake has ended. After a very long one its caller's others wait: only now it is known. */

@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { constants } from "node:crypto";
 import { lookup as systemLookup } from "node:dns";
 import type { LookupFunction } from "node:net";
 import type { ConnectionOptions } from "node:tls";
@@ -57,7 +56,7 @@ export interface GuardedFetch extends AsyncDisposable {
  */
 export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
   const guard = createAddressGuard(options);
-  const { responseTimeoutMs = 300_000, connectTimeoutMs = 10_000, lookup = systemLookup } = options;
+  const { ca, responseTimeoutMs = 300_000, connectTimeoutMs = 10_000, lookup = systemLookup } = options;
   const callers = new AsyncLocalStorage<string | undefined>();
   const lookups = new ReadTurns(maxLookups);
   // A name that is slow to resolve keeps a thread beyond its connection's time, but no place among those that wait.
@@ -76,17 +75,15 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
     };
   const turns = new AnswerTurns();
   const connections = openLater((undici) => {
-    const { Dispatcher, fetch, Pool } = undici;
+    const { Dispatcher, buildConnector, fetch, Pool } = undici;
     const connectTo = (caller: string, origin: URL): buildConnector.connector => {
-      const lookup = lookupFor(caller);
-      const { tcp, tls } = connectorOptions(guard, targetOf(origin), { ...options, lookup });
+      const lookup = guardLookup(guard, targetOf(origin), lookupFor(caller));
       return connectInTurn(undici, {
-        tcp,
-        tls,
+        connectTcp: buildConnector({ lookup, timeout: connectTimeoutMs }),
+        tls: { ...options.tls, ...(ca === undefined ? {} : { ca: typeof ca === "string" ? ca : [...ca] }) },
         timeoutMs: connectTimeoutMs,
         turns,
         callerOf: () => caller,
-        reads: "all",
       });
     };
     // A pool for each origin, because a resolver does not know the port for which a name is resolved. Not an agent that
@@ -194,22 +191,6 @@ export const limitInterimAnswers: Dispatcher.DispatcherComposeInterceptor =
       onResponseError: (...args) => handler.onResponseError?.(...args),
     });
   };
-
-function connectorOptions(
-  guard: AddressGuard,
-  target: Target,
-  { ca, tls, lookup = systemLookup }: GuardedFetchOptions,
-): { readonly tcp: buildConnector.BuildOptions; readonly tls: buildConnector.BuildOptions } {
-  return {
-    tcp: { lookup: guardLookup(guard, target, lookup) },
-    tls: {
-      ...tls,
-      secureOptions: constants.SSL_OP_NO_RENEGOTIATION, // each may have another long chain of certificates, and HTTP needs none
-      ...(ca === undefined ? {} : { ca: typeof ca === "string" ? ca : [...ca] }),
-      allowH2: false, // HTTP/2 makes no "readable", by which `TlsWire` learns of an answer
-    },
-  };
-}
 
 /**
  * Resolves like `lookup`, and keeps the addresses that the guard permits. Hosts that are addresses do not come here:

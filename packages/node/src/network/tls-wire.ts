@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { Duplex } from "node:stream";
+import { AnswerWire } from "./answer-wire.ts";
 
 /**
  * What the other side may send of a handshake of TLS, in bytes; honest ones send 2 to 10 KiB. OpenSSL would take certificates of 100 KiB,
@@ -9,12 +9,9 @@ const maxHandshakeBytes = 32 * 1024;
 
 /**
  * What may come after it without a byte of an answer, such as tickets and new keys, in bytes of TLS. OpenSSL takes 7 us for each of them, and
- * 18 bytes are enough for one. Of an answer that is read slowly, 160 KiB come between two readings.
+ * 18 bytes are enough for one.
  */
 const maxSilentBytes = 512 * 1024;
-
-/** What waits for OpenSSL, in bytes. The default of streams may have been raised, and then more of an answer would wait than may be silent. */
-const heldBytes = 64 * 1024;
 
 /** Types of records of TLS, which are never encrypted in TLS 1.2. In TLS 1.3 each record that is encrypted has another one. */
 const recordTypes = { changeCipherSpec: 20, handshake: 22 };
@@ -63,69 +60,36 @@ class Records {
 }
 
 /** A connection for TLS. It breaks off where the server sends much that is no answer, before OpenSSL has it. */
-export class TlsWire extends Duplex {
-  readonly #socket: Socket;
-  readonly #onBytes: (bytes: number) => void;
+export class TlsWire extends AnswerWire {
   /** What has come of the handshake, or since it brought something of an answer. */
   #bytes = 0;
-  #isOver = false;
+  /** What TLS has decrypted; undefined: the handshake goes on. */
+  #decrypted: { readonly bytesRead: number } | undefined;
+  #bytesRead = 0;
   readonly #records = new Records();
 
   /** @param onBytes so many have come after the handshake, and are decrypted now */
   constructor(socket: Socket, onBytes: (bytes: number) => void) {
-    super({ highWaterMark: heldBytes });
-    this.#socket = socket;
-    this.#onBytes = onBytes;
-    socket
-      .on("data", (chunk: Buffer) => this.#take(chunk))
-      .on("end", () => this.push(null))
-      .on("error", (error) => this.destroy(error))
-      .on("close", () => this.destroy())
-      .pause();
+    super(socket, (bytes) => {
+      if (this.#decrypted !== undefined) onBytes(bytes);
+    });
   }
 
-  /** The handshake has ended. */
-  handshakeEnded(): void {
-    this.#isOver = true;
+  /** The handshake has ended. @param decrypted what TLS makes of what comes now */
+  handshakeEnded(decrypted: { readonly bytesRead: number }): void {
+    this.#decrypted = decrypted;
     this.#bytes = 0;
   }
 
-  /** Something of an answer has come. */
-  answered(): void {
-    this.#bytes = 0;
-  }
-
-  #take(chunk: Buffer): void {
+  protected override refuse(chunk: Buffer): string | undefined {
+    const bytesRead = this.#decrypted?.bytesRead ?? 0;
+    if (bytesRead > this.#bytesRead) this.#bytes = 0;
+    this.#bytesRead = bytesRead;
     this.#bytes += chunk.length;
-    if (this.#bytes > (this.#isOver ? maxSilentBytes : maxHandshakeBytes)) {
-      const what = this.#isOver
-        ? `${maxSilentBytes} bytes of TLS, and nothing of an answer in them`
-        : `${maxHandshakeBytes} bytes in its handshake of TLS`;
-      this.destroy(new Error(`the server has sent more than ${what}`));
-      return;
-    }
-    if (!this.#records.read(chunk)) {
-      this.destroy(new Error("the server asks for another handshake of TLS"));
-      return;
-    }
-    if (this.#isOver) this.#onBytes(chunk.length);
-    if (!this.push(chunk)) this.#socket.pause();
-  }
-
-  override _read(): void {
-    this.#socket.resume();
-  }
-
-  override _write(chunk: Buffer, encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    this.#socket.write(chunk, encoding, done);
-  }
-
-  override _final(done: (error?: Error | null) => void): void {
-    this.#socket.end(done);
-  }
-
-  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    this.#socket.destroy();
-    done(error);
+    if (this.#decrypted === undefined && this.#bytes > maxHandshakeBytes)
+      return `the server has sent more than ${maxHandshakeBytes} bytes in its handshake of TLS`;
+    if (this.#bytes > maxSilentBytes)
+      return `the server has sent more than ${maxSilentBytes} bytes of TLS, and nothing of an answer in them`;
+    return this.#records.read(chunk) ? undefined : "the server asks for another handshake of TLS";
   }
 }
