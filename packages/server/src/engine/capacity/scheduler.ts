@@ -192,6 +192,7 @@ export class Scheduler {
     if (isWaiting) {
       this.#countWaiting(work, slots, -1);
       this.#promised.delete(work);
+      if (this.#all.waiting === 0) this.#stopWaiting(); // at once: a free place goes round among those that wait
     }
     return isWaiting;
   }
@@ -286,10 +287,7 @@ export class Scheduler {
   beginNext(): boolean {
     if (this.#isBeginning) return false; // code that begins may make room for the next
     const next = this.#findNext();
-    if (next === undefined) {
-      if (this.#all.waiting === 0) this.#stopWaiting();
-      return false;
-    }
+    if (next === undefined) return false;
     const { share } = next;
     this.#isBeginning = true;
     const turn = this.#pace.turn(share);
