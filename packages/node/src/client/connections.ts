@@ -24,6 +24,12 @@ export const responseTurns: Wakes = new Wakes(
  */
 export const answerTurns: AnswerTurns = new AnswerTurns({ answerMs: 0.1, restFactor: 2, mostRestMs: 1_000 });
 
+/** What waits for the reader of a response before it is received no further, in bytes. */
+export const maxWaitingBytes: number = 64 * 1024;
+
+/** What each chunk of it counts besides: the objects of one take more memory than a byte. */
+export const chunkBytes = 256;
+
 /** A `fetch` with connections of its own. */
 export interface NodeFetch {
   readonly connections: () => Promise<Connections>;

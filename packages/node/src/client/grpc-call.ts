@@ -3,14 +3,11 @@ import { responseTooLarge } from "@a2a-connect/bindings/client";
 import { ByteBuffer } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { encodeEnvelope } from "@connectrpc/connect/protocol";
-import { maxInterimAnswers } from "../network/guarded-fetch.ts";
-import type { ResponseTurn } from "./connections.ts";
+import { InterimAnswers } from "../network/interim-answers.ts";
+import { chunkBytes, maxWaitingBytes, type ResponseTurn } from "./connections.ts";
 
 /** Flags (1 byte) and length (4 bytes) before each message. */
 const prefixBytes = 5;
-
-/** Bytes that wait for their reader before the stream is read no further. */
-const maxWaitingBytes = 64 * 1024;
 
 /** How a response begins. */
 export interface GrpcHead {
@@ -65,10 +62,10 @@ export class GrpcCall {
       this.#hasBegun = true;
       this.#head.resolve({ status: fields[":status"] ?? 0, header: addFields(new Headers(), fields) });
     });
-    let interim = 0;
-    stream.on("headers", () => {
-      interim += 1;
-      if (interim > maxInterimAnswers) this.#break(new Error("the server sent too many interim answers"));
+    const interim = new InterimAnswers();
+    stream.on("headers", (fields) => {
+      const refusal = interim.refuse(fields);
+      if (refusal !== undefined) this.#break(refusal);
     });
     stream.on("data", (chunk: Uint8Array) => this.#push(chunk));
     stream.on("trailers", (fields) => addFields(this.trailer, fields));
@@ -181,6 +178,7 @@ export class GrpcCall {
     const [chunk] = this.#chunks;
     if (chunk === undefined || chunk.byteLength <= count) {
       this.#chunks.shift();
+      this.#waiting -= chunkBytes;
     } else {
       this.#chunks[0] = chunk.subarray(count);
     }
@@ -195,7 +193,7 @@ export class GrpcCall {
       return;
     }
     this.#chunks.push(chunk);
-    this.#waiting += chunk.byteLength;
+    this.#waiting += chunk.byteLength + chunkBytes;
     if (this.#waiting >= maxWaitingBytes) {
       this.#stream.pause();
     }

@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -5,7 +6,7 @@ import { brotliCompressSync, createGzip, deflateSync, gzipSync } from "node:zlib
 import type { WireResponse } from "@a2a-connect/bindings/client";
 import type { Wakes } from "@a2a-connect/core/internal";
 import { Agent, fetch } from "undici";
-import { expect, it, vi } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { createGate } from "../../test-support/handlers.ts";
 import { createNodeExchange } from "./node-exchange.ts";
 
@@ -134,6 +135,24 @@ it("reads no further than a slow reader takes", async () => {
     received += next.value.byteLength;
   }
   expect(received).toBeGreaterThan(total - 1024 * 1024);
+});
+
+it("receives few chunks of one byte before they are read", async () => {
+  const bytes = 20_000;
+  await using server = await start(({ socket }) => {
+    socket.write("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
+    socket.write(`${"1\r\nx\r\n".repeat(bytes)}0\r\n\r\n`);
+  });
+  let received = 0;
+  const count = () => {
+    received += 1;
+  };
+  subscribe("undici:request:bodyChunkReceived", count);
+  onTestFinished(() => void unsubscribe("undici:request:bodyChunkReceived", count));
+  const response = await server.fetch(server.url);
+  await vi.waitUntil(() => received > 0);
+  expect(received).toBeLessThanOrEqual(256);
+  expect(await textOf(response)).toBe("x".repeat(bytes));
 });
 
 it("decompresses no more than a slow reader takes", async () => {

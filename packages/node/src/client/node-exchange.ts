@@ -4,7 +4,7 @@ import type { WireBody, WireFetch, WireReader, WireResponse } from "@a2a-connect
 import type { Wakes } from "@a2a-connect/core/internal";
 import type { Dispatcher } from "undici";
 import type { Connections } from "../network/guarded-fetch.ts";
-import { type ResponseTurn, responseTurns } from "./connections.ts";
+import { chunkBytes, maxWaitingBytes, type ResponseTurn, responseTurns } from "./connections.ts";
 
 /** What this needs of connections. */
 type NodeConnections = Pick<Connections, "dispatcher" | "fetch">;
@@ -96,9 +96,6 @@ async function requireCallable(url: string, { fetch }: NodeConnections): Promise
   }
 }
 
-/** Bytes of a body that wait for their reader before the connection is read no further. */
-const maxWaitingBytes = 64 * 1024;
-
 /** One request and its response. */
 class RunningRequest implements Dispatcher.DispatchHandler {
   readonly response: Promise<WireResponse>;
@@ -110,6 +107,8 @@ class RunningRequest implements Dispatcher.DispatchHandler {
   #body: Body | undefined;
   #codings: readonly string[] = [];
   #decoder: Decoder | undefined;
+  /** What waits for the decoder. */
+  #encoded = 0;
   #reason: unknown;
   #isAborted = false;
 
@@ -170,9 +169,13 @@ class RunningRequest implements Dispatcher.DispatchHandler {
       return;
     }
     this.#decoder ??= this.#decode();
-    if (!this.#decoder.first.write(chunk)) {
-      controller.pause();
-    }
+    const cost = chunk.byteLength + chunkBytes;
+    this.#encoded += cost;
+    this.#decoder.first.write(chunk, () => {
+      this.#encoded -= cost;
+      if (this.#encoded < maxWaitingBytes) controller.resume();
+    });
+    if (this.#encoded >= maxWaitingBytes) controller.pause();
   }
 
   onResponseEnd(): void {
@@ -191,7 +194,6 @@ class RunningRequest implements Dispatcher.DispatchHandler {
   /** What comes out of the decoder is the body. */
   #decode(): Decoder {
     const decoder = createDecoder(this.#codings);
-    decoder.first.on("drain", () => this.#controller?.resume());
     decoder.last.on("data", (chunk: Uint8Array) => this.#body?.push(chunk));
     decoder.last.on("end", () => this.#body?.end());
     decoder.onError((error) => this.abort(error));
@@ -269,7 +271,7 @@ class Body implements WireBody, WireReader {
       return;
     }
     this.#chunks.push(value);
-    this.#waiting += value.byteLength;
+    this.#waiting += value.byteLength + chunkBytes;
     if (this.#waiting >= maxWaitingBytes) {
       this.#pause();
     }
@@ -310,7 +312,7 @@ class Body implements WireBody, WireReader {
 
   #take(): Uint8Array {
     const value = this.#chunks.shift() as Uint8Array; // it is called when there is one
-    this.#waiting -= value.byteLength;
+    this.#waiting -= value.byteLength + chunkBytes;
     if (this.#waiting < maxWaitingBytes) {
       this.#resume();
     }

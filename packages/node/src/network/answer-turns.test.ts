@@ -31,7 +31,7 @@ describe("in a turn of the event loop few answers of one caller's servers are re
     ["of any number that answer at the same moment", 40, 15, 64],
     ["also when they are short", 100, 0, 20],
   ])("%s", async (_, connections, interim, mostInATurn) => {
-    const heads = `HTTP/1.1 103 Early Hints\r\n${"a: b\r\n".repeat(600)}\r\n`.repeat(interim);
+    const heads = `HTTP/1.1 103 Early Hints\r\n${"a: b\r\n".repeat(160)}\r\n`.repeat(interim);
     const asked = barrier(connections);
     const answer = async (socket: Socket): Promise<void> => {
       socket.on("error", () => {});

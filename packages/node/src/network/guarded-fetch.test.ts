@@ -52,8 +52,13 @@ describe("a guarded fetch (N-6)", () => {
     expect(other.connections).toBe(0);
   });
 
-  it.each([16, 17])("takes at most 16 interim answers: %i", async (interim) => {
-    const heads = "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n".repeat(interim);
+  it.each([
+    [16, 1, 204],
+    [17, 1, "refused"],
+    [2, 1_000, 204],
+    [2, 2_000, "refused"],
+  ])("takes at most 16 interim answers, of 16 KiB: %i of %i fields", async (interim, fields, outcome) => {
+    const heads = `HTTP/1.1 103 Early Hints\r\n${"a:\r\n".repeat(fields)}\r\n`.repeat(interim);
     const server = createServer((socket) =>
       socket.on("error", () => {}).once("data", () => socket.end(`${heads}HTTP/1.1 204 No Content\r\n\r\n`)),
     );
@@ -65,7 +70,7 @@ describe("a guarded fetch (N-6)", () => {
       (response) => response.status,
       () => "refused",
     );
-    expect(await status).toBe(interim > 16 ? "refused" : 204);
+    expect(await status).toBe(outcome);
   });
 
   it("takes a Request as well", async () => {

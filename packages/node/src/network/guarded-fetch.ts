@@ -14,6 +14,7 @@ import type { Target } from "./allow-list.ts";
 import { AnswerTurns } from "./answer-turns.ts";
 import { connectInTurn } from "./connect-in-turn.ts";
 import { ConnectionPools } from "./connection-pools.ts";
+import { InterimAnswers } from "./interim-answers.ts";
 
 /** Options of a guarded fetch. */
 export interface GuardedFetchOptions extends AddressGuardOptions {
@@ -170,21 +171,17 @@ const maxLookups = 2;
 /** How long a connection without requests is kept, in milliseconds. */
 const keepAliveMs = 4_000;
 
-/** Interim answers (1xx, such as Early Hints) before the answer to a request. */
-export const maxInterimAnswers = 16;
-
 /** Ends a request with more interim answers, which undici would read without end. */
 export const limitInterimAnswers: Dispatcher.DispatcherComposeInterceptor =
   (dispatch) => (request, handler) => {
-    let interim = 0;
+    const interim = new InterimAnswers();
     return dispatch(request, {
       onRequestStart: (...args) => handler.onRequestStart?.(...args),
       onRequestUpgrade: (...args) => handler.onRequestUpgrade?.(...args),
-      onResponseStart(controller, status, ...rest) {
-        if (status < 200) interim += 1;
-        if (interim > maxInterimAnswers)
-          controller.abort(new Error("the server sent too many interim answers"));
-        else handler.onResponseStart?.(controller, status, ...rest);
+      onResponseStart(controller, status, fields, ...rest) {
+        const refusal = status < 200 ? interim.refuse(fields) : undefined;
+        if (refusal === undefined) handler.onResponseStart?.(controller, status, fields, ...rest);
+        else controller.abort(refusal);
       },
       onResponseData: (...args) => handler.onResponseData?.(...args),
       onResponseEnd: (...args) => handler.onResponseEnd?.(...args),
