@@ -10,6 +10,7 @@ import {
   type ConnectOptions,
   ContentTooLargeError,
   InputRequiredError,
+  type Question,
   TaskFailedError,
   UntrustedOutputError,
 } from "@a2a-connect/client";
@@ -77,6 +78,47 @@ describe("sequences for terminals", () => {
       );
       expect(String(await failureOf(agent.getTask("t")))).not.toMatch(magic);
     }
+  });
+});
+
+describe("long texts", () => {
+  const long = "a\ufe0f".repeat(2 ** 20);
+  const options = { maxResponseBytes: 16 * 2 ** 20 };
+
+  it("are cut in a question, whose message has the whole; choices of that length are none", async () => {
+    const agent = await connect(askWith(long), options);
+    let asked: Question | undefined;
+    const run = agent.run("Ask me.", {
+      onInputRequired: (question) => {
+        asked = question;
+        return undefined;
+      },
+    });
+    const thrown = await rejectedWith(run, InputRequiredError);
+    expect(asked?.text).toBe(`${"a".repeat(2 ** 19)}…`);
+    expect(asked?.choices).toBeUndefined();
+    expect(asked?.message?.parts[0]?.content.value).toHaveLength(long.length);
+    expect(thrown.message.length).toBeLessThanOrEqual(2 ** 14);
+  });
+
+  it("are cut in the message of an error, whose task has the whole", async () => {
+    const message = { messageId: "m", role: "ROLE_AGENT", parts: [{ text: long }] };
+    const failed = statusEvent("TASK_STATE_FAILED", { message });
+    const agent = await connect((call) => sendEvents(call, 1, [wholeTask[0] ?? null, failed]), options);
+    const thrown = (await rejectedWith(agent.run("Fail."), TaskFailedError)) as TaskFailedError;
+    expect(thrown.message).toMatch(/^Task \S+ failed: a{7900,}…$/);
+    expect(thrown.message.length).toBeLessThanOrEqual(2 ** 14);
+    expect(thrown.statusMessage?.parts[0]?.content.value).toHaveLength(long.length);
+  });
+
+  it("are cut in the message of an error that a server answers with", async () => {
+    const agent = await connect(({ response, id }) => {
+      response.writeHead(400, { "content-type": "application/json" });
+      response.end(JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32602, message: long } }));
+    }, options);
+    const thrown = await failureOf(agent.getTask("t"));
+    expect(String(thrown)).toMatch(/a{7900,}…$/);
+    expect(String(thrown).length).toBeLessThanOrEqual(2 ** 14 + 100);
   });
 });
 

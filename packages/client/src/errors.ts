@@ -1,7 +1,18 @@
 import { type LifecycleReport, readLifecycleReport } from "@a2a-connect/core";
-import { shownText, visibleText } from "@a2a-connect/core/internal";
+import { shownText, visibleBeginning } from "@a2a-connect/core/internal";
 import type { AgentCard, AgentInterface, Message, Task } from "@a2a-connect/proto";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
+
+/**
+ * Longest message of an error, in UTF-16 units. It may repeat what an agent said, whose text may be as long as its
+ * answer: to make that visible would take long, and every log would have it.
+ */
+const maxMessageLength = 16_000;
+
+/** An error's message, which may be shown in terminals and logs. */
+export function errorMessage(text: string): string {
+  return visibleBeginning(text, maxMessageLength);
+}
 
 /** What to do about a failure, and what it came of. */
 interface Explanation {
@@ -13,17 +24,17 @@ interface Explanation {
  * Failures on the client's side of a call, and every end of a task without a result. A server's answer to a single
  * operation stays a ConnectError (`findA2AError` of core names it).
  *
- * `hint` says what to do next.
+ * `hint` says what to do next. A message has at most 16,000 characters of what the agent said; the whole is in the
+ * task, where there is one.
  */
 export abstract class AgentError extends Error {
   abstract readonly code: string;
   readonly hint: string | undefined;
 
   constructor(message: string, options: Explanation = {}) {
-    // Both texts may repeat what an agent said, and may be shown in terminals and logs.
-    super(visibleText(message), options.cause === undefined ? {} : { cause: options.cause });
+    super(errorMessage(message), options.cause === undefined ? {} : { cause: options.cause });
     this.name = new.target.name;
-    this.hint = options.hint === undefined ? undefined : visibleText(options.hint);
+    this.hint = options.hint === undefined ? undefined : errorMessage(options.hint);
   }
 }
 

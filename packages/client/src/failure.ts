@@ -1,8 +1,13 @@
 import { ResponseLimitError } from "@a2a-connect/bindings/client";
 import { findA2AError } from "@a2a-connect/core";
-import { visibleText } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { AgentError, ContentTooLargeError, InvalidResponseError, UnreachableError } from "./errors.ts";
+import {
+  AgentError,
+  ContentTooLargeError,
+  errorMessage,
+  InvalidResponseError,
+  UnreachableError,
+} from "./errors.ts";
 
 /**
  * The error that a caller gets for a failed call.
@@ -73,7 +78,7 @@ export function nameMissingTask(error: unknown, taskId: string): unknown {
 
 /** A server's text may be shown in a terminal. */
 function withPlainMessage(error: ConnectError): ConnectError {
-  return withMessage(error, visibleText(error.rawMessage));
+  return withMessage(error, errorMessage(error.rawMessage));
 }
 
 function withMessage(error: ConnectError, text: string): ConnectError {

@@ -153,6 +153,7 @@ export {
   shownList,
   shownText,
   shownUrl,
+  visibleBeginning,
   visibleText,
 } from "./visible-text.ts";
 export {

@@ -49,6 +49,11 @@ export function visibleText(text: string): string {
   return text.replace(/[\u2028\u2029]/g, "\n").replace(hidden, "");
 }
 
+/** The same of a text's first `maxLength` UTF-16 units; `…` says that there are more. */
+export function visibleBeginning(text: string, maxLength: number): string {
+  return text.length <= maxLength ? visibleText(text) : `${visibleText(text.slice(0, maxLength))}…`;
+}
+
 /**
  * JSON in which every character that `visibleText` would remove is escaped as `\uXXXX`, one escape for each UTF-16
  * unit, so its value stays the same. Line feeds stay: in JSON they occur only between values.

@@ -11,9 +11,15 @@ export interface Question {
   readonly kind: "input" | "auth";
   readonly taskId: string;
   readonly contextId: string;
-  /** The agent's text, without terminal control sequences. */
+  /**
+   * The agent's text, without terminal control sequences. Of a text with more than 1,048,576 characters it is the
+   * beginning, and ends with `…`: `message` has the whole.
+   */
   readonly text: string;
-  /** The possible answers, if the agent names them (`choices` in a data part of its message). */
+  /**
+   * The possible answers, if the agent names them (`choices` in a data part of its message): at most 10,000, with at most
+   * 1,048,576 characters together. Longer lists are in `message` alone.
+   */
   readonly choices: readonly string[] | undefined;
   /** JSON Schema for an answer's data, if the agent gives one. */
   readonly schema: JsonObject | undefined;
