@@ -1,9 +1,10 @@
 // Followers of one task in one client: they share one stream or poll, and each sees all that it would see alone.
 
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { eventIdHeader } from "@a2a-connect/bindings";
-import type { TaskStream } from "@a2a-connect/client";
+import type { AgentClient, TaskStream } from "@a2a-connect/client";
 import { formatTaskState, partText } from "@a2a-connect/core";
-import { type StreamResponse, TaskState } from "@a2a-connect/proto";
+import { type AgentCard, type StreamResponse, TaskState } from "@a2a-connect/proto";
 import { wires } from "@a2a-connect/testing";
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
@@ -19,6 +20,12 @@ watchRejections();
 const { COMPLETED, SUBMITTED, WORKING } = TaskState;
 
 const begun = [taskEvent(SUBMITTED), statusEvent(WORKING)];
+
+const unstreamed = {
+  editCard: ({ capabilities }: AgentCard) => {
+    if (capabilities !== undefined) capabilities.streaming = false;
+  },
+};
 
 function summarize({ payload }: StreamResponse): string {
   switch (payload.case) {
@@ -194,11 +201,7 @@ describe.each(wires)("over %s", { timeout: 5_000 }, (wire) => {
       },
       {
         clock,
-        peer: {
-          editCard: ({ capabilities }) => {
-            if (capabilities !== undefined) capabilities.streaming = false;
-          },
-        },
+        peer: unstreamed,
       },
     );
     const all = [agent.follow(taskId), agent.follow(taskId), agent.follow(taskId)].map((stream) =>
@@ -206,11 +209,144 @@ describe.each(wires)("over %s", { timeout: 5_000 }, (wire) => {
     );
     for (let interval = 1; interval <= 4; interval += 1) {
       await expect.poll(() => calls).toBe(interval);
-      await new Promise((resolve) => setImmediate(resolve)); // the answer reaches all of them
+      await nextTurn(); // the answer reaches all of them
       if (interval === 3) state = COMPLETED;
       await clock.advance(interval < 4 ? 2_000 : 0);
     }
     for (const events of await Promise.all(all)) expect(events.map(summarize)).toEqual(["task", "completed"]);
     expect(calls).toBe(4);
+  });
+});
+
+/** A platform whose turns are given one by one once they are held. */
+function createTurns() {
+  const waiting: (() => void)[] = [];
+  let isHeld = false;
+  let asked = 0;
+  const turn = () => {
+    asked += 1;
+    return isHeld ? new Promise<void>((resolve) => waiting.push(resolve)) : undefined;
+  };
+  return {
+    platform: { turn },
+    get asked() {
+      return asked;
+    },
+    hold() {
+      isHeld = true;
+    },
+    /** Gives so many turns. Never does more than one follower of a task wait for one. */
+    async give(count: number) {
+      for (let given = 0; given < count; given += 1) {
+        await expect.poll(() => waiting.length).toBe(1);
+        waiting.shift()?.();
+        await nextTurn();
+      }
+    },
+  };
+}
+
+describe("turns of the platform", { timeout: 10_000 }, () => {
+  const count = 30;
+  const followAll = (agent: AgentClient) => Array.from({ length: count }, () => agent.follow(taskId));
+
+  it("one follower after the other goes on with an event of a stream", async () => {
+    const turns = createTurns();
+    const task = scriptTask();
+    task.tell(...begun);
+    const { agent } = await meetPeer("jsonrpc", task.service, { platform: turns.platform });
+    const readers = await Promise.all(followAll(agent).map((stream) => readTo(stream, () => true)));
+    turns.hold();
+    const rests = readers.map(({ rest }) => rest());
+    const gone = () => readers.reduce((sum, { seen }) => sum + seen.length - 1, 0);
+    task.tell(chunkEvent("story", "One.", false), statusEvent(COMPLETED));
+    for (let given = 0; given < 2 * count; given += 1) {
+      expect(gone()).toBe(given);
+      await turns.give(1);
+    }
+    for (const seen of await Promise.all(rests)) expect(seen).toEqual(["task", "One.", "completed"]);
+  });
+
+  it("one follower after the other goes on with the answer to a poll, or its failure", async () => {
+    const [turns, clock] = [createTurns(), createManualClock()];
+    let calls = 0;
+    const allAsk = Promise.withResolvers<void>();
+    const getTask = async () => {
+      calls += 1;
+      if (calls === 1) return peerTask(WORKING);
+      await allAsk.promise;
+      throw new ConnectError("not any more", Code.PermissionDenied);
+    };
+    const { agent } = await meetPeer(
+      "jsonrpc",
+      { getTask },
+      { clock, platform: turns.platform, peer: unstreamed },
+    );
+    turns.hold();
+    let [seen, failed] = [0, 0];
+    const all = followAll(agent).map(async (stream) => {
+      try {
+        for await (const _ of stream) seen += 1;
+      } catch (error) {
+        failed += 1;
+        throw error;
+      }
+    });
+    const ends = Promise.allSettled(all);
+    for (let given = 0; given < count; given += 1) {
+      expect(seen).toBe(given);
+      await turns.give(1);
+    }
+    await clock.advance(2_000);
+    allAsk.resolve();
+    for (let given = 0; given < count; given += 1) {
+      expect(failed).toBe(given);
+      await turns.give(1);
+    }
+    for (const { status } of await ends) expect(status).toBe("rejected");
+    expect(calls).toBe(2);
+  });
+
+  it("one that leaves waits for no turn, and takes none from the others", async () => {
+    const turns = createTurns();
+    const task = scriptTask();
+    task.tell(...begun);
+    const { agent } = await meetPeer("jsonrpc", task.service, { platform: turns.platform });
+    const [first, ...others] = await Promise.all(
+      followAll(agent).map((stream) => readTo(stream, () => true)),
+    );
+    turns.hold();
+    const pending = first?.rest();
+    const leaving = others.map(({ iterator }) => iterator.next());
+    task.tell(statusEvent(COMPLETED));
+    await turns.give(1); // of the first one
+    expect(await pending).toEqual(["task", "completed"]);
+    const last = leaving.pop();
+    for (const { iterator } of others.slice(0, -1)) {
+      expect(await iterator.return?.()).toMatchObject({ done: true });
+    }
+    for (const end of leaving) expect(await end).toMatchObject({ done: true });
+    await turns.give(2); // one of those that have left was the next
+    expect((await last)?.value).toMatchObject({ payload: { case: "statusUpdate" } });
+  });
+
+  it.each(["stream", "poll"])("a single follower waits for none (%s)", async (source) => {
+    const turns = createTurns();
+    const task = scriptTask();
+    task.tell(...begun);
+    const [options, clock] = [source === "stream" ? {} : { peer: unstreamed }, createManualClock()];
+    const { agent } = await meetPeer("jsonrpc", task.service, {
+      clock,
+      platform: turns.platform,
+      ...options,
+    });
+    const { asked } = turns;
+    turns.hold();
+    const { rest } = await readTo(agent.follow(taskId), () => true);
+    const end = rest();
+    task.tell(statusEvent(COMPLETED));
+    await clock.advance(2_000);
+    expect(await end).toEqual(["task", "completed"]);
+    expect(turns.asked).toBe(asked);
   });
 });

@@ -10,11 +10,12 @@ export interface ClientPlatform {
   /** A `fetch` that refuses addresses which are not public, for addresses that agents name (`untrusted: true`). */
   readonly guardedFetch?: typeof globalThis.fetch;
   /**
-   * What long work on an answer waits for, so that many large ones keep nothing else waiting; undefined: nothing. Default: nothing.
+   * What long work on an answer waits for, so that many large ones, or many followers of one task, keep nothing else waiting;
+   * undefined: nothing. Default: nothing.
    *
-   * @param origin of the agent: agents take turns
+   * @param agent whose answer it is: its origin, or the URL of its interface; agents take turns
    */
-  readonly turn?: (origin: string) => Promise<void> | undefined;
+  readonly turn?: (agent: string) => Promise<void> | undefined;
   /** Writes a file without overwriting any; see `SaveFile`. */
   readonly saveFile?: SaveFile;
   /** Releases its resources, such as idle connections. Called when the client is closed, or could not be made. */

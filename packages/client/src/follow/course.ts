@@ -102,7 +102,9 @@ export class Course implements Disposable {
     }
     if (this.#followers === undefined) {
       const { tracker, headers } = observation;
-      this.#followers = enterFollowers(context.followers, tracker.taskId, headers);
+      const { platform } = context.options;
+      const nextTurn = () => platform?.turn?.(context.transport.current.interface.url);
+      this.#followers = enterFollowers(context.followers, tracker.taskId, headers, nextTurn);
       this.#lastPoll = this.#followers.answered;
     }
     return this.#phase === "subscribe"

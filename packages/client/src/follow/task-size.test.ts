@@ -3,6 +3,7 @@ import {
   type ArtifactSchema,
   type StreamResponse,
   StreamResponseSchema,
+  TaskSchema,
   TaskState,
   type TaskStatusSchema,
 } from "@a2a-connect/proto";
@@ -56,6 +57,24 @@ describe("the size of a followed task", () => {
 
   it("counts the history and the metadata of a task", () => {
     expect(() => new TaskSize(15_000).add(task())).toThrow(ContentTooLargeError);
+  });
+
+  it("counts the artifacts of a whole task, and each anew when it is replaced or grows", () => {
+    const artifacts = [1, 2, 3].map((at) => ({ artifactId: `a${at}`, parts: [text(long.repeat(3))] }));
+    const value = create(TaskSchema, { id: "t", artifacts });
+    const size = new TaskSize(maxBytes);
+    size.add(create(StreamResponseSchema, { payload: { case: "task", value } }));
+    for (const { artifactId } of artifacts) {
+      size.add(chunk({ artifactId, parts: [text(long.repeat(2))] }, false), value);
+    }
+    for (const { artifactId } of artifacts) size.add(chunk({ artifactId, parts: [text(long)] }), value);
+    expect(() => size.add(chunk({ artifactId: "a1", parts: [text(long)] }), value)).toThrow(
+      ContentTooLargeError,
+    );
+    size.add(create(StreamResponseSchema, { payload: { case: "task", value } }));
+    expect(() => size.add(chunk({ artifactId: "a1", parts: [text(long)] }), value)).toThrow(
+      ContentTooLargeError,
+    );
   });
 
   it("counts small parts for what they take", () => {

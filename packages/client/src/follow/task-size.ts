@@ -1,4 +1,5 @@
 import { isInterrupted } from "@a2a-connect/core";
+import { findArtifact } from "@a2a-connect/core/internal";
 import type { Artifact, StreamResponse, Task, TaskStatus } from "@a2a-connect/proto";
 import { ContentTooLargeError } from "../errors.ts";
 
@@ -8,6 +9,7 @@ import { ContentTooLargeError } from "../errors.ts";
  */
 export class TaskSize {
   readonly #maxBytes: number;
+  /** The artifacts that came or changed since the last whole task. */
   readonly #byArtifact = new Map<string, ArtifactSize>();
   /** All artifacts. */
   #artifacts = 0;
@@ -19,14 +21,17 @@ export class TaskSize {
     this.#maxBytes = maxBytes;
   }
 
-  /** @throws ContentTooLargeError when the task becomes too large */
-  add({ payload }: StreamResponse): void {
+  /**
+   * @param known the task before the response, if there was one
+   * @throws ContentTooLargeError when the task becomes too large
+   */
+  add({ payload }: StreamResponse, known?: Task): void {
     if (payload.case === "task") {
       this.#replaceAll(payload.value);
     } else if (payload.case === "statusUpdate") {
       this.#setStatus(payload.value.status);
     } else if (payload.case === "artifactUpdate" && payload.value.artifact !== undefined) {
-      this.#addArtifact(payload.value.artifact, payload.value.append);
+      this.#addArtifact(payload.value.artifact, payload.value.append, known);
     }
     if (this.#artifacts + this.#rest + this.#status > this.#maxBytes) {
       throw new ContentTooLargeError("The task", this.#maxBytes);
@@ -39,7 +44,7 @@ export class TaskSize {
     this.#rest = weigh(rest);
     this.#setStatus(status);
     for (const artifact of artifacts) {
-      this.#addArtifact(artifact, false);
+      this.#artifacts += sizeOf(artifact).bytes;
     }
   }
 
@@ -49,14 +54,23 @@ export class TaskSize {
     this.#rest += isQuestion ? weigh(status) : 0;
   }
 
-  #addArtifact(artifact: Artifact, append: boolean): void {
-    const known = this.#byArtifact.get(artifact.artifactId);
-    const size = known !== undefined && append ? known : new ArtifactSize(artifact);
+  #addArtifact(artifact: Artifact, append: boolean, task: Task | undefined): void {
+    const { artifactId } = artifact;
+    const before = task && findArtifact(task, artifactId);
+    const known = this.#byArtifact.get(artifactId) ?? (before && sizeOf(before));
     this.#artifacts -= known?.bytes ?? 0;
-    size.add(artifact);
+    let size = known;
+    if (size !== undefined && append) size.add(artifact);
+    else size = sizeOf(artifact);
     this.#artifacts += size.bytes;
-    this.#byArtifact.set(artifact.artifactId, size);
+    this.#byArtifact.set(artifactId, size);
   }
+}
+
+function sizeOf(artifact: Artifact): ArtifactSize {
+  const size = new ArtifactSize(artifact);
+  size.add(artifact);
+  return size;
 }
 
 /** The weight of one artifact. Chunks add parts to it, and replace members of its metadata of the same name. */

@@ -130,6 +130,20 @@ describe("a tracker", () => {
     expect(tracker.position).toBeUndefined();
   });
 
+  it("shares the artifacts of a whole task with other followers until an event changes one", () => {
+    const whole = foldAll([created, chunk("a", "x"), chunk("b", "x")]);
+    const before = structuredClone(whole);
+    const trackers = [new TaskTracker(), new TaskTracker()];
+    const artifactsOf = () => trackers.map(({ task }) => task?.artifacts ?? []);
+    for (const tracker of trackers) tracker.accept({ response: taskEvent(whole), id: undefined });
+    for (const artifacts of artifactsOf()) {
+      for (const [at, artifact] of artifacts.entries()) expect(artifact).toBe(whole.artifacts[at]);
+    }
+    trackers[0]?.accept({ response: chunk("a", "y"), id: undefined });
+    expect(artifactsOf().map(([artifact]) => artifact?.parts.length)).toEqual([2, 1]);
+    expect(whole).toEqual(before);
+  });
+
   it.each([
     ["nothing in it", response({ case: undefined })],
     ["another task", chunk("a", "x", "task-2")],

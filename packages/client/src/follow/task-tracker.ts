@@ -1,5 +1,5 @@
 import { canTransition, isSettled, isTerminal } from "@a2a-connect/core";
-import { applyStep, copyTask, isSame, stateOf } from "@a2a-connect/core/internal";
+import { applyStep, isSame, shareTask, stateOf } from "@a2a-connect/core/internal";
 import { type StreamResponse, type Task, TaskSchema, TaskState, type TaskStatus } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import { InvalidResponseError } from "../errors.ts";
@@ -141,10 +141,10 @@ export class TaskTracker {
       return [];
     }
     const events = known === undefined ? [response] : reconcile(known, task);
-    this.#size.add(response);
+    this.#size.add(response, known);
     this.#isExact = true;
     this.#isWhole = true;
-    this.#task = copyTask(task);
+    this.#task = shareTask(task); // hundreds of followers may have got it
     if (id !== undefined || events.length > 0) {
       this.#position = id; // without a number, how many events it contains is not known
     }
@@ -172,7 +172,7 @@ export class TaskTracker {
     if (isTerminal(stateOf(this.#task)) || (id === undefined && isRepeat(this.#task, payload))) {
       return [];
     }
-    this.#size.add(response);
+    this.#size.add(response, this.#task);
     fold(this.#task, payload);
     this.#position = id;
     this.#isExact = id !== undefined && position !== undefined;

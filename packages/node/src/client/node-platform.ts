@@ -64,7 +64,7 @@ export function nodePlatform(options: NodePlatformOptions = {}): ClientPlatform 
     transports: [grpc, olderGrpcTransport(grpc), ...jsonWires(plain)],
     fetch: plain.fetch,
     guardedFetch: guarded.fetch,
-    turn: (origin) => responseTurns.turn(origin),
+    turn: (agent) => responseTurns.turn(agent),
     saveFile,
     close: async () => {
       await Promise.all([plain.close(), guarded.close()]);

@@ -1,9 +1,12 @@
-import { copyTask } from "@a2a-connect/core/internal";
+import { shareTask } from "@a2a-connect/core/internal";
 import type { TaskTracker } from "../task-tracker.ts";
 import type { NumberedResponse, Source } from "./source.ts";
 
 /** How many responses wait for a follower that is slower than another one. Beyond that it gets a stream of its own. */
 const maxWaiting = 64;
+
+/** What a reader waits for before it goes on; undefined: nothing. @throws the reason of its signal */
+type NextTurn = (signal: AbortSignal) => Promise<void> | undefined;
 
 /**
  * One stream for several followers of a task. It is read as fast as the fastest of them reads, and ends with the last.
@@ -13,19 +16,22 @@ const maxWaiting = 64;
  */
 export class SharedStream {
   readonly #source: Source;
+  readonly #turn: NextTurn;
   readonly #readers = new Set<Reader>();
   /** Whether the first response of the stream was the whole task. */
   #beganWhole: boolean | undefined;
   #isReading = false;
   #isOver = false;
 
-  constructor(source: Source) {
+  constructor(source: Source, turn: NextTurn) {
     this.#source = source;
+    this.#turn = turn;
   }
 
   /** The source of the follower for which the stream was opened. */
   begin(tracker: TaskTracker, signal: AbortSignal): Reader {
     const reader: Reader = new Reader(tracker, signal, {
+      turn: this.#turn,
       ask: () => this.#read(),
       leave: () => this.#leave(reader),
     });
@@ -69,7 +75,7 @@ export class SharedStream {
       ? {
           response: {
             $typeName: "lf.a2a.v1.StreamResponse",
-            payload: { case: "task", value: copyTask(task) },
+            payload: { case: "task", value: shareTask(task) },
           },
           id: known.position,
         }
@@ -113,7 +119,7 @@ export class SharedStream {
 class Reader implements Source {
   readonly tracker: TaskTracker;
   readonly #signal: AbortSignal;
-  readonly #stream: { readonly ask: () => void; readonly leave: () => void };
+  readonly #stream: { readonly turn: NextTurn; readonly ask: () => void; readonly leave: () => void };
   readonly #responses: NumberedResponse[] = [];
   #next: PromiseWithResolvers<NumberedResponse | undefined> | undefined;
   /** Set when nothing more comes. */
@@ -122,7 +128,7 @@ class Reader implements Source {
   constructor(
     tracker: TaskTracker,
     signal: AbortSignal,
-    stream: { readonly ask: () => void; readonly leave: () => void },
+    stream: { readonly turn: NextTurn; readonly ask: () => void; readonly leave: () => void },
   ) {
     this.tracker = tracker;
     this.#signal = signal;
@@ -136,6 +142,15 @@ class Reader implements Source {
 
   async read(): Promise<NumberedResponse | undefined> {
     this.#signal.throwIfAborted();
+    try {
+      return await this.#take();
+    } finally {
+      const turn = this.#stream.turn(this.#signal);
+      if (turn !== undefined) await turn;
+    }
+  }
+
+  async #take(): Promise<NumberedResponse | undefined> {
     const response = this.#responses.shift();
     if (response !== undefined) {
       return response;
