@@ -105,6 +105,18 @@ describe("credentials", () => {
     );
   });
 
+  it("are refused in a sentence of bounded length, however much the card requires", async () => {
+    const long = "x".repeat(100_000);
+    const card = cardOf({
+      name: long,
+      securitySchemes: { [long]: { scheme: { case: "httpAuthSecurityScheme", value: { scheme: long } } } },
+      securityRequirements: Array.from({ length: 100 }, () => ({ schemes: { [long]: {} } })),
+    });
+    const refused = await give({}, card).catch((error: Error) => error.message);
+    expect(refused).toMatch(/…\), or 90 more; you gave none of these$/);
+    expect(String(refused).length).toBeLessThan(4_000);
+  });
+
   it("are none for a card that asks for none", async () => {
     expect(await give({ bearer: "t" }, cardOf({}))).toEqual({ headers: {}, query: {} });
   });
@@ -247,6 +259,22 @@ describe("an authorization server", () => {
     expect(auth.refused(asking, first)).toBe(true);
     expect((await auth.forCall(asking)).headers["authorization"]).toBe("Bearer t2");
     expect(asked).toHaveLength(2);
+  });
+
+  it("is got of one server after the other, so a card that names many makes no storm of requests", async () => {
+    const hosts = Array.from({ length: 50 }, (_, at) => `https://id${at}.example`);
+    const documents = hosts.flatMap((issuer) => [
+      [
+        `${issuer}/.well-known/oauth-authorization-server`,
+        () => metadata({ issuer, token_endpoint: `${issuer}/t` }),
+      ],
+      [`${issuer}/t`, () => token()],
+    ]);
+    const { fetch, asked } = site(Object.fromEntries(documents));
+    const schemes = hosts.map((host) => flow(`${host}/t`, `${host}/.well-known/oauth-authorization-server`));
+    const given = give({ client }, requiring(...schemes), { fetch });
+    await expect(given).rejects.toThrow("names another authorization server than before");
+    expect(asked).toHaveLength(3);
   });
 
   it("is told apart by user when tokens are exchanged", async () => {

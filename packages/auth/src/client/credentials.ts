@@ -3,6 +3,7 @@ import {
   type CredentialCall,
   type CredentialSource,
   isLoopbackHost,
+  shownText,
 } from "@a2a-connect/core/internal";
 import type { SecurityScheme } from "@a2a-connect/proto";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -29,6 +30,9 @@ export interface CredentialOptions {
   readonly now?: () => number;
 }
 
+/** How many requirements, and schemes of each, a refusal names: a card may have thousands. */
+const maxNamed = 10;
+
 const nothing: CallCredentials = { headers: {}, query: {} };
 
 /**
@@ -45,8 +49,8 @@ export function createCredentials(options: CredentialOptions): CredentialSource 
 
 /** How a scheme is met. */
 interface Way {
-  /** For people. */
-  readonly words: string;
+  /** For people. A scheme may have a long text, and be named by thousands of requirements. */
+  readonly words: () => string;
   /** Undefined where what it wants is missing. */
   readonly give: (() => Promise<CallCredentials>) | undefined;
 }
@@ -81,8 +85,8 @@ class Credentials implements CredentialSource {
     if (ways.length === 0) return await this.#giveWhatFits(call);
     const met = ways.find((each) => each.every(({ give }) => give !== undefined));
     if (met === undefined) {
-      const wanted = ways.map((each) => each.map(({ words }) => words).join(" and ")).join(", or ");
-      throw refusal(`${name || "the agent"} requires ${wanted}; you gave none of these`);
+      const wanted = named(ways, (each) => named(each, ({ words }) => words(), " and "), ", or ");
+      throw refusal(`${shownText(name) || "the agent"} requires ${wanted}; you gave none of these`);
     }
     if (met.length === 0) return nothing;
     return await this.#give(met, call);
@@ -104,16 +108,21 @@ class Credentials implements CredentialSource {
 
   async #give(ways: readonly Way[], call: CredentialCall): Promise<CallCredentials> {
     this.#requireHome(call);
-    const given = await Promise.all(ways.map(({ give }) => give?.() ?? nothing));
     const headers: Record<string, string> = {};
-    for (const [name, value] of given.flatMap((each) => Object.entries(each.headers))) {
-      const before = headers[name];
-      if (before !== undefined && before !== value && name !== "cookie") {
-        throw refusal(`the card wants two values of ${name} at a time`);
+    const query: Record<string, string> = {};
+    // One after the other: a card may name thousands of authorization servers, of which the second is refused.
+    for (const { give } of ways) {
+      const given = (await give?.()) ?? nothing;
+      Object.assign(query, given.query);
+      for (const [name, value] of Object.entries(given.headers)) {
+        const before = headers[name];
+        if (before !== undefined && before !== value && name !== "cookie") {
+          throw refusal(`the card wants two values of ${name} at a time`);
+        }
+        headers[name] = before === undefined || before === value ? value : `${before}; ${value}`;
       }
-      headers[name] = before === undefined || before === value ? value : `${before}; ${value}`;
     }
-    return { headers, query: Object.assign({}, ...given.map(({ query }) => query)) };
+    return { headers, query };
   }
 
   /** @throws ConnectError where these credentials are not for the agent, or others could read them on their way */
@@ -150,20 +159,21 @@ class Credentials implements CredentialSource {
     const told = scheme?.scheme;
     switch (told?.case) {
       case "httpAuthSecurityScheme": {
-        const kind = told.value.scheme.toLowerCase();
-        const words = `HTTP ${told.value.scheme} (${name})`;
-        if (kind === "basic") return { words, give: basic && (() => giveBasic(basic)) };
-        const isBearer = kind === "bearer" && bearer !== undefined;
+        const { scheme: kind } = told.value;
+        const words = () => `HTTP ${shownText(kind)} (${shownText(name)})`;
+        if (/^basic$/i.test(kind)) return { words, give: basic && (() => giveBasic(basic)) };
+        const isBearer = /^bearer$/i.test(kind) && bearer !== undefined;
         return { words, give: isBearer ? () => giveBearer(bearer) : undefined };
       }
       case "apiKeySecurityScheme": {
         const { location, name: key } = told.value;
-        const words = `an API key in the ${location} ${key} (${name})`;
+        const words = () => `an API key in the ${shownText(location)} ${shownText(key)} (${shownText(name)})`;
         return { words, give: apiKey === undefined ? undefined : () => giveKey(apiKey, location, key) };
       }
       case "oauth2SecurityScheme":
       case "openIdConnectSecurityScheme": {
-        const words = `an access token of ${told.case === "oauth2SecurityScheme" ? "OAuth 2" : "OpenID Connect"} (${name})`;
+        const words = () =>
+          `an access token of ${told.case === "oauth2SecurityScheme" ? "OAuth 2" : "OpenID Connect"} (${shownText(name)})`;
         if (bearer !== undefined) return { words, give: () => giveBearer(bearer) };
         return {
           words,
@@ -172,11 +182,11 @@ class Credentials implements CredentialSource {
       }
       case "mtlsSecurityScheme":
         return {
-          words: `a client certificate (${name})`,
+          words: () => `a client certificate (${shownText(name)})`,
           give: certificate === true ? async () => nothing : undefined,
         };
       default:
-        return { words: `${name}, which the card does not describe`, give: undefined };
+        return { words: () => `${shownText(name)}, which the card does not describe`, give: undefined };
     }
   }
 
@@ -226,6 +236,12 @@ class Credentials implements CredentialSource {
     this.#places.set(origin, place);
     return server;
   }
+}
+
+/** The first items of a list, and how many more there are. */
+function named<T>(items: readonly T[], name: (item: T) => string, separator: string): string {
+  const more = items.length - maxNamed;
+  return [...items.slice(0, maxNamed).map(name), ...(more > 0 ? [`${more} more`] : [])].join(separator);
 }
 
 /** Where a call goes. An interface of gRPC may have a host and a port alone; then the card's scheme counts. */
