@@ -48,9 +48,12 @@ function* findWeakerRequirements(before: Outline, after: Outline): Generator<Fin
     if (index >= 0) yield finding(`${opening}Callers are let in ${how}.`, ...path, index);
   }
   if (!isOpen(before.requirements)) yield* compare(before.requirements, after.requirements, "", member);
+  const inheriting = new Set<string>(); // skills with the card's requirements: a card may repeat one a thousand times
   for (const [index, { id, requirements }] of after.skills.entries()) {
+    if (requirements.length === 0 && inheriting.has(id)) continue;
+    if (requirements.length === 0) inheriting.add(id);
     const own = before.skills.filter((skill) => skill.id === id).map((skill) => skill.requirements);
-    const was = own.map((each) => (each.length === 0 ? before.requirements : each));
+    const was = [...new Set(own.map((each) => (each.length === 0 ? before.requirements : each)))];
     const isOfCard = [...own, requirements].every(({ length }) => length === 0);
     if (own.length === 0 || isOfCard || was.some(isOpen)) continue;
     const now = requirements.length === 0 ? after.requirements : requirements;

@@ -7,6 +7,16 @@ import { readOutline } from "./outline.ts";
 const findDowngrades = (before: JsonObject, after: JsonObject, extended?: boolean) =>
   compareOutlines(readOutline(before), readOutline(after), extended);
 
+/** A requirement that counts how often it is compared: its names are listed each time. */
+class CountedRequirement extends Map<string, ReadonlySet<string>> {
+  compared = 0;
+
+  override keys(): MapIterator<string> {
+    this.compared += 1;
+    return super.keys();
+  }
+}
+
 const mtls = { mtlsSecurityScheme: {} };
 const oidc = { openIdConnectSecurityScheme: { openIdConnectUrl: "https://id.example/.well-known" } };
 const oidc2 = { openIdConnectSecurityScheme: { openIdConnectUrl: "https://id2.example" } };
@@ -714,6 +724,22 @@ describe("findDowngrades", () => {
         expect(findDowngrades(same, same)).toEqual([]);
       }),
     );
+  });
+
+  it("compares each alternative with each once, however often a card repeats a skill", () => {
+    const repeat = <T>(make: (at: number) => T): T[] => Array.from({ length: 20 }, (_, at) => make(at));
+    const strict = repeat((at) => ({ bearer: [], [`x${at}`]: [] }));
+    const comparisons = (was: JsonObject, is: JsonObject): number => {
+      const after = readOutline(is);
+      const requirements = after.requirements.map((each) => new CountedRequirement(each));
+      compareOutlines(readOutline(was), { ...after, requirements });
+      return requirements.reduce((sum, { compared }) => sum + compared, 0);
+    };
+    const repeated = { ...asks(...repeat(() => "bearer")), skills: repeat(() => skill("a")) };
+    const once = { ...asks("bearer"), skills: [skill("a", ...strict, "bearer")] };
+    expect(comparisons(once, repeated)).toBeLessThan(30 * 20);
+    const inherited = { ...asks(...strict), skills: [...repeat(() => skill("a")), skill("a", "mtls")] };
+    expect(comparisons(inherited, { ...asks("basic"), skills: [skill("a")] })).toBeLessThan(3 * 20);
   });
 
   it("finds a weaker requirement exactly when somebody gets in with less", () => {
