@@ -9,6 +9,11 @@ const anyText = fc.oneof(
 );
 
 describe("safeFileName", () => {
+  it("reads the beginning and the end of a name, which an agent may make as long as an answer", () => {
+    const unseen = "\ufe0f".repeat(10_000);
+    expect(safeFileName(`a${unseen}b${unseen}c.pdf`)).toBe("ac.pdf");
+  });
+
   for (const [name, want] of [
     ["report.pdf", "report.pdf"],
     ["Größe 日本.txt", "Größe 日本.txt"],

@@ -5,6 +5,9 @@ const encoder = new TextEncoder();
 /** The longest name that common file systems allow, in bytes of UTF-8. */
 const maxNameBytes = 255;
 
+/** How much is read of the beginning and of the end of a longer name, in UTF-16 units: an agent may send megabytes of it. */
+const maxReadLength = 4_096;
+
 /** Room for the number that distinguishes files of one name: `-10000`. */
 const maxNumberBytes = 6;
 
@@ -26,8 +29,12 @@ const leading = /^[.\s~#-]+/;
  * no character remains.
  */
 export function safeFileName(name: string): string {
-  const segment = name.split(/[/\\]/).pop() ?? "";
-  const plain = visibleText(segment).replace(special, "_"); // unseen, `annex‮fdp.exe` would look like a PDF
+  const segment = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);
+  const read =
+    segment.length <= 2 * maxReadLength
+      ? segment
+      : segment.slice(0, maxReadLength) + segment.slice(-maxReadLength);
+  const plain = visibleText(read).replace(special, "_"); // unseen, `annex‮fdp.exe` would look like a PDF
   const trimmed = trimEndOf(plain.replace(leading, ""), (character) => /[.\s]/.test(character));
   const [stem, extension] = splitExtension(trimmed === "" ? "file" : trimmed);
   const base = deviceNames.test(stem.split(".")[0]?.trimEnd() ?? "") ? `_${stem}` : stem;
