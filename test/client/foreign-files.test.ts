@@ -31,7 +31,7 @@ it.each<[string, NodeConnectOptions]>([
 it.each([false, true])("a host that never answers is given up, untrusted: %s", async (untrusted) => {
   await using host = await startFileHost(undefined);
   await using agent = await startAgent(`${host.url}/f`);
-  await using client = await connectAgent(agent.url, { untrusted, idleTimeoutMs: 100 });
+  await using client = await connectAgent(agent.url, { untrusted, idleTimeoutMs: 500 });
   const [artifact] = (await client.run("Go.")).artifacts;
   expect(await failureOf(artifact?.save(temporaryDirectory()) ?? Promise.resolve())).toBeInstanceOf(
     UnreachableError,
