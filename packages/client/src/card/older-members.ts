@@ -91,7 +91,8 @@ export function olderInterfaces(json: CardMembers, protocolVersion: unknown): re
       ? { url: each["url"] ?? null, protocolBinding: each["transport"] ?? null, protocolVersion }
       : each,
   );
-  return [preferred, ...others.filter((each) => keyOf(each) !== keyOf(preferred))];
+  const key = keyOf(preferred); // once: its address may be as long as the list is
+  return [preferred, ...others.filter((each) => keyOf(each) !== key)];
 }
 
 function keyOf(each: unknown): string {
