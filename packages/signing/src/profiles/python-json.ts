@@ -41,14 +41,17 @@ function writeFloat(value: number): string {
   return Number.isInteger(value) ? `${value}.0` : String(value);
 }
 
-/** UTF-16 has astral characters before U+E000 to U+FFFF, code points have them after. */
+/** The order of code points, found in the UTF-16 of texts without lone surrogates. */
 function compareCodePoints(one: string, other: string): number {
-  const [left, right] = [Array.from(one), Array.from(other)];
-  for (const [index, character] of left.entries()) {
-    const difference = (character.codePointAt(0) ?? 0) - (right[index]?.codePointAt(0) ?? -1);
-    if (difference !== 0) {
-      return difference;
-    }
+  const length = Math.min(one.length, other.length);
+  for (let index = 0; index < length; index += 1) {
+    const [left, right] = [one.charCodeAt(index), other.charCodeAt(index)];
+    if (left !== right) return rankOf(left) - rankOf(right);
   }
-  return left.length - right.length;
+  return one.length - other.length;
+}
+
+/** UTF-16 has astral characters, which begin with a surrogate, before U+E000 to U+FFFF. Code points have them after. */
+function rankOf(unit: number): number {
+  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }

@@ -30,8 +30,9 @@ const maxInMessage = 3;
  */
 export async function judgeTrust(question: TrustQuestion): Promise<TrustJudgement> {
   const { memory } = question.policy;
+  if (memory === undefined) return judge(question, undefined).judgement;
   const key = question.url === undefined ? undefined : await cardMemoryKey(question.url);
-  if (memory === undefined || key === undefined) return judge(question, undefined).judgement;
+  if (key === undefined) return judge(question, undefined).judgement;
   const compare = async (turn: AbortSignal): Promise<TrustJudgement> => {
     for (let tries = 0; tries < maxTries; tries++) {
       const known = await recall(question, memory, key);

@@ -1,6 +1,7 @@
 import { isObject, isSame } from "@a2a-connect/core/internal";
 import { readStrictJson } from "../canonical/json.ts";
 import type { SignedCard } from "../signed-card.ts";
+import { cardTurn } from "../verify/card-turns.ts";
 import { type CardMemory, digestOf, type RememberedCard } from "./card-memory.ts";
 import { formatOutline, maxOutlineLength, type Outline, readOutline } from "./outline.ts";
 import { judgePins, type PinQuestion, type PinStanding } from "./pins.ts";
@@ -13,7 +14,7 @@ export interface TrustQuestion extends PinQuestion {
   readonly card: Pick<SignedCard, "declared" | "outline">;
   /** By whose address it is remembered: the URL that was asked for. Without it nothing is remembered. */
   readonly url: string | URL | undefined;
-  /** Stops waiting for the memory, and for others who ask it about the agent. */
+  /** Stops waiting for the memory, for others who ask it about the agent, and for a turn. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -31,11 +32,14 @@ export interface KnownAgent {
   readonly pins: PinStanding;
 }
 
-/** @throws what the memory throws; Error when what it gives is damaged */
+/** @throws what the memory throws, and what the signal was aborted with; Error when what the memory gives is damaged */
 export async function recall(question: TrustQuestion, memory: CardMemory, key: string): Promise<KnownAgent> {
   const remembered = await memory.read(key);
+  await cardTurn(question.url, question.signal);
   const outline = formatOutline(question.card.declared);
   const digest = await digestOf(outline);
+  const pins = await judgePins(question, key, remembered);
+  await cardTurn(question.url, question.signal);
   const before = remembered?.outline === undefined ? undefined : readRemembered(remembered.outline, key);
   const isOther = remembered !== undefined && remembered.digest !== digest;
   return {
@@ -45,7 +49,7 @@ export async function recall(question: TrustQuestion, memory: CardMemory, key: s
     before: isOther ? before : undefined,
     isUncompared: isOther && before === undefined,
     outline: outline.length > maxOutlineLength ? { digest } : { outline, digest },
-    pins: await judgePins(question, key, remembered),
+    pins,
   };
 }
 

@@ -8,6 +8,7 @@ import type { KeyLookupOptions } from "../keys/key-sets.ts";
 import { SigningError, type VerificationKey } from "../keys/key-type.ts";
 import { legacyProfiles, type Profile } from "../profiles/profile-card.ts";
 import { type SignedCard, type SignedForm, signingInput } from "../signed-card.ts";
+import { cardTurn } from "./card-turns.ts";
 import { furthest, type Refusal, type SignatureFault } from "./faults.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
 import { type ReadableSignature, readSignatureEntry } from "./signature-entry.ts";
@@ -16,6 +17,8 @@ import type { SignatureCheck } from "./verdict.ts";
 /** What the signatures of a card are checked by. */
 export interface CheckContext extends KeyLookupOptions {
   readonly card: SignedCard;
+  /** Characters of its text. */
+  readonly length: number;
   readonly policy: PreparedPolicy;
   /** Where the card came from, when that is known. */
   readonly cardUrl: URL | undefined;
@@ -169,9 +172,10 @@ function signatureLength({ algorithm }: CryptoKey, { crv }: AlgorithmEntry): num
 async function findForm(
   profile: Profile,
   key: CryptoKey,
-  { card, read: { alg, protectedText, signature } }: Search,
+  { card, read: { alg, protectedText, signature }, cardUrl, signal }: Search,
 ): Promise<SignedForm | undefined> {
   const { signParameters } = algorithms[alg];
+  await cardTurn(cardUrl, signal);
   for (const form of card.forms(profile)) {
     const input = signingInput(protectedText, form);
     // An implementation may refuse to look at some bytes at all.
@@ -180,11 +184,15 @@ async function findForm(
   return undefined;
 }
 
-/** Looks, too, whether it would be right by a profile that the policy does not have: then it says by which. */
+/** Characters of a card that is written by profiles that the policy does not have: a large one takes long, only for better words. */
+const maxOtherwiseWritten = 64 * 1024;
+
+/** Of a card that is not large it looks, too, whether it would be right by a profile that the policy does not have, and says by which. */
 async function mismatchProblem(key: CryptoKey, search: Search): Promise<string> {
   const { kid, profiles } = search.read;
   const name = `the key "${shownText(kid)}"`;
-  for (const profile of legacyProfiles.filter((each) => !profiles.includes(each))) {
+  const others = search.length > maxOtherwiseWritten ? [] : legacyProfiles;
+  for (const profile of others.filter((each) => !profiles.includes(each))) {
     if ((await findForm(profile, key, search)) !== undefined) {
       return `${name} has signed this card only by the profile ${profile}, which the policy does not allow`;
     }

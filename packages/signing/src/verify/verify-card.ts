@@ -4,6 +4,7 @@ import type { VerificationKey } from "../keys/key-type.ts";
 import { maxSignatures, SignedCard } from "../signed-card.ts";
 import { judgeTrust } from "../trust/judge-trust.ts";
 import type { TrustPolicy } from "../trust/trust-policy.ts";
+import { cardTurn } from "./card-turns.ts";
 import { checkSignature } from "./check-signature.ts";
 import { removableAlarms, unrequiredAlarms } from "./coverage.ts";
 import { adviceOn, type CardFault } from "./faults.ts";
@@ -37,7 +38,7 @@ export interface VerificationContext {
    * platform's.
    */
   readonly fetch?: typeof globalThis.fetch | undefined;
-  /** Stops fetching key sets, and waiting for the memory. */
+  /** Stops the check: fetching key sets, and waiting for the memory or for a turn. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -55,8 +56,7 @@ export interface CardVerifier {
  *
  * @param text the whole card, as it came
  * @throws TypeError when the options have no meaning
- * @throws what `signal` was aborted with while a key set was fetched or the policy's memory asked, and what that memory
- *   throws; Error when it does not answer
+ * @throws what `signal` was aborted with, and what the policy's memory throws; Error when that does not answer
  */
 export async function verifyCard(text: string, options: VerifyCardOptions): Promise<CardVerdict> {
   const { keys, trustPolicy, ...context } = options;
@@ -86,13 +86,17 @@ async function verify(
   const { url, asked = url, now = Date.now, signal, fetch } = context;
   if (typeof text !== "string") throw new TypeError("the card must be a text");
   const cardUrl = url === undefined ? undefined : new URL(url);
+  await cardTurn(cardUrl, signal);
   const read = readSignedCard(text);
   if ("reason" in read) return conclude({}, read.reason, `${read.problem} ${adviceOn(read.reason)}`);
   const { card, entries } = read;
   // Each entry is checked by itself, so that a malformed one does not make the others fail.
   const seen = entries.slice(0, maxSignatures);
-  const checking = { card, policy, cardUrl, now: now(), signal, fetch, askedKeySets: new Set<string>() };
+  const { length } = text;
+  const askedKeySets = new Set<string>();
+  const checking = { card, length, policy, cardUrl, now: now(), signal, fetch, askedKeySets };
   const checks = await Promise.all(seen.map((entry, index) => checkSignature(entry, index, checking)));
+  await cardTurn(cardUrl, signal);
   const weighed = weighChecks(checks, card, policy);
   const fault = findSignatureFault(weighed, policy);
   if (fault !== undefined) {
