@@ -26,13 +26,13 @@ export function readFields(
   }
   const pathsOf = (kind: Defect["kind"]) =>
     defects.filter((each) => each.kind === kind).map(({ path }) => path);
-  const missing = pathsOf("missing");
+  const missing = new Set(pathsOf("missing"));
   const unknown = pathsOf("unknown");
   const wrong = defects.flatMap(({ kind, path, problem }) =>
     kind === "value" ? [`${path} ${problem}`] : [],
   );
   const say = ({ field, description }: { readonly field: string; readonly description: string }) =>
-    missing.includes(field) ? [] : [`${field} ${description}`];
+    missing.has(field) ? [] : [`${field} ${description}`];
   let card: AgentCard | undefined;
   try {
     if (mayRead) card = parseMessage(AgentCardSchema, json);
@@ -45,8 +45,8 @@ export function readFields(
   const isOlder = unknown.some((path) => olderMembers.has(path));
   const odd = isForBoth ? "card.both-versions" : isOlder ? "card.older-members" : "card.unknown-members";
   const findings = findAll({
-    ...{ [odd]: unknown, "card.required": missing, "card.values": wrong },
-    "card.whole": missing.length + wrong.length === 0,
+    ...{ [odd]: unknown, "card.required": [...missing], "card.values": wrong },
+    "card.whole": missing.size + wrong.length === 0,
   });
   return { findings, ...(card && { card }) };
 }
@@ -54,7 +54,7 @@ export function readFields(
 /** What a card says that cannot be tried: for whom it is, and whether people and models can choose the agent by it. */
 export function judgeDeclarations(card: AgentCard): Finding[] {
   const { version, skills, securitySchemes, securityRequirements, supportedInterfaces } = card;
-  const declared = Object.keys(securitySchemes);
+  const declared = new Set(Object.keys(securitySchemes));
   const required = [securityRequirements, ...skills.map((skill) => skill.securityRequirements)].flat();
   const schemes = new Set(required.flatMap((each) => Object.keys(each.schemes)));
   const { defaultInputModes, defaultOutputModes } = card;
@@ -69,8 +69,8 @@ export function judgeDeclarations(card: AgentCard): Finding[] {
   );
   const flaws = findAll({
     "card.version": isPinnable(version) ? [] : [version],
-    "security.undeclared": [...schemes].filter((name) => !declared.includes(name)),
-    "security.unused": required.length === 0 ? declared : [],
+    "security.undeclared": [...schemes].filter((name) => !declared.has(name)),
+    "security.unused": required.length === 0 ? [...declared] : [],
     "security.open": securityRequirements.length === 0,
     "security.optional": securityRequirements.some((each) => Object.keys(each.schemes).length === 0),
     "card.repeated-interface": repeated(interfaces),
