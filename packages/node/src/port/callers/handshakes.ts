@@ -23,7 +23,8 @@ interface ReadSocket extends Socket {
  *
  * First flights take turns. Some turns are for new connections alone, so that those of other callers do not wait behind hundreds.
  * Until a handshake is complete its connection is read in turns, too: TLS tells the keys that it
- * derives ("keylog"), which it does once before or after each such work. The keys themselves are not looked at.
+ * derives ("keylog"), which it does once before or after each such work, and the end: a flight may fail after 2 ms, and before there is
+ * a key. The keys themselves are not looked at.
  *
  * After the handshake a client of TLS 1.3 may ask for new keys with 27 bytes (KeyUpdate, RFC 8446 §4.6.3), as often as it likes,
  * and Node tells of nothing but the keys. These count as requests do, and a connection with too many of them is cut.
@@ -100,6 +101,7 @@ export class Handshakes {
    * chain of certificates which takes half a second: it is only known now.
    */
   end(connection: CallerConnection, socket: Socket): void {
+    this.#countWork(connection.caller);
     this.#work.attributeTurn(connection.caller);
     const peer = formatPeer(socket);
     this.#open.get(peer)?.();
