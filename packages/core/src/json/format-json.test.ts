@@ -194,8 +194,12 @@ describe("JSON of arbitrary tasks", () => {
   });
 
   it("is read alike in both spellings and with unknown fields (H-2, H-6)", () => {
+    // `__proto__` is refused as a key wherever it is, in unknown fields too.
+    const anything = fc
+      .jsonValue({ maxDepth: 3 })
+      .filter((value) => !JSON.stringify(value).includes("__proto__"));
     fc.assert(
-      fc.property(tasks, fc.jsonValue({ maxDepth: 3 }), (task, unknown) => {
+      fc.property(tasks, anything, (task, unknown) => {
         const other = respell(formatMessage(TaskSchema, task) as JsonObject, TaskSchema, unknown);
         expect(equals(TaskSchema, parseMessage(TaskSchema, other), task)).toBe(true);
       }),
