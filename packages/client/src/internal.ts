@@ -13,6 +13,8 @@ export { type ClientClock, systemClock } from "./clock.ts";
 export type { ArtifactReader } from "./content/artifact-reader.ts";
 export type { FileOptions } from "./content/upload.ts";
 export type { PushDelivery, PushReceiver, PushSubscription } from "./follow/sources/push-receiver.ts";
+export { weigh } from "./follow/task-size.ts";
+export { createPages } from "./operations/pages.ts";
 export {
   type BindingTransport,
   type BindingTransportSettings,

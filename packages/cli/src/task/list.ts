@@ -1,5 +1,5 @@
-import { type AgentClient, InvalidResponseError, type ListTasksOptions } from "@a2a-connect/client";
-import type { TaskPage } from "@a2a-connect/client/internal";
+import type { AgentClient, ListTasksOptions } from "@a2a-connect/client";
+import { createPages, type TaskPage } from "@a2a-connect/client/internal";
 import { formatTaskState, methods, partText } from "@a2a-connect/core";
 import { formatMessage, formatResponse, stateOf } from "@a2a-connect/core/internal";
 import {
@@ -19,6 +19,7 @@ import { defined } from "../json.ts";
 import { type Output, toLine } from "../output.ts";
 import { renderIdentity, renderState, renderTask, stateStyle } from "../render/task-text.ts";
 import { parseTime } from "../settings/values.ts";
+import { Listing } from "./listing.ts";
 
 interface ListTasksFlags {
   readonly status?: string;
@@ -34,6 +35,8 @@ interface ListTasksFlags {
 /** Largest page that may be asked for (spec §3.1.4). */
 const largestPage = 100;
 
+const tooLongHint = "--stream prints each task on a line of its own as it comes, and --limit N lists fewer";
+
 /** Prints one page of tasks, or as many as were asked for: in `json` one ListTasksResponse, or a Task a line under `--stream`. */
 export async function listTasks(context: CommandContext, flags: ListTasksFlags): Promise<void> {
   const { output, settings, signal } = context;
@@ -45,21 +48,21 @@ export async function listTasks(context: CommandContext, flags: ListTasksFlags):
     ...defined({ contextId, since, status, includeArtifacts: flags.includeArtifacts }),
   };
   const agent = await context.openAgent();
-  const tasks: Task[] = [];
+  const listing = new Listing<Task>(output, { name: "tasks", hint: tooLongHint });
   let last: TaskPage | undefined;
   for await (const page of readPages(agent, filter, flags)) {
     last = page;
     await printTasks(output, page.tasks, flags);
-    if (output.format === "json" && !output.streaming) tasks.push(...page.tasks);
+    await listing.add(page.tasks);
   }
   const { nextPageToken = "", totalSize = 0, pageSize = 0 } = last ?? {};
   if (!output.streaming) {
     const request = create(ListTasksRequestSchema, { includeArtifacts: flags.includeArtifacts === true });
     const response = create(ListTasksResponseSchema, {
-      tasks,
+      tasks: listing.kept,
       nextPageToken,
       totalSize,
-      pageSize: Math.max(pageSize, tasks.length),
+      pageSize: Math.max(pageSize, listing.kept.length),
     });
     await output.document(formatResponse(methods.listTasks, request, response));
   }
@@ -73,24 +76,22 @@ async function* readPages(
   filter: ListTasksOptions,
   { pageSize, pageToken, limit, all = false }: ListTasksFlags,
 ): AsyncGenerator<TaskPage, void> {
-  const seen = new Set([pageToken]);
-  let options: ListTasksOptions = { ...filter, ...defined({ pageSize, pageToken }) };
-  for (let left = limit ?? Number.POSITIVE_INFINITY; left > 0; ) {
-    if (limit !== undefined) options = { ...options, pageSize: Math.min(pageSize ?? largestPage, left) };
-    const { value: page } = await agent.listTasks(options).pages()[Symbol.asyncIterator]().next();
-    if (page === undefined) return;
+  let left = limit ?? Number.POSITIVE_INFINITY;
+  const { pages } = createPages(
+    async (token) => {
+      const size = limit === undefined ? pageSize : Math.min(pageSize ?? largestPage, left);
+      const options = { ...filter, ...defined({ pageSize: size }), pageToken: token };
+      const { value } = await agent.listTasks(options).pages()[Symbol.asyncIterator]().next();
+      const page: TaskPage = value ?? create(ListTasksResponseSchema);
+      return { page, nextPageToken: page.nextPageToken };
+    },
+    ({ tasks }) => tasks,
+    pageToken,
+  );
+  for await (const page of pages()) {
     yield page;
     left -= page.tasks.length;
-    const { nextPageToken } = page;
-    if (nextPageToken === "" || (limit === undefined && !all)) return;
-    // The client, which is asked for one page at a time, sees no circle.
-    if (seen.has(nextPageToken)) {
-      throw new InvalidResponseError(
-        "The agent returned the same page token twice: the list would never end.",
-      );
-    }
-    seen.add(nextPageToken);
-    options = { ...options, pageToken: nextPageToken };
+    if (left <= 0 || (limit === undefined && !all)) return;
   }
 }
 

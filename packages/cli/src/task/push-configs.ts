@@ -15,6 +15,7 @@ import { defined } from "../json.ts";
 import { EventPrinter } from "../render/event-printer.ts";
 import { explainStart } from "../serve/run-server.ts";
 import type { ServeFlags } from "../serve/serve-file.ts";
+import { Listing } from "./listing.ts";
 
 interface CreatePushConfigFlags {
   readonly url: string;
@@ -48,16 +49,19 @@ export async function getPushConfig(context: CommandContext, taskId: string, id:
 export async function listPushConfigs(context: CommandContext, taskId: string): Promise<void> {
   const { output, signal } = context;
   const agent = await openPushingAgent(context);
-  const configs: TaskPushNotificationConfig[] = [];
-  for await (const config of agent.listPushConfigs(taskId, { signal })) {
-    if (output.format === "text" || output.streaming) await printConfig(context, config);
-    configs.push(config);
+  const hint = "--stream prints each webhook on a line of its own as it comes";
+  const listing = new Listing<TaskPushNotificationConfig>(output, { name: "webhooks", hint });
+  for await (const page of agent.listPushConfigs(taskId, { signal }).pages()) {
+    if (output.format === "text" || output.streaming) {
+      for (const config of page) await printConfig(context, config);
+    }
+    await listing.add(page);
   }
   if (!output.streaming) {
-    const response = create(ListTaskPushNotificationConfigsResponseSchema, { configs });
+    const response = create(ListTaskPushNotificationConfigsResponseSchema, { configs: listing.kept });
     await output.document(formatMessage(ListTaskPushNotificationConfigsResponseSchema, response));
   }
-  await output.field("Total", configs.length);
+  await output.field("Total", listing.count);
 }
 
 /** Deletes a webhook. In `json` the answer is the protocol's: an empty object. */

@@ -111,7 +111,7 @@ const valueBytes = 8;
  * bytes at any depth. The cost is that of visiting every value; the recursion is as deep as the value, which parsers
  * limit.
  */
-function weigh(value: unknown): number {
+export function weigh(value: unknown): number {
   if (typeof value === "string") {
     return valueBytes + value.length;
   }

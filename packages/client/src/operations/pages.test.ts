@@ -56,6 +56,34 @@ describe("the pages of a list", () => {
     );
   });
 
+  /** Reads pages of which every so many has an item, the others none; tells how many were asked for. */
+  async function readEmpty(count: number, itemEvery: number): Promise<number> {
+    let asked = 0;
+    const { pages } = createPages(
+      async () => {
+        asked += 1;
+        return {
+          page: asked % itemEvery === 0 ? ["item"] : [],
+          nextPageToken: asked < count ? `${asked}` : "",
+        };
+      },
+      (page) => page,
+    );
+    try {
+      for await (const _ of pages());
+    } catch (error) {
+      expect(error).toBeInstanceOf(InvalidResponseError);
+      expect(error).toMatchObject({ message: expect.stringContaining("1,000 empty pages") });
+    }
+    return asked;
+  }
+
+  it("end with an error when 1,000 in a row are empty", async () => {
+    expect(await readEmpty(1_200, 2_000)).toBe(1_000);
+    expect(await readEmpty(1_000, 2_000)).toBe(1_000); // the last one ends the list by itself
+    expect(await readEmpty(5_000, 1_000)).toBe(5_000);
+  });
+
   it("may be many", async () => {
     const tokens = Array.from({ length: 5_000 }, (_, index) => `page ${index}`);
     let pages = 0;
