@@ -1,7 +1,7 @@
 import { pipeline, type Transform } from "node:stream";
 import { constants, createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import type { WireBody, WireFetch, WireReader, WireResponse } from "@a2a-connect/bindings/client";
-import type { Wakes } from "@a2a-connect/core/internal";
+import { joinBytes, type Wakes } from "@a2a-connect/core/internal";
 import type { Dispatcher } from "undici";
 import type { Connections } from "../network/guarded-fetch.ts";
 import { chunkBytes, maxWaitingBytes, type ResponseTurn, responseTurns } from "./connections.ts";
@@ -106,6 +106,8 @@ class RunningRequest implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #body: Body | undefined;
   #codings: readonly string[] = [];
+  /** What one packet has brought of the body until now. */
+  #arrived: Uint8Array[] = [];
   #decoder: Decoder | undefined;
   /** What waits for the decoder. */
   #encoded = 0;
@@ -163,23 +165,20 @@ class RunningRequest implements Dispatcher.DispatchHandler {
     this.#respond.resolve({ status, ok, type: "default", headers, body: this.#body });
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
-    if (this.#codings.length === 0) {
-      this.#body?.push(chunk);
-      return;
+  /**
+   * A packet may bring thousands of chunks. They are joined, and the connection is paused only behind the last of them: where it is
+   * paused within a packet, undici gives the rest back to the socket, which has read the next packet before it asks again. So with each
+   * pause more would wait there.
+   */
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
+    if (this.#arrived.push(chunk) === 1) {
+      queueMicrotask(this.#receive);
     }
-    this.#decoder ??= this.#decode();
-    const cost = chunk.byteLength + chunkBytes;
-    this.#encoded += cost;
-    this.#decoder.first.write(chunk, () => {
-      this.#encoded -= cost;
-      if (this.#encoded < maxWaitingBytes) controller.resume();
-    });
-    if (this.#encoded >= maxWaitingBytes) controller.pause();
   }
 
   onResponseEnd(): void {
     this.#release();
+    this.#receive();
     if (this.#decoder === undefined) {
       this.#body?.end();
     } else {
@@ -191,10 +190,30 @@ class RunningRequest implements Dispatcher.DispatchHandler {
     this.#fail(this.#isAborted ? this.#reason : error);
   }
 
+  /** Takes what has arrived. */
+  readonly #receive = (): void => {
+    const pieces = joinChunks(this.#arrived);
+    this.#arrived = [];
+    if (this.#codings.length === 0) {
+      this.#body?.push(pieces);
+      return;
+    }
+    for (const piece of pieces) {
+      const cost = piece.byteLength + chunkBytes;
+      this.#encoded += cost;
+      this.#decoder ??= this.#decode();
+      this.#decoder.first.write(piece, () => {
+        this.#encoded -= cost;
+        if (this.#encoded < maxWaitingBytes) this.#controller?.resume();
+      });
+    }
+    if (this.#encoded >= maxWaitingBytes) this.#controller?.pause();
+  };
+
   /** What comes out of the decoder is the body. */
   #decode(): Decoder {
     const decoder = createDecoder(this.#codings);
-    decoder.last.on("data", (chunk: Uint8Array) => this.#body?.push(chunk));
+    decoder.last.on("data", (chunk: Uint8Array) => this.#body?.push([chunk]));
     decoder.last.on("end", () => this.#body?.end());
     decoder.onError((error) => this.abort(error));
     return decoder;
@@ -202,6 +221,7 @@ class RunningRequest implements Dispatcher.DispatchHandler {
 
   #fail(error: unknown): void {
     this.#release();
+    this.#receive();
     this.#respond.reject(error);
     this.#body?.fail(error);
     this.#decoder?.first.destroy();
@@ -213,6 +233,25 @@ class RunningRequest implements Dispatcher.DispatchHandler {
   }
 
   readonly #follow = (): void => this.abort(this.#signal?.reason);
+}
+
+/** Short chunks that are read as one piece, in bytes. */
+const pieceBytes = 16 * 1024;
+
+function joinChunks(chunks: readonly Uint8Array[]): Uint8Array[] {
+  const pieces: Uint8Array[] = [];
+  let [from, bytes] = [0, 0];
+  for (const [at, { byteLength }] of chunks.entries()) {
+    if (at > from && bytes + byteLength > pieceBytes) {
+      pieces.push(joinBytes(chunks.slice(from, at)));
+      [from, bytes] = [at, 0];
+    }
+    bytes += byteLength;
+  }
+  if (from < chunks.length) {
+    pieces.push(joinBytes(chunks.slice(from)));
+  }
+  return pieces;
 }
 
 type Reading = ReturnType<WireReader["read"]>;
@@ -266,12 +305,14 @@ class Body implements WireBody, WireReader {
     }
   }
 
-  push(value: Uint8Array): void {
-    if (this.#end !== undefined) {
+  push(values: readonly Uint8Array[]): void {
+    if (this.#end !== undefined || values.length === 0) {
       return;
     }
-    this.#chunks.push(value);
-    this.#waiting += value.byteLength + chunkBytes;
+    for (const value of values) {
+      this.#chunks.push(value);
+      this.#waiting += value.byteLength + chunkBytes;
+    }
     if (this.#waiting >= maxWaitingBytes) {
       this.#pause();
     }
