@@ -158,7 +158,7 @@ const recoveries: readonly Recovery[] = [
       const stream = openStream(call, 1);
       if (call.method === "SendStreamingMessage") stream.send(wholeTask[0] ?? null, 1);
     },
-    { idleTimeoutMs: 100 },
+    { idleTimeoutMs: 300 },
   ),
   recovers("is out of order for a while", (call) => {
     if (call.method === "SendStreamingMessage") return sendEvents(call, 1, wholeTask.slice(0, 1));

@@ -8,8 +8,8 @@ import { taskId } from "./broken-task.ts";
 /** Every wait ends within a second. */
 export const limits: ConnectOptions = {
   connectTimeoutMs: 1_000,
-  requestTimeoutMs: 300,
-  idleTimeoutMs: 300,
+  requestTimeoutMs: 500,
+  idleTimeoutMs: 500,
   maxResponseBytes: 256 * 1024,
   retry: { attempts: 2, initialDelayMs: 1, maxDelayMs: 5, giveUpAfterMs: 600 },
 };
