@@ -11,7 +11,7 @@ export interface ClientPlatform {
   readonly guardedFetch?: typeof globalThis.fetch;
   /**
    * What long work on an answer waits for, so that many large ones, or many followers of one task, keep nothing else waiting;
-   * undefined: nothing. Default: nothing.
+   * undefined: nothing. Default: nothing. It never rejects.
    *
    * @param agent whose answer it is: its origin, or the URL of its interface; agents take turns
    */

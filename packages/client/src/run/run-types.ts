@@ -25,7 +25,10 @@ export interface Question {
   readonly schema: JsonObject | undefined;
   /** Further data for programs. */
   readonly details: JsonValue | undefined;
-  /** Which credentials are asked for, and where to sign in, if the agent says so. The URL is not checked: the agent wrote it. */
+  /**
+   * Which credentials are asked for, and where to sign in, if the agent says so. The URL is not checked: the agent wrote it. Either is
+   * undefined when it has more than 16,000 characters; `message` has the whole.
+   */
   readonly auth: { readonly scheme: string | undefined; readonly url: string | undefined } | undefined;
   /** The agent's message as received. */
   readonly message: Message | undefined;

@@ -20,7 +20,10 @@ export interface QuestionOptions {
 
 /** What the engine knows about the message of a turn. */
 export interface TurnInput extends CallInput {
-  /** The task at the beginning of the turn, with its whole history; undefined for a new message. */
+  /**
+   * The task at the beginning of the turn, with its whole history; undefined for a new message. Its lists are a copy. The messages, parts
+   * and metadata in them are the engine's own: read them, but change none.
+   */
   readonly task: Task | undefined;
   /** 1, and one more for each time that this turn began again after a crash (`recovery: "restart"`). */
   readonly attempt: number;
