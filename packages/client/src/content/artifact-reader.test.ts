@@ -132,7 +132,12 @@ describe("ArtifactReader.save", () => {
       return files.saveFile(directory, name, content);
     };
     const artifact = create(ArtifactSchema, { parts: [fileUrl(`${server.url}/ok`)] });
-    await createArtifactReader(artifact, { maxBytes: 1024, saveFile: slow, clock }).save("/out");
+    await createArtifactReader(artifact, {
+      maxBytes: 1024,
+      filesOfTask: new Map(),
+      saveFile: slow,
+      clock,
+    }).save("/out");
     expect(files.written).toEqual(["content"]);
   });
 
@@ -169,7 +174,12 @@ function createFiles(): Files {
 
 function read(parts: readonly Part[], files?: Files, maxBytes = 1024, idleTimeoutMs = 10_000) {
   const artifact: Artifact = create(ArtifactSchema, { artifactId: "a1", name: "report", parts: [...parts] });
-  return createArtifactReader(artifact, { maxBytes, idleTimeoutMs, saveFile: files?.saveFile });
+  return createArtifactReader(artifact, {
+    maxBytes,
+    idleTimeoutMs,
+    filesOfTask: new Map(),
+    saveFile: files?.saveFile,
+  });
 }
 
 /** A number above zero, given as text. */

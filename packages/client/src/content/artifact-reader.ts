@@ -29,7 +29,8 @@ export interface ArtifactReader {
    * `untrusted`. It gives up when the host is silent for `idleTimeoutMs`.
    *
    * @returns the paths
-   * @throws UntrustedOutputError when there would be more than 1,000 files; then nothing is written
+   * @throws UntrustedOutputError when the saved artifacts of the task would become more than 1,000 files; then nothing of
+   *   this one is written
    * @throws UnreachableError when a file cannot be fetched; the signal's reason when it aborts
    */
   save(directory: string, options?: SaveOptions): Promise<string[]>;
@@ -49,6 +50,7 @@ export function readArtifacts(
   const { url } = cards.current.resolved;
   const services: ArtifactServices = {
     saveFile: options.platform?.saveFile,
+    filesOfTask: new Map(),
     async fetch(input, init) {
       const { fileFetch } = await import("../on-demand.ts");
       return fileFetch(options, url)(input, init);

@@ -14,9 +14,11 @@ import { type FetchServices, fetchFile } from "./fetch-file.ts";
 export interface ArtifactServices extends FetchServices {
   /** Writes files; without it `save` rejects. */
   readonly saveFile?: SaveFile | undefined;
+  /** How many files each artifact of the task has become that was saved. */
+  readonly filesOfTask: Map<Artifact, number>;
 }
 
-/** Most files of one artifact: without a limit an agent could fill a disk with names. */
+/** Most files of all artifacts of a task: without a limit an agent could fill a disk with names. */
 const maxFiles = 1_000;
 
 /**
@@ -25,26 +27,31 @@ const maxFiles = 1_000;
  *
  * @returns the paths, in the order of the parts
  * @throws the signal's reason when it aborts
- * @throws UntrustedOutputError when there are more than 1,000 of them; then nothing is written
+ * @throws UntrustedOutputError when its files, and those of the task's other artifacts that were saved, are more than
+ *   1,000; then none of its own is written
  * @throws Error when the platform has no files
  */
 export async function saveParts(
-  { artifactId, name, parts }: Artifact,
+  artifact: Artifact,
   directory: string,
   services: ArtifactServices,
   signal?: AbortSignal,
 ): Promise<string[]> {
-  const { saveFile } = services;
+  const { artifactId, name, parts } = artifact;
+  const { saveFile, filesOfTask } = services;
   if (saveFile === undefined) {
     throw new Error("there are no files here: in Node, use connectAgent of @a2a-connect/node/client");
   }
   const files = joinChunks(parts);
-  if (files.length > maxFiles) {
+  let total = files.length;
+  for (const [other, count] of filesOfTask) if (other !== artifact) total += count;
+  if (total > maxFiles) {
     throw new UntrustedOutputError(
-      `artifact "${shownText(name || artifactId)}" would become ${files.length} files, which is more than the limit of ${maxFiles}`,
+      `with artifact "${shownText(name || artifactId)}", the files of its task would be ${total}, which is more than the limit of ${maxFiles}`,
       { hint: "Read its parts one by one, and write those that you want." },
     );
   }
+  if (files.length > 0) filesOfTask.set(artifact, files.length);
   const paths: string[] = [];
   const signals = [services.signal, signal].filter((each) => each !== undefined);
   const fetching = { ...services, signal: AbortSignal.any(signals) };

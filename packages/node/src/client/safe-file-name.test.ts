@@ -53,6 +53,11 @@ describe("safeFileName", () => {
     ["lpt9.doc", "_lpt9.doc"],
     ["aux .txt", "_aux.txt"],
     ["console.log", "console.log"],
+    ["a2a.config.yaml", "_a2a.config.yaml"],
+    ["docs/A2A.Config.YAML", "_A2A.Config.YAML"],
+    ["a2a.con\ufb01g.yaml", "_a2a.con\ufb01g.yaml"],
+    [".a2a.config", "_a2a.config"],
+    ["a2a.configuration.yaml", "a2a.configuration.yaml"],
     ["COM10", "COM10"],
   ] as const) {
     it(`makes ${JSON.stringify(want)} of ${JSON.stringify(name)}`, () =>

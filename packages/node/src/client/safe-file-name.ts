@@ -14,6 +14,9 @@ const maxNumberBytes = 6;
 /** Names that Windows takes for devices, with any extension. */
 const deviceNames = /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])$/i;
 
+/** Names of our own settings: `a2a` obeys those in its working directory and above. */
+const settingsNames = /^a2a\.config(?:$|\.)/i;
+
 /** Characters with a meaning for Windows, characters that a shell expands even within quotes, and ends of lines. */
 const special = /[<>:"|?*$`\n\t]/g;
 
@@ -25,8 +28,8 @@ const leading = /^[.\s~#-]+/;
 
 /**
  * A safe file name, made from a name that another party chose: its last segment, without invisible characters. It does
- * not hide the file, name a device, or have a meaning for a shell or a program that gets it as an argument. `file` when
- * no character remains.
+ * not hide the file, name a device or the settings of `a2a`, or have a meaning for a shell or a program that gets it as
+ * an argument. `file` when no character remains.
  */
 export function safeFileName(name: string): string {
   const segment = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);
@@ -37,7 +40,9 @@ export function safeFileName(name: string): string {
   const plain = visibleText(read).replace(special, "_"); // unseen, `annex‮fdp.exe` would look like a PDF
   const trimmed = trimEndOf(plain.replace(leading, ""), (character) => /[.\s]/.test(character));
   const [stem, extension] = splitExtension(trimmed === "" ? "file" : trimmed);
-  const base = deviceNames.test(stem.split(".")[0]?.trimEnd() ?? "") ? `_${stem}` : stem;
+  const isDevice = deviceNames.test(stem.split(".")[0]?.trimEnd() ?? "");
+  const isSettings = settingsNames.test(trimmed.normalize("NFKC")); // macOS takes the ligature `ﬁ` for `fi`
+  const base = isDevice || isSettings ? `_${stem}` : stem;
   return shorten(base, extension, maxNameBytes - maxNumberBytes);
 }
 

@@ -36,6 +36,11 @@ describe("saveFile", () => {
     expect(await readFile(join(root, "a.txt"), "utf8")).toBe("mine");
   });
 
+  it("writes no file that a2a would take for settings", async () => {
+    for (const name of ["x/a2a.config.yaml", ".env"]) await saveFile(root, name, utf8("x"));
+    expect((await readdir(root)).toSorted()).toEqual(["_a2a.config.yaml", "env"]);
+  });
+
   it("writes through no link, also one that leads nowhere", async () => {
     const outside = join(root, "outside.txt");
     await symlink(outside, join(root, "a.txt"));
