@@ -70,6 +70,13 @@ async function* act(turn: Turn, gate: Promise<void>): AsyncGenerator<TurnEvent> 
       yield turn.artifact({ id: "one", parts: [bytes(new Uint8Array([1]), { filename: "same.bin" })] });
       yield turn.artifact({ id: "two", parts: [bytes(new Uint8Array([2]), { filename: "a/b/same.bin" })] });
       return;
+    case "many":
+      yield turn.artifact({ id: "first", parts: Array.from({ length: 600 }, (_, index) => json(index)) });
+      yield turn.artifact({ id: "second", parts: Array.from({ length: 401 }, (_, index) => json(index)) });
+      return;
+    case "far":
+      yield turn.artifact({ name: "far", parts: [fileUrl(rest)] });
+      return;
     case "ask":
       yield turn.inputRequired([text("Which colour?"), json({ choices: ["red", "green"] })]);
       return;

@@ -91,6 +91,14 @@ describe("a2a chat without a terminal", () => {
     expect(await readFile(join(directory, "saved", "cities.csv"), "utf8")).toContain("Köln");
   });
 
+  it("saves artifacts in a new directory when none is named", async () => {
+    const { stdout, stderr } = await chat(["file", "/save", "/save"]);
+    const first = join(directory, `task-${field(stdout, "Task")}`);
+    expect((await readdir(first)).sort()).toEqual(["cities.csv", "disc.png"]);
+    expect((await readdir(`${first}-2`)).sort()).toEqual(["cities.csv", "disc.png"]);
+    expect(stderr).toContain(`saved ${join(first, "cities.csv")}\n`);
+  });
+
   it("begins a new conversation, and knows what it cannot do", async () => {
     const { stdout, stderr } = await chat([
       "echo one",

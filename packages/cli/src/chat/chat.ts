@@ -1,8 +1,7 @@
-import { resolve } from "node:path";
 import { Readable } from "node:stream";
 import type { AgentClient, FollowOptions, SendOptions, TaskStream } from "@a2a-connect/client";
 import { isInterrupted, isSettled } from "@a2a-connect/core";
-import { stateOf, untilAborted } from "@a2a-connect/core/internal";
+import { stateOf } from "@a2a-connect/core/internal";
 import type { Task } from "@a2a-connect/proto";
 import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
@@ -13,6 +12,7 @@ import { createOutput } from "../output.ts";
 import type { SendFlags } from "../send/send.ts";
 import { detach } from "../task/early-end.ts";
 import { followingOf } from "../task/following.ts";
+import { saveArtifacts } from "../task/save-artifacts.ts";
 import { ChatView } from "./chat-view.ts";
 import { createPipedLines, Keyboard, type LineSource, SharedTerminal } from "./line-input.ts";
 import { ChatSession } from "./session.ts";
@@ -209,16 +209,15 @@ class Conversation {
     await this.#view.say(`${pathOrUrl} goes with the next message`);
   }
 
-  /** @param directory relative to the working directory, which an empty one is */
+  /** @param directory relative to the working directory; empty: a new one */
   async #save(directory: string): Promise<void> {
     const { task } = this.#session;
     if (task === undefined || task.artifacts.length === 0) {
       return await this.#view.say("there are no artifacts to save");
     }
-    for (const reader of this.#agent.readArtifacts(task)) {
-      this.#signal.throwIfAborted();
-      const saving = reader.save(resolve(this.#context.io.cwd, directory));
-      for (const path of await untilAborted(saving, this.#signal)) await this.#view.say(`saved ${path}`);
+    const place = { cwd: this.#context.io.cwd, taskId: task.id, directory, signal: this.#signal };
+    for await (const [, paths] of saveArtifacts(this.#agent.readArtifacts(task), place)) {
+      for (const path of paths) await this.#view.say(`saved ${path}`);
     }
   }
 

@@ -9,7 +9,7 @@ type SlashCommand = "cancel" | "attach" | "save" | "task" | "new" | "help" | "qu
 const slashCommands: Readonly<Record<SlashCommand, readonly [usage: string, purpose: string]>> = {
   cancel: ["/cancel", "cancels the task that runs or waits"],
   attach: ["/attach PATH|URL", "adds a file to the next message"],
-  save: ["/save [DIR]", "saves the artifacts of the last task"],
+  save: ["/save [DIR]", "saves the artifacts of the last task in DIR, or in a new one"],
   task: ["/task", "shows the last task"],
   new: ["/new", "begins a new conversation"],
   help: ["/help", "shows this"],

@@ -52,7 +52,10 @@ export const addTask: AddCommand = (program, setAction) => {
     "download",
     "Save a task's artifacts as files; nothing is overwritten, directories in names are ignored",
   )
-    .option("--output-dir <directory>", "where to (default: the working directory)")
+    .option(
+      "--output-dir <directory>",
+      "where to (default: a new directory task-ID in the working directory)",
+    )
     .option("--artifact <id>", "only this one, by id or name");
   setAction(download, async () => (await import("../task/download.ts")).downloadArtifacts);
   addPushConfig(task, setAction);

@@ -1,16 +1,16 @@
-import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { ArtifactReader } from "@a2a-connect/client/internal";
 import { fileUrl } from "@a2a-connect/core";
-import { formatMessage, untilAborted } from "@a2a-connect/core/internal";
+import { formatMessage } from "@a2a-connect/core/internal";
 import { type Artifact, ArtifactSchema, type Task, TaskSchema } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
-import { codeOf, usageError } from "../cli-error.ts";
+import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
-import { describeFileError } from "../files.ts";
 import { artifactTitle, renderIdentity, renderState } from "../render/task-text.ts";
+import { saveArtifacts } from "./save-artifacts.ts";
 
 export interface DownloadFlags {
+  /** Default: a new directory in the working directory. */
   readonly outputDir?: string;
   /** Id or name of the only artifact that is wanted. */
   readonly artifact?: string;
@@ -20,7 +20,7 @@ export interface DownloadFlags {
 export async function downloadArtifacts(
   context: CommandContext,
   taskId: string,
-  { outputDir = ".", artifact: wanted }: DownloadFlags,
+  { outputDir, artifact: wanted }: DownloadFlags,
 ): Promise<void> {
   const { io, output, signal } = context;
   const agent = await context.openAgent();
@@ -28,13 +28,9 @@ export async function downloadArtifacts(
   const readers = chooseReaders(agent.readArtifacts(task), wanted, task);
   await renderIdentity(output, task.id, task.contextId);
   await renderState(output, task.status);
-  const directory = resolve(io.cwd, outputDir);
+  const place = { cwd: io.cwd, taskId: task.id, directory: outputDir, signal };
   const saved: Artifact[] = [];
-  for (const reader of readers) {
-    signal.throwIfAborted();
-    const paths = await untilAborted(reader.save(directory), signal).catch((error: unknown) => {
-      throw explainDirectory(error, directory);
-    });
+  for await (const [reader, paths] of saveArtifacts(readers, place)) {
     for (const path of paths) await output.field("Saved", path);
     const parts = paths.map((path) => fileUrl(pathToFileURL(path).href));
     saved.push(create(ArtifactSchema, { ...reader.artifact, parts }));
@@ -42,15 +38,6 @@ export async function downloadArtifacts(
   if (readers.length === 0) await output.note(`task ${task.id} has no artifacts`);
   await output.document(formatMessage(TaskSchema, { ...task, artifacts: saved }));
 }
-
-function explainDirectory(error: unknown, directory: string): unknown {
-  const code = codeOf(error);
-  if (code === "EEXIST") return usageError(`${directory} is a file, not a directory`, outputDirHint, error);
-  if (!["ENOTDIR", "EACCES", "EPERM", "EROFS"].includes(String(code))) return error;
-  return usageError(`${directory} ${describeFileError(error, "written").problem}`, outputDirHint, error);
-}
-
-const outputDirHint = "choose another with --output-dir";
 
 function chooseReaders(
   readers: readonly ArtifactReader[],

@@ -1,12 +1,13 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type ControlledAgent, startControlledAgent } from "../../test-support/controlled-agent.ts";
 import { field, fieldsOf, linesOf, shellWords } from "../../test-support/fields.ts";
 import { type OddAgent, startOddAgent } from "../../test-support/odd-agent.ts";
 import { runCommand, spawnCommand, startCommand } from "../../test-support/run-command.ts";
+import { createTaskDirectory } from "./save-artifacts.ts";
 
 let agent: ControlledAgent;
 let silent: ControlledAgent;
@@ -359,6 +360,55 @@ for (const transport of ["JSONRPC", "HTTP+JSON", "GRPC"]) {
     });
   });
 }
+
+describe("a2a task download without --output-dir", () => {
+  let cwd: string;
+  beforeEach(async () => {
+    cwd = await realpath(await mkdtemp(join(tmpdir(), "a2a-download-")));
+  });
+  afterEach(() => rm(cwd, { recursive: true }));
+
+  const download = (id: string, ...words: string[]) =>
+    runCommand(["task", "download", id, "-a", agent.url, ...words], { cwd });
+
+  it("saves into a new directory each time, never into one that is there", async () => {
+    const id = await begin("files");
+    const first = join(cwd, `task-${id}`);
+    const { stdout } = await download(id);
+    expect(fieldsOf(stdout).get("Saved")).toEqual([join(first, "same.bin"), join(first, "same-2.bin")]);
+    await mkdir(join(cwd, "elsewhere"));
+    await symlink(join(cwd, "elsewhere"), `${first}-2`); // a project that was cloned may have it
+    const again = await download(id, "--output-dir", ""); // a variable of a script that is not set
+    expect(fieldsOf(again.stdout).get("Saved")).toEqual([
+      join(`${first}-3`, "same.bin"),
+      join(`${first}-3`, "same-2.bin"),
+    ]);
+    expect((await readdir(cwd)).length).toBe(4);
+    expect(await readdir(join(cwd, "elsewhere"))).toEqual([]);
+  });
+
+  it("saves no more than a thousand files, of all artifacts together", async () => {
+    const id = await begin("many");
+    const { stderr, exitCode } = await download(id);
+    expect(stderr).toContain('with artifact "second", the files of its task would be 1001');
+    expect(stderr).toContain("Save fewer of its artifacts");
+    expect(exitCode).toBe(1);
+    expect(await readdir(join(cwd, `task-${id}`))).toHaveLength(600);
+    const { stdout } = await download(id, "--artifact", "second", "--output-dir", ".");
+    expect(fieldsOf(stdout).get("Saved")).toHaveLength(401);
+  });
+
+  it("leaves no directory behind when nothing is saved", async () => {
+    expect((await download(await begin("far http://127.0.0.1:9/x"))).exitCode).toBe(3);
+    expect((await download(await begin("reject it"))).stderr).toContain("has no artifacts");
+    expect(await readdir(cwd)).toEqual([]);
+  });
+
+  it("takes from an id what any system allows in a name", async () => {
+    expect(await createTaskDirectory(cwd, "../ä b:c.app")).toBe(join(cwd, "task-_____b_c_app"));
+    expect(await createTaskDirectory(cwd, "x".repeat(1_000))).toBe(join(cwd, `task-${"x".repeat(100)}`));
+  });
+});
 
 describe("a2a task push-config listen (A2ACLI_PUSH_002)", () => {
   it("says in words that its port is taken", async () => {

@@ -48,7 +48,7 @@ export async function saveParts(
   if (total > maxFiles) {
     throw new UntrustedOutputError(
       `with artifact "${shownText(name || artifactId)}", the files of its task would be ${total}, which is more than the limit of ${maxFiles}`,
-      { hint: "Read its parts one by one, and write those that you want." },
+      { hint: "Save fewer of its artifacts, or read their parts one by one and write those that you want." },
     );
   }
   if (files.length > 0) filesOfTask.set(artifact, files.length);
