@@ -9,6 +9,7 @@ import { create, toBinary, toJsonString } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError, type ServiceImplSpec } from "@connectrpc/connect";
 import { type Compression, encodeEnvelope } from "@connectrpc/connect/protocol";
+import { compressionGzip } from "@connectrpc/connect-node";
 import { describe, expect, it } from "vitest";
 import { createFakeService, fakeEvents, sendRequest } from "../test-support/fake-service.ts";
 import { memoryRequest, responseText } from "../test-support/memory-http.ts";
@@ -74,9 +75,14 @@ function handlerOf(name: keyof typeof wires, service: ServiceImplSpec): HttpHand
   return handlerAt(name, wires[name].path, service);
 }
 
-function handlerAt(name: string, path: string, service: ServiceImplSpec): HttpHandler | undefined {
-  const options = { olderVersions: name.endsWith("0.3") };
-  if (name === "JSON-RPC") return createJsonRpcHandler(service);
+function handlerAt(
+  name: string,
+  path: string,
+  service: ServiceImplSpec,
+  compressions: readonly Compression[] = [],
+): HttpHandler | undefined {
+  const options = { olderVersions: name.endsWith("0.3"), compressions };
+  if (name === "JSON-RPC") return createJsonRpcHandler(service, { compressions });
   return name.startsWith("HTTP+JSON")
     ? createHttpJsonHandler(service, options)
     : createRpcHandlers(service, options).get(path);
@@ -255,13 +261,45 @@ it("asks for the turn of a body in the name of its caller", async () => {
 });
 
 describe("decompression", () => {
+  it.each(Object.keys(wires) as (keyof typeof wires)[])(
+    "of a small body counts with the body while that waits for its turn, over %s",
+    async (name) => {
+      const { path, type, wrap } = wires[name];
+      const isEnvelope = name.startsWith("gRPC");
+      const plain = wrap("x".repeat(40 * kibibyte)).subarray(isEnvelope ? 5 : 0);
+      const packed = await compressionGzip.compress(Uint8Array.from(plain));
+      const bytes = isEnvelope ? encodeEnvelope(1, packed) : packed;
+      const turns: unknown[] = [];
+      const body: HttpBody = {
+        bytes: async () => bytes,
+        turnBeforeMessage: async (...turn) => void turns.push(turn),
+        async *[Symbol.asyncIterator]() {},
+      };
+      const header = { "content-type": type, [isEnvelope ? "grpc-encoding" : "content-encoding"]: "gzip" };
+      const request = { ...memoryRequest({ url: `http://localhost${path}`, header }), callerNetwork, body };
+      const service = createFakeService({
+        sendMessage: () => ({ payload: { case: "message", value: { messageId: "m-2" } } }),
+      });
+      await handlerAt(name, path, service, [compressionGzip])?.(request);
+      expect(turns).toEqual([[plain.length, callerNetwork, plain.length]]);
+    },
+  );
+
+  it("of some bytes counts with all memory that it has taken", async () => {
+    const unpacked = new Uint8Array(16 * kibibyte).subarray(0, 5 * kibibyte);
+    const compression = { ...createBomb(0).compression, decompress: async () => unpacked };
+    const { body, turnsTaken } = createBody();
+    await unpackBody(body, { signal }, new Uint8Array(10), compression, limits);
+    expect(turnsTaken()).toEqual([[5 * kibibyte, 16 * kibibyte]]);
+  });
+
   const signal = new AbortController().signal;
   const limits = { maxBodyBytes: 16 * 1024 * kibibyte, maxCompressionRatio: 200 };
 
   function createBody() {
-    const turns: number[] = [];
+    const turns: [length: number, unpackedBytes: number | undefined][] = [];
     const body: HttpBody = {
-      turnBeforeMessage: async (length) => void turns.push(length),
+      turnBeforeMessage: async (length, _, unpackedBytes) => void turns.push([length, unpackedBytes]),
       async *[Symbol.asyncIterator]() {},
     };
     return { body, turnsTaken: () => turns };
@@ -285,8 +323,8 @@ describe("decompression", () => {
   it("makes 64 KiB of a short body without a turn, and begins anew in one when that is not all", async () => {
     for (const [length, turns, seen] of [
       [4 * kibibyte, [], [64 * kibibyte]],
-      [64 * kibibyte, [64 * kibibyte], [64 * kibibyte]], // to be parsed
-      [65 * kibibyte, [4 * 1024 * kibibyte], [64 * kibibyte, 4 * 1024 * kibibyte]],
+      [64 * kibibyte, [[64 * kibibyte, 64 * kibibyte]], [64 * kibibyte]], // to be parsed
+      [65 * kibibyte, [[4 * 1024 * kibibyte, 0]], [64 * kibibyte, 4 * 1024 * kibibyte]],
     ] as const) {
       const { body, turnsTaken } = createBody();
       const { compression, limitsSeen } = createBomb(length);

@@ -179,13 +179,13 @@ async function unpackCompressed(
     const mostBytes = Math.min(maxBytes, smallBodyBytes);
     const small = await decompress(caller, caller.callerNetwork, compression, bytes, mostBytes);
     if (small !== undefined) {
-      return awaitTurnUnlessShort(body, caller, small);
+      return awaitTurnUnlessShort(body, caller, small, small.buffer.byteLength);
     }
     if (maxBytes <= smallBodyBytes) {
       throw bodyTooLarge(maxBytes);
     }
   }
-  await awaitTurn(body, caller, bytes, maxBytes);
+  await awaitTurn(body, caller, maxBytes);
   const unpacked = await decompress(caller, body, compression, bytes, maxBytes);
   if (unpacked === undefined) {
     throw maxBytes === maxBodyBytes ? bodyTooLarge(maxBytes) : unpacksToTooMuch(maxCompressionRatio);
@@ -193,24 +193,25 @@ async function unpackCompressed(
   return unpacked;
 }
 
-/** Thousands of bodies of some KiB are as many values as a large one, and may be there at the same moment. */
+/**
+ * Thousands of bodies of some KiB are as many values as a large one, and may be there at the same moment.
+ *
+ * @param unpackedBytes memory that decompression has taken for the bytes
+ */
 function awaitTurnUnlessShort(
   body: HttpBody,
   caller: Sender,
   bytes: Uint8Array,
+  unpackedBytes?: number,
 ): Uint8Array | Promise<Uint8Array> {
-  return bytes.byteLength <= shortBodyBytes ? bytes : awaitTurn(body, caller, bytes, bytes.byteLength);
+  return bytes.byteLength <= shortBodyBytes
+    ? bytes
+    : awaitTurn(body, caller, bytes.byteLength, unpackedBytes).then(() => bytes);
 }
 
-async function awaitTurn(
-  body: HttpBody,
-  caller: Sender,
-  bytes: Uint8Array,
-  length: number,
-): Promise<Uint8Array> {
-  await body.turnBeforeMessage?.(length, caller.callerNetwork);
+async function awaitTurn(body: HttpBody, caller: Sender, length: number, unpackedBytes = 0): Promise<void> {
+  await body.turnBeforeMessage?.(length, caller.callerNetwork, unpackedBytes);
   caller.signal.throwIfAborted();
-  return bytes;
 }
 
 /** @returns undefined when there are more than `maxBytes`; the function stops there */

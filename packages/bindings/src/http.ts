@@ -38,9 +38,14 @@ export interface HttpBody extends AsyncIterable<Uint8Array> {
    *
    * @param length bytes that it is parsed from, at most
    * @param callerNetwork whose body it is: callers take turns
+   * @param unpackedBytes what a small body has in memory after decompression: it counts with the body, from now on. Default 0
    * @throws ConnectError when the caller has gone, or the body's memory is needed for others
    */
-  turnBeforeMessage?(length: number, callerNetwork: string | undefined): Promise<void>;
+  turnBeforeMessage?(
+    length: number,
+    callerNetwork: string | undefined,
+    unpackedBytes?: number,
+  ): Promise<void>;
   /**
    * After `bytes`, when nothing will read them any more, as when a text was decoded. A garbage collector would keep a large body for as long
    * as its message is made and answered.

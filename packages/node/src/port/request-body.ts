@@ -116,11 +116,14 @@ export class RequestBody implements HttpBody, BudgetedBody {
     return promise;
   }
 
-  turnBeforeMessage(length: number): Promise<void> {
-    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+  turnBeforeMessage(length: number, _callerNetwork?: string, unpackedBytes = 0): Promise<void> {
     const { connection } = this.#options;
+    if (this.#failure === undefined) {
+      connection.bodies.allowRefusal(this);
+      if (unpackedBytes > 0) this.#count(unpackedBytes);
+    }
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    connection.bodies.allowRefusal(this);
     const leave = connection.askTurnBeforeMessage(length, (granted) => {
       this.#messageWaiter = undefined;
       this.#messageTurn = granted;
@@ -214,9 +217,7 @@ export class RequestBody implements HttpBody, BudgetedBody {
       this.refuse(bodyTooLarge(this.#maxBytes));
       return;
     }
-    const cost = chunk.length + (this.#chunks === undefined ? 0 : chunkOverheadBytes);
-    this.held += cost;
-    connection.bodies.add(this, cost);
+    this.#count(chunk.length + (this.#chunks === undefined ? 0 : chunkOverheadBytes));
     if (this.#failure !== undefined) return;
     if (this.#chunks === undefined) {
       this.#append(chunk, size);
@@ -224,6 +225,12 @@ export class RequestBody implements HttpBody, BudgetedBody {
       this.#chunks.push(ownBytes(chunk));
       this.#change?.resolve();
     }
+  }
+
+  /** May refuse the body. */
+  #count(bytes: number): void {
+    this.held += bytes;
+    this.#options.connection.bodies.add(this, bytes);
   }
 
   /**

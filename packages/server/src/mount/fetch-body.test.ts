@@ -1,11 +1,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { HttpHandler, HttpRequest, HttpResponse } from "@a2a-connect/bindings";
+import { findA2AError } from "@a2a-connect/core";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { collectGarbage } from "../../test-support/collect-garbage.ts";
 import { defineAgent } from "../agent/agent-definition.ts";
 import { createAgentServer } from "../agent-server.ts";
-import { type FetchHandler, toFetchHandler } from "./fetch-handler.ts";
+import { type FetchHandler, type FetchHandlerOptions, toFetchHandler } from "./fetch-handler.ts";
 
 const alice = "192.0.2.1";
 const bob = "192.0.2.2";
@@ -97,6 +98,34 @@ describe("the turn in which a message is made of a large body is over", () => {
   });
 });
 
+it("counts what small bodies were decompressed to, until messages were made of them", async () => {
+  const { promise: parsed, resolve: end } = Promise.withResolvers<void>();
+  const refusals: unknown[] = [];
+  let waiting = 0;
+  const smallBytes = 64 * 1024;
+  const handle = mount(
+    async ({ body, callerNetwork }) => {
+      try {
+        waiting += 1;
+        await body.turnBeforeMessage?.(smallBytes, callerNetwork, smallBytes);
+        await parsed;
+      } catch (refusal) {
+        waiting -= 1;
+        refusals.push(findA2AError(refusal)?.reason);
+      }
+      return { status: 204 };
+    },
+    { maxTotalBodyBytes: 16 * smallBytes },
+  );
+  const calls = Array.from({ length: 40 }, () => post(handle));
+  await nextTurns(20);
+  expect([waiting, refusals]).toEqual([14, Array(26).fill("CAPACITY")]);
+  end();
+  await Promise.all(calls);
+  await post(handle);
+  expect(refusals).toHaveLength(26);
+});
+
 describe("a large body that waits for its turn", () => {
   it("fails when its caller goes, and takes none later", async () => {
     const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -165,9 +194,9 @@ async function nextTurns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn += 1) await nextTurn();
 }
 
-function mount(handle: HttpHandler): FetchHandler {
+function mount(handle: HttpHandler, options?: FetchHandlerOptions): FetchHandler {
   const stopped = new AbortController().signal;
-  return toFetchHandler({ isGated: true, log: () => {}, start: async () => {}, stopped, handle });
+  return toFetchHandler({ isGated: true, log: () => {}, start: async () => {}, stopped, handle }, options);
 }
 
 /** A mount whose calls have the turn of a large body until then. */

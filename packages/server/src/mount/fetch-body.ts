@@ -59,9 +59,15 @@ export class FetchBody implements HttpBody {
     return bytes;
   }
 
-  async turnBeforeMessage(length: number, callerNetwork: string | undefined): Promise<void> {
-    const { signal, messageTurns } = this.#options;
+  /** @throws ConnectError CAPACITY when there is no room for what was unpacked */
+  async turnBeforeMessage(
+    length: number,
+    callerNetwork: string | undefined,
+    unpackedBytes = 0,
+  ): Promise<void> {
+    const { held, signal, messageTurns } = this.#options;
     signal.throwIfAborted();
+    held.add(unpackedBytes);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#leave = messageTurns.ask(callerNetwork, length, (granted) => {
       this.#messageTurn = granted;

@@ -2,8 +2,12 @@ import { once } from "node:events";
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from "node:http2";
 import { connect, type Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
 import type { HttpHandler, HttpRequest } from "@a2a-connect/bindings";
-import { ConnectError } from "@connectrpc/connect";
+import { createJsonRpcHandler } from "@a2a-connect/bindings/server";
+import { A2AService } from "@a2a-connect/proto";
+import { ConnectError, createServiceImplSpec } from "@connectrpc/connect";
+import { compressionGzip } from "@connectrpc/connect-node";
 import { describe, expect, it } from "vitest";
 import { createGate, json, readBytes } from "../../../test-support/handlers.ts";
 import { callHttp2, openHttp2 } from "../../../test-support/http2-call.ts";
@@ -124,6 +128,37 @@ describe("the request bodies of one HTTP/2 connection", () => {
     }
     gate.open();
     for (const { headers } of await Promise.all(calls)) expect(headers[":status"]).toBe(200);
+  });
+});
+
+describe("compressed bodies that wait to become messages", () => {
+  it("count with what they were decompressed to: no more of them wait than have room", async () => {
+    const gate = createGate();
+    const answerJsonRpc = createJsonRpcHandler(createServiceImplSpec(A2AService, {}), {
+      compressions: [compressionGzip],
+    });
+    const handler: HttpHandler = async (request) => {
+      if (!request.url.endsWith("/first")) return answerJsonRpc(request);
+      await readBytes(request, mebibyte);
+      await request.body.turnBeforeMessage?.(64 * 1024, request.callerNetwork);
+      await gate.opened;
+      return { status: 204 };
+    };
+    await using listener = await listen(handler, { maxTotalBodyBytes: mebibyte });
+    using session = openHttp2(listener.url);
+    const first = callHttp2(session, { ":method": "POST", ":path": "/first" }, new Uint8Array(10));
+    const text = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "x" }).padEnd(64 * 1024);
+    const fields = { ":method": "POST", "content-type": "application/json", "content-encoding": "gzip" };
+    const statuses: unknown[] = [];
+    const calls = Array.from({ length: 40 }, async () => {
+      const answer = await callHttp2(session, fields, gzipSync(text));
+      statuses.push(answer.body.includes("CAPACITY") ? "CAPACITY" : answer.headers[":status"]);
+    });
+    // Sixteen would leave no room for the bytes that came.
+    await expect.poll(() => statuses).toEqual(Array(25).fill("CAPACITY"));
+    gate.open();
+    await Promise.all([first, ...calls]);
+    expect(statuses.slice(25)).toEqual(Array(15).fill(200));
   });
 });
 
