@@ -1,3 +1,4 @@
+import { weigh } from "@a2a-connect/client/internal";
 import type { StreamResponse } from "@a2a-connect/proto";
 
 /**
@@ -9,18 +10,14 @@ const maxStreams = 5;
 /** What the page keeps of one stream, about, in bytes. An agent may send without end. */
 const maxKeptBytes = 64 * 2 ** 20;
 
-/** What an event takes beside its texts and bytes. */
+/** What an event takes beside its content. */
 const eventBytes = 500;
 
 /** Counts what a stream brings. @throws Error when it is more than the page keeps */
 export function countKept(): (event: StreamResponse) => void {
   let kept = 0;
   return ({ payload }) => {
-    const parts = payload.case === "artifactUpdate" ? (payload.value.artifact?.parts ?? []) : [];
-    for (const { content } of parts) {
-      kept += content.case === "text" || content.case === "raw" ? content.value.length : eventBytes;
-    }
-    kept += eventBytes;
+    kept += eventBytes + weigh(payload.value);
     if (kept > maxKeptBytes) {
       throw new Error("The agent has sent more than this page keeps of a stream. The task may go on.");
     }
