@@ -8,7 +8,7 @@ import type { KeyLookupOptions } from "../keys/key-sets.ts";
 import { SigningError, type VerificationKey } from "../keys/key-type.ts";
 import { legacyProfiles, type Profile } from "../profiles/profile-card.ts";
 import { type SignedCard, type SignedForm, signingInput } from "../signed-card.ts";
-import { cardTurn } from "./card-turns.ts";
+import { cardTurn, inSignatureTurn } from "./card-turns.ts";
 import { furthest, type Refusal, type SignatureFault } from "./faults.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
 import { type ReadableSignature, readSignatureEntry } from "./signature-entry.ts";
@@ -108,7 +108,16 @@ async function tryRemoteKeys(search: Search): Promise<Signer | Refusal> {
 }
 
 /** @param keys at least one */
-async function tryKeys(
+function tryKeys(
+  keys: readonly VerificationKey[],
+  keySource: Signer["keySource"],
+  search: Search,
+): Promise<Signer | Refusal> {
+  const { card, cardUrl, signal } = search;
+  return inSignatureTurn(cardUrl?.origin ?? card, signal, () => tryKeysNow(keys, keySource, search));
+}
+
+async function tryKeysNow(
   keys: readonly VerificationKey[],
   keySource: Signer["keySource"],
   search: Search,
