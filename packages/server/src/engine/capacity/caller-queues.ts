@@ -37,8 +37,13 @@ export function isBefore<T extends Queued>(one: Turn<T>, other: Turn<T>): boolea
 
 type PriorityQueues<T> = Readonly<Record<Priority, ArrivalQueue<T>>>;
 
+/** What of a caller's work may be served: `begun` is what waits for memory by itself. */
+export type Permit = "all" | "begun" | "none";
+
 /** What waits of one caller. */
 interface CallerWork<T> {
+  readonly share: string | undefined;
+  /** When it was looked at last. */
   place: Place;
   readonly all: PriorityQueues<T>;
   /** The part of it that waits for memory by itself: it goes on also while the caller may not begin anything. */
@@ -59,14 +64,29 @@ function firstOf<T>(queues: PriorityQueues<T>): Waiting<T> | undefined {
   return undefined;
 }
 
+/** Of what the caller may be served with, what comes first. */
+function firstServed<T extends Queued>(
+  { all, begun, stopping }: CallerWork<T>,
+  permit: Permit,
+): Waiting<T> | undefined {
+  if (permit === "none") return undefined;
+  const first = [stopping.first, firstOf(all)].find(
+    (each) => each !== undefined && (permit === "all" || each.work.waitsForRoom),
+  );
+  return first ?? firstOf(begun);
+}
+
 /** Work in the order in which it is served, separately for each caller, and the callers in the order of their turns. */
 export class CallerQueues<T extends Queued> {
   readonly #order: CallerOrder;
   readonly #callers = new Map<string | undefined, CallerWork<T>>();
-  /** The same in order. A place among thousands is found in a few looks. */
+  /**
+   * The same in order. A place among thousands is found in a few looks. A caller that was served, maybe from another queue, goes to its
+   * later place when it is looked at: it may have work in thousands of queues.
+   */
   readonly #turns: CallerWork<T>[] = [];
 
-  /** @param order see `renewTurn` */
+  /** @param order has the place of each caller, for all queues */
   constructor(order: CallerOrder) {
     this.#order = order;
   }
@@ -77,7 +97,7 @@ export class CallerQueues<T extends Queued> {
     let caller = this.#callers.get(share);
     if (caller === undefined) {
       const place = this.#order.placeOf(share);
-      caller = { place, all: createQueues(), begun: createQueues(), stopping: new ArrivalQueue() };
+      caller = { share, place, all: createQueues(), begun: createQueues(), stopping: new ArrivalQueue() };
       this.#callers.set(share, caller);
       this.#insert(caller);
     }
@@ -107,23 +127,33 @@ export class CallerQueues<T extends Queued> {
     return true;
   }
 
-  /** The first turn of a caller that may be served now. @param mayServe asked of the first of each kind of work: thousands may wait */
-  findTurn(mayServe: (work: T) => boolean): Turn<T> | undefined {
-    const find = (first: Waiting<T> | undefined) => (first && mayServe(first.work) ? first : undefined);
-    for (const { place, all, begun, stopping } of this.#turns) {
-      const first = find(stopping.first) ?? find(firstOf(all)) ?? find(firstOf(begun));
-      if (first !== undefined) return { place, first };
+  /** The first turn of a caller that may be served now. @param permitOf asked of one caller after the other: thousands may wait */
+  findTurn(permitOf: (share: string | undefined) => Permit): Turn<T> | undefined {
+    let at = 0;
+    for (let caller = this.#turns[at]; caller !== undefined; caller = this.#turns[at]) {
+      if (this.#renew(caller)) continue; // it stands further behind, and another one here
+      const first = firstServed(caller, permitOf(caller.share));
+      if (first !== undefined) return { place: caller.place, first };
+      at += 1;
     }
     return undefined;
   }
 
-  /** To be called after the caller was served. */
-  renewTurn(share: string | undefined): void {
+  /** The same for one caller. */
+  turnOf(share: string | undefined, permit: Permit): Turn<T> | undefined {
     const caller = this.#callers.get(share);
-    if (caller === undefined) return;
+    const first = caller && firstServed(caller, permit);
+    return first && { place: this.#order.placeOf(share), first };
+  }
+
+  /** @returns whether the caller was served meanwhile, and has gone to its later place */
+  #renew(caller: CallerWork<T>): boolean {
+    const place = this.#order.placeOf(caller.share);
+    if (comparePlaces(place, caller.place) === 0) return false;
     this.#remove(caller);
-    caller.place = this.#order.placeOf(share);
+    caller.place = place;
     this.#insert(caller);
+    return true;
   }
 
   #insert(caller: CallerWork<T>): void {

@@ -362,6 +362,50 @@ describe("the scheduler", () => {
     expect(await looksPerEnd(2_000)).toBe(await looksPerEnd(50));
   });
 
+  describe.each([true, false])("with many skills, and callers that may begin (%s)", (mayBegin) => {
+    /** How often it looks at work, and asks whether a caller may begin, while `ends` end. */
+    async function count(skills: number, ends: number) {
+      const beginTurns = new CallerBudgets(defaultEngineLimits, { clock: systemClock, log: () => {} })
+        .beginTurns;
+      const ids = Array.from({ length: skills }, (_, at) => `skill ${at}`);
+      const { scheduler, work } = schedule(
+        { maxRunning: ends, skills: Object.fromEntries(ids.map((id) => [id, { maxRunning: 2 }])) },
+        undefined,
+        beginTurns,
+      );
+      const first = Array.from({ length: ends }, (_, at) =>
+        work("first", undefined, "normal", `early ${at}`),
+      );
+      for (const each of first) scheduler.start(each);
+      let looks = 0;
+      for (const id of ids) {
+        for (const caller of ["a", "b", "c"]) {
+          const waiting = Object.defineProperty(work("next", id), "share", {
+            get() {
+              looks += 1;
+              return caller;
+            },
+          });
+          scheduler.start(waiting, "always");
+        }
+      }
+      looks = 0;
+      let asks = 0;
+      vi.spyOn(beginTurns, "may").mockImplementation(() => {
+        asks += 1;
+        return mayBegin;
+      });
+      for (const each of first) await each.finish();
+      return { looks, asks };
+    }
+
+    it("asks about each caller once, and not for each skill", async () => {
+      const few = await count(10, 8);
+      expect(await count(400, 8)).toEqual(few);
+      expect(await count(400, 16)).toEqual({ looks: few.looks * 2, asks: few.asks * 2 });
+    });
+  });
+
   it("passes over the work of a caller that may not begin yet, to what waits for memory by itself", async () => {
     const beginTurns = new CallerBudgets(defaultEngineLimits, { clock: systemClock, log: () => {} })
       .beginTurns;

@@ -4,7 +4,7 @@ import type { ConnectError } from "@connectrpc/connect";
 import type { AgentDefinition, CapacityDefinition } from "../../agent/agent-definition.ts";
 import type { EngineContext } from "../engine-context.ts";
 import { CallerOrder } from "./caller-order.ts";
-import { CallerQueues, isBefore, type Turn } from "./caller-queues.ts";
+import { CallerQueues, isBefore, type Permit, type Turn } from "./caller-queues.ts";
 import type { SharedPlaces } from "./shared-places.ts";
 import { Shares } from "./shares.ts";
 
@@ -59,7 +59,11 @@ export class Scheduler {
   readonly #all: Slots;
   /** One for each skill that has been asked for; as many as the card has, or has had, at most. */
   readonly #lanes = new Map<string | undefined, Lane>();
+  /** Those of them with work that waits, and a place for it. */
+  readonly #openLanes = new Set<Lane>();
   readonly #order = new CallerOrder();
+  /** Of each caller whose work waits: how much does, and how much of it waits for memory by itself. */
+  readonly #waitingOf = new Map<string | undefined, { works: number; begun: number }>();
   /** Of the work that waits, what was promised already. It has no waiting slot: one caller's answers would take those of others. */
   readonly #promised = new Set<Runnable>();
   readonly #begins: EngineContext["beginTurns"];
@@ -90,10 +94,11 @@ export class Scheduler {
   /** The skills may have other capacities from now on. Work of one that is gone keeps the limits that it had. */
   useCard(agent: AgentDefinition): void {
     this.#agent = agent;
-    for (const [skill, { slots }] of this.#lanes) {
+    for (const [skill, lane] of this.#lanes) {
       const definition = this.#definitionOf(skill);
       if (definition !== undefined) {
-        slots.limit(definition);
+        lane.slots.limit(definition);
+        this.#noteOpen(lane);
       }
     }
     this.#runWaiting(); // where more may run than before
@@ -107,17 +112,17 @@ export class Scheduler {
    * @throws ConnectError CAPACITY when the queue of this process is full, or the caller's part of it
    */
   start(work: Runnable, admission: "bounded" | "always" = "bounded"): StartResult {
-    const { slots } = this.#laneOf(work.skill);
-    const result = this.#decide(slots, work, admission);
+    const lane = this.#laneOf(work.skill);
+    const result = this.#decide(lane.slots, work, admission);
     if (result === "refused") {
       return result;
     }
     this.#order.enter(work.share);
     if (result === "running") {
-      this.#take(work, slots);
+      this.#take(work, lane);
       const turn = this.#pace.turn(work.share);
-      if (turn === undefined) this.#run(work, slots);
-      else void turn.then(() => this.#runOrWait(work, slots));
+      if (turn === undefined) this.#run(work, lane);
+      else void turn.then(() => this.#runOrWait(work, lane));
     } else {
       if (admission === "always") this.#promised.add(work);
       this.#queue(work);
@@ -187,21 +192,31 @@ export class Scheduler {
 
   /** @returns whether it was waiting */
   #takeOut(work: Runnable): boolean {
-    const { slots, queue } = this.#laneOf(work.skill);
-    const isWaiting = queue.delete(work);
+    const lane = this.#laneOf(work.skill);
+    const isWaiting = lane.queue.delete(work);
     if (isWaiting) {
-      this.#countWaiting(work, slots, -1);
+      this.#countWaiting(work, lane, -1);
       this.#promised.delete(work);
       if (this.#all.waiting === 0) this.#stopWaiting(); // at once: a free place goes round among those that wait
     }
     return isWaiting;
   }
 
-  #countWaiting(work: Runnable, slots: Slots, change: 1 | -1): void {
-    for (const each of [slots, this.#all]) {
+  #countWaiting(work: Runnable, lane: Lane, change: 1 | -1): void {
+    for (const each of [lane.slots, this.#all]) {
       each.countWaiting(change);
       if (!this.#promised.has(work)) each.countQueued(work.share, change);
     }
+    const { works, begun } = this.#waitingOf.get(work.share) ?? { works: 0, begun: 0 };
+    const counts = { works: works + change, begun: begun + (work.waitsForRoom ? change : 0) };
+    if (counts.works === 0) this.#waitingOf.delete(work.share);
+    else this.#waitingOf.set(work.share, counts);
+    this.#noteOpen(lane);
+  }
+
+  #noteOpen(lane: Lane): void {
+    if (lane.slots.waiting > 0 && lane.slots.hasFree) this.#openLanes.add(lane);
+    else this.#openLanes.delete(lane);
   }
 
   #laneOf(skill: string | undefined): Lane {
@@ -223,42 +238,43 @@ export class Scheduler {
   }
 
   #queue(work: Runnable): void {
-    const { slots, queue } = this.#laneOf(work.skill);
-    queue.add(work, ++this.#tickets);
-    this.#countWaiting(work, slots, 1);
+    const lane = this.#laneOf(work.skill);
+    lane.queue.add(work, ++this.#tickets);
+    this.#countWaiting(work, lane, 1);
     this.#unwatch ??= this.#begins.watch(() => this.#runWaiting());
     this.#places?.enter(this);
   }
 
-  /** The work gets a place. */
-  #take(work: Runnable, slots: Slots): void {
-    for (const each of [slots, this.#all]) each.countRunning(work.share, 1);
-    this.#serve(work.share);
+  /** The work gets a place. The other work of its caller waits behind that of other callers now. */
+  #take(work: Runnable, lane: Lane): void {
+    this.#countRunning(work, lane, 1);
+    this.#order.serve(work.share);
   }
 
-  #giveBack(work: Runnable, slots: Slots): void {
-    for (const each of [slots, this.#all]) each.countRunning(work.share, -1);
+  #countRunning(work: Runnable, lane: Lane, change: 1 | -1): void {
+    for (const each of [lane.slots, this.#all]) each.countRunning(work.share, change);
+    this.#noteOpen(lane);
   }
 
   /** Others of the caller have begun meanwhile, and what they have made may have taken its part of the memory. */
-  #runOrWait(work: Runnable, slots: Slots): void {
+  #runOrWait(work: Runnable, lane: Lane): void {
     if (work.waitsForRoom || this.#begins.may(work.share) || work.putOff?.() === false) {
-      this.#run(work, slots);
+      this.#run(work, lane);
       return;
     }
-    this.#giveBack(work, slots);
+    this.#countRunning(work, lane, -1);
     this.#promised.add(work);
     this.#queue(work);
     this.#runWaiting();
   }
 
   /** @param onBegun called when its code has been called, or never will be */
-  #run(work: Runnable, slots: Slots, onBegun: () => void = () => {}): void {
+  #run(work: Runnable, lane: Lane, onBegun: () => void = () => {}): void {
     const beganAt = this.#clock.now();
     const endTurn = work.waitsForRoom ? () => {} : this.#begins.begin(work.share);
     const end = (): void => {
-      this.#giveBack(work, slots);
-      for (const each of [slots, this.#all]) each.runTime.note(this.#clock.now() - beganAt);
+      this.#countRunning(work, lane, -1);
+      for (const each of [lane.slots, this.#all]) each.runTime.note(this.#clock.now() - beganAt);
       this.#order.leave(work.share);
       onBegun();
       endTurn();
@@ -309,43 +325,59 @@ export class Scheduler {
 
   #runNextOf(share: string | undefined): void {
     this.#awaited.delete(share);
-    const next = this.#findNext((caller) => caller === share);
+    const next = this.#findNextOf(share);
     if (next !== undefined) this.#runNext(next);
     this.#runWaiting();
   }
 
   #runNext(work: Runnable): void {
-    const { slots } = this.#laneOf(work.skill);
+    const lane = this.#laneOf(work.skill);
     this.#takeOut(work);
-    this.#take(work, slots);
-    this.#run(work, slots, work.waitsForRoom ? undefined : this.#begins.prepare(work.share, this));
+    this.#take(work, lane);
+    this.#run(work, lane, work.waitsForRoom ? undefined : this.#begins.prepare(work.share, this));
   }
 
-  /** The caller gets a place: its other work waits behind that of other callers now. */
-  #serve(share: string | undefined): void {
-    this.#order.serve(share);
-    for (const { queue } of this.#lanes.values()) queue.renewTurn(share);
-  }
-
-  /** Of each skill it looks at the first caller, and passes over those at their limit only: thousands of callers may wait. */
-  #findNext(mayServe: (share: string | undefined) => boolean = () => true): Runnable | undefined {
-    if (this.#all.waiting === 0 || !this.#all.hasFree) return undefined;
-    let best: Turn<Runnable> | undefined;
-    for (const { slots, queue } of this.#lanes.values()) {
-      if (slots.waiting === 0 || !slots.hasFree) continue;
-      const turn = queue.findTurn(
-        ({ share, waitsForRoom }) =>
-          !this.#awaited.has(share) &&
-          mayServe(share) &&
-          (waitsForRoom || this.#begins.mayPrepare(share, this)) &&
-          this.#hasPlace(slots, share) &&
-          (waitsForRoom || this.#begins.may(share)),
+  /** It asks about each caller once, however many skills the caller's work is of, and looks at no skill when no caller may begin. */
+  #findNext(): Runnable | undefined {
+    if (!this.#all.hasFree) return undefined;
+    const permits = new Map<string | undefined, Permit>();
+    const permitOf = (share: string | undefined): Permit => {
+      const permit = permits.get(share) ?? this.#permitOf(share);
+      permits.set(share, permit);
+      return permit;
+    };
+    for (const share of this.#waitingOf.keys()) {
+      if (permitOf(share) === "none") continue;
+      return this.#findFirst(({ slots, queue }) =>
+        queue.findTurn((caller) => (slots.mayRun(caller) ? permitOf(caller) : "none")),
       );
-      if (turn !== undefined && (best === undefined || isBefore(turn, best))) {
-        best = turn;
-      }
+    }
+    return undefined; // as for most of those that end in one turn: the first ones have begun what may begin
+  }
+
+  #findNextOf(share: string | undefined): Runnable | undefined {
+    const permit = this.#permitOf(share);
+    if (permit === "none") return undefined;
+    return this.#findFirst(({ slots, queue }) =>
+      slots.mayRun(share) ? queue.turnOf(share, permit) : undefined,
+    );
+  }
+
+  #findFirst(findTurn: (lane: Lane) => Turn<Runnable> | undefined): Runnable | undefined {
+    let best: Turn<Runnable> | undefined;
+    for (const lane of this.#openLanes) {
+      const turn = findTurn(lane);
+      if (turn !== undefined && (best === undefined || isBefore(turn, best))) best = turn;
     }
     return best?.first.work;
+  }
+
+  /** What of the caller's work may begin where its skill has a place. */
+  #permitOf(share: string | undefined): Permit {
+    const waiting = this.#waitingOf.get(share);
+    if (waiting === undefined || this.#awaited.has(share) || !this.#all.mayRun(share)) return "none";
+    if (this.#begins.mayPrepare(share, this) && this.#begins.may(share)) return "all";
+    return waiting.begun > 0 ? "begun" : "none";
   }
 }
 
