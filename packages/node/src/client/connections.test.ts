@@ -2,12 +2,16 @@ import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import { createServer as createHttp2Server, createSecureServer } from "node:http2";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { createServer as createTlsServer } from "node:tls";
+import type { WireResponse } from "@a2a-connect/bindings/client";
 import { methods } from "@a2a-connect/core";
 import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { createGuardedFetch } from "../network/guarded-fetch.ts";
 import { answerTurns, createNodeFetch } from "./connections.ts";
 import { grpcTransport } from "./grpc-transport.ts";
+import { createNodeExchange } from "./node-exchange.ts";
 import type { NodeTlsOptions } from "./tls-options.ts";
 
 interface Called {
@@ -164,6 +168,47 @@ describe.each(Object.keys(wires))("%s", (wire) => {
     });
   }
 });
+
+describe("an answer over TLS is whole whose server has closed the connection before it is read", () => {
+  const tls: NodeTlsOptions = { ca: certificate.cert };
+  /** What asks for an answer, and gives its body before it has come. */
+  const readers: Readonly<Record<string, () => Reader>> = {
+    fetch: () => createNodeFetch(tls, 10_000),
+    exchange() {
+      const { connections, close } = createNodeFetch(tls, 10_000);
+      return { fetch: createNodeExchange(connections).fetch, close };
+    },
+    "guarded fetch": () => createGuardedFetch({ allow: ["localhost"], ca: certificate.cert }),
+  };
+  const bytes = 100_000;
+  const answer = `transfer-encoding: chunked\r\n\r\n${bytes.toString(16)}\r\n${"x".repeat(bytes)}\r\n0\r\n\r\n`;
+  it.each(
+    Object.keys(readers).flatMap((reader) => [
+      [reader, "close"],
+      [reader, "keep-alive"],
+    ]),
+  )("%s, connection: %s", async (name, connection) => {
+    const reader = readers[name]?.() ?? expect.unreachable();
+    onTestFinished(() => reader.close());
+    const closed = Promise.withResolvers<void>();
+    const server = createTlsServer(certificate, (socket) => {
+      socket.on("error", () => {}).once("close", closed.resolve);
+      socket.once("data", () => socket.end(`HTTP/1.1 200 OK\r\nconnection: ${connection}\r\n${answer}`));
+    });
+    const { body } = await reader.fetch(`https://localhost:${await listening(server)}/`);
+    await closed.promise;
+    for (let turn = 0; turn < 10; turn += 1) await nextTurn(); // the client hears of it, too
+    let read = 0;
+    const chunks = body?.getReader() ?? expect.unreachable();
+    for (let next = await chunks.read(); !next.done; next = await chunks.read()) read += next.value.length;
+    expect(read).toBe(bytes);
+  });
+});
+
+interface Reader {
+  fetch(url: string): Promise<Pick<WireResponse, "body">>;
+  close(): Promise<void>;
+}
 
 it("a server that sends interim answers without an end is not read on", async () => {
   const server = createServer((socket) => {

@@ -25,7 +25,10 @@ export class AnswerWire extends EventEmitter {
       })
       .on("end", () => this.emit("end"))
       .on("error", (error) => this.emit("error", error))
-      .on("close", () => this.emit("close"))
+      .on("close", () => {
+        // Behind an end it would destroy TLS, which has perhaps not given out all that it has decrypted. TLS closes when it has.
+        if (!socket.readableEnded) this.emit("close");
+      })
       .pause();
   }
 

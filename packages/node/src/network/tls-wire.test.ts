@@ -45,7 +45,8 @@ async function readWire({ sent, isOver = true, isAnswer = false }: Wire) {
     if (isAnswer) bytesRead += 1;
   });
   wire.resume();
-  await new Promise((resolve) => wire.once("close", resolve).once("end", () => wire.destroy()));
+  await new Promise((resolve) => wire.once("close", resolve).once("end", resolve));
+  wire.destroy();
   server.close();
   return result;
 }
