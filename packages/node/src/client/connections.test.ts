@@ -39,11 +39,7 @@ const wires: Readonly<Record<string, (url: string, tls?: NodeTlsOptions) => Prom
       socket.on("close", () => upstream.destroy());
       upstream.on("close", () => socket.destroy());
     });
-    const port = await listening(proxy);
-    onTestFinished(() => void vi.unstubAllEnvs());
-    vi.stubEnv("NODE_USE_ENV_PROXY", "1");
-    for (const name of ["http_proxy", "https_proxy"]) vi.stubEnv(name, `http://127.0.0.1:${port}`);
-    for (const name of ["no_proxy", "NO_PROXY"]) vi.stubEnv(name, "");
+    useProxy(`http://127.0.0.1:${await listening(proxy)}`);
     return callByFetch(url, tls);
   },
   async gRPC(url, tls = {}) {
@@ -55,6 +51,13 @@ const wires: Readonly<Record<string, (url: string, tls?: NodeTlsOptions) => Prom
     };
   },
 };
+
+function useProxy(url: string): void {
+  onTestFinished(() => void vi.unstubAllEnvs());
+  vi.stubEnv("NODE_USE_ENV_PROXY", "1");
+  for (const name of ["http_proxy", "https_proxy"]) vi.stubEnv(name, url);
+  for (const name of ["no_proxy", "NO_PROXY"]) vi.stubEnv(name, "");
+}
 
 async function call(wire: string, url: string, tls?: NodeTlsOptions): Promise<Called> {
   const called = (await wires[wire]?.(url, tls)) ?? expect.unreachable();
@@ -216,4 +219,37 @@ it("a server that sends interim answers without an end is not read on", async ()
   });
   const called = await call("fetch", `http://127.0.0.1:${await listening(server)}`);
   expect(await reasonsOf(called)).toContain("the server sent too many interim answers");
+});
+
+it("a client's certificate, and those that it trusts, are used behind a proxy of SOCKS5", async () => {
+  const server = createTlsServer(
+    { ...certificate, requestCert: true, rejectUnauthorized: false },
+    (socket) => {
+      socket
+        .on("error", () => {})
+        .once("data", () => {
+          const { CN } = socket.getPeerCertificate().subject ?? {};
+          socket.end(`HTTP/1.1 200 OK\r\ncontent-length: ${String(CN).length}\r\n\r\n${CN}`);
+        });
+    },
+  );
+  const origin = `https://localhost:${await listening(server)}`;
+  const proxy = createServer((socket) => {
+    socket
+      .on("error", () => {})
+      .once("data", () => {
+        socket.write(Buffer.of(5, 0)); // without a password
+        socket.once("data", (request: Buffer) => {
+          const upstream = connect(request.readUInt16BE(request.length - 2), "127.0.0.1", () => {
+            socket.write(Buffer.of(5, 0, 0, 1, 127, 0, 0, 1, 0, 0));
+            upstream.pipe(socket).pipe(upstream);
+          });
+          upstream.on("error", () => {}).on("close", () => socket.destroy());
+        });
+      });
+  });
+  useProxy(`socks5://127.0.0.1:${await listening(proxy)}`);
+  const { answer, close } = callByFetch(origin, { ...certificate, ca: certificate.cert });
+  onTestFinished(close);
+  expect(await answer).toBe("localhost");
 });

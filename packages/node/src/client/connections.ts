@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { Wakes } from "@a2a-connect/core/internal";
 import type { Pool } from "undici";
 import { AnswerTurns } from "../network/answer-turns.ts";
-import { connectInTurn } from "../network/connect-in-turn.ts";
+import { connectInTurn, secureOptions } from "../network/connect-in-turn.ts";
 import { type Connections, limitInterimAnswers, openLater } from "../network/guarded-fetch.ts";
 import type { NodeTlsOptions } from "./tls-options.ts";
 
@@ -63,8 +63,11 @@ export function createNodeFetch(tls: NodeTlsOptions, connectTimeoutMs: number): 
           }),
         }),
     };
+    // A proxy of SOCKS5 does not ask the factory: undici itself begins TLS behind it.
     const dispatcher =
-      process.env["NODE_USE_ENV_PROXY"] === "1" ? new EnvHttpProxyAgent(options) : new Agent(options);
+      process.env["NODE_USE_ENV_PROXY"] === "1"
+        ? new EnvHttpProxyAgent({ ...options, requestTls: { ...tls, secureOptions } })
+        : new Agent(options);
     return {
       dispatcher: dispatcher.compose(limitInterimAnswers),
       fetch,
