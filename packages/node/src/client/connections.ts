@@ -19,8 +19,8 @@ export const responseTurns: Wakes = new Wakes(
 );
 
 /**
- * Reads the connections of all clients of this process, in turns of the agents that they call. What else the event loop did during a
- * handshake of TLS counts for the agent, too, so the rest is short enough for a busy process with many connections to one agent.
+ * Reads the connections of all clients of this process, in turns of the agents that they call. A machine that is busy makes handshakes of
+ * TLS longer, too, so the rest is short enough for many connections to one agent.
  */
 export const answerTurns: AnswerTurns = new AnswerTurns({ answerMs: 0.1, restFactor: 2, mostRestMs: 1_000 });
 

@@ -164,7 +164,7 @@ function openSocket(target: URL, { tls, lookup, timeoutMs }: Dial, signal: Abort
       answerTurns.join(caller, tcp, () =>
         resolve({
           tcp,
-          reader: new AnswerWire(tcp, (bytes) => answerTurns.countBytes(caller, bytes)).asStream,
+          reader: new AnswerWire(tcp, (...parsed) => answerTurns.countBytes(caller, ...parsed)).asStream,
         }),
       );
     }

@@ -1,8 +1,10 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { EventEmitter } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import tls from "node:tls";
 import { createSelfSignedCertificate, createTurnCount } from "@a2a-connect/testing";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { AnswerTurns } from "./answer-turns.ts";
 import { createGuardedFetch } from "./guarded-fetch.ts";
 
 const certificate = createSelfSignedCertificate();
@@ -97,4 +99,27 @@ function makeHandshakesLong({ onEnd = () => {}, fails = false }): void {
     return fails ? new Error("not its name") : undefined;
   });
   onTestFinished(() => verify.mockRestore());
+}
+
+it.each([
+  ["are read on where parsing takes little", 10, 0.1, 0],
+  ["are not where it takes long", 1, 100, 1],
+])("64 KiB of an answer %s", (_, chunks, tookMs, stopped) => {
+  const { turns, socket } = join();
+  for (let chunk = 0; chunk < chunks; chunk += 1) turns.countBytes("alice", 64 * 1024, tookMs);
+  expect(socket._handle.readStop).toHaveBeenCalledTimes(stopped);
+});
+
+it("a few bytes of an answer count as little, however busy the machine is", () => {
+  const { turns, socket } = join();
+  turns.countBytes("alice", 100, 1_000);
+  expect(socket._handle.readStop).not.toHaveBeenCalled();
+});
+
+function join() {
+  const turns = new AnswerTurns({ answerMs: 0.1 });
+  const socket = Object.assign(new EventEmitter(), { _handle: { readStop: vi.fn(), readStart() {} } });
+  turns.join("alice", socket as unknown as Socket, () => {});
+  onTestFinished(() => void socket.emit("close"));
+  return { turns, socket };
 }

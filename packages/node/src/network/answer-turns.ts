@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { setImmediate, setTimeout } from "node:timers";
+import { setTimeout } from "node:timers";
 import { Arrivals } from "../port/callers/arrivals.ts";
 
 /** How long answers may work in one turn of the event loop, in milliseconds; half of it those of one caller. */
@@ -26,7 +26,6 @@ export interface AnswerTurnsOptions {
 export class AnswerTurns {
   readonly #arrivals: Arrivals;
   readonly #answerMs: number;
-  #lastHandshake: number | undefined;
 
   constructor({ answerMs = 0.5, restFactor = 9, mostRestMs = 10_000 }: AnswerTurnsOptions = {}) {
     this.#answerMs = answerMs;
@@ -46,21 +45,14 @@ export class AnswerTurns {
     this.#arrivals.count(caller, this.#answerMs);
   }
 
-  /** Bytes of an answer have arrived, and are parsed now. */
-  countBytes(caller: string, bytes: number): void {
-    this.#arrivals.count(caller, this.#answerMs + bytes / bytesInAMs);
+  /** Bytes of an answer have been parsed. What else the process or the machine did meanwhile does not count. */
+  countBytes(caller: string, bytes: number, tookMs: number): void {
+    this.#arrivals.count(caller, this.#answerMs + Math.min(tookMs, bytes / bytesInAMs));
   }
 
   /** A handshake has ended. After a very long one its caller's others wait: only now it is known. */
-  countHandshake(caller: string): void {
-    const now = performance.now();
-    if (this.#lastHandshake === undefined) {
-      setImmediate(() => {
-        this.#lastHandshake = undefined;
-      });
-    }
-    this.#arrivals.count(caller, now - (this.#lastHandshake ?? now));
-    this.#lastHandshake = now;
-    this.#arrivals.attributeTurn(caller);
+  countHandshake(caller: string, tookMs: number): void {
+    this.#arrivals.count(caller, tookMs);
+    this.#arrivals.attribute(caller, tookMs);
   }
 }

@@ -1,18 +1,32 @@
 import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
+import { nextTick } from "node:process";
 import type { Duplex } from "node:stream";
 
+/** So many have been parsed, in so many milliseconds. */
+export type OnBytes = (bytes: number, tookMs: number) => void;
+
 /**
- * A connection whose parser does not tell what it reads. So this counts what comes over it, before the parser has it. It is what Node
+ * They are parsed now. What TLS has decrypted comes to its parser in a tick of Node, and the end is measured behind it: still before
+ * anything else is read.
+ */
+export function measureParsing(bytes: number, onBytes: OnBytes): void {
+  const began = performance.now();
+  nextTick(() => nextTick(() => onBytes(bytes, performance.now() - began)));
+}
+
+/**
+ * A connection whose parser does not tell what it reads. So this counts what comes over it, before more of it is read. It is what Node
  * uses of a stream (`asStream`), without the buffers of one: they would make each call take half as long again.
  */
 export class AnswerWire extends EventEmitter {
   readonly #socket: Socket;
+  readonly #onBytes: OnBytes;
 
-  /** @param onBytes so many have come, and are parsed now */
-  constructor(socket: Socket, onBytes: (bytes: number) => void) {
+  constructor(socket: Socket, onBytes: OnBytes) {
     super();
     this.#socket = socket;
+    this.#onBytes = onBytes;
     socket
       .on("data", (chunk: Buffer) => {
         const refusal = this.refuse(chunk);
@@ -20,8 +34,7 @@ export class AnswerWire extends EventEmitter {
           socket.pause().destroy(new Error(refusal));
           return;
         }
-        onBytes(chunk.length);
-        this.emit("data", chunk);
+        this.parse(chunk);
       })
       .on("end", () => this.emit("end"))
       .on("error", (error) => this.emit("error", error))
@@ -39,6 +52,11 @@ export class AnswerWire extends EventEmitter {
   /** Why the connection ends before the parser has this; undefined: it goes on. */
   protected refuse(_chunk: Buffer): string | undefined {
     return undefined;
+  }
+
+  protected parse(chunk: Buffer): void {
+    measureParsing(chunk.length, this.#onBytes);
+    this.emit("data", chunk);
   }
 
   pause(): void {

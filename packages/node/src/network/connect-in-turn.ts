@@ -2,6 +2,7 @@ import { constants } from "node:crypto";
 import type { Socket } from "node:net";
 import type { buildConnector } from "undici";
 import type { AnswerTurns } from "./answer-turns.ts";
+import { measureParsing } from "./answer-wire.ts";
 import { TlsWire } from "./tls-wire.ts";
 
 /** Each new handshake that a server asks for may have another long chain of certificates, and HTTP needs none. */
@@ -29,11 +30,11 @@ export function beginTlsInTurn(
 ): void {
   turns.join(caller, tcp, () => {
     if (tcp.destroyed || tcp.readableEnded) return ready(closed(), null); // TLS would wait for it without end
-    const wire = new TlsWire(tcp, (bytes) => turns.countBytes(caller, bytes));
+    const wire = new TlsWire(tcp, (bytes, tookMs) => turns.countBytes(caller, bytes, tookMs));
     try {
       // A socket is asked for and handed on to `tls.connect`, which takes any stream.
       begin(wire.asStream as Socket, (error, secure) => {
-        turns.countHandshake(caller);
+        turns.countHandshake(caller, wire.handshakeMs);
         if (error !== null || secure === null) return ready(error ?? closed(), null);
         wire.handshakeEnded(secure);
         keepAliveWith(secure, tcp);
@@ -105,7 +106,9 @@ export function connectInTurn(
       if (isSecure) return beginTlsInTurn(socket, { turns, caller }, begin, end);
       turns.join(caller, socket, () => {
         if (socket.destroyed || socket.readableEnded) return end(closed(), null);
-        socket.prependListener("readable", () => turns.countBytes(caller, socket.readableLength));
+        socket.prependListener("readable", () =>
+          measureParsing(socket.readableLength, (...parsed) => turns.countBytes(caller, ...parsed)),
+        );
         end(null, socket);
       });
     });

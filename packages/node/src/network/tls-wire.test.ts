@@ -1,6 +1,9 @@
-import { once } from "node:events";
-import { type AddressInfo, connect, createServer } from "node:net";
-import { expect, it } from "vitest";
+import { EventEmitter, once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { nextTick } from "node:process";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { AnswerWire } from "./answer-wire.ts";
 import { TlsWire } from "./tls-wire.ts";
 
 /** A record of TLS. */
@@ -59,9 +62,49 @@ it("bytes of TLS that bring nothing of an answer end the connection after 512 Ki
   expect(received).toBeLessThanOrEqual(512 * 1024);
 });
 
-it("bytes of an answer do not, and all are counted before they are decrypted", async () => {
+it("bytes of an answer do not, and all are counted", async () => {
   const all = 600 * 1_005;
   expect(await readWire({ sent: many, isAnswer: true })).toEqual({ received: all, counted: all, error: "" });
+});
+
+it("a handshake has taken what OpenSSL worked on its pieces, and not what the process did between them", async () => {
+  let nowMs = 0;
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => nowMs);
+  onTestFinished(() => clock.mockRestore());
+  const socket = new EventEmitter() as Socket;
+  socket.pause = () => socket;
+  const wire = new TlsWire(socket, () => expect.unreachable());
+  const seen: number[] = [];
+  wire.on("data", () => {
+    nowMs += 30;
+    seen.push(wire.handshakeMs);
+  });
+  for (const piece of [1, 2]) {
+    nowMs += 500;
+    socket.emit("data", formatRecord("handshake", piece));
+  }
+  nowMs += 500;
+  expect([...seen, wire.handshakeMs]).toEqual([30, 60, 60]);
+});
+
+it("what parsing takes counts as that, also in the ticks behind it", async () => {
+  let nowMs = 0;
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => nowMs);
+  onTestFinished(() => clock.mockRestore());
+  const socket = new EventEmitter() as Socket;
+  socket.pause = () => socket;
+  const counted = vi.fn();
+  const wire = new AnswerWire(socket, counted);
+  wire.on("data", () => {
+    nowMs += 3;
+    nextTick(() => {
+      nowMs += 4;
+    });
+  });
+  nowMs += 500;
+  socket.emit("data", Buffer.alloc(100));
+  await nextTurn();
+  expect(counted.mock.calls).toEqual([[100, 7]]);
 });
 
 it("an answer that is not read yet waits on the other side", async () => {

@@ -1,4 +1,3 @@
-import type { Socket } from "node:net";
 import { AnswerWire } from "./answer-wire.ts";
 
 /**
@@ -59,7 +58,7 @@ class Records {
   }
 }
 
-/** A connection for TLS. It breaks off where the server sends much that is no answer, before OpenSSL has it. */
+/** A connection for TLS. It breaks off where the server sends much that is no answer, before OpenSSL has it. What comes of the handshake is not counted, but measured. */
 export class TlsWire extends AnswerWire {
   /** What has come of the handshake, or since it brought something of an answer. */
   #bytes = 0;
@@ -67,18 +66,31 @@ export class TlsWire extends AnswerWire {
   #decrypted: { readonly bytesRead: number } | undefined;
   #bytesRead = 0;
   readonly #records = new Records();
+  /** What OpenSSL has taken for what came of the handshake, without what it works on now. */
+  #tookMs = 0;
+  /** When it began to work on that. */
+  #began: number | undefined;
 
-  /** @param onBytes so many have come after the handshake, and are decrypted now */
-  constructor(socket: Socket, onBytes: (bytes: number) => void) {
-    super(socket, (bytes) => {
-      if (this.#decrypted !== undefined) onBytes(bytes);
-    });
+  /** What the handshake has taken until now. It ends within the work on its last bytes. */
+  get handshakeMs(): number {
+    return this.#tookMs + (this.#began === undefined ? 0 : performance.now() - this.#began);
   }
 
   /** The handshake has ended. @param decrypted what TLS makes of what comes now */
   handshakeEnded(decrypted: { readonly bytesRead: number }): void {
     this.#decrypted = decrypted;
     this.#bytes = 0;
+  }
+
+  protected override parse(chunk: Buffer): void {
+    if (this.#decrypted !== undefined) {
+      super.parse(chunk);
+      return;
+    }
+    this.#began = performance.now();
+    this.emit("data", chunk);
+    this.#tookMs = this.handshakeMs;
+    this.#began = undefined;
   }
 
   protected override refuse(chunk: Buffer): string | undefined {

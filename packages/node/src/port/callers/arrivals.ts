@@ -385,14 +385,19 @@ export class Arrivals {
     if (!sockets.isProxy && sockets.arrived >= this.#maxInATurn / 2) sockets.stop();
   }
 
-  /**
-   * What this turn has done until now was for this caller, and cannot be done in parts. After a very long one the caller rests for as
-   * long: otherwise the next could follow at once, and others would have a turn or two between them.
-   */
+  /** What this turn has done until now was for this caller, and cannot be done in parts. */
   attributeTurn(caller: object | string): void {
     const now = this.#turns.busyMs;
     const tookMs = now - this.#attributedMs;
     this.#attributedMs = now;
+    this.attribute(caller, tookMs);
+  }
+
+  /**
+   * So long a piece of work was for this caller. After a very long one the caller rests for as long: otherwise the next could follow at
+   * once, and others would have a turn or two between them.
+   */
+  attribute(caller: object | string, tookMs: number): void {
     const sockets = this.#callers.get(caller);
     if (tookMs < veryLongTurnMs || sockets === undefined) return;
     sockets.stop();
