@@ -172,7 +172,13 @@ class RunningRequest implements Dispatcher.DispatchHandler {
    */
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
     if (this.#arrived.push(chunk) === 1) {
-      queueMicrotask(this.#receive);
+      queueMicrotask(() => {
+        try {
+          this.#receive();
+        } catch (error) {
+          this.abort(error); // no memory for a decoder
+        }
+      });
     }
   }
 
@@ -191,9 +197,10 @@ class RunningRequest implements Dispatcher.DispatchHandler {
   }
 
   /** Takes what has arrived. */
-  readonly #receive = (): void => {
-    const pieces = joinChunks(this.#arrived);
+  #receive(): void {
+    const arrived = this.#arrived;
     this.#arrived = [];
+    const pieces = joinChunks(arrived);
     if (this.#codings.length === 0) {
       this.#body?.push(pieces);
       return;
@@ -208,7 +215,7 @@ class RunningRequest implements Dispatcher.DispatchHandler {
       });
     }
     if (this.#encoded >= maxWaitingBytes) this.#controller?.pause();
-  };
+  }
 
   /** What comes out of the decoder is the body. */
   #decode(): Decoder {

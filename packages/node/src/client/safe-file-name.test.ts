@@ -57,6 +57,10 @@ describe("safeFileName", () => {
     ["docs/A2A.Config.YAML", "_A2A.Config.YAML"],
     ["a2a.con\ufb01g.yaml", "_a2a.con\ufb01g.yaml"],
     [".a2a.config", "_a2a.config"],
+    ["a2a.config .yaml", "_a2a.config.yaml"],
+    ["a2a.config\u00a0.yaml", "_a2a.config.yaml"],
+    [`a2a.config${" ".repeat(240)}x.yaml`, "_a2a.config.yaml"],
+    [`con${" ".repeat(250)}x.txt`, "_con.txt"],
     ["a2a.configuration.yaml", "a2a.configuration.yaml"],
     ["COM10", "COM10"],
   ] as const) {

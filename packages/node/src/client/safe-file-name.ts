@@ -40,10 +40,15 @@ export function safeFileName(name: string): string {
   const plain = visibleText(read).replace(special, "_"); // unseen, `annex‮fdp.exe` would look like a PDF
   const trimmed = trimEndOf(plain.replace(leading, ""), (character) => /[.\s]/.test(character));
   const [stem, extension] = splitExtension(trimmed === "" ? "file" : trimmed);
-  const isDevice = deviceNames.test(stem.split(".")[0]?.trimEnd() ?? "");
-  const isSettings = settingsNames.test(trimmed.normalize("NFKC")); // macOS takes the ligature `ﬁ` for `fi`
-  const base = isDevice || isSettings ? `_${stem}` : stem;
-  return shorten(base, extension, maxNameBytes - maxNumberBytes);
+  const maxBytes = maxNameBytes - maxNumberBytes;
+  const short = shorten(stem, extension, maxBytes);
+  return isReserved(short) ? shorten(`_${stem}`, extension, maxBytes) : short;
+}
+
+/** It judges what will be the file's name: spaces that are cut off may have stood before its extension. */
+function isReserved(name: string): boolean {
+  const isSettings = settingsNames.test(name.normalize("NFKC")); // macOS takes the ligature `ﬁ` for `fi`
+  return isSettings || deviceNames.test(name.split(".")[0]?.trimEnd() ?? "");
 }
 
 /** `report.pdf` and 2 give `report-2.pdf`. */
