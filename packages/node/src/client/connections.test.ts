@@ -157,6 +157,8 @@ describe.each(Object.keys(wires))("%s", (wire) => {
 
   for (const scheme of ["http", "https"]) {
     it(`counts what comes over ${scheme} for the agent, and keeps the process alive no longer`, async () => {
+      const alive = () => process.getActiveResourcesInfo().filter((each) => each === "TCPSocketWrap").length;
+      const before = alive();
       const counted = vi.spyOn(answerTurns, "countBytes");
       const bytes = 200_000;
       const server = answering(scheme, wire, bytes);
@@ -166,8 +168,7 @@ describe.each(Object.keys(wires))("%s", (wire) => {
       await answer.catch(() => {}); // no message of protobuf
       const counts = counted.mock.calls.flatMap(([caller, count]) => (caller === origin ? [count] : []));
       expect(counts.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(bytes);
-      const alive = () => process.getActiveResourcesInfo().filter((each) => each === "TCPSocketWrap");
-      await expect.poll(alive).toEqual([]);
+      await expect.poll(alive).toBeLessThanOrEqual(before);
     });
   }
 });

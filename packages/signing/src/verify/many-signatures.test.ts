@@ -58,6 +58,7 @@ describe("the signatures of", () => {
     const cards = Array.from({ length: count }, (_, at) =>
       verifier.verify(text, { url: url?.replace("N", `${at}`) }),
     );
+    await expect.poll(() => counts.now).toBe(most);
     await passTurns();
     expect(counts.now).toBe(most);
     release();
@@ -76,7 +77,7 @@ describe("the signatures of", () => {
     const stop = new AbortController();
     const first = verifier.verify(text, { url });
     const gone = verifier.verify(text, { url, signal: stop.signal });
-    await passTurns();
+    await expect.poll(() => counts.now).toBe(1);
     stop.abort(new Error("gone"));
     await expect(gone).rejects.toThrow("gone");
     expect(counts.now).toBe(1);
