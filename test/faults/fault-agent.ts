@@ -50,6 +50,7 @@ export function createFaultAgent(effects: Effects): AgentDefinition {
       ],
     },
     lifecycle: { asks: true, asksForAuth: true },
+    taskAfterMs: 20_000, // by a clock that runs 20 times as fast a direct Message would have 10 ms
     route: (message) => commands.find((command) => partText(message).startsWith(command)),
   });
 }
