@@ -173,7 +173,7 @@ describe.each(Object.keys(wires))("%s", (wire) => {
   }
 });
 
-describe("an answer over TLS is whole whose server has closed the connection before it is read", () => {
+describe("an answer is whole whose server has closed the connection before it is read", () => {
   const tls: NodeTlsOptions = { ca: certificate.cert };
   /** What asks for an answer, and gives its body before it has come. */
   const readers: Readonly<Record<string, () => Reader>> = {
@@ -185,25 +185,34 @@ describe("an answer over TLS is whole whose server has closed the connection bef
     "guarded fetch": () => createGuardedFetch({ allow: ["localhost"], ca: certificate.cert }),
   };
   const bytes = 100_000;
-  const answer = `transfer-encoding: chunked\r\n\r\n${bytes.toString(16)}\r\n${"x".repeat(bytes)}\r\n0\r\n\r\n`;
-  it.each(
-    Object.keys(readers).flatMap((reader) => [
-      [reader, "close"],
-      [reader, "keep-alive"],
-    ]),
-  )("%s, connection: %s", async (name, connection) => {
+  const body = "x".repeat(bytes);
+  const chunked = `transfer-encoding: chunked\r\n\r\n${bytes.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+  const answers = {
+    "connection: close": `connection: close\r\n${chunked}`,
+    "connection: keep-alive": `connection: keep-alive\r\n${chunked}`,
+    "no length": `connection: close\r\n\r\n${body}`,
+  };
+  const rows = Object.keys(readers).flatMap((reader) =>
+    ["http", "https"].flatMap((scheme) =>
+      Object.entries(answers).map(([what, answer]) => [reader, scheme, what, answer] as const),
+    ),
+  );
+  it.each(rows)("%s over %s, %s", async (name, scheme, _, answer) => {
     const reader = readers[name]?.() ?? expect.unreachable();
     onTestFinished(() => reader.close());
-    const closed = Promise.withResolvers<void>();
-    const server = createTlsServer(certificate, (socket) => {
-      socket.on("error", () => {}).once("close", closed.resolve);
-      socket.once("data", () => socket.end(`HTTP/1.1 200 OK\r\nconnection: ${connection}\r\n${answer}`));
-    });
-    const { body } = await reader.fetch(`https://localhost:${await listening(server)}/`);
-    await closed.promise;
+    const ended = Promise.withResolvers<void>();
+    // What the client has not read yet holds up the close of a connection without TLS.
+    const end = scheme === "https" ? "close" : "finish";
+    const serve = (socket: Socket): void => {
+      socket.on("error", () => {}).once(end, ended.resolve);
+      socket.once("data", () => socket.end(`HTTP/1.1 200 OK\r\n${answer}`));
+    };
+    const server = scheme === "https" ? createTlsServer(certificate, serve) : createServer(serve);
+    const { body: received } = await reader.fetch(`${scheme}://localhost:${await listening(server)}/`);
+    await ended.promise;
     for (let turn = 0; turn < 10; turn += 1) await nextTurn(); // the client hears of it, too
     let read = 0;
-    const chunks = body?.getReader() ?? expect.unreachable();
+    const chunks = received?.getReader() ?? expect.unreachable();
     for (let next = await chunks.read(); !next.done; next = await chunks.read()) read += next.value.length;
     expect(read).toBe(bytes);
   });

@@ -50,6 +50,7 @@ export function createNodeFetch(tls: NodeTlsOptions, connectTimeoutMs: number): 
     const options = {
       headersTimeout: 0,
       bodyTimeout: 0,
+      allowH2: false,
       // With a proxy, `connect` asks it for a tunnel.
       factory: (origin: string | URL, { connect, ...others }: Pool.Options) =>
         new Pool(origin, {
@@ -66,7 +67,7 @@ export function createNodeFetch(tls: NodeTlsOptions, connectTimeoutMs: number): 
     // A proxy of SOCKS5 does not ask the factory: undici itself begins TLS behind it.
     const dispatcher =
       process.env["NODE_USE_ENV_PROXY"] === "1"
-        ? new EnvHttpProxyAgent({ ...options, requestTls: { ...tls, secureOptions } })
+        ? new EnvHttpProxyAgent({ ...options, proxyTunnel: true, requestTls: { ...tls, secureOptions } })
         : new Agent(options);
     return {
       dispatcher: dispatcher.compose(limitInterimAnswers),

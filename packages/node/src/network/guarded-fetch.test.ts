@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type LookupFunction } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { createServer as createTlsServer } from "node:tls";
 import { createSelfSignedCertificate } from "@a2a-connect/testing";
-import { EnvHttpProxyAgent, getGlobalDispatcher, setGlobalDispatcher } from "undici";
+import { EnvHttpProxyAgent, getGlobalDispatcher, setGlobalDispatcher, fetch as undiciFetch } from "undici";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import { type Echo, echo } from "../../test-support/handlers.ts";
 import { type Listener, listen } from "../port/listen.ts";
@@ -262,14 +262,16 @@ describe("a guarded fetch and proxies (N-6)", () => {
   it("does not ask one from the environment, nor a dispatcher that the caller brings", async () => {
     await using proxy = await countingServer();
     await using listener = await listen(echo);
-    const proxied = new EnvHttpProxyAgent({ httpProxy: `http://127.0.0.1:${proxy.port}`, noProxy: "" });
+    const httpProxy = `http://127.0.0.1:${proxy.port}`;
+    const proxied = new EnvHttpProxyAgent({ httpProxy, noProxy: "", proxyTunnel: true });
     setGlobalDispatcher(proxied);
     await using guarded = createGuardedFetch({ allow: ["127.0.0.1"] });
     const init = { dispatcher: proxied } as RequestInit; // an option of undici's, which the DOM does not know
     const authority = `127.0.0.1:${listener.port}`; // what else this process fetches meanwhile goes there, too
     expect((await guarded.fetch(`http://${authority}/`, init)).status).toBe(200);
     expect(proxy.heard).not.toContain(authority);
-    await expect(fetch(`http://${authority}/`, init)).rejects.toThrow(); // it is in force otherwise
+    const asked = undiciFetch(`http://${authority}/`, init as Parameters<typeof undiciFetch>[1]);
+    await expect(asked).rejects.toThrow(); // it is in force otherwise
     expect(proxy.heard).toContain(authority);
     await proxied.destroy();
   });

@@ -94,6 +94,7 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
         new Pool(origin, {
           headersTimeout: responseTimeoutMs,
           bodyTimeout: responseTimeoutMs,
+          allowH2: false, // else the second connection waits until the first knows its protocol
           keepAliveTimeout: keepAliveMs,
           keepAliveMaxTimeout: keepAliveMs, // also when the server names a longer time
           connect: connectTo(caller, new URL(origin)),
