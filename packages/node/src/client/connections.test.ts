@@ -7,7 +7,9 @@ import { createServer as createTlsServer } from "node:tls";
 import type { WireResponse } from "@a2a-connect/bindings/client";
 import { methods } from "@a2a-connect/core";
 import { createSelfSignedCertificate } from "@a2a-connect/testing";
+import * as undici from "undici";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { connectInTurn } from "../network/connect-in-turn.ts";
 import { createGuardedFetch } from "../network/guarded-fetch.ts";
 import { answerTurns, createNodeFetch } from "./connections.ts";
 import { grpcTransport } from "./grpc-transport.ts";
@@ -222,6 +224,30 @@ interface Reader {
   fetch(url: string): Promise<Pick<WireResponse, "body">>;
   close(): Promise<void>;
 }
+
+it("a connection of TLS that its server resets tells the error before it closes", async () => {
+  let reset = (): void => {};
+  const server = createTlsServer(certificate, (socket) => void socket.on("error", () => {}).resume());
+  server.on("connection", (tcp: Socket) => {
+    reset = () => void tcp.resetAndDestroy();
+  });
+  const options = { protocol: "https:", hostname: "localhost", port: String(await listening(server)) };
+  const secure = await new Promise<Socket>((resolve, reject) => {
+    const connectTcp = undici.buildConnector({});
+    const settings = { connectTcp, tls: { ca: certificate.cert }, timeoutMs: 10_000, turns: answerTurns };
+    connectInTurn(undici, { ...settings, callerOf: (origin) => origin })(options, (error, socket) =>
+      error === null ? resolve(socket) : reject(error),
+    );
+  });
+  const told: string[] = [];
+  for (const event of ["error", "close"]) secure.on(event, () => told.push(event));
+  const closed = new Promise((resolve) => secure.once("close", resolve));
+  reset();
+  secure.write("x".repeat(100)); // fails before the reset is read
+  await closed;
+  for (let turn = 0; turn < 3; turn += 1) await nextTurn();
+  expect(told).toEqual(["error", "close"]);
+});
 
 it("a server that sends interim answers without an end is not read on", async () => {
   const server = createServer((socket) => {

@@ -75,8 +75,9 @@ export class AnswerWire extends EventEmitter {
     this.#socket.uncork();
   }
 
-  write(chunk: Uint8Array, done: (error?: Error | null) => void): boolean {
-    return this.#socket.write(chunk, done);
+  /** A failure is told by "error" alone. TLS that hears of it here, too, tells it a second time, behind "close", when undici has let go of it. */
+  write(chunk: Uint8Array, done: () => void): boolean {
+    return this.#socket.write(chunk, () => done());
   }
 
   end(done?: () => void): void {
