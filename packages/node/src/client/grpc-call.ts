@@ -58,17 +58,18 @@ export class GrpcCall {
     this.#maxBytes = maxBytes;
     this.#nextTurn = nextTurn;
     this.#head.promise.catch(() => {}); // who reads the response is told, too
-    stream.on("response", (fields) => {
+    stream.on("response", (fields, flags) => {
       this.#hasBegun = true;
       this.#head.resolve({ status: fields[":status"] ?? 0, header: addFields(new Headers(), fields) });
+      if ((flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0) this.#finish({});
     });
     const interim = new InterimAnswers();
     stream.on("headers", (fields) => {
       const refusal = interim.refuse(fields);
       if (refusal !== undefined) this.#break(refusal);
     });
-    stream.on("data", (chunk: Uint8Array) => this.#push(chunk));
-    stream.on("trailers", (fields) => addFields(this.trailer, fields));
+    stream.on("data", this.#push);
+    stream.on("trailers", (fields) => this.#complete(fields));
     stream.on("end", () => this.#finish({}));
     stream.on("error", (error) => this.#finish({ error }));
     stream.on("close", () => {
@@ -188,7 +189,7 @@ export class GrpcCall {
     }
   }
 
-  #push(chunk: Uint8Array): void {
+  readonly #push = (chunk: Uint8Array): void => {
     if (this.#end !== undefined) {
       return;
     }
@@ -198,6 +199,14 @@ export class GrpcCall {
       this.#stream.pause();
     }
     this.#arrival?.resolve();
+  };
+
+  /** All of the response has arrived. Node would drop what of it waits in a paused stream when the connection closes. */
+  #complete(trailer: IncomingHttpHeaders): void {
+    addFields(this.trailer, trailer);
+    const rest: Uint8Array | null = this.#stream.off("data", this.#push).pause().read(); // in one piece
+    if (rest !== null) this.#push(rest);
+    this.#finish({});
   }
 
   #finish(end: { readonly error?: unknown }): void {

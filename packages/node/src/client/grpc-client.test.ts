@@ -1,27 +1,34 @@
 import { once } from "node:events";
 import {
+  constants,
+  createSecureServer,
   createServer,
+  type Http2Session,
   type IncomingHttpHeaders,
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
 import type { AddressInfo } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { a2aError, findA2AError } from "@a2a-connect/core";
 import { A2AService, StreamResponseSchema, TaskSchema } from "@a2a-connect/proto";
+import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createGate } from "../../test-support/handlers.ts";
 import { grpcTransport } from "./grpc-transport.ts";
 
 type Answer = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void;
 
-/** A client, and a server of cleartext HTTP/2 that answers its calls. */
-async function start(answer: Answer) {
+const certificate = createSelfSignedCertificate();
+
+/** A client, and a server that answers its calls, of cleartext HTTP/2 by default. */
+async function start(answer: Answer, scheme = "http") {
   const sessions: ServerHttp2Session[] = [];
-  const server = createServer();
+  const server = scheme === "https" ? createSecureServer(certificate) : createServer();
   server.on("session", (session) => sessions.push(session));
   server.on("stream", (stream, headers) => {
     stream.on("error", () => {}); // the client may go away
@@ -30,8 +37,8 @@ async function start(answer: Answer) {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo; // of a TCP server
-  const { transport, close } = grpcTransport({ tls: {} }).open({
-    url: `http://127.0.0.1:${port}`,
+  const { transport, close } = grpcTransport({ tls: { ca: certificate.cert } }).open({
+    url: `${scheme}://127.0.0.1:${port}`,
     fetch,
     interceptors: [],
     maxResponseBytes: 64 * 1024 * 1024,
@@ -258,6 +265,49 @@ it("reads no further than a slow reader takes", async () => {
     }
   }
   expect(received).toBe(Math.ceil(total / bytes.byteLength));
+});
+
+const endings: Readonly<Record<string, (session: Http2Session) => void>> = {
+  "has closed the connection": (session) => session.close(),
+  "has ended it with an error": (session) => {
+    session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    session.close();
+  },
+};
+
+describe.each(["http", "https"])("%s: an answer that has arrived is read to its end", (scheme) => {
+  it.each(Object.entries(endings))("after the server %s", async (_, endConnection) => {
+    const events = 1_000; // the client pauses the stream behind 250 of them
+    await using server = await start(async (stream) => {
+      const { session } = stream;
+      begin(stream);
+      for (let count = 0; count < events; count += 1) {
+        stream.write(envelope(event)); // in a frame of its own
+        await nextTurn();
+      }
+      end(stream);
+      stream.once("wantTrailers", () => setImmediate(() => session && endConnection(session))); // behind them
+    }, scheme);
+    let received = 0;
+    for await (const _ of server.client.subscribeToTask({ id: "t1" })) {
+      received += 1;
+      await nextTurn();
+      await nextTurn();
+    }
+    expect(received).toBe(events);
+  });
+
+  it("as a header alone, after the server has ended the connection with an error", async () => {
+    const status = Object.fromEntries(
+      setTrailerStatus(new Headers(), a2aError("TASK_NOT_FOUND", "no such task")),
+    );
+    await using server = await start((stream) => {
+      const fields = { ":status": 200, "content-type": "application/grpc", ...status };
+      stream.respond(fields, { endStream: true });
+      stream.session?.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    }, scheme);
+    expect((await failureOf(server.client.getTask({ id: "t1" }))).code).toBe(Code.NotFound);
+  });
 });
 
 it("retires the connection of a call that was given up, and not the one that has replaced it", async () => {
