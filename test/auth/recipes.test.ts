@@ -133,27 +133,43 @@ it("a user signs in while a task waits", async () => {
   const { served, callback } = await run<{ callback: Server }>("consent", {
     LOGIN: "https://login.example/",
   });
+  const listeners = () => process.getActiveResourcesInfo().filter((each) => each === "TCPServerWrap").length;
+  const before = listeners();
   callback.listen(0, "127.0.0.1");
   await once(callback, "listening");
   onTestFinished(() => void callback.close());
+  expect(listeners(), "the callback keeps no process alive").toBe(before);
   const agent = await connectAgent(served.url);
   onTestFinished(() => agent.close());
-  const visit = async (state: string) => {
-    const { port } = callback.address() as AddressInfo;
-    return (await fetch(`http://127.0.0.1:${port}/?state=${state}`)).status;
-  };
+  const { port } = callback.address() as AddressInfo;
+  const visit = async (state: string, path = "/") =>
+    (await fetch(`http://127.0.0.1:${port}${path}?state=${state}`)).status;
   const visits: number[] = [];
   const result = await agent.run("read my mail", {
     async onAuthRequired({ auth }) {
       const state = new URL(auth?.url ?? "").searchParams.get("state") ?? "";
-      visits.push(await visit("guessed"), await visit(state), await visit(state));
+      visits.push(await visit("guessed"), await visit(state, "//"), await visit(state), await visit(state));
       return { resolved: true };
     },
   });
   expect([visits, result.task?.status?.message?.parts]).toMatchObject([
-    [400, 200, 400],
+    [400, 400, 200, 400],
     [partOf("Read with mail.read.")],
   ]);
+
+  let [canceledId, canceledState] = ["", ""];
+  const canceled = agent.run("read my mail", {
+    onAuthRequired({ auth, taskId }) {
+      [canceledId, canceledState] = [taskId, new URL(auth?.url ?? "").searchParams.get("state") ?? ""];
+      return undefined;
+    },
+  });
+  await expect(canceled).rejects.toThrow();
+  await agent.cancelTask(canceledId);
+  expect(
+    [await visit(canceledState), await visit(canceledState)],
+    "a sign-in that the task does not take; it may ask for the same one again",
+  ).toEqual([409, 409]);
 
   const timers = vi.spyOn(globalThis, "setTimeout");
   onTestFinished(() => timers.mockRestore());

@@ -83,11 +83,14 @@ export interface AgentServer {
   /**
    * Continues a task that is AUTH_REQUIRED with what it was granted outside of its messages, such as in the callback of a
    * sign-in (spec §7.6). Its code gets the grant as `turn.grant`, or as `grant` of the answer of `task.askForAuth`. Resolves when
-   * that is durable; a task takes one grant for each time that it asks.
+   * that is durable; a task takes one grant for each time that it asks. It rejects because of what callers do, too: catch that where
+   * you call it, or it ends the process.
    *
    * @param task a task, or the `turn` or `task` that its code has: its id, tenant and principal
-   * @throws TypeError naming the member of the grant that is not valid
-   * @throws ConnectError TASK_NOT_FOUND; UNSUPPORTED_OPERATION when the task does not wait for credentials
+   * @throws TypeError (as a rejection) naming the member of the grant that is not valid
+   * @throws ConnectError (as a rejection) TASK_NOT_FOUND; UNSUPPORTED_OPERATION when the task does not wait for credentials: it has
+   *   ended, or has just got a message or another grant; CAPACITY when the server has no room for it, and Unavailable when its store
+   *   fails: a later try may be taken
    */
   grant(task: Pick<Turn, "taskId" | "principal" | "tenant">, grant: Grant): Promise<void>;
   /** Sets the URL of the server, unless `publicUrl` is set: changes the card. No trailing slash. */
