@@ -1,4 +1,4 @@
-import { constantTimeEqual, parseHex, sha256, sha256Hex } from "@a2a-connect/core/internal";
+import { sha256Hex } from "@a2a-connect/core/internal";
 import type { AuthGate, Caller, Credentials, Verdict } from "../gate.ts";
 import { defaultScopes } from "../policy.ts";
 
@@ -18,7 +18,10 @@ export interface ApiKeyOptions {
   readonly header?: string;
   readonly query?: string;
   readonly cookie?: string;
-  /** The keys by the names of their callers. Called for every request: it may change. */
+  /**
+   * The keys by the names of their callers. A function is called for every request: its keys may change. All of them are read when
+   * it returns another object than before, so it should return the same one while they are the same.
+   */
   readonly keys: Readonly<Record<string, ApiKey>> | (() => Readonly<Record<string, ApiKey>>);
 }
 
@@ -40,17 +43,15 @@ export function apiKey(options: ApiKeyOptions): AuthGate {
   const { location, name } = placeOf(options);
   const read = readers[location];
   const { keys } = options;
-  const fixed = typeof keys === "function" ? undefined : parseKeys(keys);
-  let parsed = fixed;
-  let source: Readonly<Record<string, ApiKey>> | undefined;
-  const current = (): readonly ParsedKey[] => {
-    if (typeof keys !== "function") return fixed ?? [];
-    const now = keys();
-    if (now !== source || parsed === undefined) {
-      parsed = parseKeys(now);
+  let source = typeof keys === "function" ? {} : keys;
+  let callers = parseKeys(source);
+  const current = (): Callers => {
+    const now = typeof keys === "function" ? keys() : keys;
+    if (now !== source) {
+      callers = parseKeys(now);
       source = now;
     }
-    return parsed;
+    return callers;
   };
   return {
     scheme: { scheme: { case: "apiKeySecurityScheme", value: { location, name } } },
@@ -67,30 +68,23 @@ export function apiKey(options: ApiKeyOptions): AuthGate {
   };
 }
 
-interface ParsedKey {
-  readonly digest: Uint8Array;
-  readonly caller: Caller;
+/** The callers by the hashes of their keys. */
+type Callers = ReadonlyMap<string, Caller>;
+
+/** The time of the look-up tells something of hashes at most, and so nothing of a key that counts. */
+async function findCaller(key: string, callers: Callers): Promise<Verdict> {
+  return callers.get(await hashApiKey(key)) ?? { refused: "the API key is unknown" };
 }
 
-/** Every kept key is compared, so that the time says nothing about which one was nearly right. */
-async function findCaller(key: string, keys: readonly ParsedKey[]): Promise<Verdict> {
-  const digest = await sha256(key);
-  let found: Caller | undefined;
-  for (const each of keys) {
-    if (constantTimeEqual(each.digest, digest)) found = each.caller;
-  }
-  return found ?? { refused: "the API key is unknown" };
-}
-
-function parseKeys(keys: Readonly<Record<string, ApiKey>>): readonly ParsedKey[] {
-  return Object.entries(keys).map(([name, { hash, scopes, tenant }]) => {
-    const hex = /^sha256:([\da-f]{64})$/.exec(hash)?.[1];
-    if (hex === undefined) {
-      throw new Error(`the hash of the API key ${JSON.stringify(name)} is not what hashApiKey returns`);
-    }
-    const caller = { principal: `key:${name}`, scopes: scopes ?? defaultScopes, claims: {}, tenant };
-    return { digest: parseHex(hex), caller };
-  });
+function parseKeys(keys: Readonly<Record<string, ApiKey>>): Callers {
+  return new Map(
+    Object.entries(keys).map(([name, { hash, scopes, tenant }]) => {
+      if (!/^sha256:[\da-f]{64}$/.test(hash)) {
+        throw new Error(`the hash of the API key ${JSON.stringify(name)} is not what hashApiKey returns`);
+      }
+      return [hash, { principal: `key:${name}`, scopes: scopes ?? defaultScopes, claims: {}, tenant }];
+    }),
+  );
 }
 
 type Location = "header" | "query" | "cookie";
