@@ -61,13 +61,53 @@ it("tells the error of a gate that throws at once, also when another one fails l
     const atOnce = failing(() => {
       throw new Error("the file of keys is malformed");
     });
-    const authenticator = new Authenticator({ gates: { later, atOnce } });
+    const authenticator = new Authenticator({ gates: { atOnce, later } });
     await expect(async () => authenticator.authenticate(credentials)).rejects.toThrow("the file of keys");
     await new Promise((resolve) => setImmediate(resolve));
     expect(rejections).toEqual([]);
   } finally {
     process.off("unhandledRejection", note);
   }
+});
+
+const answering = (verify: AuthGate["verify"]): AuthGate => ({ ...passing({}), verify });
+const away = answering(async () => Promise.reject(new Error("the server of the tokens is away")));
+const silent = answering(() => new Promise(() => {}));
+const missing = answering(() => undefined);
+const key = passing({ principal: "key:alice" });
+
+it.each<[string, AuthGate]>([
+  ["fails", away],
+  ["gives no answer", silent],
+])("does not wait for a gate behind the entry that is met: it %s", async (_, token) => {
+  const alice = { principal: "key:alice" };
+  expect(await new Authenticator({ gates: { key, token } }).authenticate(credentials)).toMatchObject(alice);
+  const later = answering(async () => key.verify(credentials));
+  const authenticator = new Authenticator({
+    gates: { token, missing, key, later },
+    requirements: [["token", "missing"], ["later", "key"], ["token"]],
+  });
+  expect(await authenticator.authenticate(credentials)).toMatchObject(alice);
+});
+
+it("names the caller by the first entry that is met: another one does not count while that one cannot be checked", async () => {
+  const failing = new Authenticator({ gates: { away, key } });
+  await expect(async () => failing.authenticate(credentials)).rejects.toThrow(
+    "the server of the tokens is away",
+  );
+  const { promise, resolve } = Promise.withResolvers<Verdict>();
+  const slow = new Authenticator({ gates: { token: answering(() => promise), key } });
+  const caller = slow.authenticate(credentials);
+  resolve({ principal: "bob", scopes: defaultScopes, claims: {} });
+  expect(await caller).toMatchObject({ principal: "bob" });
+});
+
+it("refuses credentials that meet no entry, whatever a gate would say that is away", async () => {
+  const authenticator = new Authenticator({
+    gates: { away, missing, key: answering(async () => ({ refused: "the key is unknown" })) },
+    requirements: [["away", "missing"], ["key"]],
+  });
+  await expect(async () => authenticator.authenticate(credentials)).rejects.toThrow("the key is unknown");
 });
 
 it("waits for no gate when the call has gone, and keeps nothing of it", async () => {

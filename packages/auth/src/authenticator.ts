@@ -2,14 +2,7 @@ import { untilAborted } from "@a2a-connect/core/internal";
 import type { SecurityRequirementSchema } from "@a2a-connect/proto";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { unauthenticated } from "./challenge.ts";
-import {
-  type AuthGate,
-  type Caller,
-  type Challenge,
-  type Credentials,
-  isRefusal,
-  type Verdict,
-} from "./gate.ts";
+import type { AuthGate, Caller, Challenge, Credentials, Verdict } from "./gate.ts";
 import { defaultScopes } from "./policy.ts";
 
 /** Which credentials callers need. */
@@ -62,14 +55,11 @@ export class Authenticator {
   }
 
   /**
-   * The caller; at once when every gate knows at once. @throws ConnectError Unauthenticated; the reason of the call's signal, when it
-   * aborts while a gate waits, perhaps for a server that is slow
+   * The caller; at once when the gates that decide know at once. @throws ConnectError Unauthenticated; what a gate throws that cannot
+   * find out now; the reason of the call's signal, when it aborts while a gate waits, perhaps for a server that is slow
    */
   authenticate(credentials: Credentials): Caller | Promise<Caller> {
-    const verdicts = this.#gates.map((gate) => verify(gate, credentials));
-    return verdicts.some((verdict) => verdict instanceof Promise)
-      ? untilAborted(Promise.all(verdicts), credentials.signal).then((all) => this.#decide(all, credentials))
-      : this.#decide(verdicts as Verdict[], credentials); // none is a promise
+    return this.#decide(settleInPlace(this.#gates.map((gate) => verify(gate, credentials))), credentials);
   }
 
   /** The card's `securityRequirements`. @param scopes those that every call may need */
@@ -84,52 +74,120 @@ export class Authenticator {
     }));
   }
 
-  #decide(verdicts: readonly Verdict[], credentials: Credentials): Caller {
+  /**
+   * The first entry that is met names the caller. One that cannot be checked now is not passed over for a later one, because the same
+   * credentials would then name another caller for a while, who has other tasks; later ones are not waited for.
+   */
+  #decide(findings: readonly Finding[], credentials: Credentials): Caller | Promise<Caller> {
     for (const indexes of this.#requirements) {
-      const callers = indexes.map((index) => verdicts[index]).filter(isCaller);
+      const needed = indexes.map((index) => findings[index]);
+      if (needed.some(isNoCaller)) continue;
+      const pending = needed.filter(isPending);
+      if (pending.length > 0) return this.#decideAfter(Promise.race(pending), findings, credentials);
+      const failure = needed.find(isFailure);
+      if (failure !== undefined) throw failure.failed;
+      const callers = needed.filter(isCaller);
       const [first] = callers;
-      if (first !== undefined && callers.length === indexes.length) {
-        if (callers.length === 1) return first;
-        const caller = combine(first, callers);
-        if (caller !== undefined) return caller;
-      }
+      const caller = first === undefined || callers.length === 1 ? first : combine(first, callers);
+      if (caller !== undefined) return caller;
     }
-    throw this.#refuse(verdicts, credentials);
+    const pending = findings.filter(isPending); // they may know a reason
+    if (pending.length > 0) return this.#decideAfter(Promise.all(pending), findings, credentials);
+    throw this.#refuse(findings, credentials);
   }
 
-  #refuse(verdicts: readonly Verdict[], { metadataUrl }: Credentials): Error {
-    const reasons = verdicts.flatMap((verdict) => (isRefusal(verdict) ? [verdict.refused] : []));
-    const challenges = this.#gates.map(({ challenge }, index) => {
-      const verdict = verdicts[index];
-      return challenge.scheme === "Bearer" ? withParams(challenge, verdict, metadataUrl) : challenge;
-    });
-    return unauthenticated(reasons[0] ?? "the call needs credentials", challenges);
+  async #decideAfter(
+    settled: Promise<unknown>,
+    findings: readonly Finding[],
+    credentials: Credentials,
+  ): Promise<Caller> {
+    await untilAborted(settled, credentials.signal);
+    return this.#decide(findings, credentials);
+  }
+
+  #refuse(findings: readonly Finding[], { metadataUrl }: Credentials): Error {
+    const reasons = findings.map(reasonOf);
+    const challenges = this.#gates.map(({ challenge }, index) =>
+      challenge.scheme === "Bearer" ? withParams(challenge, reasons[index], metadataUrl) : challenge,
+    );
+    return unauthenticated(
+      reasons.find((reason) => reason !== undefined) ?? "the call needs credentials",
+      challenges,
+    );
   }
 }
 
-/** A gate that throws at once must not leave the promises of others behind, which may reject later. */
-function verify(gate: AuthGate, credentials: Credentials): Verdict | Promise<Verdict> {
+/** Why a gate cannot find out now. */
+interface Failure {
+  readonly failed: unknown;
+}
+
+/** What a gate has found, as far as it has. */
+type Finding = Verdict | Failure | Promise<unknown>;
+
+function verify(gate: AuthGate, credentials: Credentials): Finding {
   try {
     return gate.verify(credentials);
-  } catch (error) {
-    return Promise.reject(error);
+  } catch (failed) {
+    return { failed };
   }
+}
+
+/**
+ * Puts what a promise becomes in its place. Nothing of the credentials is within its reach: a gate may have one promise for all
+ * calls, which would keep them.
+ */
+function settleInPlace(findings: Finding[]): readonly Finding[] {
+  for (const [index, finding] of findings.entries()) {
+    if (isPending(finding)) {
+      findings[index] = finding.then(
+        (verdict) => {
+          findings[index] = verdict as Verdict;
+        },
+        (failed: unknown) => {
+          findings[index] = { failed };
+        },
+      );
+    }
+  }
+  return findings;
 }
 
 /** What a client needs to get a token, and why its last one does not count (RFC 6750 §3, RFC 9728 §5.1). */
-function withParams(challenge: Challenge, verdict: Verdict, metadataUrl: string | undefined): Challenge {
+function withParams(
+  challenge: Challenge,
+  reason: string | undefined,
+  metadataUrl: string | undefined,
+): Challenge {
   return {
     ...challenge,
     params: {
       ...challenge.params,
       ...(metadataUrl === undefined ? {} : { resource_metadata: metadataUrl }),
-      ...(isRefusal(verdict) ? { error: "invalid_token", error_description: verdict.refused } : {}),
+      ...(reason === undefined ? {} : { error: "invalid_token", error_description: reason }),
     },
   };
 }
 
-function isCaller(verdict: Verdict): verdict is Caller {
-  return verdict !== undefined && !isRefusal(verdict);
+function isPending(finding: Finding): finding is Promise<unknown> {
+  return finding instanceof Promise;
+}
+
+function isFailure(finding: Finding): finding is Failure {
+  return finding !== undefined && "failed" in finding;
+}
+
+function reasonOf(finding: Finding): string | undefined {
+  return finding !== undefined && "refused" in finding ? finding.refused : undefined;
+}
+
+/** Whether a gate has said that an entry with it is not met. */
+function isNoCaller(finding: Finding): boolean {
+  return finding === undefined || reasonOf(finding) !== undefined;
+}
+
+function isCaller(finding: Finding): finding is Caller {
+  return finding !== undefined && "principal" in finding;
 }
 
 /** One caller with several credentials; undefined when they are for different tenants or tasks. */
