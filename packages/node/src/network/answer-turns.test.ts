@@ -1,10 +1,11 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { EventEmitter } from "node:events";
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import tls from "node:tls";
 import { createSelfSignedCertificate, createTurnCount } from "@a2a-connect/testing";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { AnswerTurns } from "./answer-turns.ts";
+import { AnswerWire } from "./answer-wire.ts";
 import { createGuardedFetch } from "./guarded-fetch.ts";
 
 const certificate = createSelfSignedCertificate();
@@ -75,6 +76,50 @@ describe("in a turn of the event loop few answers of one caller's servers are re
     expect(ended).toMatchObject({ total: connections, mostInATurn: 1 });
   });
 
+  it("after a piece of a handshake that takes very long none of the others, and then they go on", async () => {
+    const connections = 3;
+    const origin = tls.createServer(certificate, (socket) => {
+      socket.on("error", () => {}).once("data", () => socket.end("HTTP/1.1 204 No Content\r\n\r\n"));
+    });
+    const target = await listening(origin);
+    const arrived = barrier(connections);
+    const worked = Promise.withResolvers<void>();
+    const port = await listening(
+      createServer((client) => {
+        const upstream = connect(target, "127.0.0.1");
+        client.on("error", () => {}).pipe(upstream.on("error", () => {}));
+        upstream.once("data", async (flight: Buffer) => {
+          await arrived.pass();
+          client.write(flight.subarray(0, -100));
+          await worked.promise;
+          client.write(flight.subarray(-100));
+          upstream.pipe(client);
+        });
+      }),
+    );
+    const pieces = createTurnCount();
+    const seen = new WeakSet<AnswerWire>();
+    const emit = vi.spyOn(AnswerWire.prototype, "emit").mockImplementation(function (
+      this: AnswerWire,
+      ...args
+    ) {
+      if (args[0] === "data" && !seen.has(this)) {
+        seen.add(this);
+        pieces.count();
+        workLong();
+        if (pieces.total === connections) worked.resolve();
+      }
+      return EventEmitter.prototype.emit.apply(this, args);
+    });
+    onTestFinished(() => emit.mockRestore());
+    await using guarded = createGuardedFetch({ allow: ["localhost"], ca: certificate.cert });
+    const calls = Array.from({ length: connections }, () =>
+      guarded.fetch(`https://localhost:${port}/`, { method: "POST", body: "x" }, "alice"),
+    );
+    for (const { status } of await Promise.all(calls)) expect(status).toBe(204);
+    expect(pieces).toMatchObject({ total: connections, mostInATurn: 1 });
+  });
+
   for (const scheme of ["http", "https"]) {
     it(`a call over ${scheme} fails at once whose connection closes while its caller rests`, async () => {
       makeHandshakesLong({ fails: true });
@@ -94,11 +139,15 @@ describe("in a turn of the event loop few answers of one caller's servers are re
 function makeHandshakesLong({ onEnd = () => {}, fails = false }): void {
   const verify = vi.spyOn(tls, "checkServerIdentity").mockImplementation(() => {
     onEnd();
-    const until = performance.now() + 60;
-    while (performance.now() < until);
+    workLong();
     return fails ? new Error("not its name") : undefined;
   });
   onTestFinished(() => verify.mockRestore());
+}
+
+function workLong(): void {
+  const until = performance.now() + 60;
+  while (performance.now() < until);
 }
 
 it.each([

@@ -8,13 +8,13 @@ const workInATurnMs = 10;
 /** What is parsed in a millisecond where it is all fields of two bytes. */
 const bytesInAMs = 6 * 1024;
 
-/** What answers and handshakes take, and how long a caller rests after a very long handshake. */
+/** What answers and handshakes take, and how long a caller rests after a very long piece of a handshake. */
 export interface AnswerTurnsOptions {
   /** What an answer takes besides its bytes, in milliseconds. Default 0.5: the next notification is made and sent in the same turn. */
   readonly answerMs?: number;
-  /** The rest is so many times as long as the handshake. Default 9. */
+  /** The rest is so many times as long as the piece. Default 9. */
   readonly restFactor?: number;
-  /** The rest is at most so long, in milliseconds. Default 10,000. */
+  /** The rest is at most so long, in milliseconds. Default 5,000: the connection itself rests, too, and has 10 s to be made. */
   readonly mostRestMs?: number;
 }
 
@@ -27,7 +27,7 @@ export class AnswerTurns {
   readonly #arrivals: Arrivals;
   readonly #answerMs: number;
 
-  constructor({ answerMs = 0.5, restFactor = 9, mostRestMs = 10_000 }: AnswerTurnsOptions = {}) {
+  constructor({ answerMs = 0.5, restFactor = 9, mostRestMs = 5_000 }: AnswerTurnsOptions = {}) {
     this.#answerMs = answerMs;
     this.#arrivals = new Arrivals(workInATurnMs, {
       // It keeps the process alive, which its connections do not, as long as they are not read.
@@ -50,7 +50,7 @@ export class AnswerTurns {
     this.#arrivals.count(caller, this.#answerMs + Math.min(tookMs, bytes / bytesInAMs));
   }
 
-  /** A handshake has ended. After a very long one its caller's others wait: only now it is known. */
+  /** A piece of a handshake has taken so long. After a very long one its caller's connections wait: only now it is known. */
   countHandshake(caller: string, tookMs: number): void {
     this.#arrivals.count(caller, tookMs);
     this.#arrivals.attribute(caller, tookMs);

@@ -30,11 +30,14 @@ export function beginTlsInTurn(
 ): void {
   turns.join(caller, tcp, () => {
     if (tcp.destroyed || tcp.readableEnded) return ready(closed(), null); // TLS would wait for it without end
-    const wire = new TlsWire(tcp, (bytes, tookMs) => turns.countBytes(caller, bytes, tookMs));
+    const wire = new TlsWire(
+      tcp,
+      (bytes, tookMs) => turns.countBytes(caller, bytes, tookMs),
+      (tookMs) => turns.countHandshake(caller, tookMs),
+    );
     try {
       // A socket is asked for and handed on to `tls.connect`, which takes any stream.
       begin(wire.asStream as Socket, (error, secure) => {
-        turns.countHandshake(caller, wire.handshakeMs);
         if (error !== null || secure === null) return ready(error ?? closed(), null);
         wire.handshakeEnded(secure);
         keepAliveWith(secure, tcp);

@@ -1,4 +1,5 @@
-import { AnswerWire } from "./answer-wire.ts";
+import type { Socket } from "node:net";
+import { AnswerWire, type OnBytes } from "./answer-wire.ts";
 
 /**
  * What the other side may send of a handshake of TLS, in bytes; honest ones send 2 to 10 KiB. OpenSSL would take certificates of 100 KiB,
@@ -58,7 +59,10 @@ class Records {
   }
 }
 
-/** A connection for TLS. It breaks off where the server sends much that is no answer, before OpenSSL has it. What comes of the handshake is not counted, but measured. */
+/**
+ * A connection for TLS. It breaks off where the server sends much that is no answer, before OpenSSL has it. Each piece of the handshake is
+ * measured: OpenSSL verifies certificates as soon as it has them, and a server may hold back the end of its handshake for ever.
+ */
 export class TlsWire extends AnswerWire {
   /** What has come of the handshake, or since it brought something of an answer. */
   #bytes = 0;
@@ -66,18 +70,19 @@ export class TlsWire extends AnswerWire {
   #decrypted: { readonly bytesRead: number } | undefined;
   #bytesRead = 0;
   readonly #records = new Records();
-  /** What OpenSSL has taken for what came of the handshake, without what it works on now. */
-  #tookMs = 0;
-  /** When it began to work on that. */
+  readonly #onHandshake: (tookMs: number) => void;
+  /** When OpenSSL began to work on the piece of the handshake that it works on now. */
   #began: number | undefined;
 
-  /** What the handshake has taken until now. It ends within the work on its last bytes. */
-  get handshakeMs(): number {
-    return this.#tookMs + (this.#began === undefined ? 0 : performance.now() - this.#began);
+  /** @param onHandshake OpenSSL has worked so long on a piece of the handshake */
+  constructor(socket: Socket, onBytes: OnBytes, onHandshake: (tookMs: number) => void) {
+    super(socket, onBytes);
+    this.#onHandshake = onHandshake;
   }
 
-  /** The handshake has ended. @param decrypted what TLS makes of what comes now */
+  /** The handshake has ended, as it does within the work on its last piece. @param decrypted what TLS makes of what comes now */
   handshakeEnded(decrypted: { readonly bytesRead: number }): void {
+    this.#endPiece();
     this.#decrypted = decrypted;
     this.#bytes = 0;
   }
@@ -89,7 +94,12 @@ export class TlsWire extends AnswerWire {
     }
     this.#began = performance.now();
     this.emit("data", chunk);
-    this.#tookMs = this.handshakeMs;
+    this.#endPiece();
+  }
+
+  #endPiece(): void {
+    if (this.#began === undefined) return;
+    this.#onHandshake(performance.now() - this.#began);
     this.#began = undefined;
   }
 

@@ -83,7 +83,7 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
   if (tls === undefined) {
     take((socket) => sniffProtocol(socket, limits.firstByteTimeoutMs, (protocol) => route(socket, protocol)));
   } else {
-    const handshakes = new Handshakes(maxTurns, context.onFault);
+    const handshakes = new Handshakes(maxTurns, tls.clientCa !== undefined, context.onFault);
     take((socket) => {
       awaitHello(socket, limits.firstByteTimeoutMs, () => {
         void handshakes.begin(context.callers.ofSocket(socket), socket, () => {

@@ -503,11 +503,13 @@ describe("connections that wait to begin", () => {
 });
 
 describe("a caller whose work has made a turn very long", () => {
-  function createPort() {
+  function createPort(options: ArrivalsOptions = {}) {
     let busyMs = 0;
+    const turns = new LoopTurns(() => busyMs);
     const later: { readonly task: () => void; readonly delayMs: number }[] = [];
     const arrivals = new Arrivals(10, {
-      turns: new LoopTurns(() => busyMs),
+      ...options,
+      turns,
       later: (task, delayMs) => void later.push({ task, delayMs }),
     });
     const join = (caller: object): FakeConnection & { hasBegun?: boolean } => {
@@ -517,7 +519,7 @@ describe("a caller whose work has made a turn very long", () => {
       });
       return connection;
     };
-    return { arrivals, join, later, work: (ms: number) => (busyMs += ms) };
+    return { arrivals, join, later, turns, work: (ms: number) => (busyMs += ms) };
   }
 
   it("rests for as long, with all its connections, while others go on", async () => {
@@ -585,6 +587,37 @@ describe("a caller whose work has made a turn very long", () => {
     arrivals.attributeTurn(other);
     await nextTurn();
     expect(alone._handle.isRead).toBe(true);
+  });
+
+  it("is one of whose connections one is read in a turn, and rests after what that one has brought", async () => {
+    const { join, later, turns, work } = createPort({ isOneAtATime: true });
+    const caller = {};
+    const all = Array.from({ length: 20 }, () => join(caller));
+    const other = join({});
+    const read = () => all.filter(({ _handle, hasBegun }) => hasBegun && _handle.isRead);
+    while (!all.every(({ hasBegun }) => hasBegun)) {
+      await nextTurn();
+      expect(read().length).toBeLessThanOrEqual(2); // with the one that has begun
+    }
+    const seen = new Set<unknown>();
+    for (let turn = 0; turn < 100; turn += 1) {
+      await nextTurn();
+      const [one, ...more] = read();
+      if (one === undefined || more.length > 0) continue;
+      seen.add(one);
+      expect(turns.watch(() => {}).hasRef()).toBe(false); // they bring nothing, and do not keep the event loop at work
+    }
+    expect(seen.size).toBe(all.length);
+    const [one] = read();
+    if (one !== undefined) one._handle.bytesRead += 1;
+    work(500);
+    await nextTurn();
+    expect(later.map(({ delayMs }) => delayMs)).toEqual([500]);
+    expect(read()).toEqual([]);
+    expect(other._handle.isRead).toBe(true);
+    later[0]?.task();
+    await nextTurn();
+    expect(read()).toHaveLength(1);
   });
 });
 

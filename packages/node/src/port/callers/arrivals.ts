@@ -41,6 +41,9 @@ const beginsOfTls = 4;
  */
 const ofProxy = { startsInATurn: 512, beginMs: 20 };
 
+/** How long connections of which one is read in a turn wait for the next turn where that one has brought nothing, in milliseconds. */
+const quietMs = 1;
+
 /** The connections of one caller, and how many of them are read in a turn. */
 class CallerSockets {
   readonly isProxy: boolean;
@@ -70,11 +73,17 @@ class CallerSockets {
   /** Those that began in the last turn, with the bytes that each had brought before. */
   readonly #begun = new Map<ReadSocket, number>();
 
-  readonly #mostBegins: number;
+  /** Whether nothing has come in the last turn, and none waits to begin. */
+  isQuiet = false;
 
-  constructor(isProxy: boolean, mostBegins: number) {
+  readonly #mostBegins: number;
+  readonly #isOneAtATime: boolean;
+
+  constructor(isProxy: boolean, mostBegins: number, isOneAtATime: boolean) {
     this.isProxy = isProxy;
     this.#mostBegins = mostBegins;
+    this.#isOneAtATime = isOneAtATime;
+    if (isOneAtATime) this.#atATime = 1;
   }
 
   /** Whether only some of the connections are read in a turn. */
@@ -126,12 +135,26 @@ class CallerSockets {
     this.#read.clear();
   }
 
+  /** @returns whether those that are read have brought something since the last call */
+  takeBrought(): boolean {
+    let hasBrought = false;
+    for (const [socket, before] of this.#read) {
+      const now = socket._handle?.bytesRead ?? before;
+      if (now === before) continue;
+      this.#read.set(socket, now);
+      hasBrought = true;
+    }
+    this.isQuiet = !hasBrought && this.arrived === 0 && this.waiting.size === 0;
+    return hasBrought;
+  }
+
   /**
    * Decides how many connections are read in the next turn, so that it does not become long.
    *
    * @param busyMs how long the last turn took
    */
   judge(busyMs: number): void {
+    if (this.#isOneAtATime) return;
     if (!this.takesTurns) {
       this.#atATime = Number.POSITIVE_INFINITY;
       if (busyMs < longTurnMs) return;
@@ -164,7 +187,7 @@ class CallerSockets {
     this.stopped = false;
     if (this.takesTurns) {
       this.#stopReading();
-      this.#keepStopped();
+      if (!this.#isOneAtATime) this.#keepStopped(); // those brought nothing that could be answered by a write
     }
     this.#startReading(Math.min(this.#atATime, this.isProxy ? ofProxy.startsInATurn : startsInATurn));
     this.#isNewNext = !this.#isNewNext;
@@ -274,6 +297,11 @@ export interface ArrivalsOptions {
   readonly isProxy?: (caller: object | string) => boolean;
   /** How many connections of one caller that had to wait begin in a turn at most; of a proxy any number do. Default: one. */
   readonly mostBegins?: number;
+  /**
+   * Whether one connection of a caller is read in a turn, and one begins: what it brings may take very long, which is only known behind
+   * the turn. Then the caller rests. Default: no.
+   */
+  readonly isOneAtATime?: boolean;
 }
 
 /**
@@ -296,6 +324,7 @@ export class Arrivals {
   readonly #later: (task: () => void, tookMs: number) => void;
   readonly #isProxy: (caller: object | string) => boolean;
   readonly #mostBegins: number;
+  readonly #isOneAtATime: boolean;
   #arrived = 0;
   /** How many turns have ended. */
   #turn = 0;
@@ -303,11 +332,14 @@ export class Arrivals {
   #isWatching = false;
   /** Until when it is known whose work the event loop did. */
   #attributedMs = 0;
+  /** Ends the wait of connections that have brought nothing. */
+  #quiet: NodeJS.Timeout | undefined;
 
   constructor(maxInATurn: number, options: ArrivalsOptions = {}) {
     const { turns = loopTurns, later = (task, tookMs) => setTimeout(task, tookMs).unref() } = options;
     this.#isProxy = options.isProxy ?? (() => false);
     this.#mostBegins = options.mostBegins ?? 1;
+    this.#isOneAtATime = options.isOneAtATime ?? false;
     this.#maxInATurn = maxInATurn;
     this.#turns = turns;
     this.#later = later;
@@ -320,7 +352,9 @@ export class Arrivals {
    * @returns whether it has to wait
    */
   join(caller: object | string, socket: Socket, begin: () => void): boolean {
-    const sockets = this.#callers.get(caller) ?? new CallerSockets(this.#isProxy(caller), this.#mostBegins);
+    const sockets =
+      this.#callers.get(caller) ??
+      new CallerSockets(this.#isProxy(caller), this.#mostBegins, this.#isOneAtATime);
     this.#callers.set(caller, sockets);
     sockets.add(socket);
     if (!this.#isWatching) this.#attributedMs = this.#turns.busyMs;
@@ -423,6 +457,7 @@ export class Arrivals {
   readonly #endTurn = ({ busyMs, tookMs, isAccepting }: EndedTurn): void => {
     this.#isWatching = false;
     if (this.#callers.size > 0) this.#watchTurns();
+    if (this.#isOneAtATime) this.#attributeReads(busyMs - this.#attributedMs);
     this.#attributedMs = busyMs;
     if (isAccepting) {
       for (const each of this.#callers.values()) each.stop();
@@ -440,7 +475,21 @@ export class Arrivals {
       if (each.isResting) continue;
       if (wasFull && each.arrived > 0) each.sitOut();
       else each.takeTurn(mayGoOn);
-      if (each.isWaiting) this.#schedule();
+      if (!each.isWaiting) continue;
+      if (each.isQuiet) this.#scheduleLater();
+      else this.#schedule();
     }
   };
+
+  /** What this turn has done was for those that have brought something. */
+  #attributeReads(tookMs: number): void {
+    for (const [caller, each] of this.#callers) if (each.takeBrought()) this.attribute(caller, tookMs);
+  }
+
+  /** The next turn comes soon. Without a pause connections that bring nothing would keep the event loop at work. */
+  #scheduleLater(): void {
+    this.#quiet ??= setTimeout(() => {
+      this.#quiet = undefined;
+    }, quietMs);
+  }
 }

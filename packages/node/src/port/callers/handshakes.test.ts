@@ -3,7 +3,7 @@ import { EventEmitter, once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
-import { createSelfSignedCertificate } from "@a2a-connect/testing";
+import { createCertificateAuthority, createSelfSignedCertificate } from "@a2a-connect/testing";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { echo } from "../../../test-support/handlers.ts";
 import { openRecordConnection } from "../../../test-support/key-updates.ts";
@@ -33,7 +33,7 @@ describe("a port with TLS", () => {
         for (const client of clients) client.destroy();
       });
       const { release, answered } = await proxy.held(clients.length);
-      release(flight);
+      release((bytes) => flight ?? bytes);
       let most = 0;
       for (let before = 0; answered() < clients.length; before = answered()) {
         await nextTurn();
@@ -42,6 +42,43 @@ describe("a port with TLS", () => {
       expect(most).toBeLessThanOrEqual(64);
     });
   }
+
+  it("reads one connection in a turn where clients may bring certificates, also when they hold back the end", async () => {
+    const accepted: Socket[] = [];
+    const accept = (message: unknown): void => void accepted.push((message as { socket: Socket }).socket);
+    subscribe("net.server.socket", accept);
+    onTestFinished(() => void unsubscribe("net.server.socket", accept));
+    const authority = createCertificateAuthority();
+    const tls = { ...createSelfSignedCertificate(), clientCa: authority.cert };
+    await using listener = await listen(echo, { tls });
+    await using proxy = await openHoldingProxy(listener.port);
+    const { port } = proxy;
+    const identity = authority.issue({ subject: "client" });
+    const clients = Array.from({ length: 20 }, () =>
+      connectTls({ port, host: "127.0.0.1", ca: tls.cert, servername: "localhost", ...identity }).on(
+        "error",
+        () => undefined,
+      ),
+    );
+    onTestFinished(() => {
+      for (const client of clients) client.destroy();
+    });
+    const { release, answered } = await proxy.held(clients.length);
+    const ports = accepted.filter(({ localPort }) => localPort === listener.port);
+    const brought = () => ports.map(({ bytesRead }) => bytesRead);
+    const first = brought();
+    release((bytes) => bytes.subarray(0, -100));
+    let most = 0;
+    for (let before = first; before.some((bytes, at) => bytes === first[at]); ) {
+      await nextTurn();
+      const now = brought();
+      most = Math.max(most, now.filter((bytes, at) => bytes !== before[at]).length);
+      before = now;
+    }
+    expect({ connections: ports.length, most }).toEqual({ connections: clients.length, most: 1 });
+    release((bytes) => bytes.subarray(-100));
+    await expect.poll(answered).toBe(clients.length); // by tickets: the handshakes are complete
+  });
 
   it("knows whose a turn was when a handshake ends, also when it fails", async () => {
     const attributed = vi.spyOn(Arrivals.prototype, "attributeTurn");
@@ -107,7 +144,7 @@ describe("a port with TLS", () => {
 
 /** Passes connections on to a port, and holds back all that a client sends after its first packet. */
 async function openHoldingProxy(target: number) {
-  const held: ((instead: Buffer | undefined) => void)[] = [];
+  const held: ((change: (bytes: Buffer) => Buffer) => void)[] = [];
   let answered = 0;
   const sockets = new Set<Socket>();
   const holds = new EventEmitter();
@@ -121,9 +158,9 @@ async function openHoldingProxy(target: number) {
         upstream.write(bytes);
         return;
       }
-      held.push((instead) => {
+      held.push((change) => {
         isReleased = true;
-        upstream.write(instead ?? bytes);
+        upstream.write(change(bytes));
       });
       holds.emit("held");
     });
@@ -140,9 +177,9 @@ async function openHoldingProxy(target: number) {
     /** When so many packets are held. */
     async held(count: number) {
       while (held.length < count) await once(holds, "held");
-      /** @param instead goes on in the place of each packet */
-      const release = (instead?: Buffer): void => {
-        for (const send of held) send(instead);
+      /** @param change makes of each packet what goes on in its place */
+      const release = (change: (bytes: Buffer) => Buffer): void => {
+        for (const send of held) send(change);
       };
       return { release, answered: () => answered };
     },

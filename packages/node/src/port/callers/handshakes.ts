@@ -26,6 +26,9 @@ interface ReadSocket extends Socket {
  * derives ("keylog"), which it does once before or after each such work, and the end: a flight may fail after 2 ms, and before there is
  * a key. The keys themselves are not looked at.
  *
+ * Of clients' certificates TLS tells nothing until the handshake ends, and a client may hold back the end of it for ever: OpenSSL verifies
+ * them before. So where clients are asked for them, one connection of an address is read in a turn.
+ *
  * After the handshake a client of TLS 1.3 may ask for new keys with 27 bytes (KeyUpdate, RFC 8446 §4.6.3), as often as it likes,
  * and Node tells of nothing but the keys. These count as requests do, and a connection with too many of them is cut.
  */
@@ -33,7 +36,7 @@ export class Handshakes {
   readonly #maxInATurn: number;
   readonly #onFault: (fault: unknown) => void;
   readonly #starts: EventLoopTurns;
-  readonly #work = new Arrivals(workInATurnMs);
+  readonly #work: Arrivals;
   readonly #newKeys = new WeakMap<TLSSocket, number>();
   /** End the pacing of connections, by the address of the other side. */
   readonly #open = new Map<string, () => void>();
@@ -41,11 +44,13 @@ export class Handshakes {
 
   /**
    * @param maxInATurn flights that are worked on in one turn; fewer when they take long
+   * @param asksCertificates whether clients are asked for certificates
    * @param onFault takes what the begin of one throws
    */
-  constructor(maxInATurn: number, onFault: (fault: unknown) => void) {
+  constructor(maxInATurn: number, asksCertificates: boolean, onFault: (fault: unknown) => void) {
     this.#maxInATurn = maxInATurn;
     this.#onFault = onFault;
+    this.#work = new Arrivals(workInATurnMs, { isOneAtATime: asksCertificates });
     this.#starts = new EventLoopTurns(maxInATurn, () => loopTurns.isAccepting);
   }
 
