@@ -16,15 +16,18 @@ export interface KeySetOptions {
 }
 
 /**
- * The public keys of an issuer. It fetches them when they are first needed, when they are too old, and when a token
+ * The public keys of an issuer. It fetches them when they are first needed, shortly before they are too old, and when a token
  * names a key that is not among them; never more often than the cool-down allows, however many tokens arrive, and also when
- * fetching fails. While the issuer cannot be reached, the last keys count on for a day.
+ * fetching fails. Calls use the keys meanwhile. They wait for newer ones when these are too old, because a key may have been
+ * withdrawn. While the issuer cannot be reached, the last keys count on for a day, and only the first try is waited for.
  */
 export class RemoteKeySet {
   readonly #options: KeySetOptions;
   #keys: ReturnType<typeof createLocalJWKSet> | undefined;
   #fetchedAt = Number.NEGATIVE_INFINITY;
   #triedAt = Number.NEGATIVE_INFINITY;
+  /** When a fetch has failed after which none succeeded. */
+  #failedAt = Number.NEGATIVE_INFINITY;
   #running: Promise<void> | undefined;
   /** Of the calls that have waited for a fetch. */
   readonly #turns: Wakes;
@@ -46,8 +49,11 @@ export class RemoteKeySet {
    */
   findFor(share: string | undefined): JWTVerifyGetKey<CryptoKey> {
     return async (header, token) => {
-      const { now, maxAgeMs } = this.#options;
-      if (now() - this.#fetchedAt > maxAgeMs) await this.#refresh(share);
+      const { now, maxAgeMs, cooldownMs } = this.#options;
+      const isAway = now() - this.#failedAt <= Math.max(maxAgeMs, cooldownMs);
+      const mayBeOld = isAway && this.#current !== undefined;
+      if (this.#ageMs > maxAgeMs && !mayBeOld) await this.#refresh(share);
+      else if (this.#ageMs > maxAgeMs - cooldownMs) this.#startFetch();
       try {
         return await this.#require()(header, token);
       } catch (error) {
@@ -60,25 +66,35 @@ export class RemoteKeySet {
     };
   }
 
+  get #ageMs(): number {
+    return this.#options.now() - this.#fetchedAt;
+  }
+
+  get #current(): ReturnType<typeof createLocalJWKSet> | undefined {
+    return this.#ageMs > longestOutageMs ? undefined : this.#keys;
+  }
+
   #require(): ReturnType<typeof createLocalJWKSet> {
-    const isTooOld = this.#options.now() - this.#fetchedAt > longestOutageMs;
-    if (this.#keys === undefined || isTooOld) {
+    if (this.#current === undefined) {
       throw new ConnectError("the keys that verify tokens cannot be fetched", Code.Unavailable);
     }
-    return this.#keys;
+    return this.#current;
   }
 
   async #refresh(share: string | undefined): Promise<void> {
-    const { now, cooldownMs } = this.#options;
-    if (this.#running === undefined) {
-      if (now() - this.#triedAt < cooldownMs) return;
-      this.#triedAt = now();
-      this.#running = this.#fetch().finally(() => {
-        this.#running = undefined;
-      });
-    }
+    this.#startFetch();
+    if (this.#running === undefined) return;
     await this.#running;
     await this.#turns.turn(share); // thousands of calls may have waited for it
+  }
+
+  #startFetch(): void {
+    const { now, cooldownMs } = this.#options;
+    if (this.#running !== undefined || now() - this.#triedAt < cooldownMs) return;
+    this.#triedAt = now();
+    this.#running = this.#fetch().finally(() => {
+      this.#running = undefined;
+    });
   }
 
   async #fetch(): Promise<void> {
@@ -90,8 +106,9 @@ export class RemoteKeySet {
       this.#keys = createLocalJWKSet((await response.json()) as JSONWebKeySet); // it checks the form
       this.#fetchedAt = now();
       this.#version += 1;
+      this.#failedAt = Number.NEGATIVE_INFINITY;
     } catch {
-      // Without keys, `#require` says so.
+      this.#failedAt = now(); // without keys, `#require` says so
     }
   }
 }
