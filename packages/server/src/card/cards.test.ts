@@ -247,3 +247,48 @@ describe("a card that is updated", () => {
     expect((await client.listTasks({})).tasks).toEqual([]);
   });
 });
+
+describe("an extended card", () => {
+  it("is made once for each object that says it, and anew when something else changes", async () => {
+    let reads = 0;
+    const counted = (version: string): CardDefinition => ({
+      ...card,
+      version,
+      get skills() {
+        reads += 1;
+        return [dig, fly];
+      },
+    });
+    let given = counted("1.0.0");
+    const { server, client } = await startScripted(
+      { card },
+      { extendedCard: { find: () => given, open: true } },
+    );
+    const get = async () => {
+      const before = reads;
+      const { version, skills, supportedInterfaces } = await client.getExtendedAgentCard({});
+      const urls = supportedInterfaces.map(({ url }) => new URL(url).origin);
+      return { version, skills: skills.length, url: urls[0], isNew: reads > before };
+    };
+    server.moveTo("http://localhost:4001");
+    const first = { version: "1.0.0", skills: 2, url: "http://localhost:4001", isNew: true };
+    expect([await get(), await get()]).toEqual([first, { ...first, isNew: false }]);
+    server.moveTo("http://localhost:4002");
+    expect(await get()).toEqual({ ...first, url: "http://localhost:4002" });
+    server.moveTo("http://localhost:4001");
+    expect(await get()).toEqual({ ...first, isNew: false });
+    server.skills.disable("fly");
+    expect(await get()).toEqual({ ...first, version: "1.0.0+off.fly", skills: 1 });
+    server.skills.enable("fly");
+    expect(await get()).toEqual(first);
+    const old = given;
+    given = counted("2.0.0");
+    expect(await get()).toEqual({ ...first, version: "2.0.0" });
+    for (let others = 0; others < 100; others += 1) {
+      given = counted("3.0.0");
+      await get();
+    }
+    given = old;
+    expect(await get(), "few are kept").toEqual(first);
+  });
+});

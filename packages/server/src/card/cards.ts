@@ -49,7 +49,10 @@ export interface AgentCards {
 
 /** The card for callers that have said who they are (spec §3.1.11). */
 export interface ExtendedCardOptions {
-  /** What the caller gets to see; undefined: nothing is configured for it (requirement A-61). */
+  /**
+   * What the caller gets to see; undefined: nothing is configured for it (requirement A-61). A card is made once for each object, so
+   * return the same one while it says the same, and another one when something has changed.
+   */
   readonly find: (principal: Principal) => CardDefinition | undefined;
   /** Gives it to anonymous callers, too. Default false (requirement A-62). */
   readonly open?: boolean;
@@ -81,6 +84,16 @@ interface Place {
   readonly key: string;
 }
 
+/** An extended card without signatures, and what it takes in memory. */
+interface ExtendedCard {
+  readonly card: AgentCard;
+  readonly bytes: number;
+}
+
+/** Of how many definitions extended cards are kept, and for how many places each: those asked for last. */
+const maxExtended = 16;
+const maxExtendedPlaces = 4;
+
 /** How long a card that is being signed is waited for where an older one is there, in milliseconds. */
 const patienceMs = 1_000;
 
@@ -95,6 +108,8 @@ export class Cards implements AgentCards {
   readonly #options: CardOptions;
   /** Without signatures, for each place. Emptied by every change. */
   readonly #rendered: RecentMap<string, AgentCard>;
+  /** By their definitions and places. Emptied by every change. */
+  readonly #extended = new RecentMap<CardDefinition, RecentMap<string, ExtendedCard>>(maxExtended);
   readonly #documents: MadeOnce<Document>;
   /** What fails when a document takes longer than `patienceMs`, for all who wait for it. */
   readonly #patient = new WeakMap<Promise<Document>, Promise<Document>>();
@@ -132,6 +147,7 @@ export class Cards implements AgentCards {
   /** Says that the card is another one now, such as when a skill was switched off. */
   change(): void {
     this.#rendered.clear();
+    this.#extended.clear();
     this.capabilities = this.#declare();
   }
 
@@ -210,11 +226,11 @@ export class Cards implements AgentCards {
   ): Promise<AgentCard | undefined> {
     const definition = this.#options.extended?.find(principal);
     if (definition === undefined) return undefined;
-    const { baseUrl, mounted } = this.#placeOf(runtime);
-    const card = renderCard(this.#agent, this.#factsFor(mounted), baseUrl, definition);
-    runtime.countUnread?.(weighMessage(card)); // it waits to be signed and encoded
+    const place = this.#placeOf(runtime);
+    const { card, bytes } = this.#renderExtended(definition, place);
+    runtime.countUnread?.(bytes); // it waits to be signed and encoded
     const signer = this.#signer;
-    return signer === undefined ? card : signer.wait(signer.signOnce(card, baseUrl), signal);
+    return signer === undefined ? card : signer.wait(signer.signOnce(card, place.baseUrl), signal);
   }
 
   async #rotate(signing: CardSigning): Promise<void> {
@@ -258,6 +274,17 @@ export class Cards implements AgentCards {
     const card = this.#rendered.get(key) ?? renderCard(this.#agent, this.#factsFor(mounted), baseUrl);
     this.#rendered.set(key, card);
     return card;
+  }
+
+  #renderExtended(definition: CardDefinition, { baseUrl, mounted, key }: Place): ExtendedCard {
+    const places = this.#extended.get(definition) ?? new RecentMap(maxExtendedPlaces);
+    this.#extended.set(definition, places);
+    const kept = places.get(key);
+    if (kept !== undefined) return kept;
+    const card = renderCard(this.#agent, this.#factsFor(mounted), baseUrl, definition);
+    const extended = { card, bytes: weighMessage(card) };
+    places.set(key, extended);
+    return extended;
   }
 
   /**

@@ -2,7 +2,7 @@ import type { HttpRequest } from "@a2a-connect/bindings";
 import { createCardSigner, generateSigningKey } from "@a2a-connect/signing";
 import type { RemoteSign } from "@a2a-connect/signing/internal";
 import { createEngineHarness, type EngineHarnessOptions } from "@a2a-connect/testing";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 
 const agent = { card: { name: "Agent" }, execute: () => [] };
 
@@ -158,6 +158,18 @@ describe("a card that has to be signed", () => {
     expect(await server.handle({ ...request, url, header, countUnread })).toMatchObject({ status: 200 });
     expect(counted).toBeGreaterThan(JSON.stringify(server.card).length);
     expect([calls, signer.calls]).toEqual([before, before + 1]);
+  });
+
+  it("is written once to be compared with those that are signed, where it is the same object", async () => {
+    const { signer, client } = await start({ extendedCard: { find: () => agent.card, open: true } });
+    const spy = vi.spyOn(JSON, "stringify");
+    onTestFinished(() => spy.mockRestore());
+    const before = signer.calls;
+    for (let calls = 0; calls < 3; calls += 1) await client.getExtendedAgentCard({});
+    const written = spy.mock.calls.filter(
+      ([value]) => Array.isArray(value) && String(value[1]).includes("Agent"),
+    );
+    expect([written.length, signer.calls]).toEqual([1, before + 1]);
   });
 
   it("fails unheard when its caller has gone", async () => {

@@ -35,6 +35,8 @@ export class SigningQueue {
   readonly #options: SigningQueueOptions;
   readonly #turns = new ReadTurns(maxSignings);
   readonly #kept = new MadeOnce<AgentCard>(maxKept);
+  /** What tells a card from others, made once for each object. */
+  readonly #ids = new WeakMap<AgentCard, string>();
   /** How many are being signed, or wait for that. */
   #open = 0;
   /** The time after the last failure, in ticks of the clock, in which signing is not tried. Undefined when the last one succeeded. */
@@ -57,9 +59,14 @@ export class SigningQueue {
     }
   }
 
-  /** The card, as `sign`; the same card gets the same signatures for as long as they are kept. */
+  /**
+   * The card, as `sign`; the same card gets the same signatures for as long as they are kept.
+   *
+   * @param card does not change, and is for this base URL alone
+   */
   signOnce(card: AgentCard, baseUrl: string): Promise<AgentCard> {
-    const id = JSON.stringify([baseUrl, canonicalCard(card)]);
+    const id = this.#ids.get(card) ?? JSON.stringify([baseUrl, canonicalCard(card)]);
+    this.#ids.set(card, id);
     return this.#kept.find(id, id, () => this.sign((keys) => keys.sign(card, baseUrl)));
   }
 
