@@ -249,6 +249,34 @@ it("a connection of TLS that its server resets tells the error before it closes"
   expect(told).toEqual(["error", "close"]);
 });
 
+it("a call over TLS fails at once whose server sends a record that is broken", async () => {
+  const connections: Socket[] = [];
+  const server = createTlsServer(certificate, (secure) => {
+    secure.on("error", () => {}).once("data", () => connections[0]?.write("this is no record of TLS"));
+  });
+  server.on("connection", (tcp: Socket) => connections.push(tcp));
+  const called = await call("fetch", `https://localhost:${await listening(server)}`, {
+    ca: certificate.cert,
+  });
+  expect(await reasonsOf(called)).toContain("bad record type");
+  await expect.poll(() => connections[0]?.destroyed).toBe(true);
+});
+
+it("a call fails whose proxy sends more than its answer to CONNECT, and does not connect again and again", async () => {
+  let connections = 0;
+  const proxy = createServer((socket) => {
+    connections += 1;
+    socket
+      .on("error", () => {})
+      .once("data", () => void socket.write("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi"));
+  });
+  useProxy(`http://127.0.0.1:${await listening(proxy)}`);
+  const { answer, close } = callByFetch("http://agent.example/", {});
+  onTestFinished(() => close());
+  expect(await reasonsOf({ answer, close })).toContain("sent bytes before it was asked");
+  expect(connections).toBe(1);
+});
+
 it("a server that sends interim answers without an end is not read on", async () => {
   const server = createServer((socket) => {
     socket.on("error", () => {}).write("HTTP/1.1 103 Early Hints\r\na: b\r\n\r\n".repeat(17));

@@ -40,6 +40,7 @@ export function beginTlsInTurn(
       begin(wire.asStream as Socket, (error, secure) => {
         if (error !== null || secure === null) return ready(error ?? closed(), null);
         wire.handshakeEnded(secure);
+        secure.on("error", () => secure.destroy()); // Node tells of a broken record, and undici would wait for the close
         keepAliveWith(secure, tcp);
         ready(null, secure);
       });
@@ -51,7 +52,11 @@ export function beginTlsInTurn(
 }
 
 function closed(): Error {
-  return Object.assign(new Error("the connection was closed"), { code: "ECONNRESET", syscall: "connect" });
+  return connectionError("ECONNRESET", "the connection was closed");
+}
+
+function connectionError(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code, syscall: "connect" });
 }
 
 /** What is read from a wire keeps the process alive, or does not, as the connection behind it: Node does not look behind a stream. */
@@ -109,6 +114,12 @@ export function connectInTurn(
       if (isSecure) return beginTlsInTurn(socket, { turns, caller }, begin, end);
       turns.join(caller, socket, () => {
         if (socket.destroyed || socket.readableEnded) return end(closed(), null);
+        if (socket.readableLength > 0) {
+          // Such as the body of a proxy's answer to CONNECT. undici would connect again and again.
+          end(connectionError("EPROTO", `${host} or its proxy sent bytes before it was asked`), null);
+          socket.destroy();
+          return;
+        }
         socket.prependListener("readable", () =>
           measureParsing(socket.readableLength, (...parsed) => turns.countBytes(caller, ...parsed)),
         );
