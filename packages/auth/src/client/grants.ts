@@ -1,4 +1,11 @@
-import { pause, sha256Hex, shownList, type Timer } from "@a2a-connect/core/internal";
+import {
+  longestTimerMs,
+  pause,
+  sha256Hex,
+  shownList,
+  startTimer,
+  withinTime,
+} from "@a2a-connect/core/internal";
 import * as oauth from "oauth4webapi";
 import type { Fetch } from "../gates/server-fetch.ts";
 import { refuseMixUp, requestOptions } from "./authorization-server.ts";
@@ -57,54 +64,74 @@ export interface DevicePrompt {
   readonly expiresInSeconds: number;
 }
 
-/** A user who types a code in on any device (RFC 8628). @param show tells them where, and which */
+/**
+ * A user who types a code in on any device (RFC 8628). The login fails when the code has expired, also where the server never says so.
+ *
+ * @param show tells them where, and which
+ */
 export function deviceLogin(show: (prompt: DevicePrompt) => void | Promise<void>): Grant {
   return {
     async obtain(request) {
       const { server, client, authentication, fetch, signal } = request;
-      const options = requestOptions(server, fetch);
       const asked = await oauth.deviceAuthorizationRequest(
         server,
         client,
         authentication,
         withRefresh(request),
-        options,
+        requestOptions(server, fetch),
       );
       const begun = await oauth.processDeviceAuthorizationResponse(server, client, asked);
-      await show({
-        url: begun.verification_uri,
-        completeUrl: begun.verification_uri_complete,
-        code: begun.user_code,
-        expiresInSeconds: begun.expires_in,
-      });
-      const { signal: stopped = new AbortController().signal } = { signal };
-      for (let seconds = begun.interval ?? 5; ; ) {
-        await pause(seconds * 1_000, lastingTimer, stopped);
-        stopped.throwIfAborted();
-        try {
-          const response = await oauth.deviceCodeGrantRequest(
-            server,
-            client,
-            authentication,
-            begun.device_code,
-            { ...options, additionalParameters: resourceOf(request) },
-          );
-          return await oauth.processDeviceCodeResponse(server, client, response);
-        } catch (error) {
-          const code = error instanceof oauth.ResponseBodyError ? error.error : undefined;
-          if (code === "slow_down") seconds += 5;
-          else if (code !== "authorization_pending") throw error;
-        }
-      }
+      const late = new Error(`the code has expired: it was not confirmed within ${begun.expires_in} seconds`);
+      return await withinTime(
+        toDelayMs(begun.expires_in),
+        late,
+        async (stopped) => {
+          await show({
+            url: begun.verification_uri,
+            completeUrl: begun.verification_uri_complete,
+            code: begun.user_code,
+            expiresInSeconds: begun.expires_in,
+          });
+          return await pollForToken(request, begun, stopped);
+        },
+        { signal },
+      );
     },
   };
 }
 
-/** The program has nothing else to do until the user has logged in, and must not end. */
-const lastingTimer: Timer = (delayMs, tick) => {
-  const timer = setTimeout(tick, delayMs);
-  return () => clearTimeout(timer);
-};
+/** Asks for the token in the server's interval, until the user has confirmed the code. */
+async function pollForToken(
+  request: GrantRequest,
+  { device_code, interval = 5 }: oauth.DeviceAuthorizationResponse,
+  stopped: AbortSignal,
+): Promise<oauth.TokenEndpointResponse> {
+  const { server, client, authentication, fetch } = request;
+  const options = { ...requestOptions(server, fetch), additionalParameters: resourceOf(request) };
+  for (let seconds = interval; ; ) {
+    await pause(toDelayMs(seconds), startTimer, stopped);
+    stopped.throwIfAborted();
+    try {
+      const response = await oauth.deviceCodeGrantRequest(
+        server,
+        client,
+        authentication,
+        device_code,
+        options,
+      );
+      return await oauth.processDeviceCodeResponse(server, client, response);
+    } catch (error) {
+      const code = error instanceof oauth.ResponseBodyError ? error.error : undefined;
+      if (code === "slow_down") seconds += 5;
+      else if (code !== "authorization_pending") throw error;
+    }
+  }
+}
+
+/** A server may name any number of seconds, and a timer of more than the longest fires at once. */
+function toDelayMs(seconds: number): number {
+  return Math.min(seconds * 1_000, longestTimerMs);
+}
 
 /** A browser in which a user logs in. */
 export interface BrowserLogin {

@@ -69,8 +69,9 @@ const platformTimer: Timer = (delayMs, tick) => {
   return () => clearTimeout(handle);
 };
 
-/** Resolves after a while, or when the signal aborts. */
+/** Resolves after a while, or when the signal aborts; at once, when it has aborted before. */
 export function pause(delayMs: number, timer: Timer, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
     const stop = timer(delayMs, finish);
     signal.addEventListener("abort", finish, { once: true });
