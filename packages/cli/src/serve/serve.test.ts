@@ -43,6 +43,24 @@ const serve = (...args: string[]) => {
   return server;
 };
 
+/** The same on a machine that has no watches left for these folders. */
+const serveWithoutWatches = (folders: RegExp, ...args: string[]) => {
+  const program = `
+    import fs from "node:fs";
+    import { syncBuiltinESMExports } from "node:module";
+    const { watch } = fs;
+    fs.watch = (folder, ...rest) => {
+      if (${folders}.test(folder)) throw new Error("ENOSPC: no watches are left");
+      return watch(folder, ...rest);
+    };
+    syncBuiltinESMExports();
+  `;
+  const env = { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(program)}` };
+  const server = spawnCommand(["serve", "--port", "0", ...args], { cwd: directory, env });
+  running.push(server);
+  return server;
+};
+
 afterEach(async () => {
   for (const server of running.splice(0)) {
     server.interrupt(); // one that a failed test has left
@@ -230,6 +248,36 @@ export default [agent("Parrot", "hello"), agent("Old owl", "good night")];`,
     server.interrupt();
     expect((await server.result).exitCode).toBe(0);
   }, 60_000);
+
+  it("goes on with --watch where a folder cannot be watched, and says once which, and why", async () => {
+    await mkdir(join(directory, "far"));
+    await write("far/words.ts", 'export const words: string = "one";\n');
+    const module = agentModule("words").replace("\n", '\nimport { words } from "./far/words.ts";\n');
+    await write("agent.ts", module);
+    const server = serveWithoutWatches(/far$/, "agent.ts", "--watch", "--store", "memory");
+    const [, first = ""] = await server.waitFor(cardUrl);
+    expect((await runCommand(["send", "-a", first, "hi"])).stdout).toContain("one");
+    await write("far/words.ts", 'export const words: string = "two";\n');
+    await write("agent.ts", module);
+    const again = new RegExp(`agent\\.ts has changed[^]*${cardUrl.source}`);
+    const [, second = ""] = await server.waitFor(again);
+    expect((await runCommand(["send", "-a", second, "hi"])).stdout).toContain("two");
+    server.interrupt();
+    const { stderr, exitCode } = await server.result;
+    expect([exitCode, stderr.match(/^warning: .*$/gm)]).toEqual([
+      0,
+      ["warning: changes in far are not noticed: ENOSPC: no watches are left"],
+    ]);
+  }, 60_000);
+
+  it("ends with --watch when the server has ended, where no change of a file would be noticed", async () => {
+    await write("broken.ts", "const a = 1;\nconst a = 2;");
+    for (const module of ["broken.ts", "nowhere.ts"]) {
+      const { stderr, exitCode } = await serveWithoutWatches(/./, module, "--watch").result;
+      expect([exitCode, stderr]).toEqual([2, expect.stringContaining(module)]);
+      expect(stderr).not.toContain("starts again");
+    }
+  });
 
   it("stops in an orderly way when all of it is told to by a terminal", atTerminal, async () => {
     await write("agent.ts", agentModule('"hello"'));

@@ -30,7 +30,7 @@ registerHooks({
 
 /**
  * Runs this very command without `--watch`, and starts it again whenever the module or a file that it imports changes,
- * also after a mistake was mended. Ends when the user interrupts.
+ * also after a mistake was mended. Ends when the user interrupts, and with a server that ends where no file is watched.
  *
  * Node's own `--watch` does not notice the second save of an editor that writes a new file and renames it.
  */
@@ -45,7 +45,10 @@ export async function serveAndWatch(
   }
   const [, main = "", ...args] = process.argv;
   const again = args.filter((arg) => arg !== "--watch");
-  using files = new WatchedFiles(signal);
+  using files = new WatchedFiles(signal, (folder, why) => {
+    const name = relative(io.cwd, folder) || "this folder";
+    void output.warn(`changes in ${name} are not noticed: ${why}`).catch(() => {});
+  });
   while (!signal.aborted) {
     const child = spawn(
       process.execPath,
@@ -63,17 +66,23 @@ export async function serveAndWatch(
       if (isObject(message) && typeof message["loaded"] === "string")
         files.add(fileURLToPath(message["loaded"]));
     });
-    const ended = once(child, "exit");
-    void ended.then(() => {
-      if (!signal.aborted) void output.note("the server has ended; it starts again when a file changes");
-    });
-    const changed = await files.nextChange();
+    const ended = once(child, "close"); // after the last message
+    const change = files.nextChange();
+    const changed = await Promise.race([
+      change,
+      ended.then(() => {
+        if (signal.aborted || !files.areWatched) return undefined;
+        void output.note("the server has ended; it starts again when a file changes");
+        return change;
+      }),
+    ]);
     // A module that never ends its first turn, by an endless loop say, hears no signal but this.
     const kill = setTimeout(() => child.kill("SIGKILL"), longestStopMs(graceMs));
     child.kill("SIGTERM");
-    await ended;
+    const [exitCode] = await ended;
     clearTimeout(kill);
     if (changed !== undefined) await output.note(`${relative(io.cwd, changed)} has changed: starting again`);
+    else if (!signal.aborted) return exitWith(exitCode ?? 1);
   }
   exitWith(0);
 }
@@ -81,29 +90,48 @@ export async function serveAndWatch(
 /** Files whose folders are watched: a file that is replaced by another of its name is noticed, too. */
 class WatchedFiles implements Disposable {
   readonly #signal: AbortSignal;
+  readonly #tellUnwatched: (folder: string, why: string) => void;
   readonly #files = new Set<string>();
   readonly #folders = new Map<string, FSWatcher>();
+  readonly #unwatched = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   /** The first change that was not told yet. */
   #changedAt: number | undefined;
   #tell: (changed: string | undefined) => void = () => {};
 
-  constructor(signal: AbortSignal) {
+  /** @param tellUnwatched is told once of each folder that cannot be watched */
+  constructor(signal: AbortSignal, tellUnwatched: (folder: string, why: string) => void) {
     this.#signal = signal;
+    this.#tellUnwatched = tellUnwatched;
     signal.addEventListener("abort", () => this.#tell(undefined), { once: true });
+  }
+
+  /** Whether a change may be noticed. */
+  get areWatched(): boolean {
+    return this.#folders.size > 0;
   }
 
   add(file: string): void {
     this.#files.add(file);
     const folder = dirname(file);
-    if (!this.#folders.has(folder)) {
-      const watcher = watch(folder, (_event, name) => {
-        const found = [...this.#files].find((each) => dirname(each) === folder && basename(each) === name);
-        if (found !== undefined) this.#changed(found);
-      });
-      watcher.on("error", () => this.#folders.delete(folder)); // a removed folder is watched again with its next file
-      this.#folders.set(folder, watcher);
+    if (this.#folders.has(folder)) return;
+    try {
+      this.#folders.set(folder, this.#watch(folder));
+    } catch (error) {
+      // The folder is gone, or other programs of the machine watch as many as it allows. The next file tries again.
+      if (this.#unwatched.has(folder)) return;
+      this.#unwatched.add(folder);
+      this.#tellUnwatched(folder, error instanceof Error ? error.message : String(error));
     }
+  }
+
+  #watch(folder: string): FSWatcher {
+    const watcher = watch(folder, (_event, name) => {
+      const found = [...this.#files].find((each) => dirname(each) === folder && basename(each) === name);
+      if (found !== undefined) this.#changed(found);
+    });
+    watcher.on("error", () => this.#folders.delete(folder)); // a removed folder is watched again with its next file
+    return watcher;
   }
 
   /** A file that changes from now on, when no other has changed for a moment; undefined after an interruption. */
