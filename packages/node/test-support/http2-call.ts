@@ -5,6 +5,7 @@ import {
   type IncomingHttpHeaders,
   type OutgoingHttpHeaders,
 } from "node:http2";
+import type { TLSSocket } from "node:tls";
 
 /** One finished HTTP/2 exchange as its caller saw it. */
 export interface Http2Answer {
@@ -13,9 +14,15 @@ export interface Http2Answer {
   readonly trailers: IncomingHttpHeaders;
 }
 
-/** A connection with prior knowledge (h2c), or TLS when the URL says https. Dispose of it to cut it. */
-export function openHttp2(url: string, ca?: string): ClientHttp2Session & Disposable {
-  const session = connect(url, ca === undefined ? {} : { ca });
+/**
+ * A connection with prior knowledge (h2c), or TLS when the URL says https. Dispose of it to cut it.
+ *
+ * @param tls whom it trusts, or the connection itself
+ */
+export function openHttp2(url: string, tls?: string | TLSSocket): ClientHttp2Session & Disposable {
+  const options =
+    typeof tls === "object" ? { createConnection: () => tls } : tls === undefined ? {} : { ca: tls };
+  const session = connect(url, options);
   session.on("error", () => undefined);
   return Object.assign(session, { [Symbol.dispose]: () => session.destroy() });
 }

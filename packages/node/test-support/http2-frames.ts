@@ -1,4 +1,6 @@
-import type { RawConnection } from "./raw-connection.ts";
+import { once } from "node:events";
+import { maxReadByParser } from "../src/port/callers/callers.ts";
+import { openRawConnection, type RawConnection } from "./raw-connection.ts";
 
 /** A frame of HTTP/2 (RFC 9113 §4.1). */
 export interface Http2Frame {
@@ -17,6 +19,24 @@ export async function openSilentHttp2(connection: RawConnection): Promise<void> 
   await connection.write(
     formatFrame({ type: frameTypes.settings, flags: 0, streamId: 0, payload: Buffer.alloc(0) }),
   );
+}
+
+/**
+ * Opens as many connections as Node's parser reads itself of one caller: it gets what comes over further ones in pieces.
+ *
+ * @param tls of `openRawConnection`
+ */
+export async function openReadByParser(
+  port: number,
+  tls?: Parameters<typeof openRawConnection>[1],
+): Promise<Disposable> {
+  const opened = new DisposableStack();
+  for (let count = 0; count < maxReadByParser; count += 1) {
+    const connection = opened.use(await openRawConnection(port, tls));
+    await openSilentHttp2(connection);
+    while ((await connection.until("")) === "") await once(connection.socket, "data"); // it has begun
+  }
+  return opened;
 }
 
 /** `GET / http localhost`, as HPACK has it in its static table (RFC 7541 appendix A), and these fields. */

@@ -1,4 +1,5 @@
 import type { ServerHttp2Session } from "node:http2";
+import type { Socket } from "node:net";
 
 /** The slowest line whose peer is waited for, in bytes a millisecond. */
 const slowestLine = 16;
@@ -9,11 +10,13 @@ const maxDelayMs = 5 * 60_000;
 /** Asks the peer of a session for frames, by which it shows that it is there. */
 export class PeerQuestions {
   readonly #session: ServerHttp2Session;
+  readonly #socket: Pick<Socket, "bytesWritten">;
   /** Bytes that the peer has read for certain: what was written before the last question that it has answered. */
   #readBytes = 0;
 
-  constructor(session: ServerHttp2Session) {
+  constructor(session: ServerHttp2Session, socket: Pick<Socket, "bytesWritten">) {
     this.#session = session;
+    this.#socket = socket;
   }
 
   /**
@@ -21,7 +24,7 @@ export class PeerQuestions {
    * of systems and proxies hold much, while the peer need not send anything.
    */
   get delayMs(): number {
-    return Math.min((this.#session.socket.bytesWritten - this.#readBytes) / slowestLine, maxDelayMs);
+    return Math.min((this.#socket.bytesWritten - this.#readBytes) / slowestLine, maxDelayMs);
   }
 
   /**
@@ -33,7 +36,7 @@ export class PeerQuestions {
    */
   ask(onAnswer: () => void): boolean {
     const session = this.#session;
-    const { bytesWritten } = session.socket;
+    const { bytesWritten } = this.#socket;
     const answered = (error: Error | null): void => {
       if (error !== null) return;
       this.#readBytes = bytesWritten;

@@ -179,13 +179,13 @@ it("a session without places for what may be a header is not waited for as long 
   onTestFinished(() => void vi.useRealTimers());
   const socket = { bytesRead: 20_000, bytesWritten: 16 * 60_000 }; // it may need a minute to read that
   const destroy = vi.fn();
-  const session = { destroyed: false, socket, once: () => {}, ping: () => true, goaway: () => {}, destroy };
+  const session = { destroyed: false, once: () => {}, ping: () => true, goaway: () => {}, destroy };
   const open = (maxStreams: number): void => {
-    const questions = new PeerQuestions(session as unknown as ServerHttp2Session);
+    const questions = new PeerQuestions(session as unknown as ServerHttp2Session, socket);
     const places = new Places({ ...defaultLimits, maxStreams });
     places.takeRequest("", 1); // what a caller has first gets room in any case
     const header = places.openHeader("");
-    watchHeader(session as unknown as ServerHttp2Session, header, 40_000, questions);
+    watchHeader(session as unknown as ServerHttp2Session, socket, header, 40_000, questions);
   };
   const isDestroyedAfter = async (ms: number): Promise<boolean> => {
     vi.advanceTimersByTime(ms);

@@ -24,11 +24,13 @@ const maxCrowdedDelayMs = 20_000;
  * to no such header. What else came with that frame or after it may, from 4 KiB on: then the peer is asked for one more frame
  * (`PeerQuestions`), and may take longer when it gets that question late, behind what it has to read.
  *
+ * @param parsed what the parser has got of the connection
  * @param header what counts its places
  * @returns call it when a frame has come, in the turn in which it was read, with its length, about
  */
 export function watchHeader(
   session: ServerHttp2Session,
+  parsed: { readonly bytesRead: number },
   header: Holding,
   timeoutMs: number,
   questions: PeerQuestions,
@@ -45,7 +47,7 @@ export function watchHeader(
 
   const noteFrame = (length: number): void => {
     if (session.destroyed) return;
-    const { bytesRead } = session.socket;
+    const { bytesRead } = parsed;
     sinceMs = undefined;
     holdHeader(header, 0); // a header that is complete takes its own
     if (bytesRead !== seen) settled = seen; // it is the first of its packet
@@ -55,7 +57,7 @@ export function watchHeader(
 
   const look = (): void => {
     if (session.destroyed) return;
-    seen = session.socket.bytesRead;
+    seen = parsed.bytesRead;
     const bytes = Math.min(seen - settled, maxKeptBytes);
     const hasPlaces = holdHeader(header, bytes);
     if (bytes < placeBytes) return;

@@ -7,6 +7,7 @@ import { openHttp2 } from "../../test-support/http2-call.ts";
 import {
   frameTypes,
   goAway,
+  openReadByParser,
   openSilentHttp2,
   openSlowReader,
   parseFrames,
@@ -18,10 +19,17 @@ import { listen } from "./listen.ts";
 
 const pings = { pingIntervalMs: 40, pingTimeoutMs: 40 };
 
-describe("an HTTP/2 peer with an open stream", () => {
+/** How its connection is read. */
+const readings = [
+  ["which Node's parser reads itself", async (): Promise<Disposable> => new DisposableStack()],
+  ["whose bytes the parser gets in pieces", openReadByParser],
+] as const;
+
+describe.each(readings)("an HTTP/2 peer with an open stream, %s", (_, openOthers) => {
   it("is cut off when it answers no ping", async () => {
     const { handler, gone } = createSubscription();
     await using listener = await listen(handler, pings);
+    using _others = await openOthers(listener.port);
     using connection = await openRawConnection(listener.port);
     await openSilentHttp2(connection);
     await connection.write(requestFrame(1));
@@ -41,6 +49,7 @@ describe("an HTTP/2 peer with an open stream", () => {
       async (request) => (request.header.has("small") ? handler(request) : { status: 200, body: large() }),
       pings,
     );
+    using _others = await openOthers(listener.port);
     using slow = await openRawConnection(listener.port);
     await openSlowReader(slow);
     using other = await openRawConnection(listener.port);
@@ -55,6 +64,7 @@ describe("an HTTP/2 peer with an open stream", () => {
   it("is cut off when it has stopped reading altogether", async () => {
     const { handler, gone } = createSubscription(new Uint8Array(64 * 1024));
     await using listener = await listen(handler, pings);
+    using _others = await openOthers(listener.port);
     using connection = await openRawConnection(listener.port);
     connection.socket.pause();
     await openSilentHttp2(connection);
@@ -66,6 +76,7 @@ describe("an HTTP/2 peer with an open stream", () => {
   it("stays as long as it answers", async () => {
     const { handler, release } = createSubscription();
     await using listener = await listen(handler, { pingIntervalMs: 20, pingTimeoutMs: 300 });
+    using _others = await openOthers(listener.port);
     using session = openHttp2(listener.url);
     const stream = session.request({});
     const response = once(stream, "response");
@@ -79,6 +90,7 @@ describe("an HTTP/2 peer with an open stream", () => {
   it.each(["the peer", "the server"])("stays as long as it answers after a GOAWAY of %s", async (who) => {
     const { handler, started, release } = createSubscription();
     await using listener = await listen(handler, { pingIntervalMs: 20, pingTimeoutMs: 300 });
+    using _others = await openOthers(listener.port);
     using session = openHttp2(listener.url);
     const closed = once(session, "close").then(() => "closed");
     const response = once(session.request({}).resume(), "response");
@@ -98,6 +110,7 @@ describe("an HTTP/2 peer with an open stream", () => {
   it("is cut off when it answers nothing after its GOAWAY", async () => {
     const { handler, gone } = createSubscription();
     await using listener = await listen(handler, pings);
+    using _others = await openOthers(listener.port);
     using connection = await openRawConnection(listener.port);
     await openSilentHttp2(connection);
     await connection.write(requestFrame(1));
@@ -108,6 +121,7 @@ describe("an HTTP/2 peer with an open stream", () => {
   it("stays as long as it sends anything", async () => {
     const { handler } = createSubscription();
     await using listener = await listen(handler, { pingIntervalMs: 20, pingTimeoutMs: 300 });
+    using _others = await openOthers(listener.port);
     using connection = await openRawConnection(listener.port);
     await openSilentHttp2(connection);
     await connection.write(requestFrame(1));
@@ -122,6 +136,7 @@ describe("an HTTP/2 peer with an open stream", () => {
   it("is never asked when the interval is 0", async () => {
     const { handler, started } = createSubscription();
     await using listener = await listen(handler, { pingIntervalMs: 0, pingTimeoutMs: 1 });
+    using _others = await openOthers(listener.port);
     using connection = await openRawConnection(listener.port);
     await openSilentHttp2(connection);
     await connection.write(requestFrame(1));
@@ -135,9 +150,10 @@ describe("an HTTP/2 peer with an open stream", () => {
   });
 });
 
-describe("an HTTP/2 peer without streams", () => {
+describe.each(readings)("an HTTP/2 peer without streams, %s", (_, openOthers) => {
   it("is not asked, and goes when it has been idle", async () => {
     await using listener = await listen(echo, { ...pings, pingIntervalMs: 20, idleSessionTimeoutMs: 250 });
+    using _others = await openOthers(listener.port);
     using connection = await openRawConnection(listener.port);
     await openSilentHttp2(connection);
     const frames = parseFrames(await connection.closed());
@@ -147,6 +163,7 @@ describe("an HTTP/2 peer without streams", () => {
 
   it("may ping as often as it likes", async () => {
     await using listener = await listen(echo);
+    using _others = await openOthers(listener.port);
     using session = openHttp2(listener.url);
     await once(session, "connect");
     let goAway: unknown;

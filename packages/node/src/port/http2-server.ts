@@ -1,7 +1,7 @@
 import {
   constants,
-  createServer,
   type IncomingHttpHeaders,
+  performServerHandshake,
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
@@ -21,12 +21,13 @@ import {
 } from "./http-head.ts";
 import { PeerQuestions } from "./http2-ask.ts";
 import { watchHeader } from "./http2-header.ts";
+import { Http2Wire } from "./http2-wire.ts";
 import type { ListenLimits } from "./listen-options.ts";
 import type { PlainErrorCode } from "./plain-error.ts";
 import type { ResponseHead, ResponseSink, SharedLine } from "./send-response.ts";
 import { SessionLine } from "./session-line.ts";
 
-/** The HTTP/2 connections of one port. Their server never listens: connections are handed to it. */
+/** The HTTP/2 connections of one port. */
 export interface Http2Sessions {
   /** Serves a connection that speaks HTTP/2. */
   adopt(socket: Socket): void;
@@ -50,7 +51,7 @@ const ofProxy = { streamResetBurst: 1_000_000, streamResetRate: 1_000_000, maxSe
  */
 const maxSessionMemory = 64;
 
-/** Node's HTTP/2 server without a port: it serves the connections that `adopt` hands over, within `limits`. */
+/** Serves the connections that `adopt` hands over, within `limits`. */
 export function createHttp2Server(context: ExchangeContext, limits: ListenLimits): Http2Sessions {
   const sessions = new Set<ServerHttp2Session>();
   const keepHandle = createHandleKeeper();
@@ -59,22 +60,27 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
     maxHeaderListSize: limits.maxHeaderBytes,
     initialWindowSize: streamWindowBytes,
   };
-  const serve = (session: ServerHttp2Session): void => {
+  const serve = (
+    session: ServerHttp2Session,
+    socket: Socket,
+    parsed: { readonly bytesRead: number },
+  ): void => {
+    session.on("error", () => undefined); // "close" follows
     sessions.add(session);
     session.once("close", () => sessions.delete(session));
     keepHandle(session);
     session.setLocalWindowSize(connectionWindowBytes);
     const countOpen = countStreams(session);
     closeWhenIdle(session, limits.idleSessionTimeoutMs, countOpen);
-    const questions = new PeerQuestions(session);
-    watchPeer(session, limits, countOpen, questions);
+    const questions = new PeerQuestions(session, socket);
+    watchPeer(session, socket, limits, countOpen, questions);
     limitSettings(session);
-    const line = new SessionLine(session, countOpen);
+    const line = new SessionLine(socket, countOpen);
     const starts = new EventLoopTurns(maxStartsInATurn);
-    const connection = context.callers.connectionOf(session, () => session.socket.remoteAddress);
+    const connection = context.callers.connectionOf(session, () => socket.remoteAddress);
     const refuse = refuseStreams(session);
     const header = context.places.openHeader(connection.caller.address);
-    const noteFrame = watchHeader(session, header, limits.headersTimeoutMs, questions);
+    const noteFrame = watchHeader(session, parsed, header, limits.headersTimeoutMs, questions);
     const noteFields = (rawFields: readonly string[]): void => {
       noteFrame(headerBytes(rawFields));
       connection.countRequest();
@@ -91,13 +97,13 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
       packFields(headers, rawHeaders);
       const places = placesOf(rawHeaders);
       // A proxy's connection brings those of many callers, and goes on for the others when one has too many.
-      const network = context.readForwardedFor?.(session.socket, headers);
+      const network = context.readForwardedFor?.(socket, headers);
       const taken = context.places.takeRequest(network ?? connection.caller.address, places);
       if (taken === null) return refuse(stream, network === undefined ? places : 0);
       stream.once("close", () => taken.end());
       if (!stream.endAfterHeaders) stream.on("data", ({ length }: Buffer) => noteFrame(length));
       const turn = starts.turn(network === undefined ? connection : { caller: network });
-      await serveHttp2(context, { connection, session, line, stream, turn }, headers, rawHeaders);
+      await serveHttp2(context, { connection, socket, line, stream, turn }, headers, rawHeaders);
     };
     session.on("stream", (stream, headers, _flags, rawHeaders) => {
       stream.on("error", () => undefined); // first of all: some fail before their requests begin
@@ -109,13 +115,18 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
       });
     });
   };
-  // No request handler: Node would install its compatibility layer, and both would answer every stream.
-  const ofCallers = createServer({ settings, maxSessionMemory }).on("session", serve);
-  const ofProxies = createServer({ settings, ...ofProxy }).on("session", serve);
   return {
     adopt(socket) {
       socket.allowHalfOpen = false; // it was set for an HTTP/1.1 socket; a session would outlive its peer
-      (context.isProxy(socket) ? ofProxies : ofCallers).emit("connection", socket);
+      const isProxy = context.isProxy(socket);
+      const connection = context.callers.ofSocket(socket);
+      const options = { settings, maxSessionMemory, ...(isProxy ? ofProxy : {}) };
+      if (isProxy || connection.mayReadItself(socket)) {
+        serve(performServerHandshake(socket, options), socket, socket);
+      } else {
+        const wire = new Http2Wire(socket, connection);
+        serve(performServerHandshake(wire.asStream, options), socket, wire);
+      }
     },
     goAway() {
       for (const session of sessions) session.close();
@@ -153,9 +164,13 @@ function refuseStreams(session: ServerHttp2Session): (stream: ServerHttp2Stream,
     stream.close(constants.NGHTTP2_REFUSED_STREAM);
     const wasTold = refused >= maxRefused;
     refused += places;
-    if (wasTold || refused < maxRefused || session.destroyed) return;
-    session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM); // the streams that it has go on
-    session.close();
+    if (wasTold || refused < maxRefused) return;
+    // Behind the refusals: Node keeps them while what it has written before waits, and a client may give up what it has not heard of.
+    stream.once("close", () => {
+      if (session.destroyed) return;
+      session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM); // the streams that it has go on
+      session.close();
+    });
   };
 }
 
@@ -209,6 +224,7 @@ function closeWhenIdle(session: ServerHttp2Session, timeoutMs: number, countOpen
  */
 function watchPeer(
   session: ServerHttp2Session,
+  socket: Socket,
   { pingIntervalMs, pingTimeoutMs }: Pick<ListenLimits, "pingIntervalMs" | "pingTimeoutMs">,
   countOpen: () => number,
   questions: PeerQuestions,
@@ -225,7 +241,7 @@ function watchPeer(
 
   function ask(): void {
     if (session.destroyed) return;
-    const { bytesRead } = session.socket;
+    const { bytesRead } = socket;
     // After this process was blocked, the answer may still wait to be read: timers run before sockets, immediates
     // after.
     const patienceMs = pingTimeoutMs + questions.delayMs;
@@ -235,7 +251,7 @@ function watchPeer(
 
   function judge(heardBefore: number): void {
     if (session.destroyed) return;
-    if (session.socket.bytesRead === heardBefore) session.destroy();
+    if (socket.bytesRead === heardBefore) session.destroy();
     else rest();
   }
 }
@@ -243,7 +259,7 @@ function watchPeer(
 /** Where a request came. */
 interface Http2Request {
   readonly connection: CallerConnection;
-  readonly session: ServerHttp2Session;
+  readonly socket: Socket;
   readonly line: SharedLine;
   readonly stream: ServerHttp2Stream;
   /** Undefined: it may begin at once. */
@@ -253,7 +269,7 @@ interface Http2Request {
 /** Answers one HTTP/2 request, on the stream itself: Node's compatibility layer costs twice as much for each call. */
 function serveHttp2(
   context: ExchangeContext,
-  { connection, session, line, stream, turn }: Http2Request,
+  { connection, socket, line, stream, turn }: Http2Request,
   fields: IncomingHttpHeaders,
   rawHeaders: readonly string[],
 ): Promise<void> {
@@ -273,7 +289,7 @@ function serveHttp2(
       turn: isAsking ? letSend(stream, turn) : turn,
       bodyTimeoutMs: context.requestTimeoutMs,
       connection,
-      socket: session.socket,
+      socket,
       cut: () => stream.close(constants.NGHTTP2_NO_ERROR), // the rest is not needed (RFC 9113 §8.1)
     },
     new Http2Sink(stream, line),

@@ -99,7 +99,8 @@ it("streams beyond those of all connections are refused for a repeat, and a conn
   const outcomes = await Promise.all(greedy.streams);
   expect(begun).toBe(71); // 7/8 of 80 are one address's
   // Node's client gives up what it has when it is told to stop; others keep it.
-  expect(outcomes.filter((outcome) => outcome === constants.NGHTTP2_REFUSED_STREAM)).toHaveLength(1_000);
+  const refused = outcomes.filter((outcome) => outcome === constants.NGHTTP2_REFUSED_STREAM);
+  expect(refused.length).toBeGreaterThanOrEqual(1_000);
   for (const { session } of [first, greedy, other]) session.destroy();
 });
 

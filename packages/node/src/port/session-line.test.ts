@@ -26,7 +26,7 @@ it.each([
       socket.destroy();
       server.close();
     });
-    const line = new SessionLine({ destroyed: false, socket }, () => 1);
+    const line = new SessionLine(socket, () => 1);
     const size = 64 * 2 ** 20; // many times what systems buffer
     const written = new Promise((resolve) => socket.write(Buffer.alloc(size), resolve));
     expect([socket.bytesWritten, line.sentBytes < size / 2]).toEqual([size, true]);

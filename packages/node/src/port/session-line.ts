@@ -1,4 +1,3 @@
-import type { ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
 import type { SharedLine } from "./send-response.ts";
 
@@ -13,11 +12,11 @@ interface Handle {
 
 /** What the answers of a session share. */
 export class SessionLine implements SharedLine {
-  readonly #session: Pick<ServerHttp2Session, "destroyed" | "socket">;
+  readonly #socket: Socket & { readonly _handle?: Handle | null };
   readonly #countOpen: () => number;
 
-  constructor(session: Pick<ServerHttp2Session, "destroyed" | "socket">, countOpen: () => number) {
-    this.#session = session;
+  constructor(socket: Socket, countOpen: () => number) {
+    this.#socket = socket;
     this.#countOpen = countOpen;
   }
 
@@ -26,8 +25,7 @@ export class SessionLine implements SharedLine {
    * megabytes.
    */
   get sentBytes(): number {
-    if (this.#session.destroyed) return 0;
-    const { _handle } = this.#session.socket as Socket & { readonly _handle?: Handle | null }; // null: it is closed
+    const { _handle } = this.#socket; // null: it is closed
     const handle = _handle?._parent ?? _handle;
     return handle == null ? 0 : handle.bytesWritten - handle.writeQueueSize;
   }

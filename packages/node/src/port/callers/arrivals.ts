@@ -311,11 +311,11 @@ export interface ArrivalsOptions {
  *
  * When one caller has brought half of what may arrive in a turn, its connections are not read until the next turn. When all of it
  * has come, no connection is read, and in the next turn only those that brought nothing. A parser always reads what it has got to the
- * end: 16 KiB of HTTP/1.1 (`SlicedReader`), a packet of HTTP/2, 64 KiB at most.
+ * end: 16 KiB (`SlicedReader`, `Http2Wire`), or what it reads itself.
  *
- * Node tells nothing of most frames of HTTP/2 (WINDOW_UPDATE, header fields that its parser refuses), and reads up to 2 MiB of each
- * connection in a turn. So where a turn was long, the bytes count: a caller that has brought many has only as many of its
- * connections read in a turn as it takes to make the turn long, one at least.
+ * Node tells nothing of most frames of HTTP/2 (WINDOW_UPDATE, header fields that its parser refuses), and its parser reads up to 2 MiB of
+ * each connection in a turn that it reads itself. So where a turn was long, the bytes count: a caller that has brought many has only as
+ * many of its connections read in a turn as it takes to make the turn long, one at least.
  */
 export class Arrivals {
   readonly #maxInATurn: number;

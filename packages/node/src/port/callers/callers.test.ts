@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import { Socket } from "node:net";
 import { expect, it } from "vitest";
 import { defaultLimits } from "../listen-options.ts";
-import { Callers } from "./callers.ts";
+import { Callers, maxReadByParser } from "./callers.ts";
 
 const alice = "203.0.113.1";
 const bob = "203.0.113.2";
@@ -45,4 +45,21 @@ it("forgets a caller behind a proxy with its last call", () => {
   const call = connection.beginPassedOn(alice);
   connection.endPassedOn(call);
   expect(connection.beginPassedOn(alice).caller).not.toBe(call.caller);
+});
+
+it("lets the parser of HTTP/2 read the first few connections of each caller that are open at a time", () => {
+  const callers = new Callers(defaultLimits);
+  const open = (address: string) => {
+    const socket = new Socket();
+    const mayReadItself = callers.connectionOf(socket, () => address).mayReadItself(socket);
+    return { mayReadItself, close: () => socket.emit("close") };
+  };
+  const first = Array.from({ length: maxReadByParser }, () => open(alice));
+  expect(first.map(({ mayReadItself }) => mayReadItself)).toEqual(first.map(() => true));
+  const further = open(alice);
+  expect([further.mayReadItself, open(bob).mayReadItself]).toEqual([false, true]);
+  further.close();
+  expect(open(alice).mayReadItself).toBe(false);
+  first[0]?.close();
+  expect([open(alice).mayReadItself, open(alice).mayReadItself]).toEqual([true, false]);
 });

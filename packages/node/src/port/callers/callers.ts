@@ -24,8 +24,17 @@ const maxPiecesInATurn = 256;
 /** What a piece of a request's body costs of what may arrive; a request costs 1. */
 const pieceCost = 1 / 8;
 
-/** What a read of a connection of HTTP/1.1 costs besides: each byte of a request may come in a record of TLS of its own. */
+/** What a read of a connection costs besides: each byte of a request may come in a record of TLS of its own. */
 const readCost = 1 / 32;
+
+/** What parsing takes costs of what may arrive, a millisecond: callers stop after 10 ms, and one of them after half of it. */
+const parsingCost = maxArrivalsInATurn / 10;
+
+/**
+ * Connections of HTTP/2 of one caller that Node's parser may read itself at a time, which costs less for each call (`Http2Wire`). It reads up
+ * to 2 MiB of each in one turn, and may take 0.1 s for them.
+ */
+export const maxReadByParser = 4;
 
 /** All connections from one address, and all calls that trusted proxies pass on from there. */
 export interface Caller {
@@ -35,6 +44,8 @@ export interface Caller {
   readonly bodies: Bodies;
   /** Its own, and those of proxies that have open calls from there. */
   connections: number;
+  /** Those of its own that Node's parser of HTTP/2 reads itself. */
+  readByParser: number;
   /** Whether it is a trusted proxy. */
   isProxy: boolean;
 }
@@ -95,7 +106,7 @@ export class Callers {
   enter(address: string): Caller {
     let caller = this.#callers.get(address);
     if (caller === undefined) {
-      caller = { address, bodies: this.bodies.openCaller(), connections: 0, isProxy: false };
+      caller = { address, bodies: this.bodies.openCaller(), connections: 0, readByParser: 0, isProxy: false };
       this.#callers.set(address, caller);
     }
     caller.connections += 1;
@@ -226,6 +237,22 @@ export class CallerConnection {
   /** Some bytes have arrived. */
   countRead(): void {
     this.#callers.arrivals.count(this.#peer, readCost);
+  }
+
+  /** Some bytes of HTTP/2 have arrived, and were parsed in so many milliseconds. */
+  countParsing(tookMs: number): void {
+    this.#callers.arrivals.count(this.#peer, readCost + tookMs * parsingCost);
+  }
+
+  /** Whether Node's parser of HTTP/2 may read the connection itself: the first few of each caller. It may until the socket closes. */
+  mayReadItself(socket: Socket): boolean {
+    const caller = this.#peer;
+    if (caller.readByParser >= maxReadByParser) return false;
+    caller.readByParser += 1;
+    socket.once("close", () => {
+      caller.readByParser -= 1;
+    });
+    return true;
   }
 
   /** Whether what the connection has brought must wait. @param readOn called when it is read again */
