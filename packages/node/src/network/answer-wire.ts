@@ -1,5 +1,4 @@
 import type { Socket } from "node:net";
-import { nextTick } from "node:process";
 import { SocketWire } from "./socket-wire.ts";
 
 /** So many have been parsed, in so many milliseconds. */
@@ -11,7 +10,7 @@ export type OnBytes = (bytes: number, tookMs: number) => void;
  */
 export function measureParsing(bytes: number, onBytes: OnBytes): void {
   const began = performance.now();
-  nextTick(() => nextTick(() => onBytes(bytes, performance.now() - began)));
+  process.nextTick(() => process.nextTick(() => onBytes(bytes, performance.now() - began)));
 }
 
 /** A connection whose parser does not tell what it reads. So this counts what comes over it, before more of it is read. */
