@@ -74,7 +74,7 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
     closeWhenIdle(session, limits.idleSessionTimeoutMs, countOpen);
     const questions = new PeerQuestions(session, socket);
     watchPeer(session, socket, limits, countOpen, questions);
-    limitSettings(session);
+    limitWalks(session);
     const line = new SessionLine(socket, countOpen);
     const starts = new EventLoopTurns(maxStartsInATurn);
     const connection = context.callers.connectionOf(session, () => socket.remoteAddress);
@@ -174,18 +174,19 @@ function refuseStreams(session: ServerHttp2Session): (stream: ServerHttp2Stream,
   };
 }
 
-/** Changes of settings that a connection may ask for. Clients ask for one or two. */
-const maxSettings = 100;
+/** Frames of a connection that make the parser go through all its streams. Clients send one or two. */
+const maxWalks = 100;
 
-/** Another window for streams makes the parser go through all streams of the connection, and one packet may have a thousand of them. */
-function limitSettings(session: ServerHttp2Session): void {
+/** One packet may have a thousand such frames: another window for streams (SETTINGS), or a GOAWAY. */
+function limitWalks(session: ServerHttp2Session): void {
   let count = 0;
-  session.on("remoteSettings", () => {
+  const countOne = (): void => {
     count += 1;
-    if (count !== maxSettings) return;
+    if (count !== maxWalks) return;
     session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
     session.destroy();
-  });
+  };
+  session.on("remoteSettings", countOne).on("goaway", countOne);
 }
 
 /** Call it before the first stream. */

@@ -599,15 +599,20 @@ describe("a caller whose work has made a turn very long", () => {
       await nextTurn();
       expect(read().length).toBeLessThanOrEqual(2); // with the one that has begun
     }
+    const isAtWork = () => turns.watch(() => {}).hasRef();
     const seen = new Set<unknown>();
     for (let turn = 0; turn < 100; turn += 1) {
       await nextTurn();
       const [one, ...more] = read();
       if (one === undefined || more.length > 0) continue;
       seen.add(one);
-      expect(turns.watch(() => {}).hasRef()).toBe(false); // they bring nothing, and do not keep the event loop at work
+      expect(isAtWork()).toBe(false); // they bring nothing, and do not keep the event loop at work
+      expect(later.map(({ delayMs }) => delayMs)).toEqual([1]);
+      later.shift()?.task();
+      expect(isAtWork()).toBe(true); // also where nothing else happens
     }
     expect(seen.size).toBe(all.length);
+    later.length = 0;
     const [one] = read();
     if (one !== undefined) one._handle.bytesRead += 1;
     work(500);

@@ -291,7 +291,7 @@ function startReading({ _handle }: ReadSocket): void {
 export interface ArrivalsOptions {
   /** Default: those of this process. */
   readonly turns?: LoopTurns;
-  /** Ends the rest of a caller after a very long turn. Default: as long as the turn took. */
+  /** Ends the rest of a caller after a very long turn, and the wait of connections that have brought nothing. Default: in so many milliseconds. */
   readonly later?: (task: () => void, tookMs: number) => void;
   /** Whether a caller is a proxy, which passes on the calls of others: it may bring all that may arrive in a turn. Default: none is. */
   readonly isProxy?: (caller: object | string) => boolean;
@@ -332,8 +332,8 @@ export class Arrivals {
   #isWatching = false;
   /** Until when it is known whose work the event loop did. */
   #attributedMs = 0;
-  /** Ends the wait of connections that have brought nothing. */
-  #quiet: NodeJS.Timeout | undefined;
+  /** Connections that have brought nothing wait for a moment. */
+  #isScheduledLater = false;
 
   constructor(maxInATurn: number, options: ArrivalsOptions = {}) {
     const { turns = loopTurns, later = (task, tookMs) => setTimeout(task, tookMs).unref() } = options;
@@ -488,8 +488,11 @@ export class Arrivals {
 
   /** The next turn comes soon. Without a pause connections that bring nothing would keep the event loop at work. */
   #scheduleLater(): void {
-    this.#quiet ??= setTimeout(() => {
-      this.#quiet = undefined;
+    if (this.#isScheduledLater) return;
+    this.#isScheduledLater = true;
+    this.#later(() => {
+      this.#isScheduledLater = false;
+      this.#schedule();
     }, quietMs);
   }
 }
