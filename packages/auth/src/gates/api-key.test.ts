@@ -42,7 +42,9 @@ it.each(["alices-key", "guess"])(
   "looks a key up: its hash is not compared with all of them: %s",
   async (key) => {
     const gate = apiKey({ header, keys: await keysAmong(2_000) });
-    expect(await countLooks(gate, key)).toBeLessThan(1_000); // a hash has 32 bytes
+    const looks = await countLooks(gate, key);
+    expect(looks).toBeGreaterThan(0);
+    expect(looks).toBeLessThan(1_000); // a hash has 32 bytes
   },
 );
 

@@ -94,17 +94,17 @@ describe("an issuer that can be slow", () => {
     expect(await waiting.soon).toBe("waits");
     issuer.fetches[1]?.fail();
     expect(await waiting.found).toBe("found");
-    issuer.time = 200;
+    issuer.time = 120;
     expect([await issuer.find("old").soon, issuer.fetches.length]).toEqual(["found", 3]);
     const unknown = issuer.find("new");
     expect(await unknown.soon).toBe("waits");
     issuer.fetches[2]?.answer("new");
     expect(await unknown.found).toBe("found");
-    issuer.time = 301;
+    issuer.time = 221;
     expect(await issuer.find("new").soon, "the issuer was there").toBe("waits");
   });
 
-  it("is waited for when nothing is known of it for as long as keys count", async () => {
+  it("is waited for when nothing is known of it for two of its cool-downs", async () => {
     const issuer = createIssuer();
     await fetchFirst(issuer);
     issuer.time = 101;
@@ -112,7 +112,7 @@ describe("an issuer that can be slow", () => {
     await someTurns();
     issuer.fetches[1]?.fail();
     expect(await waiting.found).toBe("found");
-    issuer.time = 202;
+    issuer.time = 122;
     expect(await issuer.find("old").soon).toBe("waits");
   });
 

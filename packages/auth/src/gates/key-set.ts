@@ -26,7 +26,7 @@ export class RemoteKeySet {
   #keys: ReturnType<typeof createLocalJWKSet> | undefined;
   #fetchedAt = Number.NEGATIVE_INFINITY;
   #triedAt = Number.NEGATIVE_INFINITY;
-  /** When a fetch has failed after which none succeeded. */
+  /** When the last fetch has failed; minus infinity when it succeeded. */
   #failedAt = Number.NEGATIVE_INFINITY;
   #running: Promise<void> | undefined;
   /** Of the calls that have waited for a fetch. */
@@ -50,7 +50,7 @@ export class RemoteKeySet {
   findFor(share: string | undefined): JWTVerifyGetKey<CryptoKey> {
     return async (header, token) => {
       const { now, maxAgeMs, cooldownMs } = this.#options;
-      const isAway = now() - this.#failedAt <= Math.max(maxAgeMs, cooldownMs);
+      const isAway = now() - this.#failedAt <= 2 * cooldownMs; // each cool-down has a try
       const mayBeOld = isAway && this.#current !== undefined;
       if (this.#ageMs > maxAgeMs && !mayBeOld) await this.#refresh(share);
       else if (this.#ageMs > maxAgeMs - cooldownMs) this.#startFetch();

@@ -3,8 +3,8 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
 /**
- * A socket as a parser of Node's gets it that shall not read it itself. It is what Node uses of a stream (`asStream`), without the buffers
- * of one: they would make each call take half as long again. Those that extend it give the parser what comes ("data"), and tell the end of
+ * What a parser of Node's gets in the place of a socket that it is not to read itself: what Node uses of a stream (`asStream`), without the
+ * buffers of one, which would make each call take half as long again. Those that extend it give the parser what comes ("data"), and tell the end of
  * the connection ("close").
  */
 export abstract class SocketWire extends EventEmitter {

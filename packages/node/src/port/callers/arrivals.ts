@@ -74,7 +74,7 @@ class CallerSockets {
   readonly #begun = new Map<ReadSocket, number>();
 
   /** Whether nothing has come in the last turn, and none waits to begin. */
-  isQuiet = false;
+  broughtNothing = false;
 
   readonly #mostBegins: number;
   readonly #isOneAtATime: boolean;
@@ -144,7 +144,7 @@ class CallerSockets {
       this.#read.set(socket, now);
       hasBrought = true;
     }
-    this.isQuiet = !hasBrought && this.arrived === 0 && this.waiting.size === 0;
+    this.broughtNothing = !hasBrought && this.arrived === 0 && this.waiting.size === 0;
     return hasBrought;
   }
 
@@ -476,7 +476,7 @@ export class Arrivals {
       if (wasFull && each.arrived > 0) each.sitOut();
       else each.takeTurn(mayGoOn);
       if (!each.isWaiting) continue;
-      if (each.isQuiet) this.#scheduleLater();
+      if (each.broughtNothing) this.#scheduleLater();
       else this.#schedule();
     }
   };
