@@ -14,9 +14,13 @@ import { callHttp2, openHttp2 } from "../../test-support/http2-call.ts";
 import {
   formatFrame,
   frameTypes,
+  goAway,
   openReadByParser,
   openSilentHttp2,
+  openSlowReader,
+  parseFrames,
   requestFrame,
+  windowUpdate,
 } from "../../test-support/http2-frames.ts";
 import { openRawConnection } from "../../test-support/raw-connection.ts";
 import { Http2Wire } from "./http2-wire.ts";
@@ -186,6 +190,23 @@ describe.each([
       await listener.close({ graceMs: 60_000, timeoutMs: 60_000 }); // no connection is left
     },
   );
+
+  it("is whole where its caller has said GOAWAY, and goes on to send while the rest waits for it", async () => {
+    const length = 500_000;
+    await using listener = await listen(async () => ({ status: 200, body: Buffer.alloc(length) }), tls);
+    using _others = await openReadByParser(listener.port, secure);
+    using connection = await openRawConnection(listener.port, secure);
+    await openSlowReader(connection);
+    await connection.write(goAway);
+    for (let turn = 0; turn < 100; turn += 1) {
+      await nextTurn(); // the server has written all of it
+      if (turn >= 50) await connection.write(windowUpdate(1_000));
+    }
+    connection.socket.resume();
+    const frames = parseFrames(await connection.closed());
+    const data = frames.flatMap(({ type, payload }) => (type === 0 ? [payload.length] : []));
+    expect(data.reduce((sum, bytes) => sum + bytes, 0)).toBe(length);
+  });
 
   it("goes on after GOAWAY of the server, whose port closes with its end", async () => {
     const begun = createGate();

@@ -12,6 +12,8 @@ type WireConnection = Pick<CallerConnection, "countParsing" | "waitIfStopped">;
  * connection before anything else has a turn, and tells nothing of much of it, such as the headers of streams that are closed or refused.
  */
 export class Http2Wire extends SocketWire {
+  /** Otherwise Node takes it for closed where its own end has been written, and what a slow reader has not got yet is lost. */
+  readonly readable = true;
   readonly #connection: WireConnection;
   #bytesRead = 0;
   /** Whether the parser takes more. It does not while what it has written waits. */
