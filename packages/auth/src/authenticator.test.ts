@@ -102,7 +102,7 @@ it("names the caller by the first entry that is met: another one does not count 
   expect(await caller).toMatchObject({ principal: "bob" });
 });
 
-it("refuses credentials that meet no entry, whatever a gate would say that is away", async () => {
+it("refuses credentials that meet no entry, also when a gate that is away could say more", async () => {
   const authenticator = new Authenticator({
     gates: { away, missing, key: answering(async () => ({ refused: "the key is unknown" })) },
     requirements: [["away", "missing"], ["key"]],

@@ -19,7 +19,8 @@ export interface KeySetOptions {
  * The public keys of an issuer. It fetches them when they are first needed, shortly before they are too old, and when a token
  * names a key that is not among them; never more often than the cool-down allows, however many tokens arrive, and also when
  * fetching fails. Calls use the keys meanwhile. They wait for newer ones when these are too old, because a key may have been
- * withdrawn. While the issuer cannot be reached, the last keys count on for a day, and only the first try is waited for.
+ * withdrawn. While the issuer cannot be reached, the last keys count on for a day, and calls wait for a try alone
+ * where none has failed within two cool-downs.
  */
 export class RemoteKeySet {
   readonly #options: KeySetOptions;

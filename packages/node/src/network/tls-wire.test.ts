@@ -1,6 +1,5 @@
 import { EventEmitter, once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
-import { nextTick } from "node:process";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { AnswerWire } from "./answer-wire.ts";
@@ -104,7 +103,7 @@ it("what parsing takes counts as that, also in the ticks behind it", async () =>
   const wire = new AnswerWire(socket, counted);
   wire.on("data", () => {
     nowMs += 3;
-    nextTick(() => {
+    process.nextTick(() => {
       nowMs += 4;
     });
   });
