@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import type { OutgoingHttpHeaders } from "node:http";
-import { constants } from "node:http2";
+import { connect, constants } from "node:http2";
 import { text } from "node:stream/consumers";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { HttpHandler, HttpRequest } from "@a2a-connect/bindings";
@@ -29,6 +29,8 @@ const unfinished = requestFrame(1);
 unfinished.writeUInt8(0, 4);
 
 const padded = 0x8;
+/** SETTINGS_NO_RFC7540_PRIORITIES (RFC 9218 §2.1). */
+const noStreamDependencies = 0x9;
 const floods: readonly (readonly [what: string, first: Buffer, frame: (at: number) => Buffer])[] = [
   ["empty DATA", withBody, () => frame(0, 0, 1)],
   ["padded empty DATA", withBody, () => frame(0, padded, 1, Buffer.alloc(1))],
@@ -357,3 +359,12 @@ it.each([
     expect(await call(greedy)).toBe(200);
   },
 );
+
+it("says that it keeps no tree of dependent streams, which its parser does not keep then", async () => {
+  await using listener = await listen(async () => ({ status: 200, body: "served" }));
+  const session = connect(listener.url, { remoteCustomSettings: [noStreamDependencies] });
+  const [settings] = await once(session, "remoteSettings");
+  expect(settings.customSettings).toEqual({ [noStreamDependencies]: 1 });
+  session.close();
+  await once(session, "close");
+});

@@ -40,6 +40,12 @@ const streamWindowBytes = 1024 * 1024;
 const connectionWindowBytes = 4 * 1024 * 1024;
 
 /**
+ * SETTINGS_NO_RFC7540_PRIORITIES (RFC 9218 §2.1): the parser of older releases of Node keeps no tree of streams that depend on each
+ * other then. Frames that put a stream in another place of it cost the more the deeper it is.
+ */
+const noStreamDependencies = 0x9;
+
+/**
  * Node ends a connection that resets more than a thousand requests at once, or 33 a second. That of a trusted proxy resets those of all
  * its callers, and has the headers of all of them.
  */
@@ -59,6 +65,7 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
     maxConcurrentStreams: limits.maxStreamsPerConnection,
     maxHeaderListSize: limits.maxHeaderBytes,
     initialWindowSize: streamWindowBytes,
+    customSettings: { [noStreamDependencies]: 1 },
   };
   const serve = (
     session: ServerHttp2Session,
