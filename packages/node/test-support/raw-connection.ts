@@ -12,16 +12,17 @@ export interface RawConnection extends Disposable {
   closed(): Promise<string>;
 }
 
-/** @param tls undefined: cleartext */
+/** Over TLS if it has a `ca`. */
 export async function openRawConnection(
   port: number,
-  tls?: Pick<ConnectionOptions, "ca" | "ALPNProtocols"> & { readonly allowHalfOpen?: boolean },
+  options: Pick<ConnectionOptions, "ca" | "ALPNProtocols"> & { readonly allowHalfOpen?: boolean } = {},
 ): Promise<RawConnection> {
-  const place = { port, host: "127.0.0.1" };
+  const place = { port, host: "127.0.0.1", ...options };
+  const tls = options.ca;
   const socket =
     tls === undefined
       ? connect({ ...place, noDelay: true })
-      : connectTls({ ...place, ...tls, servername: "localhost" });
+      : connectTls({ ...place, servername: "localhost" });
   let received = "";
   socket.setEncoding("latin1");
   socket.on("data", (text: string) => {

@@ -161,6 +161,17 @@ describe.each(readings)("an HTTP/2 peer without streams, %s", (_, openOthers) =>
     expect(frames.map(({ type }) => type)).not.toContain(frameTypes.ping);
   });
 
+  it("is cut off when it leaves the connection open after the end of the session", async () => {
+    await using listener = await listen(echo, { idleSessionTimeoutMs: 50 });
+    using _others = await openOthers(listener.port);
+    using connection = await openRawConnection(listener.port, { allowHalfOpen: true });
+    await openSilentHttp2(connection);
+    const ended = once(connection.socket, "end");
+    await connection.write(goAway);
+    await ended;
+    await listener.close({ graceMs: 0, timeoutMs: 3_600_000 }); // it waits for all connections
+  });
+
   it("may ping as often as it likes", async () => {
     await using listener = await listen(echo);
     using _others = await openOthers(listener.port);

@@ -78,7 +78,7 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
     keepHandle(session);
     session.setLocalWindowSize(connectionWindowBytes);
     const countOpen = countStreams(session);
-    closeWhenIdle(session, limits.idleSessionTimeoutMs, countOpen);
+    closeWhenIdle(session, socket, limits.idleSessionTimeoutMs, countOpen);
     const questions = new PeerQuestions(session, socket);
     watchPeer(session, socket, limits, countOpen, questions);
     limitWalks(session);
@@ -208,18 +208,30 @@ function countStreams(session: ServerHttp2Session): () => number {
   return () => open;
 }
 
-/** Not by `session.setTimeout`: Node does not clear that when a session closes, and keeps the session until the time is over. */
-function closeWhenIdle(session: ServerHttp2Session, timeoutMs: number, countOpen: () => number): void {
+/**
+ * Closes a session that has no streams, and, as long after the end of a session, the connection of a peer that has not done so. Not by
+ * `session.setTimeout`: Node does not clear that when a session closes, and keeps the session until the time is over.
+ */
+function closeWhenIdle(
+  session: ServerHttp2Session,
+  socket: Socket,
+  timeoutMs: number,
+  countOpen: () => number,
+): void {
   const end = (): void => {
-    if (countOpen() > 0) timer.refresh();
-    else session.close();
+    if (session.destroyed) socket.destroy();
+    else if (countOpen() === 0) session.close();
+    refresh();
   };
   const timer = setTimeout(end, timeoutMs).unref();
-  const refresh = (): void => void timer.refresh();
+  const refresh = (): void => {
+    if (!socket.destroyed) timer.refresh();
+  };
   session
     .on("ping", refresh)
     .on("stream", (stream) => stream.once("close", refresh))
-    .once("close", () => clearTimeout(timer));
+    .once("close", refresh);
+  socket.once("close", () => clearTimeout(timer));
 }
 
 /**
