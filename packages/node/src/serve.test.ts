@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -10,8 +10,11 @@ import {
   type LogRecord,
   systemClock,
 } from "@a2a-connect/server";
+import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import { afterAll, describe, expect, it, vi } from "vitest";
+import { aborted } from "../test-support/handlers.ts";
 import { serve } from "./serve.ts";
+import type { ServeOptions } from "./serve-options.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "a2a-serve-"));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -37,6 +40,39 @@ describe("serve", () => {
     const served = await serve(agent(), { file });
     expect((await fetch(`${served.url}/healthz`)).status).toBe(200);
     await served.close({ graceMs: 0 });
+  });
+
+  it.each([
+    ["its port is taken", "EADDRINUSE", (port: number): ServeOptions => ({ port })],
+    [
+      "its TLS key is another's",
+      "ERR_OSSL_X509_KEY_VALUES_MISMATCH",
+      (): ServeOptions => ({
+        tls: { cert: createSelfSignedCertificate().cert, key: createSelfSignedCertificate().key },
+      }),
+    ],
+  ])("leaves all tasks as they are when %s", async (_, code, wrong) => {
+    const file = join(directory, `${code}.sqlite`);
+    const turns = new Turns();
+    const first = await serve(turns.agent, { file });
+    const begun = await sendAhead(first.url);
+    await turns.begun;
+    const waiting = [await sendAhead(first.url), await sendAhead(first.url)];
+    await first.close({ graceMs: 0 });
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { port } = other.address() as AddressInfo;
+    const log = vi.fn();
+    for (let start = 0; start < 2; start += 1) {
+      await expect(serve(turns.agent, { file, log, ...wrong(port) })).rejects.toMatchObject({ code });
+    }
+    other.close();
+    expect([turns.count, log.mock.calls]).toEqual([1, []]);
+    turns.mayEnd = true;
+    await using served = await serve(turns.agent, { file });
+    const states = await Promise.all([begun, ...waiting].map((id) => lastState(served.url, id)));
+    expect(states).toEqual(["TASK_STATE_FAILED", "TASK_STATE_COMPLETED", "TASK_STATE_COMPLETED"]);
+    expect(turns.count).toBe(3);
   });
 
   for (const [option, wrong] of [
@@ -220,11 +256,55 @@ function agent(work: () => Promise<void> = async () => {}): AgentDefinition {
   };
 }
 
-async function send(url: string, text = "go"): Promise<string> {
+/** Counts the turns of an agent that has one at a time. They go on until they are told to stop, or may end. */
+class Turns {
+  readonly #begun = Promise.withResolvers<void>();
+  count = 0;
+  mayEnd = false;
+
+  /** Resolves with the first. */
+  get begun(): Promise<void> {
+    return this.#begun.promise;
+  }
+
+  get agent(): AgentDefinition {
+    const turns = this;
+    return {
+      card: { name: "Agent" },
+      maxRunning: 1,
+      async *execute(turn) {
+        turns.count += 1;
+        turns.#begun.resolve();
+        if (!turns.mayEnd) await aborted(turn.signal);
+        yield turn.artifact({ text: "done" });
+      },
+    };
+  }
+}
+
+/** Sends a message without waiting for the end of its task. @returns the task's id */
+async function sendAhead(url: string): Promise<string> {
+  const answer: unknown = JSON.parse(await send(url, "go", { returnImmediately: true }));
+  return (answer as { task: { id: string } }).task.id;
+}
+
+/** The state in which a task ends. */
+async function lastState(url: string, id: string): Promise<string | undefined> {
+  const header = { "a2a-version": "1.0" };
+  const stream = await fetch(`${url}/rest/tasks/${id}:subscribe`, { headers: header });
+  await stream.text();
+  const task: unknown = await (await fetch(`${url}/rest/tasks/${id}`, { headers: header })).json();
+  return (task as { status: { state: string } }).status.state;
+}
+
+async function send(url: string, text = "go", configuration: object = {}): Promise<string> {
   const response = await fetch(`${url}/rest/message:send`, {
     method: "POST",
     headers: { "a2a-version": "1.0", "content-type": "application/json" },
-    body: JSON.stringify({ message: { messageId: "1", role: "ROLE_USER", parts: [{ text }] } }),
+    body: JSON.stringify({
+      message: { messageId: crypto.randomUUID(), role: "ROLE_USER", parts: [{ text }] },
+      configuration,
+    }),
   });
   return response.text();
 }

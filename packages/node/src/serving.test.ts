@@ -1,12 +1,17 @@
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
+import type { ClientHttp2Session } from "node:http2";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AgentDefinition } from "@a2a-connect/server";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import { json, readBytes } from "../test-support/handlers.ts";
+import { callHttp2, openHttp2 } from "../test-support/http2-call.ts";
+import { openRawConnection, type RawConnection } from "../test-support/raw-connection.ts";
 import { type Listener, listen } from "./port/listen.ts";
 import { serve } from "./serve.ts";
 import type { ServeOptions } from "./serve-options.ts";
+import { startServing } from "./serving.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "a2a-push-"));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -70,6 +75,98 @@ describe("push notifications of a served agent", () => {
     await expect(start({ push: { allow: ["http://localhost"] } })).rejects.toThrow("an allowed address is");
   });
 });
+
+describe("a server that takes long to start", () => {
+  it("answers what was asked before as soon as it has started", async () => {
+    const slow = new SlowServer();
+    const serving = startServing([], () => slow, slow);
+    const url = await slow.starting;
+    using connection = await openAsking(url);
+    using session = openHttp2(url);
+    const answer = callHttp2(session, {});
+    await answersPing(session);
+    expect([slow.handled, await connection.until("")]).toEqual([0, proceed]);
+    slow.started.resolve();
+    expect((await answer).body).toBe('"ok"');
+    await connection.until('"ok"');
+    await (await serving).close({ graceMs: 0 });
+    expect([slow.handled, slow.log.mock.calls]).toEqual([2, []]);
+  });
+
+  it("cuts what was asked before when the start fails, and leaves nothing open", async () => {
+    const slow = new SlowServer();
+    const serving = startServing([], () => slow, slow);
+    const url = await slow.starting;
+    using connection = await openAsking(url);
+    using session = openHttp2(url);
+    session.request({}).on("error", () => undefined);
+    await answersPing(session);
+    const cut = once(session, "close");
+    slow.started.reject(new Error("the store is gone"));
+    await expect(serving).rejects.toThrow("the store is gone");
+    await cut;
+    expect(await connection.closed()).toBe(proceed);
+    await expect(openAsking(url)).rejects.toMatchObject({ code: "ECONNREFUSED" });
+    expect([slow.handled, slow.closed, slow.log.mock.calls]).toEqual([0, 1, []]);
+  });
+});
+
+/** The server writes it when a request that expects it has come. */
+const proceed = "HTTP/1.1 100 Continue\r\n\r\n";
+
+/** A connection on which a request of HTTP/1.1 has arrived. */
+async function openAsking(url: string): Promise<RawConnection> {
+  const connection = await openRawConnection(Number(new URL(url).port));
+  await connection.write("GET / HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\n\r\n");
+  await connection.until(proceed);
+  return connection;
+}
+
+/** Resolves when all that was sent before has arrived. */
+function answersPing(session: ClientHttp2Session): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const ping = () => session.ping((error) => (error === null ? resolve() : reject(error)));
+  if (session.connecting) session.once("connect", ping);
+  else ping();
+  return promise;
+}
+
+/** A server that starts when it is told to, and counts what is asked of it. */
+class SlowServer {
+  readonly #starting = Promise.withResolvers<string>();
+  #url = "it has no URL yet";
+  readonly started = Promise.withResolvers<void>();
+  readonly log = vi.fn();
+  handled = 0;
+  closed = 0;
+
+  /** Resolves with the server's URL when it begins to start. */
+  get starting(): Promise<string> {
+    return this.#starting.promise;
+  }
+
+  readonly handle = async () => {
+    this.handled += 1;
+    return json("ok");
+  };
+
+  moveTo(url: string): void {
+    this.#url = url;
+  }
+
+  start(): Promise<void> {
+    this.#starting.resolve(this.#url);
+    return this.started.promise;
+  }
+
+  drain(): void {}
+
+  async stop(): Promise<void> {}
+
+  async close(): Promise<void> {
+    this.closed += 1;
+  }
+}
 
 function start(options: ServeOptions) {
   return serve(agent, { file: join(directory, `${crypto.randomUUID()}.sqlite`), ...options });

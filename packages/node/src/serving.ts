@@ -1,5 +1,6 @@
 import { settleAll } from "@a2a-connect/core/internal";
 import type { AgentServer, AgentServerOptions, LogRecord, PushOptions, TaskStore } from "@a2a-connect/server";
+import { handleOnceStarted } from "@a2a-connect/server/internal";
 import { createSqliteTaskStore } from "@a2a-connect/store-sqlite";
 import { isOwnMachine, withStrictTransport } from "./exposure.ts";
 import { createGuardedFetch, type GuardedFetchOptions } from "./network/guarded-fetch.ts";
@@ -65,7 +66,10 @@ export interface ServingOptions
 const lastWordsMs = 250;
 
 /**
- * Opens what agents need, makes a server for them, and listens. When a step fails, it closes everything again.
+ * Opens what agents need, makes a server for them, listens, and starts the server. Requests that come before it has started wait for
+ * that. When a step fails, it closes everything again.
+ *
+ * The start runs tasks, and those that have begun may not go on after it fails: so it comes last.
  *
  * @param assemble makes the server from what was opened, in the order of `wanted`
  * @throws Error when the port cannot be bound, a store's file cannot be opened, or `assemble` throws for an option
@@ -79,6 +83,7 @@ export async function startServing<Server extends Servable>(
   const pushes: (GuardedPush | undefined)[] = [];
   const stores: TaskStore[] = [];
   let server: Server | undefined;
+  let listener: Listener | undefined;
   const closeAll = async (): Promise<void> => {
     try {
       await settleAll(server === undefined ? stores.map((store) => store.close()) : [server.close()]);
@@ -96,10 +101,11 @@ export async function startServing<Server extends Servable>(
       opened.push({ store, ...(push === undefined ? {} : { push: push.options }) });
     }
     server = assemble(opened);
-    await server.start();
+    const started = Promise.withResolvers<void>();
+    const handle = handleOnceStarted(() => started.promise, server.handle);
     const { host = "localhost", tls } = options;
     const isSecure = tls !== undefined && !isOwnMachine(host);
-    const listener = await listen(isSecure ? withStrictTransport(server.handle) : server.handle, {
+    listener = await listen(isSecure ? withStrictTransport(handle) : handle, {
       ...options,
       onError: (error) => log({ level: "error", message: "a response broke off", error }),
       onWarning: (message) => log({ level: "warn", message }),
@@ -110,10 +116,13 @@ export async function startServing<Server extends Servable>(
       const message = `it listens on ${listener.host}, and its card says ${listener.url}, where only this machine finds it: set its public URL (publicUrl, --public-url)`;
       log({ level: "warn", message });
     }
+    await server.start();
+    started.resolve();
     return { server, listener, close: closeOnce(server, listener, closeAll) };
   } catch (error) {
     // A file that stays locked could not be served again.
-    await closeAll().catch((failure: unknown) =>
+    const cut = listener?.close({ timeoutMs: 0 }); // its callers would wait for ever
+    await settleAll([cut, closeAll()]).catch((failure: unknown) =>
       log({ level: "error", message: "opened resources could not be closed", error: failure }),
     );
     throw error;

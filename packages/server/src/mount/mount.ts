@@ -51,12 +51,12 @@ export function createMount(server: Mountable, { path, open = false }: MountOpti
   const isPrivate = !open && !server.isGated;
   const calls = new Set<MountedCall>();
   let told = false;
-  let isStarted = false;
   server.stopped.addEventListener("abort", () => {
     startTimer(lastWordsMs, () => {
       for (const call of calls) call.abort(new ConnectError("the server is shutting down", Code.Unavailable));
     });
   });
+  const handle = handleOnceStarted(() => server.start(), server.handle);
   function refusePublic(request: HttpRequest): ReturnType<typeof plainError> {
     if (!told) {
       told = true;
@@ -71,13 +71,25 @@ export function createMount(server: Mountable, { path, open = false }: MountOpti
     async handle(request) {
       if (isPrivate && request.boundToLoopback !== true) return refusePublic(request);
       if (isGrpc(request)) return refuse(request, noGrpc, 505, "UNIMPLEMENTED");
-      if (!isStarted) {
-        await untilAborted(server.start(), request.signal);
-        isStarted = true;
-        await request.turnToGoOn?.(); // thousands of others have waited, perhaps
-      }
-      return server.handle(request);
+      return handle(request);
     },
+  };
+}
+
+/**
+ * Lets requests wait until their server has started.
+ *
+ * @param start called for each request until it has resolved once
+ */
+export function handleOnceStarted(start: () => Promise<void>, handle: HttpHandler): HttpHandler {
+  let isStarted = false;
+  return async (request) => {
+    if (!isStarted) {
+      await untilAborted(start(), request.signal);
+      isStarted = true;
+      await request.turnToGoOn?.(); // thousands of others have waited, perhaps
+    }
+    return handle(request);
   };
 }
 
