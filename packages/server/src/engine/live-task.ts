@@ -95,7 +95,8 @@ export class LiveTask {
     this.#artifacts = new ArtifactLedger(context.limits.maxTaskBytes);
     this.#log = new TaskLog(context, { owner, name, share: caller }, loaded === undefined, {
       index: () => this.#index(),
-      snapshot: (batch, sequence) => this.#snapshots.due(this.#task, this.#artifacts.bytes, batch, sequence),
+      snapshot: (batch, sequence) =>
+        this.#snapshots.due(this.#task, this.#artifacts.bytes, batch, { sequence, share: caller }),
       publish: (batch, withSnapshot) => this.#publish(batch, withSnapshot),
       lose: (error) => this.#lose(error),
     });

@@ -75,7 +75,7 @@ interface LoggedTask {
   /** The row of the task, after everything accepted. */
   index(): TaskIndex;
   /** What is to be stored with a batch; undefined when no snapshot is due. @param sequence of its last entry */
-  snapshot(batch: readonly PendingEntry[], sequence: number): Snapshot | undefined;
+  snapshot(batch: readonly PendingEntry[], sequence: number): Promise<Snapshot> | undefined;
   /** A batch is durable. */
   publish(batch: readonly PendingEntry[], withSnapshot: boolean): void;
   /** A commit has failed. */
@@ -259,14 +259,15 @@ export class TaskLog {
     this.#keys = [];
     const sequence = batch.at(-1)?.entry.sequence ?? this.#committed.sequence;
     const generation = batch.findLast(({ entry }) => entry.generation !== undefined)?.entry.generation;
-    const snapshot = this.#task.snapshot(batch, sequence);
+    const index = this.#task.index(); // before it waits: more may be accepted then
+    const snapshot = await this.#task.snapshot(batch, sequence);
     const result = await this.#context.store.commit({
       owner: this.#place.owner,
       taskId: this.#place.name.taskId,
       expectedSequence: this.#committed.sequence,
       fence: this.#fence,
       entries: batch.map(({ entry }) => entry),
-      index: this.#task.index(),
+      index,
       snapshot,
       pushConfigs,
       keys,

@@ -1,6 +1,8 @@
 import { ArtifactSchema, TaskArtifactUpdateEventSchema } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { startScripted } from "../../test-support/agents.ts";
+import { createHeldStore } from "../../test-support/held-store.ts";
 import { ArtifactLedger } from "./task-weight.ts";
 
 describe("the ledger of a task's artifacts", () => {
@@ -23,4 +25,32 @@ describe("the ledger of a task's artifacts", () => {
     loaded.load([create(ArtifactSchema, { artifactId: "a" })], new Map([["a", 10]]));
     expect(loaded.bytes).toBe(10 + 512);
   });
+});
+
+it("encodes the large snapshots of many tasks in turns of the event loop", async () => {
+  const store = createHeldStore();
+  const text = "x".repeat(100_000);
+  let [written, inTurn, mostInATurn] = [0, 0, 0];
+  store.decide(({ snapshot }) => {
+    if (snapshot === undefined) return "write";
+    expect(snapshot.artifacts?.length).toBeGreaterThan(text.length);
+    written += 1;
+    if (inTurn === 0) setImmediate(() => (inTurn = 0));
+    inTurn += 1;
+    mostInATurn = Math.max(mostInATurn, inTurn);
+    return "write";
+  });
+  const { startTask, clock } = await startScripted({}, { store });
+  const tasks = await Array.fromAsync({ length: 30 }, () => startTask());
+  const replaceAll = () =>
+    Promise.all(tasks.map(({ turn, yields }) => yields(turn.artifact({ id: "a", text }))));
+  await replaceAll();
+  await replaceAll();
+  await clock.settle();
+  expect(written).toBe(0);
+  await replaceAll(); // each log has three times what its task has now
+  await Promise.all(tasks.map(({ turn, yields }) => yields(turn.complete())));
+  await Promise.all(tasks.map(({ answer }) => answer));
+  expect(written).toBe(30);
+  expect(mostInATurn).toBeLessThanOrEqual(2);
 });

@@ -1,5 +1,6 @@
+import { nextSlice } from "@a2a-connect/bindings/server";
 import { lifecycleExtension } from "@a2a-connect/core";
-import { applyStep, encodeMessage, shareTask } from "@a2a-connect/core/internal";
+import { applyStep, encodeInSteps, encodeMessage, joinBytes, shareTask } from "@a2a-connect/core/internal";
 import {
   type Artifact,
   type Task,
@@ -16,6 +17,9 @@ import type { EncodedStep } from "./task-log.ts";
 
 /** Smaller tasks are read from their log alone. */
 const minSnapshotBytes = 8_192;
+
+/** Larger ones are encoded in slices: as many may be due at a moment as executors go on in a turn of the event loop. */
+const slowBytes = 16 * 1024;
 
 /**
  * Knows the approximate weight of a task's fold, and by how much its log has grown. So it knows when a snapshot saves
@@ -56,22 +60,26 @@ export class SnapshotPolicy {
    *
    * @param task the fold before the batch
    * @param sequence of the batch's last entry
+   * @param share the caller whose task it is
    */
   due(
     task: Task | undefined,
     artifactBytes: number,
     batch: readonly EncodedStep[],
-    sequence: number,
-  ): Snapshot | undefined {
+    { sequence, share }: { readonly sequence: number; readonly share: string | undefined },
+  ): Promise<Snapshot> | undefined {
     const grown = this.#grownBytes + weigh(batch);
-    if (task === undefined || grown < Math.max(2 * (this.#headBytes + artifactBytes), minSnapshotBytes)) {
+    const bytes = this.#headBytes + artifactBytes;
+    if (task === undefined || grown < Math.max(2 * bytes, minSnapshotBytes)) {
       return undefined;
     }
     let fold = shareTask(task);
     for (const { step } of batch) {
       fold = step.case === undefined ? fold : applyStep(fold, step);
     }
-    return encodeSnapshot(fold, sequence);
+    return bytes > slowBytes
+      ? encodeInSlices(fold, sequence, share)
+      : Promise.resolve(encodeSnapshot(fold, sequence));
   }
 
   /** A batch was stored, with a snapshot or without. */
@@ -87,11 +95,39 @@ function weigh(batch: readonly EncodedStep[]): number {
 
 /** The fold in two halves. To join their bytes merges them again, by protobuf's rules. */
 export function encodeSnapshot(task: Task, sequence: number): Snapshot {
+  const [head, artifacts] = halves(task);
   return {
     sequence,
-    head: encodeMessage(TaskSchema, { ...task, artifacts: [] }),
-    artifacts: encodeMessage(TaskSchema, create(TaskSchema, { artifacts: task.artifacts })),
+    head: encodeMessage(TaskSchema, head),
+    artifacts: encodeMessage(TaskSchema, artifacts),
   };
+}
+
+function halves(task: Task): [head: Task, artifacts: Task] {
+  return [{ ...task, artifacts: [] }, create(TaskSchema, { artifacts: task.artifacts })];
+}
+
+/** What is encoded in a slice, in bytes. */
+const sliceBytes = 64 * 1024;
+
+/** The same of a large task, in slices of its caller: many tasks of one may be due at the same moment. */
+async function encodeInSlices(task: Task, sequence: number, share: string | undefined): Promise<Snapshot> {
+  const [head, artifacts] = halves(task);
+  await nextSlice(share);
+  return { sequence, head: await encode(head), artifacts: await encode(artifacts) };
+
+  async function encode(half: Task): Promise<Uint8Array> {
+    const steps = encodeInSteps(TaskSchema, half);
+    let made = 0;
+    let step = steps.next();
+    for (; step.done !== true; step = steps.next()) {
+      made += step.value;
+      if (made < sliceBytes) continue;
+      made = 0;
+      await nextSlice(share, "has begun");
+    }
+    return joinBytes(step.value);
+  }
 }
 
 /** What an artifact takes in memory besides its bytes: the fold, its index and the ledger keep objects of it. */
