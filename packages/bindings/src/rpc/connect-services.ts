@@ -1,5 +1,12 @@
 import { a2aError } from "@a2a-connect/core";
-import { inThreadTurn, runtimeKey, SharedBudget, scaleToHeap } from "@a2a-connect/core/internal";
+import {
+  bodyTooLarge,
+  inThreadTurn,
+  readAtMost,
+  runtimeKey,
+  SharedBudget,
+  scaleToHeap,
+} from "@a2a-connect/core/internal";
 import {
   type ConnectError,
   type ConnectRouter,
@@ -8,12 +15,15 @@ import {
   type Interceptor,
 } from "@connectrpc/connect";
 import type { Compression, UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
+import { contentTypeUnaryRegExp } from "@connectrpc/connect/protocol-connect";
 import { explainFailure } from "../failure.ts";
-import type { HttpHandler, HttpRequest, HttpResponse } from "../http.ts";
+import type { HttpBody, HttpHandler, HttpRequest, HttpResponse } from "../http.ts";
 import type { BindingSettings } from "../options.ts";
 import { translateErrors } from "../translate-errors.ts";
 import { endConnectStream } from "./connect-stream.ts";
+import { checkFlags } from "./envelope.ts";
 import { plainRpcError, refuseContentType, refuseRpc, refuseVerb } from "./plain-error.ts";
+import { splitEnvelopes } from "./split-envelopes.ts";
 import { whenEnded, withPlainStatusMessage } from "./status-trailer.ts";
 
 /**
@@ -41,8 +51,9 @@ export function serveOnConnect(
   settings: BindingSettings,
 ): [path: string, HttpHandler][] {
   const { maxBodyBytes, compressions, compressMinBytes, interceptors } = settings;
+  const readMaxBytes = Math.min(maxBodyBytes, maxMessageBytes);
   const router = createConnectRouter({
-    readMaxBytes: Math.min(maxBodyBytes, maxMessageBytes),
+    readMaxBytes,
     binaryOptions: { readUnknownFields: false }, // 32,000 of them in a message would take 80 times its bytes
     acceptCompression: compressions.map(inTurns),
     compressMinBytes,
@@ -51,7 +62,7 @@ export function serveOnConnect(
   register(router);
   return router.handlers.map((handler) => {
     const { methodKind } = handler.method;
-    const serve = adapt(handler);
+    const serve = adapt(handler, readMaxBytes);
     return [
       handler.requestPath,
       methodKind === "unary" ? serve : limitStreams(maxStreams[methodKind], serve),
@@ -90,13 +101,36 @@ function inTurns({ name, compress, decompress }: Compression): Compression {
   };
 }
 
-function adapt(handler: UniversalHandler): HttpHandler {
+function adapt(handler: UniversalHandler, maxBytes: number): HttpHandler {
   return async (request) => {
     const contextValues = createContextValues().set(runtimeKey, request);
-    const { httpVersion, url, method, header, body, signal } = request;
+    const { httpVersion, url, method, header, signal } = request;
+    const body = wholeMessages(request, maxBytes);
     const call = { httpVersion, url, method, header, body, signal, contextValues };
     return withPlainStatusMessage(explainStatus(await handler(call), handler));
   };
+}
+
+/** The body with each message in one chunk: what Connect does with several takes time that grows with their square. */
+function wholeMessages({ header, body }: HttpRequest, maxBytes: number): AsyncIterable<Uint8Array> {
+  const type = header.get("content-type") ?? "";
+  return contentTypeUnaryRegExp.test(type) ? onlyMessage(body, maxBytes) : messagesOf(body, maxBytes);
+}
+
+/** Connect skips envelopes with the flag for the end of a response, of which one packet may have thousands. */
+async function* messagesOf(body: HttpBody, maxBytes: number): AsyncGenerator<Uint8Array, void> {
+  for await (const envelope of splitEnvelopes(body, maxBytes)) {
+    checkFlags(envelope);
+    yield envelope;
+  }
+}
+
+async function* onlyMessage(body: HttpBody, maxBytes: number): AsyncGenerator<Uint8Array, void> {
+  const message = await readAtMost(body, maxBytes);
+  if (message === undefined) {
+    throw bodyTooLarge(maxBytes);
+  }
+  yield message;
 }
 
 /** Refuses streams beyond their number, of all callers and of one, before Connect makes a call of them. */

@@ -7,11 +7,7 @@ import type { HttpBody } from "../http.ts";
 import { gzip, slowEventBytes, streamedCoding } from "../large-answer.ts";
 import { nextSlice } from "../next-slice.ts";
 import type { Codec } from "./protocol.ts";
-
-/**
- * The bytes before a message in an envelope: one byte of flags, four bytes of length. The same in all three protocols.
- */
-export const prefixBytes = 5;
+import { announcedBytes, prefixBytes } from "./split-envelopes.ts";
 
 const events: Readonly<Record<Codec["name"], KeptTexts<Uint8Array>>> = {
   proto: new KeptTexts(),
@@ -146,18 +142,22 @@ export async function readEnvelope(
     throw bodyTooLarge(limits.maxBodyBytes);
   }
   const message = bytes.subarray(prefixBytes);
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (bytes.byteLength < prefixBytes || view.getUint32(1) !== message.byteLength) {
+  if (bytes.byteLength < prefixBytes || announcedBytes(bytes) !== message.byteLength) {
     throw malformedRequest("is not one complete message");
   }
-  const flags = view.getUint8(0);
-  if ((flags & ~compressedFlag) !== 0) {
-    throw malformedRequest("has flags that are not known");
-  }
+  const flags = checkFlags(bytes);
   if (flags !== 0 && compression === null) {
     throw malformedRequest("is compressed, but its header does not say how");
   }
   const coding = flags === 0 ? undefined : (compression ?? undefined);
   const unpacked = unpackBody(body, caller, message, coding, limits);
   return unpacked instanceof Promise ? await unpacked : unpacked;
+}
+
+/** The flags of an envelope. @throws ConnectError InvalidArgument when a request has no such flags */
+export function checkFlags([flags = 0]: Uint8Array): number {
+  if ((flags & ~compressedFlag) !== 0) {
+    throw malformedRequest("has flags that are not known");
+  }
+  return flags;
 }

@@ -9,16 +9,10 @@ import { collectInTurns, isPieces, toBody } from "../large-answer.ts";
 import { openStream } from "../open-stream.ts";
 import type { BindingSettings } from "../options.ts";
 import { createStreamBody, type Encoded, type StreamFormat } from "../stream-body.ts";
-import {
-  compressEnvelope,
-  compressOnce,
-  envelopOnce,
-  envelopPieces,
-  prefixBytes,
-  readEnvelope,
-} from "./envelope.ts";
+import { compressEnvelope, compressOnce, envelopOnce, envelopPieces, readEnvelope } from "./envelope.ts";
 import { type CallHeaders, type OpenCall, openCall } from "./open-call.ts";
 import type { Codec, RpcProtocol } from "./protocol.ts";
+import { prefixBytes } from "./split-envelopes.ts";
 
 /** The differences between the protocols whose messages are in envelopes. */
 export interface EnvelopedProtocol extends CallHeaders, Pick<RpcProtocol, "findCodec"> {

@@ -1,4 +1,4 @@
-import { ByteBuffer, readAtMost } from "@a2a-connect/core/internal";
+import { readAtMost } from "@a2a-connect/core/internal";
 import {
   create,
   type DescMessage,
@@ -21,6 +21,7 @@ import { type CallEnding, OnlyMessage, onlyMessage, runStreamingCall, runUnaryCa
 import { maxValuesOf, readChunks, responseCutOff } from "../fetch/read-response.ts";
 import { responseTooLarge } from "../fetch/response-errors.ts";
 import { countFields } from "./count-fields.ts";
+import { announcedBytes, prefixBytes, splitEnvelopes } from "./split-envelopes.ts";
 
 /** Options of the client ends of Connect and gRPC-Web. */
 export interface RpcTransportOptions {
@@ -183,9 +184,6 @@ export interface Envelope {
   readonly data: Uint8Array<ArrayBuffer>;
 }
 
-/** Flags (1 byte) and length (4 bytes) before each message. */
-const prefixLength = 5;
-
 /**
  * The envelopes of a response, one at a time. It fails
  *
@@ -199,39 +197,27 @@ export async function* readEnvelopes(
   maxBytes: number,
   lastFlag: number,
 ): AsyncGenerator<Envelope, void> {
-  const content = new ByteBuffer();
-  let missing = prefixLength;
-  let flags: number | undefined;
   let isLast = false;
-  for await (const chunk of readChunks(response)) {
-    for (let at = 0; at < chunk.byteLength || (missing === 0 && flags !== undefined); ) {
-      const piece = chunk.subarray(at, at + missing);
-      content.append(piece);
-      at += piece.byteLength;
-      missing -= piece.byteLength;
-      if (missing > 0) {
-        continue;
-      }
-      const bytes = content.take();
-      if (flags === undefined) {
-        const view = new DataView(bytes.buffer, bytes.byteOffset, prefixLength);
-        flags = view.getUint8(0);
-        missing = view.getUint32(1);
-        if (missing > maxBytes) {
-          throw responseTooLarge(maxBytes);
-        }
-        continue;
-      }
-      if ((flags & compressedFlag) !== 0) {
-        throw new ConnectError("the response is compressed, which was not asked for", Code.Internal);
-      }
-      isLast = (flags & lastFlag) !== 0;
-      yield { flags, data: bytes };
-      flags = undefined;
-      missing = prefixLength;
+  for await (const envelope of splitEnvelopes(readChunks(response), maxBytes)) {
+    if (envelope.byteLength < prefixBytes) {
+      throw responseCutOff();
     }
+    const [flags = 0] = envelope;
+    const length = announcedBytes(envelope);
+    if (length > maxBytes) {
+      throw responseTooLarge(maxBytes);
+    }
+    const data = envelope.subarray(prefixBytes);
+    if (data.byteLength < length) {
+      throw responseCutOff();
+    }
+    if ((flags & compressedFlag) !== 0) {
+      throw new ConnectError("the response is compressed, which was not asked for", Code.Internal);
+    }
+    isLast = (flags & lastFlag) !== 0;
+    yield { flags, data };
   }
-  if (!isLast || flags !== undefined || content.length > 0) {
+  if (!isLast) {
     throw responseCutOff();
   }
 }

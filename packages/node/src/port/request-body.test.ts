@@ -126,6 +126,26 @@ it.each(["freeBytes", "release"] as const)(
   },
 );
 
+it("gives an iteration in one piece what came while it waited for no chunk, whether before it or between two", async () => {
+  const source = new PassThrough();
+  const options = { declaredLength: undefined, connection: quietConnection, cut: () => {} };
+  const body = new RequestBody(source, options);
+  const send = async (from: number, to: number): Promise<void> => {
+    for (let value = from; value < to; value += 1) source.write(Buffer.of(value));
+    await nextTurn();
+  };
+  await send(0, 100);
+  const pieces: number[][] = [];
+  for await (const piece of body) {
+    pieces.push([...piece]);
+    if (pieces.length === 1) await send(100, 200);
+    else source.end();
+  }
+  const sent = Array.from({ length: 200 }, (_, value) => value);
+  expect(pieces).toEqual([sent.slice(0, 100), sent.slice(100)]);
+  expect(body.held).toBe(200);
+});
+
 it("does not free a body that came in one chunk, which other code may have", async () => {
   const source = new PassThrough();
   const body = new RequestBody(source, {

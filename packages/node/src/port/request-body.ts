@@ -27,9 +27,6 @@ const maxDiscardMs = 10_000;
 /** To free less takes longer than a garbage collector needs for it. */
 const minFreedBytes = 4 * 1024;
 
-/** The cost of a chunk that waits for its reader, besides its bytes. */
-const chunkOverheadBytes = 256;
-
 const nothing = new Uint8Array();
 
 interface Waiting<T> {
@@ -66,8 +63,8 @@ export class RequestBody implements HttpBody, BudgetedBody {
   #ownsBytes = false;
   /** What the caller of `bytes` has, where the memory behind it contains nothing else; until it is freed, or `release`. */
   #handedOver: Uint8Array | undefined;
-  /** The chunks that wait for an iteration; undefined for a body that is read as a whole. */
-  #chunks: Uint8Array[] | undefined;
+  /** Whether it is read as it arrives, and not as a whole. */
+  #isIterated = false;
   #ended = false;
   #failure: ConnectError | undefined;
   /** Undefined: the body is still wanted. */
@@ -95,7 +92,7 @@ export class RequestBody implements HttpBody, BudgetedBody {
   }
 
   get isRead(): boolean {
-    return this.#whole !== undefined || this.#chunks !== undefined;
+    return this.#whole !== undefined || this.#isIterated;
   }
 
   /**
@@ -141,7 +138,7 @@ export class RequestBody implements HttpBody, BudgetedBody {
 
   release(): Promise<void> | undefined {
     this.#handedOver = undefined; // an idle connection keeps its last request
-    if (this.#chunks === undefined) this.#letGo();
+    if (!this.#isIterated) this.#letGo();
     this.#messageWaiter?.leave();
     this.#messageWaiter = undefined;
     const turn = this.#messageTurn;
@@ -181,16 +178,16 @@ export class RequestBody implements HttpBody, BudgetedBody {
     source.once("end", stop).once("close", stop);
   }
 
+  /** Each time what has arrived since the last time, in one piece. */
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
-    this.#chunks ??= this.#size === 0 ? [] : [this.#handOver()];
-    return this.#iterate(this.#chunks);
+    this.#isIterated = true;
+    return this.#iterate();
   }
 
   /** To leave the iteration early does not destroy the stream and with it the response, unlike Node's own iterator. */
-  async *#iterate(chunks: Uint8Array[]): AsyncGenerator<Uint8Array> {
+  async *#iterate(): AsyncGenerator<Uint8Array> {
     for (;;) {
-      const chunk = chunks.shift();
-      if (chunk !== undefined) yield chunk;
+      if (this.#size > 0) yield this.#takeArrived();
       else if (this.#failure !== undefined) throw this.#failure;
       else if (this.#ended) return;
       else {
@@ -217,14 +214,10 @@ export class RequestBody implements HttpBody, BudgetedBody {
       this.refuse(bodyTooLarge(this.#maxBytes));
       return;
     }
-    this.#count(chunk.length + (this.#chunks === undefined ? 0 : chunkOverheadBytes));
+    this.#count(chunk.length);
     if (this.#failure !== undefined) return;
-    if (this.#chunks === undefined) {
-      this.#append(chunk, size);
-    } else {
-      this.#chunks.push(ownBytes(chunk));
-      this.#change?.resolve();
-    }
+    this.#append(chunk, size);
+    this.#change?.resolve();
   }
 
   /** May refuse the body. */
@@ -293,11 +286,18 @@ export class RequestBody implements HttpBody, BudgetedBody {
   /** The caller of `bytes` has them now: to refuse the body would free nothing. */
   #handOver(): Uint8Array {
     clearTimeout(this.#timer);
-    const bytes = this.#bytes.subarray(0, this.#size);
-    if (this.#ownsBytes) this.#handedOver = bytes;
-    this.#bytes = nothing;
-    this.#ownsBytes = false;
+    const isOwned = this.#ownsBytes;
+    const bytes = this.#takeArrived();
+    if (isOwned) this.#handedOver = bytes;
     this.#options.connection.bodies.forbidRefusal(this);
+    return bytes;
+  }
+
+  #takeArrived(): Uint8Array {
+    const bytes = this.#bytes.subarray(0, this.#size);
+    this.#bytes = nothing;
+    this.#size = 0;
+    this.#ownsBytes = false;
     return bytes;
   }
 
@@ -306,7 +306,7 @@ export class RequestBody implements HttpBody, BudgetedBody {
     if (this.#ownsBytes) freeNow(this.#bytes);
     this.#ownsBytes = false;
     this.#bytes = nothing;
-    this.#chunks?.splice(0);
+    this.#size = 0;
     if (this.held > 0) {
       this.#options.connection.bodies.remove(this, this.held);
       this.held = 0;

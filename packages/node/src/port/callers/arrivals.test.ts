@@ -682,8 +682,8 @@ function countPieces(wanted: number) {
   const arrivals = createTurnCount();
   const { promise, resolve } = Promise.withResolvers<void>();
   const handler: HttpHandler = async ({ body }) => {
-    for await (const _ of body) {
-      arrivals.count();
+    for await (const bytes of body) {
+      for (const _ of bytes) arrivals.count(); // each piece has one
       if (arrivals.total === wanted) resolve();
     }
     return { status: 200 };
@@ -699,8 +699,8 @@ async function openFlood(head: Buffer) {
   const listener = await listen(async ({ method, body }) => {
     if (method === "GET") return { status: 200 };
     await handler();
-    for await (const _ of body) {
-      arrivals.count();
+    for await (const bytes of body) {
+      for (const _ of bytes) arrivals.count(); // each piece has one
       if (arrivals.total === connections * pieces) piecesCame.resolve();
     }
     return { status: 200 };
