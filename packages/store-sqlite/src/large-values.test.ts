@@ -1,8 +1,15 @@
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { MessageSchema, StreamResponseSchema, TaskSchema, TaskState } from "@a2a-connect/proto";
+import {
+  type Message,
+  MessageSchema,
+  StreamResponseSchema,
+  type Task,
+  TaskSchema,
+  TaskState,
+} from "@a2a-connect/proto";
 import type { TaskStore } from "@a2a-connect/server";
-import type { TaskCommit } from "@a2a-connect/server/store";
+import type { StoredTask, TaskCommit } from "@a2a-connect/server/store";
 import { alice, createCommit } from "@a2a-connect/testing";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
@@ -12,6 +19,14 @@ import { createSqliteTaskStore } from "./sqlite-task-store.ts";
 
 const mebibyte = 2 ** 20;
 const beginning = { sequence: 0, generation: 0 };
+
+const everything = {
+  owner: alice,
+  contextId: undefined,
+  state: undefined,
+  since: undefined,
+  after: undefined,
+};
 
 describe("a commit of several MiB", () => {
   it("is read as it was written: its entries, both halves of its snapshot, and what it weighs", async () => {
@@ -175,16 +190,63 @@ describe("reads at the same time", () => {
   it("are done in a turn of the event loop each when they are lists, however small", async () => {
     const store = openStore();
     await store.commit(createCommit());
-    const everything = {
-      owner: alice,
-      contextId: undefined,
-      state: undefined,
-      since: undefined,
-      after: undefined,
-    };
     const query = { ...everything, limit: 1, maxBytes: 1, view: "summary" } as const;
     expect(await countTurns(50, () => store.list(query))).toBeGreaterThanOrEqual(49);
     expect(await countTurns(50, () => store.find(alice, "task-1", "full"))).toBeLessThan(5);
+  });
+});
+
+describe("reads without history at the same time", () => {
+  const reads: readonly (readonly [string, (store: TaskStore) => Promise<unknown>])[] = [
+    ["a task", (store) => store.find(alice, "task-1", "summary")],
+    ["a task with artifacts", (store) => store.find(alice, "task-1", "results")],
+    ["a page of the log", (store) => store.entries(alice, "task-1", beginning, "summary", 10)],
+    ["a list", (store) => store.list({ ...everything, limit: 5, maxBytes: mebibyte, view: "summary" })],
+  ];
+
+  for (const [what, read] of reads) {
+    it(`take few pieces in a turn of the event loop, although little is left of a value: ${what}`, async () => {
+      const store = openStore();
+      await store.commit(createChat(8 * mebibyte, 40_000));
+      const pieces = countPiecesPerTurn();
+      await Promise.all(Array.from({ length: 4 }, () => read(store)));
+      const { most, all } = await pieces.end();
+      expect(most).toBeLessThanOrEqual(3);
+      expect(all).toBeGreaterThanOrEqual(4 * 16);
+    });
+  }
+
+  it("count what they read of rows, and not only what is left of it", async () => {
+    const store = openStore();
+    await store.commit(createChat(400_000, 10));
+    for (const [, read] of reads.slice(0, 3)) {
+      expect(await countTurns(12, () => read(store))).toBeGreaterThanOrEqual(3);
+    }
+  });
+
+  it("end the page of a list with a task whose pieces exceed it", async () => {
+    const store = openStore();
+    for (const taskId of ["task-1", "task-2"]) {
+      await store.commit({ ...createChat(2 * mebibyte, 40_000), taskId });
+    }
+    const query = { ...everything, limit: 5, maxBytes: mebibyte, view: "summary" } as const;
+    expect(await store.list(query)).toMatchObject({ tasks: [{ taskId: "task-2" }], more: true });
+  });
+
+  it("cut a history of very many messages in several turns", async () => {
+    const store = openStore();
+    const message = create(MessageSchema, { messageId: "m" });
+    const history = Array.from({ length: 20_000 }, () => message);
+    const { commit, bare } = createTaskCommit(
+      createTask([...history, textMessage(mebibyte)], textMessage(40_000)),
+    );
+    await store.commit(commit);
+    let found: StoredTask | undefined;
+    const turns = await countTurns(1, async () => {
+      found = await store.find(alice, "task-1", "summary");
+    });
+    expect(turns).toBeGreaterThanOrEqual(3);
+    expectBytes(found?.snapshot?.head, bare);
   });
 });
 
@@ -192,39 +254,19 @@ describe("large values that are read", () => {
   it("are left alone by a list without history", async () => {
     const file = temporaryFile();
     const store = openStore(file);
-    const commit = createCommit({ kinds: ["task"] });
-    const history = [
-      create(MessageSchema, {
-        messageId: "large",
-        parts: [{ content: { case: "text", value: "x".repeat(2 * mebibyte) } }],
-      }),
-    ];
-    const task = create(TaskSchema, { id: "task-1", contextId: "context-1", history });
-    const payload = toBinary(
-      StreamResponseSchema,
-      create(StreamResponseSchema, { payload: { case: "task", value: task } }),
-    );
-    const head = toBinary(TaskSchema, task);
-    const snapshot = { sequence: 1, head, artifacts: undefined };
-    await store.commit({
-      ...commit,
-      entries: commit.entries.map((entry) => ({ ...entry, payload })),
-      snapshot,
-    });
+    const { commit, head, bare } = createTaskCommit(createTask([textMessage(2 * mebibyte)]));
+    await store.commit(commit);
     await store.close();
     const opened = openStore(file);
-    using database = new DatabaseSync(":memory:");
-    const prepare = vi.spyOn(Object.getPrototypeOf(database.prepare("select 1")), "get");
-    onTestFinished(() => prepare.mockRestore());
+    const pieces = countPiecesPerTurn();
     const found = await opened.find(alice, "task-1", "summary");
     const page = await opened.entries(alice, "task-1", beginning, "summary", 10);
-    const pieces = prepare.mock.results.filter(({ value }) => value !== undefined && "payload" in value);
-    expect(pieces).toEqual([]);
-    const bare = create(TaskSchema, { id: "task-1", contextId: "context-1" });
-    expect(found?.snapshot?.head).toEqual(toBinary(TaskSchema, bare));
+    expect((await pieces.end()).all).toBe(0);
+    expect(found?.snapshot?.head).toEqual(bare);
+    const bareTask = fromBinary(TaskSchema, bare);
     expect(
       page.entries.map((entry) => fromBinary(StreamResponseSchema, entry.payload).payload.value),
-    ).toEqual([bare]);
+    ).toEqual([bareTask]);
     expect((await opened.weigh(alice, "task-1"))?.bytes).toBe(head.length);
     expectBytes((await opened.find(alice, "task-1", "full"))?.snapshot?.head, head);
   });
@@ -270,6 +312,67 @@ async function countTurns(reads: number, read: () => Promise<unknown>): Promise<
   counting = false;
   await counted;
   return turns;
+}
+
+/** Counts the pieces that are read from now on: all, and the most in one turn of the event loop. */
+function countPiecesPerTurn() {
+  using database = new DatabaseSync(":memory:");
+  const get = vi.spyOn(Object.getPrototypeOf(database.prepare("select 1")), "get");
+  onTestFinished(() => get.mockRestore());
+  const perTurn: number[] = [];
+  let counting = true;
+  const endTurn = (): void => {
+    perTurn.push(get.mock.results.filter(({ value }) => value !== undefined && "payload" in value).length);
+    get.mockClear();
+  };
+  const counted = (async () => {
+    for (; counting; endTurn()) await nextTurn();
+  })();
+  const end = async () => {
+    counting = false;
+    await counted;
+    return { all: perTurn.reduce((sum, pieces) => sum + pieces, 0), most: Math.max(...perTurn) };
+  };
+  return { end };
+}
+
+function textMessage(length: number): Message {
+  return create(MessageSchema, {
+    messageId: "large",
+    parts: [{ content: { case: "text", value: "x".repeat(length) } }],
+  });
+}
+
+function createTask(history: readonly Message[], question?: Message): Task {
+  const status = question && { state: TaskState.INPUT_REQUIRED, message: question };
+  return create(TaskSchema, {
+    id: "task-1",
+    contextId: "context-1",
+    history: [...history],
+    ...(status && { status }),
+  });
+}
+
+/** A commit of a task and its snapshot; `bare` is the snapshot without history. */
+function createTaskCommit(task: Task) {
+  const commit = createCommit({ kinds: ["task"] });
+  const event = create(StreamResponseSchema, { payload: { case: "task", value: task } });
+  const payload = toBinary(StreamResponseSchema, event);
+  const head = toBinary(TaskSchema, task);
+  return {
+    commit: {
+      ...commit,
+      entries: commit.entries.map((entry) => ({ ...entry, payload })),
+      snapshot: { sequence: 1, head, artifacts: undefined },
+    },
+    head,
+    bare: toBinary(TaskSchema, { ...task, history: [] }),
+  };
+}
+
+/** A task that asks a question, with so many bytes of history. */
+function createChat(historyBytes: number, questionBytes: number): TaskCommit {
+  return createTaskCommit(createTask([textMessage(historyBytes)], textMessage(questionBytes))).commit;
 }
 
 /** Bytes that tests share: megabytes take long to make. */

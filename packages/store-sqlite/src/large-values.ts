@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { TaskCommit } from "@a2a-connect/server/store";
+import type { CutInSteps, TaskCommit } from "@a2a-connect/server/store";
 import { prepareQuery } from "./schema.ts";
 import { dataLoss, unlessFull } from "./store-failure.ts";
 
@@ -15,11 +15,24 @@ export interface WrittenValues {
   readonly runs: ReadonlyMap<Uint8Array, Run>;
 }
 
-/** Memory for a value that is still to be read. */
+/** A place in what a query gives, whose value is still to be read. */
 export interface Gap {
   readonly task: number;
   readonly run: Run;
+  /** Memory for the value, which is in the place meanwhile. */
   readonly value: Uint8Array;
+  /** Makes what belongs into the place once the value is whole; undefined: the value itself. */
+  readonly cut: CutInSteps | undefined;
+  /** Puts that there. */
+  readonly put: (value: Uint8Array) => void;
+}
+
+/** What a query has read. */
+export interface Reading {
+  /** Bytes of the values that were in rows, also of what a view has cut out of them. */
+  rowBytes: number;
+  /** The values in pieces, which are still to be read. */
+  readonly gaps: Gap[];
 }
 
 /** A piece of a run. */
@@ -100,11 +113,11 @@ export function createLargeValues(database: DatabaseSync): LargeValues {
 }
 
 /**
- * Reads a value, a piece in each step.
+ * Reads a value, a piece in each step, and then cuts it.
  *
  * @returns whether it is whole; pieces are missing when their row went meanwhile
  */
-export function* fillGap(values: LargeValues, { task, run, value }: Gap): Generator<void, boolean> {
+export function* fillGap(values: LargeValues, { task, run, value, cut, put }: Gap): Generator<void, boolean> {
   let end = 0;
   for (let last = 0; end < value.length; ) {
     const piece = values.next(task, run, last);
@@ -114,20 +127,18 @@ export function* fillGap(values: LargeValues, { task, run, value }: Gap): Genera
     last = piece.number;
     if (end < value.length) yield;
   }
+  if (cut !== undefined) {
+    yield;
+    put(yield* cut(value));
+  }
   return true;
 }
 
-/** The same in one step. @throws ConnectError `DataLoss` when pieces are missing */
-export function fillAtOnce(values: LargeValues, gap: Gap): void {
-  const steps = fillGap(values, gap);
-  let step = steps.next();
-  while (step.done !== true) step = steps.next();
-  if (!step.value) throw valueLost();
-}
-
-/** A gap, whose memory costs nothing until it is filled. */
-export function createGap(task: number, run: Run): Gap {
-  return { task, run, value: new Uint8Array(Buffer.allocUnsafeSlow(run.bytes).buffer) };
+/** A gap, whose memory costs nothing until it is filled; it is put into its place at once. */
+export function createGap(task: number, run: Run, { cut, put }: Pick<Gap, "cut" | "put">): Gap {
+  const value = new Uint8Array(Buffer.allocUnsafeSlow(run.bytes).buffer);
+  put(value);
+  return { task, run, value, cut, put };
 }
 
 /** What a caller hears of a value that lacks pieces, however often it is read. */

@@ -4,7 +4,6 @@ import type { TaskPage, TaskQuery } from "@a2a-connect/server/store";
 import { alice, createCommit } from "@a2a-connect/testing";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { temporaryFile } from "../test-support/temporary-file.ts";
-import { createLargeValues } from "./large-values.ts";
 import { createListTasks } from "./list-tasks.ts";
 import { ListTotals } from "./list-totals.ts";
 import { createSqliteTaskStore } from "./sqlite-task-store.ts";
@@ -28,13 +27,13 @@ const filters: readonly Partial<TaskQuery>[] = [undefined, "c0"].flatMap((contex
 );
 
 /** Twelve tasks, several of which have the same time. */
-async function openFilled(): Promise<DatabaseSync> {
+async function openFilled(text = "hello"): Promise<DatabaseSync> {
   const file = temporaryFile();
   const store = createSqliteTaskStore({ file });
   for (let number = 0; number < 12; number++) {
     const state = number % 2 === 0 ? TaskState.WORKING : TaskState.COMPLETED;
     const contextId = `c${number % 3}`;
-    await store.commit(createCommit({ taskId: `t${number}`, at: number >> 1, contextId, state }));
+    await store.commit(createCommit({ taskId: `t${number}`, at: number >> 1, contextId, state, text }));
   }
   await store.close();
   return new DatabaseSync(file);
@@ -46,16 +45,11 @@ function listAll(
   filter: Partial<TaskQuery>,
   totals = new ListTotals(),
 ) {
-  const list = createListTasks(
-    database,
-    createTaskReader(database, createLargeValues(database)),
-    totals,
-    sliceTasks,
-  );
+  const list = createListTasks(database, createTaskReader(database), totals, sliceTasks);
   const pages: TaskPage[] = [];
   let steps = 0;
   for (let after: TaskQuery["after"]; ; ) {
-    const running = list({ ...all, ...filter, after }, []);
+    const running = list({ ...all, ...filter, after }, { rowBytes: 0, gaps: [] });
     let step = running.next();
     for (; step.done !== true; step = running.next()) steps++;
     pages.push(step.value);
@@ -117,6 +111,23 @@ it.each(filters)("counts once, and lists as before: %o", async (filter) => {
   for (const sliceTasks of [undefined, 1, 2])
     expect(listAll(database, sliceTasks, filter, totals).pages).toEqual(counted.pages);
   expect(prepare.mock.calls.filter(([sql]) => sql.includes("count(*)"))).toEqual([]);
+});
+
+it.each(filters)("reads large rows in several steps, and lists and counts as before: %o", async (filter) => {
+  using small = await openFilled();
+  using large = await openFilled("x".repeat(600_000));
+  const placesOf = (database: DatabaseSync, isCounted: boolean) => {
+    const totals = new ListTotals();
+    if (isCounted) totals.open({ ...all, ...filter }).add(12, undefined);
+    const { pages, steps } = listAll(database, undefined, { ...filter, maxBytes: 10_000_000 }, totals);
+    const places = pages.map(({ tasks, ...rest }) => [tasks.map(({ taskId }) => taskId), rest]);
+    return { places, steps: steps - pages.length };
+  };
+  for (const isCounted of [false, true]) {
+    const { places, steps } = placesOf(large, isCounted);
+    expect(places).toEqual(placesOf(small, isCounted).places);
+    expect(steps).toBeGreaterThan(0);
+  }
 });
 
 it("reads no log of a task that the caller knows", async () => {

@@ -7,13 +7,13 @@ import {
   type TaskQuery,
   type ViewedTask,
 } from "@a2a-connect/server/store";
-import type { Gap } from "./large-values.ts";
+import { pieceBytes, type Reading } from "./large-values.ts";
 import type { ListTotals } from "./list-totals.ts";
 import { notCompleted, prepareQuery, type Query } from "./schema.ts";
 import { type TaskReader, type TaskRow, taskColumns, toBareTask, toTail } from "./task-rows.ts";
 
-/** Answers `TaskStore.list`, a slice of the list in each step; `gaps` as in `TaskReader.task`. */
-export type ListTasks = (query: TaskQuery, gaps: Gap[]) => Generator<void, TaskPage>;
+/** Answers `TaskStore.list`, a slice of the list in each step; `reading` as in `TaskReader.task`. */
+export type ListTasks = (query: TaskQuery, reading: Reading) => Generator<void, TaskPage>;
 
 interface PlaceRow {
   readonly status_timestamp: number;
@@ -64,21 +64,26 @@ export function createListTasks(
   }
 
   /** A task whose segments are damaged comes without them: the others of its page can be read. */
-  function readRow(row: TaskRow, { view, isKnown }: TaskQuery, gaps: Gap[], maxBytes: number): ViewedTask {
+  function readRow(
+    row: TaskRow,
+    { view, isKnown }: TaskQuery,
+    reading: Reading,
+    maxBytes: number,
+  ): ViewedTask {
     const bare = () => ({
       task: { ...toBareTask(row), snapshot: undefined, entries: [], more: undefined },
       cutBytes: 0,
     });
     if (isKnown?.(row.task_id, toTail(row)) === true) return bare();
     try {
-      return reader.task(row, view, gaps, maxBytes);
+      return reader.task(row, view, reading, maxBytes);
     } catch (error) {
       if (error instanceof RangeError) return bare(); // of `openSegment`; the reader of the page says that the log is empty
       throw error;
     }
   }
 
-  return function* (query, gaps) {
+  return function* (query, reading) {
     const { index, passed, matching } = choosePassage(query);
     const page = new TaskPageBuilder(query);
     const tally = totals.open(query);
@@ -104,22 +109,26 @@ export function createListTasks(
         : select<PlaceRow>("status_timestamp, task_id", index, [...rest, ...oldest], lastOfSlice);
       last = end && { statusTimestamp: end.status_timestamp, taskId: end.task_id };
       // One of the two bounds: with both, SQLite would search by the earlier one, and pass the same tasks in each step.
-      const bound = last === undefined ? oldest : toPlace(">=", last);
-      const slice = [...rest, ...bound, ...matching];
+      const slice = () => [...rest, ...(last === undefined ? oldest : toPlace(">=", last)), ...matching];
       if (!more) {
+        const stepEnd = reading.rowBytes + pieceBytes;
         const untilMore = { sql: `${newestFirst} limit ?`, values: [query.limit + 1 - page.tasks.length] };
         for (const row of select<TaskRow>(
           taskColumns,
           index,
-          [...slice, ...toPlace("<", query.after)],
+          [...slice(), ...toPlace("<", query.after)],
           untilMore,
         )) {
           more ||= page.isFull;
-          if (!more) page.add((bytes) => readRow(row, query, gaps, bytes));
+          if (more) break;
+          page.add((bytes) => readRow(row, query, reading, bytes));
+          if (reading.rowBytes <= stepEnd) continue;
+          last = { statusTimestamp: row.status_timestamp, taskId: row.task_id }; // the slice ends here: the next step reads on
+          break;
         }
       }
       if (!isKept) {
-        const [count] = select<{ readonly total: number }>("count(*) as total", index, slice);
+        const [count] = select<{ readonly total: number }>("count(*) as total", index, slice());
         tally.add(count?.total ?? 0, last);
       }
       if (last === undefined || (isKept && more)) {

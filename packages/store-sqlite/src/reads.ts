@@ -1,22 +1,25 @@
-import { fillGap, type Gap, type LargeValues, pieceBytes, valueLost } from "./large-values.ts";
+import { fillGap, type Gap, type LargeValues, pieceBytes, type Reading, valueLost } from "./large-values.ts";
 import { createReadQueue, type ReadQueue } from "./read-queue.ts";
 
-/** Reads of what may be large: they wait for their turn, and read large values in pieces, which the query leaves as gaps. */
+/**
+ * Reads of what may be large: they wait for their turn, and read large values in pieces, which the query leaves as gaps. What is
+ * read counts towards the limit of a turn, and not only what is answered.
+ */
 export interface Reads {
   /** Reads what has no large values. In one turn of the event loop as much is read as is copied in a millisecond. */
   readonly inTurn: ReadQueue;
-  /** Reads a task or a part of its log. @param bytesOf the result, its large values included */
-  log<T>(query: (gaps: Gap[]) => T, bytesOf: (result: T) => number): Promise<T>;
+  /** Reads a task or a part of its log. */
+  log<T>(query: (reading: Reading) => T): Promise<T>;
   /**
    * The same for events, which have a queue of their own: thousands of readers may want the next ones, and other calls do not
    * wait behind them.
    */
-  events<T>(query: (gaps: Gap[]) => T, bytesOf: (result: T) => number): Promise<T>;
+  events<T>(query: (reading: Reading) => T): Promise<T>;
   /**
    * Reads a list, a step in each turn, because a list of few bytes takes long, too. Lists have a queue of their own: a caller
    * that reads one task does not wait behind them.
    */
-  list<T>(query: (gaps: Gap[]) => Generator<unknown, T>): Promise<T>;
+  list<T>(query: (reading: Reading) => Generator<unknown, T>): Promise<T>;
 }
 
 /** Bytes after which the store reads no more large values in a turn of the event loop. */
@@ -35,27 +38,22 @@ export function createReads(read: <T>(query: () => T) => T, values: LargeValues)
   const listInTurn = createReadQueue(read, 0);
 
   /** Runs a query, and then reads what it has left in pieces. */
-  async function readWhole<T>(query: (gaps: Gap[]) => Promise<T>): Promise<T> {
+  async function readWhole<T>(query: (reading: Reading) => Promise<T>): Promise<T> {
     for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
-      const gaps: Gap[] = [];
-      const result = await query(gaps);
-      if (await fillAll(gaps)) return result;
+      const reading: Reading = { rowBytes: 0, gaps: [] };
+      const result = await query(reading);
+      if (await fillAll(reading.gaps)) return result;
     }
     throw valueLost();
   }
 
-  function readLog<T>(
-    queue: ReadQueue,
-    query: (gaps: Gap[]) => T,
-    bytesOf: (result: T) => number,
-  ): Promise<T> {
-    return readWhole((gaps) => {
-      const left = () => gaps.reduce((sum, { value }) => sum + value.length, 0);
-      return queue(
-        () => query(gaps),
-        (result) => Math.max(minReadBytes, bytesOf(result) - left()),
-      );
-    });
+  function readLog<T>(queue: ReadQueue, query: (reading: Reading) => T): Promise<T> {
+    return readWhole((reading) =>
+      queue(
+        () => query(reading),
+        () => Math.max(minReadBytes, reading.rowBytes),
+      ),
+    );
   }
 
   /** @returns false when a value has gone meanwhile: then its row has gone, or names another one */
@@ -68,9 +66,9 @@ export function createReads(read: <T>(query: () => T) => T, values: LargeValues)
 
   return {
     inTurn,
-    log: (query, bytesOf) => readLog(inTurn, query, bytesOf),
-    events: (query, bytesOf) => readLog(eventsInTurn, query, bytesOf),
-    list: (query) => readWhole((gaps) => runInTurns(listInTurn, query(gaps))),
+    log: (query) => readLog(inTurn, query),
+    events: (query) => readLog(eventsInTurn, query),
+    list: (query) => readWhole((reading) => runInTurns(listInTurn, query(reading))),
   };
 }
 

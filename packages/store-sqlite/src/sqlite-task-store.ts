@@ -2,13 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { decodeMessage, encodeMessage } from "@a2a-connect/core/internal";
 import { MessageSchema, TaskPushNotificationConfigSchema, TaskState } from "@a2a-connect/proto";
 import type { TaskStore } from "@a2a-connect/server";
-import {
-  type LogEntry,
-  type Owner,
-  type StoredTask,
-  storedBytes,
-  type TaskView,
-} from "@a2a-connect/server/store";
+import type { Owner, StoredTask, TaskView } from "@a2a-connect/server/store";
 import { createCommits } from "./commits.ts";
 import { createExpireRows } from "./expire-rows.ts";
 import { createGroupCommit } from "./group-commit.ts";
@@ -101,13 +95,10 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
   const reads = createReads(read, values);
 
   function findTask(owner: Owner, taskId: string, view: TaskView): Promise<StoredTask | undefined> {
-    return reads.log(
-      (gaps) => {
-        const row = reader.ownRow(owner, taskId);
-        return row && reader.task(row, view, gaps).task;
-      },
-      (task) => (task === undefined ? 0 : storedBytes(task)),
-    );
+    return reads.log((reading) => {
+      const row = reader.ownRow(owner, taskId);
+      return row && reader.task(row, view, reading).task;
+    });
   }
 
   return {
@@ -118,26 +109,23 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
     find: findTask,
 
     async list(query) {
-      return reads.list((gaps) => listTasks(query, gaps));
+      return reads.list((reading) => listTasks(query, reading));
     },
 
     async events(owner, taskId, after, limit) {
-      return reads.events((gaps) => {
+      return reads.events((reading) => {
         const row = reader.ownRow(owner, taskId);
-        return row === undefined ? [] : reader.events(row, after, limit, gaps);
-      }, bytesOfEntries);
+        return row === undefined ? [] : reader.events(row, after, limit, reading);
+      });
     },
 
     async entries(owner, taskId, after, view, limit) {
-      return reads.log(
-        (gaps) => {
-          const row = reader.ownRow(owner, taskId);
-          return row === undefined
-            ? { entries: [], end: after, more: false }
-            : reader.entries(row, after, view, limit, gaps);
-        },
-        ({ entries }) => bytesOfEntries(entries),
-      );
+      return reads.log((reading) => {
+        const row = reader.ownRow(owner, taskId);
+        return row === undefined
+          ? { entries: [], end: after, more: false }
+          : reader.entries(row, after, view, limit, reading);
+      });
     },
 
     async findKey(owner, key) {
@@ -268,7 +256,7 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
 function prepareParts(database: DatabaseSync, now: () => number) {
   removeLostPieces(database);
   const values = createLargeValues(database);
-  const reader = createTaskReader(database, values);
+  const reader = createTaskReader(database);
   const deliveries = createPushDeliveries(database);
   const keys = createRequestKeys(database);
   const totals = new ListTotals();
@@ -303,10 +291,6 @@ function toRef({ task_id, tenant, principal }: RefRow): {
   taskId: string;
 } {
   return { owner: { tenant, principal }, taskId: task_id };
-}
-
-function bytesOfEntries(entries: readonly LogEntry[]): number {
-  return storedBytes({ snapshot: undefined, entries });
 }
 
 /** Before the first timer that a task can have. */

@@ -1,7 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { TaskState } from "@a2a-connect/proto";
 import {
-  type EntryKind,
   eventBits,
   kindBits,
   type LogEvent,
@@ -24,9 +23,10 @@ import {
   type ViewedTask,
   viewEntries,
   viewedKinds,
-  viewTask,
+  viewSnapshot,
+  withoutHistoryInSteps,
 } from "@a2a-connect/server/store";
-import { createGap, fillAtOnce, type Gap, type LargeValues } from "./large-values.ts";
+import { createGap, type Gap, type Reading } from "./large-values.ts";
 import { prepareQuery, type Query } from "./schema.ts";
 
 /** Columns of `tasks` that make a TaskRow. */
@@ -96,15 +96,16 @@ export interface TaskReader {
   /**
    * The task of a row: its snapshot and the first page of what follows.
    *
-   * @param gaps gets the large values, which are still to be read; what a view cuts is not among them
+   * @param reading gets what was read, and the large values, which are still to be read. Until then these count whole, also what
+   *   the view cuts out of them
    */
-  task(row: TaskRow, view: TaskView, gaps: Gap[], maxBytes?: number): ViewedTask;
+  task(row: TaskRow, view: TaskView, reading: Reading, maxBytes?: number): ViewedTask;
   /** What reading that would read. */
   weight(row: TaskRow): TaskWeight;
   /** A page of a task's events, as `TaskStore.events` bounds it. */
-  events(row: TaskRow, after: number, limit: number, gaps: Gap[]): readonly LogEvent[];
+  events(row: TaskRow, after: number, limit: number, reading: Reading): readonly LogEvent[];
   /** A page of a task's log, as `TaskStore.entries` bounds it. */
-  entries(row: TaskRow, after: LogTail, view: LogView, limit: number, gaps: Gap[]): LogPage;
+  entries(row: TaskRow, after: LogTail, view: LogView, limit: number, reading: Reading): LogPage;
 }
 
 const segmentsAfter = "from segments where task = ? and (generation, sequence) > (?, ?)";
@@ -117,7 +118,7 @@ function segmentColumns(kinds: number): string {
 }
 
 /** Prepares the statements that read tasks. */
-export function createTaskReader(database: DatabaseSync, values: LargeValues): TaskReader {
+export function createTaskReader(database: DatabaseSync): TaskReader {
   const byId = prepareQuery<TaskRow>(database, `select ${taskColumns} from tasks where task_id = ?`);
   const snapshotFull = prepareQuery<SnapshotRow>(
     database,
@@ -160,72 +161,31 @@ export function createTaskReader(database: DatabaseSync, values: LargeValues): T
     return byId.get(taskId);
   }
 
-  function* placedAfter({ number }: TaskRow, after: LogTail, view: LogView, gaps: Gap[]) {
+  /** The entries of a view. @param cut counts what it cuts out of rows */
+  function* placedAfter(
+    { number }: TaskRow,
+    after: LogTail,
+    view: LogView,
+    reading: Reading,
+    cut?: { bytes: number },
+  ) {
     const { kinds, query } = views[view];
-    const cut = showsHistory(view) ? undefined : "task";
     for (const segment of query.iterate(number, after.generation, after.sequence)) {
-      for (const placed of openRow(number, segment, kinds, gaps, cut)) {
-        if (placed.entry.sequence > after.sequence) yield placed;
+      for (const placed of viewEntries(openRow(segment, kinds, reading), view, cut)) {
+        if (placed.entry.sequence > after.sequence) yield leavePieces(number, segment, placed, view, reading);
       }
     }
   }
 
-  function readValue(task: number, { inRow, run, bytes }: StoredValue, gaps: Gap[] | undefined): Uint8Array {
-    if (run === null || bytes === null) return inRow;
-    if (gaps === undefined && inRow.length > 0) return inRow;
-    const gap = createGap(task, { run, bytes });
-    if (gaps === undefined) fillAtOnce(values, gap);
-    else gaps.push(gap);
-    return gap.value;
-  }
-
-  /** @param cut kind of the entries that are read at once */
-  function* openRow(
-    task: number,
-    { artifacts, run, run_bytes: bytes, ...row }: SegmentRow,
-    kinds: number,
-    gaps: Gap[],
-    cut?: EntryKind,
-  ): Iterable<PlacedEntry> {
-    for (const placed of openSegment({ ...row, artifacts: artifacts ?? undefined }, kinds)) {
-      if (run === null) {
-        yield placed;
-        continue;
-      }
-      const { entry, reached } = placed;
-      const value = { inRow: entry.payload, run, bytes };
-      const payload = readValue(task, value, entry.kind === cut ? undefined : gaps);
-      yield { entry: { ...entry, payload }, reached };
-    }
-  }
-
-  function* eventsAfter(task: number, after: number, gaps: Gap[]): Iterable<LogEvent> {
+  function* eventsAfter(task: number, after: number, reading: Reading): Iterable<LogEvent> {
     for (const segment of events.iterate(task, after)) {
-      for (const { entry } of openRow(task, segment, eventBits, gaps)) {
+      for (const placed of openRow(segment, eventBits, reading)) {
+        const { entry } = leavePieces(task, segment, placed, "all", reading);
         const { kind, generation = 0 } = entry;
         if (generation > after && (kind === "task" || kind === "status" || kind === "artifact"))
           yield { ...entry, kind, generation };
       }
     }
-  }
-
-  function toSnapshot(
-    task: number,
-    sequence: number,
-    row: SnapshotRow,
-    view: TaskView,
-    gaps: Gap[],
-  ): Snapshot {
-    const { head, head_run, head_bytes, artifacts, artifacts_run, artifacts_bytes } = row;
-    const whole = { inRow: head, run: head_run, bytes: head_bytes };
-    return {
-      sequence,
-      head: readValue(task, whole, showsHistory(view) ? gaps : undefined),
-      artifacts:
-        artifacts === null
-          ? undefined
-          : readValue(task, { inRow: artifacts, run: artifacts_run, bytes: artifacts_bytes }, gaps),
-    };
   }
 
   return {
@@ -236,21 +196,21 @@ export function createTaskReader(database: DatabaseSync, values: LargeValues): T
       return found?.tenant === tenant && found.principal === principal ? found : undefined;
     },
 
-    task(row, view, gaps, maxBytes) {
+    task(row, view, reading, maxBytes) {
       const { number, snapshot_sequence, snapshot_generation } = row;
       const begin = { sequence: snapshot_sequence, generation: snapshot_generation };
       const half = showsArtifacts(view) ? snapshotFull : snapshotHead;
       const snapshot = snapshot_sequence === 0 ? undefined : half.get(number);
       const cut = { bytes: 0 };
-      const placed = viewEntries(placedAfter(row, begin, view, gaps), view, cut);
+      const placed = placedAfter(row, begin, view, reading, cut);
       const { entries, end, more } = takeLogPage(placed, begin, toTail(row), taskPageLimit, maxBytes);
-      const read = {
+      const task = {
         ...toBareTask(row),
-        snapshot: snapshot && toSnapshot(number, snapshot_sequence, snapshot, view, gaps),
+        snapshot: snapshot && toSnapshot(row, snapshot, view, reading, cut),
         entries,
         more: more ? end : undefined,
       };
-      return viewTask(read, view, cut.bytes);
+      return { task, cutBytes: cut.bytes };
     },
 
     weight(row) {
@@ -263,14 +223,90 @@ export function createTaskReader(database: DatabaseSync, values: LargeValues): T
       };
     },
 
-    events({ number }, after, limit, gaps) {
-      return takeEventPage(eventsAfter(number, after, gaps), limit);
+    events({ number }, after, limit, reading) {
+      return takeEventPage(eventsAfter(number, after, reading), limit);
     },
 
-    entries(row, after, view, limit, gaps) {
-      return takeLogPage(viewEntries(placedAfter(row, after, view, gaps), view), after, toTail(row), limit);
+    entries(row, after, view, limit, reading) {
+      return takeLogPage(placedAfter(row, after, view, reading), after, toTail(row), limit);
     },
   };
+}
+
+function openRow({ artifacts, ...row }: SegmentRow, kinds: number, reading: Reading): Iterable<PlacedEntry> {
+  reading.rowBytes += row.head.length + (artifacts?.length ?? 0);
+  return openSegment({ ...row, artifacts: artifacts ?? undefined }, kinds);
+}
+
+/** @param placed what the row has of the entry, in the view */
+function leavePieces(
+  task: number,
+  { run, run_bytes: bytes }: SegmentRow,
+  placed: PlacedEntry,
+  view: LogView,
+  reading: Reading,
+): PlacedEntry {
+  if (run === null) return placed;
+  const entry = { ...placed.entry };
+  leaveGap(
+    reading,
+    task,
+    { inRow: entry.payload, run, bytes },
+    {
+      cut: entry.kind === "task" && !showsHistory(view) ? withoutHistoryInSteps.task : undefined,
+      put: (payload) => {
+        entry.payload = payload;
+      },
+    },
+  );
+  return { ...placed, entry };
+}
+
+function toSnapshot(
+  { number, snapshot_sequence: sequence }: TaskRow,
+  { head, head_run, head_bytes, artifacts, artifacts_run, artifacts_bytes }: SnapshotRow,
+  view: TaskView,
+  reading: Reading,
+  cut: { bytes: number },
+): Snapshot {
+  reading.rowBytes += head.length + (artifacts?.length ?? 0);
+  const snapshot = { ...viewSnapshot({ sequence, head, artifacts: artifacts ?? undefined }, view, cut) };
+  leaveGap(
+    reading,
+    number,
+    { inRow: snapshot.head, run: head_run, bytes: head_bytes },
+    {
+      cut: showsHistory(view) ? undefined : withoutHistoryInSteps.head,
+      put: (value) => {
+        snapshot.head = value;
+      },
+    },
+  );
+  if (artifacts !== null) {
+    leaveGap(
+      reading,
+      number,
+      { inRow: artifacts, run: artifacts_run, bytes: artifacts_bytes },
+      {
+        cut: undefined,
+        put: (value) => {
+          snapshot.artifacts = value;
+        },
+      },
+    );
+  }
+  return snapshot;
+}
+
+/** Leaves a value in pieces to be read later, unless its row has what the view shows of it. */
+function leaveGap(
+  { gaps }: Reading,
+  task: number,
+  { inRow, run, bytes }: StoredValue,
+  place: Pick<Gap, "cut" | "put">,
+): void {
+  if (run === null || bytes === null || (place.cut !== undefined && inRow.length > 0)) return;
+  gaps.push(createGap(task, { run, bytes }, place));
 }
 
 /** What a row alone says of its task. */

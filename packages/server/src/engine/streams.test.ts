@@ -123,7 +123,7 @@ describe("SubscribeToTask with the last event that the caller has", () => {
     expect(wordsOf(all.events)).toEqual([]);
     await expect(subscribe(client, id, { "last-event-id": "5" }).ended).rejects.toThrow("no event 5");
     await expect(subscribe(client, "other", { "last-event-id": "1" }).ended).rejects.toThrow("no such task");
-    expect(new Set(views)).toEqual(new Set(["summary"]));
+    expect(views).toEqual([]);
   });
 });
 

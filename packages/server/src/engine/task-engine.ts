@@ -223,7 +223,7 @@ export class TaskEngine {
     const { store, reads } = this.#context;
     const { owner, share } = caller;
     if (this.#tasks.peek(owner, taskId) !== undefined) return;
-    const stored = await reads.tasks.run(caller, () => store.find(owner, taskId, "summary"));
+    const stored = await reads.tasks.run(caller, () => store.weigh(owner, taskId));
     if (stored === undefined) throw taskNotFound(taskId);
     const { index, tail } = stored;
     if (!isTerminal(index.state)) return;

@@ -46,12 +46,14 @@ export type {
   UnfinishedQuery,
 } from "./task-store.ts";
 export {
+  type CutInSteps,
   showsArtifacts,
   showsHistory,
   TaskPageBuilder,
   type ViewedTask,
   viewEntries,
   viewedKinds,
-  viewTask,
+  viewSnapshot,
   withoutHistory,
+  withoutHistoryInSteps,
 } from "./task-view.ts";

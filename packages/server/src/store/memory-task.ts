@@ -14,7 +14,7 @@ import type {
   TaskView,
   TaskWeight,
 } from "./task-store.ts";
-import { type ViewedTask, viewEntries, viewedKinds, viewTask } from "./task-view.ts";
+import { type ViewedTask, viewEntries, viewedKinds, viewSnapshot } from "./task-view.ts";
 
 /** A push config and its cursor in the memory store. */
 export interface MemoryDelivery {
@@ -106,11 +106,11 @@ export function readTask(task: MemoryTask, view: TaskView, maxBytes?: number): V
   const cut = { bytes: 0 };
   const placed = viewEntries(entriesAfter(task, begin, view), view, cut);
   const { entries, end, more } = takeLogPage(placed, begin, tail, taskPageLimit, maxBytes);
-  return viewTask(
-    { owner, taskId, index, tail, fence, snapshot, entries, more: more ? end : undefined },
-    view,
-    cut.bytes,
-  );
+  const viewed = snapshot && viewSnapshot(snapshot, view, cut);
+  return {
+    task: { owner, taskId, index, tail, fence, snapshot: viewed, entries, more: more ? end : undefined },
+    cutBytes: cut.bytes,
+  };
 }
 
 /** The task for `TaskStore.weigh`. */

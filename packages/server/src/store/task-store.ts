@@ -286,7 +286,7 @@ export interface TaskQuery {
   readonly limit: number;
   /**
    * Bytes of the page. It ends with the task whose payloads exceed this; no more of that task's log is read. It also
-   * ends with a task whose log has very many entries. Bytes that a view cuts out of a payload count an eighth.
+   * ends with a task whose log has very many entries. Bytes that a view cuts out of a payload count at least an eighth.
    */
   readonly maxBytes: number;
   readonly view: TaskView;

@@ -2,7 +2,7 @@ import { StreamResponseSchema, TaskSchema } from "@a2a-connect/proto";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import type { PlacedEntry } from "./log-page.ts";
 import { storedBytes } from "./segment.ts";
-import type { EntryKind, LogView, StoredTask, TaskQuery, TaskView } from "./task-store.ts";
+import type { EntryKind, LogView, Snapshot, StoredTask, TaskQuery, TaskView } from "./task-store.ts";
 
 /** The kinds of entries in each view. */
 export const viewedKinds: Readonly<Record<LogView, readonly EntryKind[]>> = {
@@ -43,22 +43,20 @@ export function* viewEntries(
 
 /** A task in a view, and how many of the read bytes the view has cut out. */
 export interface ViewedTask {
+  /** A value that the store cuts later is still whole, and all its bytes count. */
   readonly task: StoredTask;
   readonly cutBytes: number;
 }
 
-/**
- * Makes a task in a view.
- *
- * @param read has the whole head of the snapshot, and the entries from `viewEntries`
- * @param cutBytes how many bytes that has cut out
- */
-export function viewTask(read: StoredTask, view: TaskView, cutBytes: number): ViewedTask {
-  if (read.snapshot === undefined) return { task: read, cutBytes };
-  const { sequence, head: whole, artifacts } = read.snapshot;
+/** A snapshot in a view. */
+export function viewSnapshot(
+  { sequence, head: whole, artifacts }: Snapshot,
+  view: TaskView,
+  cut: { bytes: number },
+): Snapshot {
   const head = showsHistory(view) ? whole : withoutHistory.head(whole);
-  const snapshot = { sequence, head, artifacts: showsArtifacts(view) ? artifacts : undefined };
-  return { task: { ...read, snapshot }, cutBytes: cutBytes + whole.byteLength - head.byteLength };
+  cut.bytes += whole.byteLength - head.byteLength;
+  return { sequence, head, artifacts: showsArtifacts(view) ? artifacts : undefined };
 }
 
 /**
@@ -89,35 +87,54 @@ export class TaskPageBuilder {
   }
 }
 
+/** Makes in steps what a view shows of a value, so that other calls can run in between. */
+export type CutInSteps = (value: Uint8Array) => Generator<void, Uint8Array>;
+
+/** Fields after which a step ends: a history may have tens of thousands of messages. */
+const stepFields = 4_096;
+
 /**
  * What a view without history has of the payload of a `task` entry, and of the head of a snapshot. What is damaged stays as it
  * is: a page of tasks does not fail because of one, and decoding that one tells what is wrong.
  */
-export const withoutHistory: {
-  task(payload: Uint8Array): Uint8Array;
-  head(head: Uint8Array): Uint8Array;
-} = {
+export const withoutHistoryInSteps: { readonly task: CutInSteps; readonly head: CutInSteps } = {
   task: (payload) => unlessDamaged(cutTaskEvent, payload),
   head: (head) => unlessDamaged(cutHistory, head),
 };
 
-function unlessDamaged(cut: (bytes: Uint8Array) => Uint8Array, bytes: Uint8Array): Uint8Array {
+/** The same at once. */
+export const withoutHistory: {
+  task(payload: Uint8Array): Uint8Array;
+  head(head: Uint8Array): Uint8Array;
+} = {
+  task: (payload) => cutAtOnce(withoutHistoryInSteps.task(payload)),
+  head: (head) => cutAtOnce(withoutHistoryInSteps.head(head)),
+};
+
+function cutAtOnce(steps: Generator<void, Uint8Array>): Uint8Array {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+function* unlessDamaged(cut: CutInSteps, bytes: Uint8Array): Generator<void, Uint8Array> {
   try {
-    return cut(bytes);
+    return yield* cut(bytes);
   } catch {
     return bytes;
   }
 }
 
 /** A StreamResponse that is a task, without the task's history. */
-function cutTaskEvent(response: Uint8Array): Uint8Array {
+function* cutTaskEvent(response: Uint8Array): Generator<void, Uint8Array> {
   const reader = new BinaryReader(response);
   const { number } = StreamResponseSchema.field.task;
   const writer = new BinaryWriter();
   while (reader.pos < reader.len) {
     const [field, wireType] = reader.tag();
     if (field === number && wireType === WireType.LengthDelimited) {
-      writer.tag(number, WireType.LengthDelimited).bytes(cutHistory(reader.bytes()));
+      writer.tag(number, WireType.LengthDelimited).bytes(yield* cutHistory(reader.bytes()));
     } else {
       writer.tag(field, wireType).raw(reader.skip(wireType, field));
     }
@@ -126,12 +143,13 @@ function cutTaskEvent(response: Uint8Array): Uint8Array {
 }
 
 /** A Task in protobuf without its history, made without decoding. */
-function cutHistory(task: Uint8Array): Uint8Array {
+function* cutHistory(task: Uint8Array): Generator<void, Uint8Array> {
   const { number } = TaskSchema.field.history;
   const reader = new BinaryReader(task);
   const writer = new BinaryWriter();
   let kept = 0;
-  while (reader.pos < reader.len) {
+  for (let fields = 1; reader.pos < reader.len; fields += 1) {
+    if (fields % stepFields === 0) yield;
     const start = reader.pos;
     const [field, wireType] = reader.tag();
     reader.skip(wireType, field);

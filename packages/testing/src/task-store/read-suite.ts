@@ -31,39 +31,51 @@ export function readSuite(it: StoreTest): void {
       expect(await seen("summary")).toEqual([1, 5]);
     });
 
-    it("cuts the history out of a task and of a snapshot in the views without it", async (store) => {
-      const task = (history: readonly string[]) =>
-        create(TaskSchema, {
-          id: "task-1",
-          history: history.map((messageId) => ({ messageId })),
-          metadata: { skill: "one" },
+    const sizes = [
+      ["the history", 10, 10],
+      ["a large history", 2 ** 20, 10],
+      ["a large history, beside a large question,", 2 ** 20, 40_000],
+    ] as const;
+    for (const [what, historySize, questionSize] of sizes) {
+      it(`cuts ${what} out of a task and of a snapshot in the views without it`, async (store) => {
+        const message = (messageId: string, size: number) => ({
+          messageId,
+          parts: [{ content: { case: "text" as const, value: "x".repeat(size) } }],
         });
-      const event = (history: readonly string[]) =>
-        toBinary(
-          StreamResponseSchema,
-          create(StreamResponseSchema, { payload: { case: "task", value: task(history) } }),
-        );
-      const commit = createCommit();
-      const [entry] = commit.entries;
-      if (entry === undefined) throw new Error("the commit has an entry");
-      await accepted(store, { ...commit, entries: [{ ...entry, payload: event(["a", "b"]) }] });
-      const head = toBinary(TaskSchema, task(["a", "b", "c"]));
-      const after = { tail: { sequence: 1, generation: 1 }, fence: 1 };
-      for (const view of ["results", "summary"] as const) {
-        const { entries } = present(await store.find(alice, "task-1", view));
-        expect(entries).toEqual([{ ...entry, payload: event([]) }]);
-        expect((await store.entries(alice, "task-1", noLog, view, 10)).entries).toEqual(entries);
-      }
-      await accepted(store, {
-        ...createCommit({ after }),
-        snapshot: { sequence: 2, head, artifacts: new Uint8Array([1]) },
+        const task = (history: readonly string[]) =>
+          create(TaskSchema, {
+            id: "task-1",
+            history: history.map((messageId) => message(messageId, historySize)),
+            status: { state: TaskState.INPUT_REQUIRED, message: message("question", questionSize) },
+            metadata: { skill: "one" },
+          });
+        const event = (history: readonly string[]) =>
+          toBinary(
+            StreamResponseSchema,
+            create(StreamResponseSchema, { payload: { case: "task", value: task(history) } }),
+          );
+        const commit = createCommit();
+        const [entry] = commit.entries;
+        if (entry === undefined) throw new Error("the commit has an entry");
+        await accepted(store, { ...commit, entries: [{ ...entry, payload: event(["a", "b"]) }] });
+        const head = toBinary(TaskSchema, task(["a", "b", "c"]));
+        const after = { tail: { sequence: 1, generation: 1 }, fence: 1 };
+        for (const view of ["results", "summary"] as const) {
+          const { entries } = present(await store.find(alice, "task-1", view));
+          expect(entries).toEqual([{ ...entry, payload: event([]) }]);
+          expect((await store.entries(alice, "task-1", noLog, view, 10)).entries).toEqual(entries);
+        }
+        await accepted(store, {
+          ...createCommit({ after }),
+          snapshot: { sequence: 2, head, artifacts: new Uint8Array([1]) },
+        });
+        expect(present(await store.find(alice, "task-1", "head")).snapshot?.head).toEqual(head);
+        const { snapshot } = present(await store.find(alice, "task-1", "summary"));
+        expect(snapshot).toEqual({ sequence: 2, head: toBinary(TaskSchema, task([])), artifacts: undefined });
+        const results = present(await store.find(alice, "task-1", "results"));
+        expect(results.snapshot).toEqual({ ...snapshot, artifacts: new Uint8Array([1]) });
       });
-      expect(present(await store.find(alice, "task-1", "head")).snapshot?.head).toEqual(head);
-      const { snapshot } = present(await store.find(alice, "task-1", "summary"));
-      expect(snapshot).toEqual({ sequence: 2, head: toBinary(TaskSchema, task([])), artifacts: undefined });
-      const results = present(await store.find(alice, "task-1", "results"));
-      expect(results.snapshot).toEqual({ ...snapshot, artifacts: new Uint8Array([1]) });
-    });
+    }
 
     it("gives a long log page by page, in every view", async (store) => {
       const kinds = ["input", "artifact", "input", "artifact", "status"] as const;
