@@ -84,6 +84,7 @@ export class SilenceWatch {
   #cancelTimer: () => void = () => {};
   /** What the executor waits for: parts of it may wait for several things. */
   readonly #pauses = new Set<Promise<unknown>>();
+  #isStopped = false;
 
   constructor(clock: Clock, limitMs: number | false | undefined, onSilence: () => void) {
     this.#clock = clock;
@@ -99,6 +100,7 @@ export class SilenceWatch {
 
   /** Begins to watch; earlier time does not count. */
   start(): void {
+    this.#isStopped = false;
     this.heard();
     this.watch();
   }
@@ -117,7 +119,9 @@ export class SilenceWatch {
     }
   }
 
+  /** Watches no more, unless it starts again. */
   stop(): void {
+    this.#isStopped = true;
     this.#pauses.clear();
     this.#cancelTimer();
     this.#cancelTimer = () => {};
@@ -125,6 +129,7 @@ export class SilenceWatch {
 
   /** Does not watch while the executor waits for us. */
   async pauseFor<Result>(room: Promise<Result>): Promise<Result> {
+    if (this.#isStopped) return room;
     this.#cancelTimer();
     this.#pauses.add(room);
     try {

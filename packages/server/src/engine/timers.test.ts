@@ -16,6 +16,7 @@ import { createHeldStore } from "../../test-support/held-store.ts";
 import { detached, endOf, lifecycle, sendTask, stateOf, subscribe } from "../../test-support/tasks.ts";
 import type { TurnExecutor } from "../agent/agent-definition.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
+import { SilenceWatch } from "./execution.ts";
 
 /** What a message says whose task has so many milliseconds. */
 const deadline = (clock: FakeClock, ms: number) =>
@@ -61,6 +62,20 @@ describe("an executor that is silent", () => {
       await clock.advance(10_000);
     });
   }
+
+  it("is watched no more when it was stopped, whatever it waits for then", async () => {
+    const clock = createFakeClock();
+    let silences = 0;
+    const watch = new SilenceWatch(clock, 1_000, () => (silences += 1));
+    watch.start();
+    watch.stop();
+    await watch.pauseFor(Promise.resolve());
+    await clock.advance(1_000);
+    expect(silences).toBe(0);
+    watch.start();
+    await clock.advance(1_000);
+    expect(silences).toBe(1);
+  });
 
   it("may be silent for ever with inactivityTimeoutMs: false", async () => {
     const { client, clock, startTask } = await startScripted({ inactivityTimeoutMs: false });

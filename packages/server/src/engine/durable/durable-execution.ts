@@ -307,7 +307,7 @@ export class DurableExecution implements Execution, DurableRun {
   }
 
   pauseFor<Result>(room: Promise<Result>): Promise<Result> {
-    return this.isGone || this.#resting ? room : this.#silence.pauseFor(room); // it is not watched there
+    return this.#silence.pauseFor(room);
   }
 
   hold<Result>(work: (assertGoesOn: AssertGoesOn) => Promise<Result>): Promise<Result> {
@@ -506,7 +506,7 @@ export class DurableExecution implements Execution, DurableRun {
       return emptyJournal;
     }
     try {
-      return await this.#silence.pauseFor(this.#reading.read());
+      return await this.pauseFor(this.#reading.read());
     } catch (error) {
       if (this.isGone) return never();
       if (error instanceof ConnectError) {
