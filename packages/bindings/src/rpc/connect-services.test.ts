@@ -1,10 +1,11 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { Health, HealthCheckRequestSchema } from "@a2a-connect/proto/grpc/health/v1";
 import { ServerReflectionRequestSchema } from "@a2a-connect/proto/grpc/reflection/v1";
 import { create, toBinary, toJsonString } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { encodeEnvelope, type UniversalHandler } from "@connectrpc/connect/protocol";
 import { compressionGzip } from "@connectrpc/connect-node";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import { createFakeService } from "../../test-support/fake-service.ts";
 import { memoryRequest, responseText } from "../../test-support/memory-http.ts";
 import { createRpcHandlers } from "./handlers.ts";
@@ -45,10 +46,17 @@ const reflection = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
 const leaving = new AbortController();
 afterAll(() => leaving.abort());
 
-async function post(path: string, type: string, body: AsyncIterable<Uint8Array>, coding = "identity") {
+async function post(
+  path: string,
+  type: string,
+  body: AsyncIterable<Uint8Array>,
+  coding = "identity",
+  more: Readonly<Record<string, string>> = {},
+) {
   got.splice(0);
   const handler = handlers.get(path) ?? expect.fail(`nothing at ${path}`);
   const header = {
+    ...more,
     "content-type": type,
     [type.includes("grpc")
       ? "grpc-encoding"
@@ -163,6 +171,19 @@ it.each([
   const response = await post(path, type, inChunks(joined(...Array(1_000).fill(end)), 1_000));
   expect(await responseText(response)).toMatch(/grpc-status: 3|invalid_argument/);
   expect(got.length).toBe(0);
+});
+
+it.each([
+  ["application/grpc-web", { "grpc-timeout": "8760H" }],
+  ["application/connect+proto", { "connect-timeout-ms": "2147483648" }],
+])("a stream goes on whose deadline is later than a timer can be: %s, %s", async (type, timeout) => {
+  using timers = vi.spyOn(globalThis, "setTimeout");
+  const body = inChunks(encodeEnvelope(0, new Uint8Array()), 10);
+  const answers = answersOf(await post(watch, type, body, "identity", timeout));
+  expect((await answers.next()).value?.[0]).toBe(0);
+  const next = answers.next().then(({ value }) => value?.[0]);
+  expect(await Promise.race([next, nextTurn("still open")])).toBe("still open");
+  expect(timers.mock.calls.filter(([, ms]) => (ms ?? 0) >= 2 ** 31)).toEqual([]);
 });
 
 describe("a message of more than 64 KiB", () => {

@@ -2,6 +2,7 @@ import { a2aError } from "@a2a-connect/core";
 import {
   bodyTooLarge,
   inThreadTurn,
+  longestTimerMs,
   readAtMost,
   runtimeKey,
   SharedBudget,
@@ -15,7 +16,15 @@ import {
   type Interceptor,
 } from "@connectrpc/connect";
 import type { Compression, UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
-import { contentTypeUnaryRegExp } from "@connectrpc/connect/protocol-connect";
+import {
+  headerTimeout as connectTimeout,
+  contentTypeUnaryRegExp,
+  parseTimeout as parseConnectTimeout,
+} from "@connectrpc/connect/protocol-connect";
+import {
+  headerTimeout as grpcTimeout,
+  parseTimeout as parseGrpcTimeout,
+} from "@connectrpc/connect/protocol-grpc";
 import { explainFailure } from "../failure.ts";
 import type { HttpBody, HttpHandler, HttpRequest, HttpResponse } from "../http.ts";
 import type { BindingSettings } from "../options.ts";
@@ -104,11 +113,28 @@ function inTurns({ name, compress, decompress }: Compression): Compression {
 function adapt(handler: UniversalHandler, maxBytes: number): HttpHandler {
   return async (request) => {
     const contextValues = createContextValues().set(runtimeKey, request);
-    const { httpVersion, url, method, header, signal } = request;
+    const { httpVersion, url, method, signal } = request;
+    const header = withShortTimeout(request.header);
     const body = wholeMessages(request, maxBytes);
     const call = { httpVersion, url, method, header, body, signal, contextValues };
     return withPlainStatusMessage(explainStatus(await handler(call), handler));
   };
+}
+
+const timeouts = [
+  [connectTimeout, parseConnectTimeout],
+  [grpcTimeout, parseGrpcTimeout],
+] as const;
+
+/** A deadline that no timer can keep is none. Connect would end the call at once. */
+function withShortTimeout(header: Headers): Headers {
+  const long = timeouts.find(
+    ([name, parse]) => (parse(header.get(name), longestTimerMs).timeoutMs ?? 0) > longestTimerMs,
+  );
+  if (long === undefined) return header;
+  const kept = new Headers(header);
+  kept.delete(long[0]);
+  return kept;
 }
 
 /** The body with each message in one chunk: what Connect does with several takes time that grows with their square. */
