@@ -80,6 +80,8 @@ export interface AgentServer {
    * @throws Error (as a rejection) naming the key that cannot sign the card
    */
   start(): Promise<void>;
+  /** Signs the card: what `start` does first, before it touches a task. Of several agents all sign before one starts. */
+  sign(): Promise<void>;
   /**
    * Continues a task that is AUTH_REQUIRED with what it was granted outside of its messages, such as in the callback of a
    * sign-in (spec §7.6). Its code gets the grant as `turn.grant`, or as `grant` of the answer of `task.askForAuth`. Resolves when
@@ -243,10 +245,18 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     serving: () => !draining,
     below: place?.path ?? "",
   });
+  let signed: Promise<void> | undefined;
+  const sign = (): Promise<void> => {
+    signed ??= (options.signing ? cards.useSigning(options.signing) : Promise.resolve()).catch(
+      (error: unknown) => {
+        signed = undefined;
+        throw error;
+      },
+    );
+    return signed;
+  };
   const start = async (): Promise<void> => {
-    if (options.signing !== undefined) {
-      await cards.useSigning(options.signing);
-    }
+    await sign();
     await engine.start();
     retention.start();
     push?.wake();
@@ -276,6 +286,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
       });
       return started;
     },
+    sign,
     grant: ({ taskId, principal, tenant }, grant) =>
       engine.grant({ owner: { principal, tenant }, taskId }, grant),
     moveTo: baseUrls.moveTo,

@@ -76,6 +76,16 @@ describe("createAgentHost", () => {
     await host.close();
   });
 
+  it("touches no task when one of its agents cannot sign its card", async () => {
+    const store = createMemoryTaskStore();
+    using unfinished = vi.spyOn(store, "unfinished");
+    const signing = { keys: [{ key: "no key" }] };
+    const host = createAgentHost({ agents: { good: { agent, store }, unsigned: { agent, signing } } });
+    await expect(host.start()).rejects.toThrow("key");
+    expect(unfinished).not.toHaveBeenCalled();
+    await host.close();
+  });
+
   it("closes every agent, also when one of them cannot be closed", async () => {
     const stores = [watchedStore(), watchedStore()] as const;
     const stubborn = createMemoryTaskStore();

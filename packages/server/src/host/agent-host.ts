@@ -119,7 +119,10 @@ export function createAgentHost<const Name extends string>(options: AgentHostOpt
     isGated: all.every(({ isGated }) => isGated),
     log,
     stopped: AbortSignal.any(all.map((server) => server.stopped)),
-    start: () => settleAll(all.map((server) => server.start())),
+    async start() {
+      await settleAll(all.map((server) => server.sign()));
+      await settleAll(all.map((server) => server.start()));
+    },
     moveTo(url) {
       baseUrls.moveTo(url);
       for (const server of all) {
