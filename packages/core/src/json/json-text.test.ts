@@ -147,18 +147,33 @@ describe("readJsonText", () => {
     }
   });
 
-  it("takes no turns for the rest of a string, a number or white space that is longer than a slice", async () => {
-    for (const content of [
-      `"${"x".repeat(1_000_000)}"`,
-      `${"1".repeat(1_000_000)}, 2`,
-      `${" \n\r\t".repeat(250_000)}1`,
-    ]) {
-      const text = `[${content}]`;
-      let turns = 0;
-      await readJsonText(bytesOf(text), limits, async () => {
-        turns += 1;
-      });
-      expect(turns).toBe(3);
+  it.each([
+    ["no turns for the rest of a string of up to a million characters", `"${"\\u0041".repeat(170_000)}"`, 3],
+    ["no turns for the rest of one without escapes", `"${"x".repeat(6_000_000)}"`, 3],
+    ["a turn after each million of a longer one with escapes", `"${"\\u0041".repeat(1_000_000)}"`, 8],
+    ["no turns for the rest of a number", `${"1".repeat(1_000_000)}, 2`, 3],
+    ["turns in white space", `${" \n\r\t".repeat(250_000)}1`, 32],
+  ])("takes %s", async (_, content, expected) => {
+    const text = `[${content}]`;
+    let turns = 0;
+    const { ok } = await readJsonText(bytesOf(text), limits, async () => {
+      turns += 1;
+    });
+    expect([ok, turns]).toEqual([true, expected]);
+  });
+
+  it("reads a string in pieces that divide no escape", async () => {
+    for (const escapes of ["\\\\", '\\"', "\\u00e9", "\\ud83d\\ude00", "\\\\\\\\u0041", "\\\\u0041\\n"]) {
+      for (let shift = 0; shift < 12; shift += 1) {
+        const text = `"${"x".repeat(2 ** 20 - 20 + shift)}${escapes.repeat(10)}${"y".repeat(2 ** 20)}${escapes}"`;
+        expect(await outcome(text)).toEqual({ ok: true, value: JSON.parse(text) });
+      }
+    }
+    const backslashes = `"${"\\\\".repeat(2 ** 20 + 1)}"`;
+    expect(await outcome(backslashes)).toEqual({ ok: true, value: JSON.parse(backslashes) });
+    for (const wrong of ["\\x", "\\u00g0", "\\n\n"]) {
+      const text = `"${"x".repeat(2 ** 20)}${wrong}${"x".repeat(2 ** 20)}"`;
+      expect(await outcome(text)).toMatchObject({ problem: "the body is not valid JSON" });
     }
   });
 
