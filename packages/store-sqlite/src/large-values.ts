@@ -29,8 +29,8 @@ export interface Gap {
 
 /** What a query has read. */
 export interface Reading {
-  /** Bytes of the values that were in rows, also of what a view has cut out of them. */
-  rowBytes: number;
+  /** Bytes of the values that were in rows, also of what a view leaves out of them, and some for each entry. */
+  bytes: number;
   /** The values in pieces, which are still to be read. */
   readonly gaps: Gap[];
 }

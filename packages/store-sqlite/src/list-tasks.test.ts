@@ -49,7 +49,7 @@ function listAll(
   const pages: TaskPage[] = [];
   let steps = 0;
   for (let after: TaskQuery["after"]; ; ) {
-    const running = list({ ...all, ...filter, after }, { rowBytes: 0, gaps: [] });
+    const running = list({ ...all, ...filter, after }, { bytes: 0, gaps: [] });
     let step = running.next();
     for (; step.done !== true; step = running.next()) steps++;
     pages.push(step.value);

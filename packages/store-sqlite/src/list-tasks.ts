@@ -1,10 +1,12 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import { TaskState } from "@a2a-connect/proto";
 import {
+  countForPage,
   type ListCursor,
   type TaskPage,
   TaskPageBuilder,
   type TaskQuery,
+  taskPageLimit,
   type ViewedTask,
 } from "@a2a-connect/server/store";
 import { pieceBytes, type Reading } from "./large-values.ts";
@@ -63,23 +65,40 @@ export function createListTasks(
     return query.all(...conditions.flatMap(({ values }) => values), ...(end?.values ?? [])) as Row[]; // of these columns
   }
 
-  /** A task whose segments are damaged comes without them: the others of its page can be read. */
-  function readRow(
+  /** Reads a task with the first page of its log. */
+  function readRow(row: TaskRow, { view, isKnown }: TaskQuery, reading: Reading): ViewedTask {
+    if (isKnown?.(row.task_id, toTail(row)) === true) return toBareView(row);
+    return unlessDamaged(row, () => {
+      const before = reading.bytes;
+      const task = reader.task(row, view, reading);
+      return { task, readBytes: reading.bytes - before };
+    });
+  }
+
+  /** Reads the rest of its log, a page in each step, until the task exceeds `maxBytes`. */
+  function* readOn(
     row: TaskRow,
-    { view, isKnown }: TaskQuery,
+    first: ViewedTask,
+    { view }: TaskQuery,
     reading: Reading,
     maxBytes: number,
-  ): ViewedTask {
-    const bare = () => ({
-      task: { ...toBareTask(row), snapshot: undefined, entries: [], more: undefined },
-      cutBytes: 0,
-    });
-    if (isKnown?.(row.task_id, toTail(row)) === true) return bare();
-    try {
-      return reader.task(row, view, reading, maxBytes);
-    } catch (error) {
-      if (error instanceof RangeError) return bare(); // of `openSegment`; the reader of the page says that the log is empty
-      throw error;
+  ): Generator<void, ViewedTask> {
+    const entries = [...first.task.entries];
+    for (let viewed = first; ; ) {
+      const { task, readBytes } = viewed;
+      const { more } = task;
+      if (more === undefined || countForPage(viewed) > maxBytes) return viewed;
+      yield;
+      if (reader.row(row.task_id) === undefined) return viewed; // it has expired, as is found when its log is read on
+      viewed = unlessDamaged(row, () => {
+        const before = reading.bytes;
+        const page = reader.entries(row, more, view, taskPageLimit, reading);
+        entries.push(...page.entries);
+        return {
+          task: { ...task, entries, more: page.more ? page.end : undefined },
+          readBytes: readBytes + reading.bytes - before,
+        };
+      });
     }
   }
 
@@ -111,7 +130,7 @@ export function createListTasks(
       // One of the two bounds: with both, SQLite would search by the earlier one, and pass the same tasks in each step.
       const slice = () => [...rest, ...(last === undefined ? oldest : toPlace(">=", last)), ...matching];
       if (!more) {
-        const stepEnd = reading.rowBytes + pieceBytes;
+        const stepEnd = reading.bytes + pieceBytes;
         const untilMore = { sql: `${newestFirst} limit ?`, values: [query.limit + 1 - page.tasks.length] };
         for (const row of select<TaskRow>(
           taskColumns,
@@ -121,8 +140,9 @@ export function createListTasks(
         )) {
           more ||= page.isFull;
           if (more) break;
-          page.add((bytes) => readRow(row, query, reading, bytes));
-          if (reading.rowBytes <= stepEnd) continue;
+          const first = readRow(row, query, reading);
+          page.add(yield* readOn(row, first, query, reading, page.bytesLeft));
+          if (first.task.more === undefined && reading.bytes <= stepEnd) continue;
           last = { statusTimestamp: row.status_timestamp, taskId: row.task_id }; // the slice ends here: the next step reads on
           break;
         }
@@ -136,6 +156,20 @@ export function createListTasks(
       }
     }
   };
+}
+
+/** A task whose segments are damaged comes without them: the others of its page can be read. */
+function unlessDamaged(row: TaskRow, read: () => ViewedTask): ViewedTask {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof RangeError) return toBareView(row); // of `openSegment`; the reader of the page says that the log is empty
+    throw error;
+  }
+}
+
+function toBareView(row: TaskRow): ViewedTask {
+  return { task: { ...toBareTask(row), snapshot: undefined, entries: [], more: undefined }, readBytes: 0 };
 }
 
 /** Which tasks a query passes, and which of them match. */

@@ -40,7 +40,7 @@ export function createReads(read: <T>(query: () => T) => T, values: LargeValues)
   /** Runs a query, and then reads what it has left in pieces. */
   async function readWhole<T>(query: (reading: Reading) => Promise<T>): Promise<T> {
     for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
-      const reading: Reading = { rowBytes: 0, gaps: [] };
+      const reading: Reading = { bytes: 0, gaps: [] };
       const result = await query(reading);
       if (await fillAll(reading.gaps)) return result;
     }
@@ -51,7 +51,7 @@ export function createReads(read: <T>(query: () => T) => T, values: LargeValues)
     return readWhole((reading) =>
       queue(
         () => query(reading),
-        () => Math.max(minReadBytes, reading.rowBytes),
+        () => Math.max(minReadBytes, reading.bytes),
       ),
     );
   }

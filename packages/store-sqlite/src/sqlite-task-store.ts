@@ -97,7 +97,7 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
   function findTask(owner: Owner, taskId: string, view: TaskView): Promise<StoredTask | undefined> {
     return reads.log((reading) => {
       const row = reader.ownRow(owner, taskId);
-      return row && reader.task(row, view, reading).task;
+      return row && reader.task(row, view, reading);
     });
   }
 

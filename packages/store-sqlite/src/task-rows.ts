@@ -20,7 +20,6 @@ import {
   takeEventPage,
   takeLogPage,
   taskPageLimit,
-  type ViewedTask,
   viewEntries,
   viewedKinds,
   viewSnapshot,
@@ -72,6 +71,9 @@ interface StoredValue {
   readonly bytes: number | null;
 }
 
+/** What an entry counts besides its bytes: reading a short one takes as long as copying so many bytes. */
+const entryBytes = 1024;
+
 interface SegmentQuery {
   readonly query: Query<SegmentRow>;
   /** Bits of the kinds that it is for. */
@@ -99,12 +101,12 @@ export interface TaskReader {
    * @param reading gets what was read, and the large values, which are still to be read. Until then these count whole, also what
    *   the view cuts out of them
    */
-  task(row: TaskRow, view: TaskView, reading: Reading, maxBytes?: number): ViewedTask;
+  task(row: TaskRow, view: TaskView, reading: Reading): StoredTask;
   /** What reading that would read. */
   weight(row: TaskRow): TaskWeight;
   /** A page of a task's events, as `TaskStore.events` bounds it. */
   events(row: TaskRow, after: number, limit: number, reading: Reading): readonly LogEvent[];
-  /** A page of a task's log, as `TaskStore.entries` bounds it. */
+  /** A page of a task's log, as `TaskStore.entries` bounds it, up to where the log ended when the row was read. */
   entries(row: TaskRow, after: LogTail, view: LogView, limit: number, reading: Reading): LogPage;
 }
 
@@ -161,18 +163,18 @@ export function createTaskReader(database: DatabaseSync): TaskReader {
     return byId.get(taskId);
   }
 
-  /** The entries of a view. @param cut counts what it cuts out of rows */
   function* placedAfter(
-    { number }: TaskRow,
+    { number, sequence: last }: TaskRow,
     after: LogTail,
     view: LogView,
     reading: Reading,
-    cut?: { bytes: number },
   ) {
     const { kinds, query } = views[view];
     for (const segment of query.iterate(number, after.generation, after.sequence)) {
-      for (const placed of viewEntries(openRow(segment, kinds, reading), view, cut)) {
-        if (placed.entry.sequence > after.sequence) yield leavePieces(number, segment, placed, view, reading);
+      for (const placed of viewEntries(openRow(segment, kinds, reading), view)) {
+        const { sequence } = placed.entry;
+        if (sequence > last) return;
+        if (sequence > after.sequence) yield leavePieces(number, segment, placed, view, reading);
       }
     }
   }
@@ -188,6 +190,10 @@ export function createTaskReader(database: DatabaseSync): TaskReader {
     }
   }
 
+  function takePage(row: TaskRow, after: LogTail, view: LogView, limit: number, reading: Reading): LogPage {
+    return takeLogPage(placedAfter(row, after, view, reading), after, toTail(row), limit, undefined, reading);
+  }
+
   return {
     row,
 
@@ -196,21 +202,18 @@ export function createTaskReader(database: DatabaseSync): TaskReader {
       return found?.tenant === tenant && found.principal === principal ? found : undefined;
     },
 
-    task(row, view, reading, maxBytes) {
+    task(row, view, reading) {
       const { number, snapshot_sequence, snapshot_generation } = row;
       const begin = { sequence: snapshot_sequence, generation: snapshot_generation };
       const half = showsArtifacts(view) ? snapshotFull : snapshotHead;
       const snapshot = snapshot_sequence === 0 ? undefined : half.get(number);
-      const cut = { bytes: 0 };
-      const placed = placedAfter(row, begin, view, reading, cut);
-      const { entries, end, more } = takeLogPage(placed, begin, toTail(row), taskPageLimit, maxBytes);
-      const task = {
+      const { entries, end, more } = takePage(row, begin, view, taskPageLimit, reading);
+      return {
         ...toBareTask(row),
-        snapshot: snapshot && toSnapshot(row, snapshot, view, reading, cut),
+        snapshot: snapshot && toSnapshot(row, snapshot, view, reading),
         entries,
         more: more ? end : undefined,
       };
-      return { task, cutBytes: cut.bytes };
     },
 
     weight(row) {
@@ -224,18 +227,34 @@ export function createTaskReader(database: DatabaseSync): TaskReader {
     },
 
     events({ number }, after, limit, reading) {
-      return takeEventPage(eventsAfter(number, after, reading), limit);
+      return takeEventPage(eventsAfter(number, after, reading), limit, reading);
     },
 
-    entries(row, after, view, limit, reading) {
-      return takeLogPage(placedAfter(row, after, view, reading), after, toTail(row), limit);
-    },
+    entries: takePage,
   };
 }
 
-function openRow({ artifacts, ...row }: SegmentRow, kinds: number, reading: Reading): Iterable<PlacedEntry> {
-  reading.rowBytes += row.head.length + (artifacts?.length ?? 0);
-  return openSegment({ ...row, artifacts: artifacts ?? undefined }, kinds);
+/**
+ * The entries of these kinds in a row. The row counts when its last one was taken: a page that ended with its first, because the row
+ * is large, would read it again for each of them.
+ */
+function* openRow({ artifacts, ...row }: SegmentRow, kinds: number, reading: Reading): Iterable<PlacedEntry> {
+  const isWhole = (row.kinds & ~kinds) === 0;
+  try {
+    for (const placed of openSegment({ ...row, artifacts: artifacts ?? undefined }, kinds)) {
+      reading.bytes += entryBytes;
+      yield isWhole ? placed : letRowGo(placed);
+    }
+  } finally {
+    reading.bytes += row.head.length + (artifacts?.length ?? 0);
+  }
+}
+
+/** The entry without the rest of its row, which would stay in memory as long as the entry. */
+function letRowGo(placed: PlacedEntry): PlacedEntry {
+  const { payload } = placed.entry;
+  if (payload.byteLength > payload.buffer.byteLength / 2) return placed;
+  return { ...placed, entry: { ...placed.entry, payload: payload.slice() } };
 }
 
 /** @param placed what the row has of the entry, in the view */
@@ -267,10 +286,10 @@ function toSnapshot(
   { head, head_run, head_bytes, artifacts, artifacts_run, artifacts_bytes }: SnapshotRow,
   view: TaskView,
   reading: Reading,
-  cut: { bytes: number },
 ): Snapshot {
-  reading.rowBytes += head.length + (artifacts?.length ?? 0);
-  const snapshot = { ...viewSnapshot({ sequence, head, artifacts: artifacts ?? undefined }, view, cut) };
+  const snapshot = {
+    ...viewSnapshot({ sequence, head, artifacts: artifacts ?? undefined }, view, reading),
+  };
   leaveGap(
     reading,
     number,

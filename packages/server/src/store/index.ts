@@ -47,6 +47,7 @@ export type {
 } from "./task-store.ts";
 export {
   type CutInSteps,
+  countForPage,
   showsArtifacts,
   showsHistory,
   TaskPageBuilder,

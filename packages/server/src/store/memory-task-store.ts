@@ -323,7 +323,7 @@ function listTasks(
   for (const task of order.newestFirst(after, filter)) {
     more = page.isFull;
     if (more) break;
-    page.add((bytes) => readTask(task, view, bytes));
+    page.add(readTask(task, view, page.bytesLeft));
   }
   return { tasks: page.tasks, totalSize: order.count(filter), more };
 }

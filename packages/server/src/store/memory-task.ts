@@ -99,17 +99,17 @@ export function appendTo(task: MemoryTask, { entries, index, snapshot }: TaskCom
   }
 }
 
-/** The task for `TaskStore.find`, and how many bytes the view has cut out. */
+/** The task for `TaskStore.find`, and how many bytes were read for it. */
 export function readTask(task: MemoryTask, view: TaskView, maxBytes?: number): ViewedTask {
   const { owner, taskId, index, tail, fence, snapshot, snapshotGeneration } = task;
   const begin = { sequence: snapshot?.sequence ?? 0, generation: snapshotGeneration };
-  const cut = { bytes: 0 };
-  const placed = viewEntries(entriesAfter(task, begin, view), view, cut);
+  const reading = { bytes: 0 };
+  const placed = viewEntries(entriesAfter(task, begin, view), view, reading);
   const { entries, end, more } = takeLogPage(placed, begin, tail, taskPageLimit, maxBytes);
-  const viewed = snapshot && viewSnapshot(snapshot, view, cut);
+  const viewed = snapshot && viewSnapshot(snapshot, view, reading);
   return {
     task: { owner, taskId, index, tail, fence, snapshot: viewed, entries, more: more ? end : undefined },
-    cutBytes: cut.bytes,
+    readBytes: reading.bytes,
   };
 }
 

@@ -286,7 +286,7 @@ export interface TaskQuery {
   readonly limit: number;
   /**
    * Bytes of the page. It ends with the task whose payloads exceed this; no more of that task's log is read. It also
-   * ends with a task whose log has very many entries. Bytes that a view cuts out of a payload count at least an eighth.
+   * ends with a task whose log has very many entries. What the store reads and the view leaves out counts at least an eighth.
    */
   readonly maxBytes: number;
   readonly view: TaskView;
@@ -344,13 +344,13 @@ export interface TaskStore {
 
   /**
    * One bounded page of events after `generation`, oldest first: at most `limit`, and no further event once the
-   * payloads exceed 1 MiB. Empty when there is none, or no such task of this owner.
+   * payloads, or what the store has read for them, exceed 1 MiB. Empty when there is none, or no such task of this owner.
    */
   events(owner: Owner, taskId: string, after: number, limit: number): Promise<readonly LogEvent[]>;
 
   /**
-   * One bounded page of the entries after `after`, oldest first: at most `limit`, and no further one once the payloads
-   * exceed 1 MiB. Empty when there is none, or no such task of this owner. Entries that the view leaves out are not
+   * One bounded page of the entries after `after`, oldest first: at most `limit`, and no further one once the payloads,
+   * or what the store has read for them, exceed 1 MiB. Empty when there is none, or no such task of this owner. Entries that the view leaves out are not
    * read.
    *
    * @param after zeros, or the `end` of another page of either view

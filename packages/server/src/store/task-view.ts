@@ -1,6 +1,6 @@
 import { StreamResponseSchema, TaskSchema } from "@a2a-connect/proto";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import type { PlacedEntry } from "./log-page.ts";
+import type { PlacedEntry, ReadBytes } from "./log-page.ts";
 import { storedBytes } from "./segment.ts";
 import type { EntryKind, LogView, Snapshot, StoredTask, TaskQuery, TaskView } from "./task-store.ts";
 
@@ -24,39 +24,50 @@ export function showsHistory(view: LogView): boolean {
   return view !== "results" && view !== "summary";
 }
 
-/** The entries of a view, each cut when it is read. Entries that the view leaves out must be removed before. */
+/**
+ * The entries of a view, each cut when it is read. Entries that the view leaves out must be removed before.
+ *
+ * @param reading counts their payloads
+ */
 export function* viewEntries(
   placed: Iterable<PlacedEntry>,
   view: LogView,
-  cut: { bytes: number } = { bytes: 0 },
+  reading: ReadBytes = { bytes: 0 },
 ): Iterable<PlacedEntry> {
   for (const each of placed) {
+    reading.bytes += each.entry.payload.byteLength;
     if (each.entry.kind !== "task" || showsHistory(view)) {
       yield each;
       continue;
     }
     const payload = withoutHistory.task(each.entry.payload);
-    cut.bytes += each.entry.payload.byteLength - payload.byteLength;
     yield { ...each, entry: { ...each.entry, payload } };
   }
 }
 
-/** A task in a view, and how many of the read bytes the view has cut out. */
+/** A task in a view, and how many bytes were read for it, also of what the view leaves out. */
 export interface ViewedTask {
   /** A value that the store cuts later is still whole, and all its bytes count. */
   readonly task: StoredTask;
-  readonly cutBytes: number;
+  readonly readBytes: number;
 }
 
-/** A snapshot in a view. */
+/** A snapshot in a view. @param reading counts what the view needs of it */
 export function viewSnapshot(
   { sequence, head: whole, artifacts }: Snapshot,
   view: TaskView,
-  cut: { bytes: number },
+  reading: ReadBytes,
 ): Snapshot {
   const head = showsHistory(view) ? whole : withoutHistory.head(whole);
-  cut.bytes += whole.byteLength - head.byteLength;
-  return { sequence, head, artifacts: showsArtifacts(view) ? artifacts : undefined };
+  const shown = showsArtifacts(view) ? artifacts : undefined;
+  reading.bytes += whole.byteLength + (shown?.byteLength ?? 0);
+  return { sequence, head, artifacts: shown };
+}
+
+/** What a task counts towards the bytes of its page: what a view leaves out counts an eighth. */
+export function countForPage({ task, readBytes }: ViewedTask): number {
+  const bytes = storedBytes(task);
+  return bytes + Math.max(0, readBytes - bytes) / 8;
 }
 
 /**
@@ -78,11 +89,15 @@ export class TaskPageBuilder {
     return this.#isFull;
   }
 
-  /** @param read reads the next task, and no further page of its log beyond `maxBytes` */
-  add(read: (maxBytes: number) => ViewedTask): void {
-    const { task, cutBytes } = read(this.#bytesLeft);
+  /** When the next task exceeds this, no more of its log is read. */
+  get bytesLeft(): number {
+    return this.#bytesLeft;
+  }
+
+  add(viewed: ViewedTask): void {
+    const { task } = viewed;
     this.tasks.push(task);
-    this.#bytesLeft -= storedBytes(task) + cutBytes / 8;
+    this.#bytesLeft -= countForPage(viewed);
     this.#isFull = this.tasks.length >= this.#limit || this.#bytesLeft < 0 || task.more !== undefined;
   }
 }

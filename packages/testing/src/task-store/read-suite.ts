@@ -1,6 +1,6 @@
 import { StreamResponseSchema, TaskSchema, TaskState } from "@a2a-connect/proto";
 import type { TaskStore } from "@a2a-connect/server";
-import type { EntryKind, TaskView, UnfinishedQuery } from "@a2a-connect/server/store";
+import { type EntryKind, type TaskView, type UnfinishedQuery, viewedKinds } from "@a2a-connect/server/store";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { describe, expect } from "vitest";
 import { alice, type CommitInit, createCommit, createPushConfig } from "../task-commit.ts";
@@ -95,6 +95,34 @@ export function readSuite(it: StoreTest): void {
       expect(await pages("head")).toEqual([[1, 2, 4], [6]]);
       expect(await pages("results")).toEqual([[1, 3, 5], [6]]);
       expect(await pages("summary")).toEqual([[1, 6]]);
+    });
+
+    it("gives all entries of a view, page by page, where large inputs lie beside them", async (store) => {
+      let after = await committed(store);
+      const written = [...createCommit().entries];
+      for (let at = 0; at < 30; at += 1) {
+        const commit = createCommit({ after, kinds: ["input", "status", "journal"] });
+        const entries = commit.entries.map((entry) =>
+          entry.kind === "input" ? { ...entry, payload: new Uint8Array(60 * 1024) } : entry,
+        );
+        after = await accepted(store, { ...commit, entries });
+        written.push(...entries);
+      }
+      for (const view of ["full", "head", "results", "summary"] as const) {
+        const kinds: readonly EntryKind[] = viewedKinds[view];
+        const expected = written.filter(({ kind }) => kinds.includes(kind));
+        const list = await store.list({ ...everything, view });
+        for (const task of [present(await store.find(alice, "task-1", view)), present(list.tasks[0])]) {
+          const found = [...task.entries];
+          for (let next = task.more; next !== undefined; ) {
+            const page = await store.entries(alice, "task-1", next, view, 5_000);
+            found.push(...page.entries);
+            next = page.more ? page.end : undefined;
+          }
+          expect(sequencesOf(found)).toEqual(sequencesOf(expected));
+          expect(found).toEqual(expected);
+        }
+      }
     });
 
     it("gives the newest snapshot and what follows it", async (store) => {
