@@ -2,9 +2,9 @@ import { afterMicrotasks, afterTurn, isAccepting } from "@a2a-connect/core/inter
 
 /**
  * What work holds of what others wait for: the turn in which a body becomes a message, one of the few places for reads of the store
- * or for the making of notifications, or memory for a message that does not count yet.
+ * or for the making of notifications, memory for a message that does not count yet, or the place of an executor whose commit is made.
  */
-export type HeldPlace = "body" | "read" | "notification" | "message";
+export type HeldPlace = "body" | "read" | "notification" | "message" | "commit";
 
 /** The long work of one caller; what it does while it holds a place is other work. */
 interface CallerWork {

@@ -27,30 +27,40 @@ describe("the ledger of a task's artifacts", () => {
   });
 });
 
-it("encodes the large snapshots of many tasks in turns of the event loop", async () => {
-  const store = createHeldStore();
-  const text = "x".repeat(100_000);
-  let [written, inTurn, mostInATurn] = [0, 0, 0];
-  store.decide(({ snapshot }) => {
-    if (snapshot === undefined) return "write";
-    expect(snapshot.artifacts?.length).toBeGreaterThan(text.length);
-    written += 1;
-    if (inTurn === 0) setImmediate(() => (inTurn = 0));
-    inTurn += 1;
-    mostInATurn = Math.max(mostInATurn, inTurn);
-    return "write";
-  });
-  const { startTask, clock } = await startScripted({}, { store });
-  const tasks = await Array.fromAsync({ length: 30 }, () => startTask());
-  const replaceAll = () =>
-    Promise.all(tasks.map(({ turn, yields }) => yields(turn.artifact({ id: "a", text }))));
-  await replaceAll();
-  await replaceAll();
-  await clock.settle();
-  expect(written).toBe(0);
-  await replaceAll(); // each log has three times what its task has now
-  await Promise.all(tasks.map(({ turn, yields }) => yields(turn.complete())));
-  await Promise.all(tasks.map(({ answer }) => answer));
-  expect(written).toBe(30);
-  expect(mostInATurn).toBeLessThanOrEqual(2);
-});
+it.each([
+  ["an artifact", "artifact"],
+  ["its progress", "working"],
+] as const)(
+  "encodes the large snapshots of many tasks, of which %s is large, in turns of the event loop",
+  async (_, what) => {
+    const store = createHeldStore();
+    const text = "x".repeat(100_000);
+    let [written, inTurn, mostInATurn] = [0, 0, 0];
+    store.decide(({ snapshot }) => {
+      if (snapshot === undefined) return "write";
+      expect(snapshot.head.length + (snapshot.artifacts?.length ?? 0)).toBeGreaterThan(text.length);
+      written += 1;
+      if (inTurn === 0) setImmediate(() => (inTurn = 0));
+      inTurn += 1;
+      mostInATurn = Math.max(mostInATurn, inTurn);
+      return "write";
+    });
+    const { startTask, clock } = await startScripted({}, { store });
+    const tasks = await Array.fromAsync({ length: 30 }, () => startTask());
+    const replaceAll = () =>
+      Promise.all(
+        tasks.map(({ turn, yields }) =>
+          yields(what === "artifact" ? turn.artifact({ id: "a", text }) : turn.working(text)),
+        ),
+      );
+    await replaceAll();
+    await replaceAll();
+    await clock.settle();
+    expect(written).toBe(0);
+    await replaceAll(); // each log has three times what its task has now
+    await expect.poll(() => written).toBe(30);
+    expect(mostInATurn).toBeLessThanOrEqual(2);
+    await Promise.all(tasks.map(({ turn, yields }) => yields(turn.complete())));
+    await Promise.all(tasks.map(({ answer }) => answer));
+  },
+);

@@ -18,7 +18,7 @@ import type { EncodedStep } from "./task-log.ts";
 /** Smaller tasks are read from their log alone. */
 const minSnapshotBytes = 8_192;
 
-/** Larger ones are encoded in slices: as many may be due at a moment as executors go on in a turn of the event loop. */
+/** Larger ones are encoded in slices. Of those up to this, 512 may be due in one turn of the event loop, and take some 40 ms. */
 const slowBytes = 16 * 1024;
 
 /**
@@ -69,7 +69,7 @@ export class SnapshotPolicy {
     { sequence, share }: { readonly sequence: number; readonly share: string | undefined },
   ): Promise<Snapshot> | undefined {
     const grown = this.#grownBytes + weigh(batch);
-    const bytes = this.#headBytes + artifactBytes;
+    const bytes = this.#headBytes + this.#progressBytes + artifactBytes;
     if (task === undefined || grown < Math.max(2 * bytes, minSnapshotBytes)) {
       return undefined;
     }
@@ -107,26 +107,25 @@ function halves(task: Task): [head: Task, artifacts: Task] {
   return [{ ...task, artifacts: [] }, create(TaskSchema, { artifacts: task.artifacts })];
 }
 
-/** What is encoded in a slice, in bytes. */
-const sliceBytes = 64 * 1024;
+/** How long a slice takes, in milliseconds: other calls wait for no more than that. */
+const sliceMs = 4;
 
-/** The same of a large task, in slices of its caller: many tasks of one may be due at the same moment. */
+/** The same of a large task, in slices: many tasks may be due at the same moment. */
 async function encodeInSlices(task: Task, sequence: number, share: string | undefined): Promise<Snapshot> {
   const [head, artifacts] = halves(task);
-  await nextSlice(share);
+  await nextSlice(share, "commit");
+  let beganAt = performance.now();
   return { sequence, head: await encode(head), artifacts: await encode(artifacts) };
 
   async function encode(half: Task): Promise<Uint8Array> {
     const steps = encodeInSteps(TaskSchema, half);
-    let made = 0;
-    let step = steps.next();
-    for (; step.done !== true; step = steps.next()) {
-      made += step.value;
-      if (made < sliceBytes) continue;
-      made = 0;
-      await nextSlice(share, "has begun");
+    for (;;) {
+      const step = steps.next();
+      if (step.done === true) return joinBytes(step.value);
+      if (performance.now() - beganAt < sliceMs) continue;
+      await nextSlice(share, "commit");
+      beganAt = performance.now();
     }
-    return joinBytes(step.value);
   }
 }
 
