@@ -120,8 +120,8 @@ export async function startServing<Server extends Servable>(
     started.resolve();
     return { server, listener, close: closeOnce(server, listener, closeAll) };
   } catch (error) {
-    // A file that stays locked could not be served again.
     const cut = listener?.close({ timeoutMs: 0 }); // its callers would wait for ever
+    // All is closed: a file that stays locked could not be served again.
     await settleAll([cut, closeAll()]).catch((failure: unknown) =>
       log({ level: "error", message: "opened resources could not be closed", error: failure }),
     );

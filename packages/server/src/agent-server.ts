@@ -80,7 +80,12 @@ export interface AgentServer {
    * @throws Error (as a rejection) naming the key that cannot sign the card
    */
   start(): Promise<void>;
-  /** Signs the card: what `start` does first, before it touches a task. Of several agents all sign before one starts. */
+  /**
+   * Signs the card: what `start` does first, before it touches a task. Call it for several agents before you start one. After a failure
+   * the next call tries again.
+   *
+   * @throws Error (as a rejection) naming the key that cannot sign the card
+   */
   sign(): Promise<void>;
   /**
    * Continues a task that is AUTH_REQUIRED with what it was granted outside of its messages, such as in the callback of a

@@ -176,6 +176,7 @@ it.each([
 it.each([
   ["application/grpc-web", { "grpc-timeout": "8760H" }],
   ["application/connect+proto", { "connect-timeout-ms": "2147483648" }],
+  ["application/grpc-web", { "connect-timeout-ms": "9999999999", "grpc-timeout": "8760H" }],
 ])("a stream goes on whose deadline is later than a timer can be: %s, %s", async (type, timeout) => {
   using timers = vi.spyOn(globalThis, "setTimeout");
   const body = inChunks(encodeEnvelope(0, new Uint8Array()), 10);

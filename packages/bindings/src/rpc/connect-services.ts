@@ -114,7 +114,7 @@ function adapt(handler: UniversalHandler, maxBytes: number): HttpHandler {
   return async (request) => {
     const contextValues = createContextValues().set(runtimeKey, request);
     const { httpVersion, url, method, signal } = request;
-    const header = withShortTimeout(request.header);
+    const header = withoutLongTimeouts(request.header);
     const body = wholeMessages(request, maxBytes);
     const call = { httpVersion, url, method, header, body, signal, contextValues };
     return withPlainStatusMessage(explainStatus(await handler(call), handler));
@@ -127,20 +127,20 @@ const timeouts = [
 ] as const;
 
 /** A deadline that no timer can keep is none. Connect would end the call at once. */
-function withShortTimeout(header: Headers): Headers {
-  const long = timeouts.find(
+function withoutLongTimeouts(header: Headers): Headers {
+  const long = timeouts.filter(
     ([name, parse]) => (parse(header.get(name), longestTimerMs).timeoutMs ?? 0) > longestTimerMs,
   );
-  if (long === undefined) return header;
+  if (long.length === 0) return header;
   const kept = new Headers(header);
-  kept.delete(long[0]);
+  for (const [name] of long) kept.delete(name);
   return kept;
 }
 
 /** The body with each message in one chunk: what Connect does with several takes time that grows with their square. */
 function wholeMessages({ header, body }: HttpRequest, maxBytes: number): AsyncIterable<Uint8Array> {
   const type = header.get("content-type") ?? "";
-  return contentTypeUnaryRegExp.test(type) ? onlyMessage(body, maxBytes) : messagesOf(body, maxBytes);
+  return contentTypeUnaryRegExp.test(type) ? wholeMessage(body, maxBytes) : messagesOf(body, maxBytes);
 }
 
 /** Connect skips envelopes with the flag for the end of a response, of which one packet may have thousands. */
@@ -151,7 +151,7 @@ async function* messagesOf(body: HttpBody, maxBytes: number): AsyncGenerator<Uin
   }
 }
 
-async function* onlyMessage(body: HttpBody, maxBytes: number): AsyncGenerator<Uint8Array, void> {
+async function* wholeMessage(body: HttpBody, maxBytes: number): AsyncGenerator<Uint8Array, void> {
   const message = await readAtMost(body, maxBytes);
   if (message === undefined) {
     throw bodyTooLarge(maxBytes);

@@ -69,8 +69,8 @@ export class JsonReader {
   }
 
   /**
-   * Reads on, about so many characters. Of numbers and strings it divides only strings of more than a million that have escapes: others
-   * take less time than their copies would.
+   * Reads on, about so many characters. It divides no number, and of strings only those of more than a million characters that have
+   * escapes: without them, to copy the pieces would take longer than to parse the whole.
    *
    * @returns whether the reader is done: at the end, or at a fault
    */
@@ -151,8 +151,10 @@ export class JsonReader {
 
   #readName(): boolean {
     const levels = this.#open.length - 1;
-    const name = this.#count(levels) ? this.#readString(longestName) : undefined;
-    if (name === undefined || !this.#count(levels, longNameWeight(name.length))) {
+    const end = findStringEnd(this.#text, this.#at + 1);
+    const least = longNameWeight((end - this.#at) / escapeLength); // before it is parsed, which may take long
+    const name = this.#count(levels, 1 + least) ? this.#readString(longestName, end) : undefined;
+    if (name === undefined || !this.#count(levels, longNameWeight(name.length) - least)) {
       return false;
     }
     if (this.#open.length === 1 && this.#container !== undefined && Object.hasOwn(this.#container, name)) {
@@ -235,7 +237,7 @@ export class JsonReader {
   }
 
   /** A string of up to `maxSlice` characters may be a slice of the text. */
-  #readString(maxSlice: number, end = findStringEnd(this.#text, this.#at + 1)): string | undefined {
+  #readString(maxSlice: number, end: number): string | undefined {
     const start = this.#at;
     this.#at = end + 1;
     if (end === this.#text.length) {

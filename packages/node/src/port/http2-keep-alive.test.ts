@@ -172,6 +172,19 @@ describe.each(readings)("an HTTP/2 peer without streams, %s", (_, openOthers) =>
     await listener.close({ graceMs: 0, timeoutMs: 3_600_000 }); // it waits for all connections
   });
 
+  it("is cut off when it reads nothing after its stream was cut", async () => {
+    const { handler } = createSubscription(new Uint8Array(64 * 1024));
+    const limits = { stalledReaderTimeoutMs: 100, idleSessionTimeoutMs: 100 };
+    await using listener = await listen(handler, { pingIntervalMs: 0, ...limits });
+    using _others = await openOthers(listener.port);
+    using connection = await openRawConnection(listener.port);
+    connection.socket.pause();
+    await openSilentHttp2(connection);
+    await connection.write(windowUpdate(2 ** 30)); // so that the system's buffers fill
+    await connection.write(requestFrame(1));
+    await listener.close({ graceMs: 3_600_000, timeoutMs: 3_600_000 }); // it waits for all connections
+  });
+
   it("may ping as often as it likes", async () => {
     await using listener = await listen(echo);
     using _others = await openOthers(listener.port);

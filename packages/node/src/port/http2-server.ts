@@ -40,8 +40,8 @@ const streamWindowBytes = 1024 * 1024;
 const connectionWindowBytes = 4 * 1024 * 1024;
 
 /**
- * SETTINGS_NO_RFC7540_PRIORITIES (RFC 9218 §2.1): the parser of older releases of Node keeps no tree of streams that depend on each
- * other then. Frames that put a stream in another place of it cost the more the deeper it is.
+ * SETTINGS_NO_RFC7540_PRIORITIES (RFC 9218 §2.1): with it, older releases of Node keep no tree of dependent streams, in which moving a
+ * stream costs more the deeper the tree is.
  */
 const noStreamDependencies = 0x9;
 
@@ -209,8 +209,9 @@ function countStreams(session: ServerHttp2Session): () => number {
 }
 
 /**
- * Closes a session that has no streams, and, as long after the end of a session, the connection of a peer that has not done so. Not by
- * `session.setTimeout`: Node does not clear that when a session closes, and keeps the session until the time is over.
+ * Closes a session that has no streams, and cuts the connection where that has not ended it by the next time: its peer reads nothing, or
+ * does not close it. Not by `session.setTimeout`: Node does not clear that when a session closes, and keeps the session until the time is
+ * over.
  */
 function closeWhenIdle(
   session: ServerHttp2Session,
@@ -219,18 +220,16 @@ function closeWhenIdle(
   countOpen: () => number,
 ): void {
   const end = (): void => {
-    if (session.destroyed) socket.destroy();
-    else if (countOpen() === 0) session.close();
+    const isIdle = countOpen() === 0;
+    if (session.destroyed || (session.closed && isIdle)) socket.destroy();
+    else if (isIdle) session.close();
     refresh();
   };
   const timer = setTimeout(end, timeoutMs).unref();
   const refresh = (): void => {
     if (!socket.destroyed) timer.refresh();
   };
-  session
-    .on("ping", refresh)
-    .on("stream", (stream) => stream.once("close", refresh))
-    .once("close", refresh);
+  session.on("ping", refresh).on("stream", (stream) => stream.once("close", refresh));
   socket.once("close", () => clearTimeout(timer));
 }
 

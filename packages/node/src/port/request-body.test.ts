@@ -126,7 +126,7 @@ it.each(["freeBytes", "release"] as const)(
   },
 );
 
-it("gives an iteration in one piece what came while it waited for no chunk, whether before it or between two", async () => {
+it("gives all that came between two reads in one piece", async () => {
   const source = new PassThrough();
   const options = { declaredLength: undefined, connection: quietConnection, cut: () => {} };
   const body = new RequestBody(source, options);

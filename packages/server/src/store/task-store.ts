@@ -349,9 +349,8 @@ export interface TaskStore {
   events(owner: Owner, taskId: string, after: number, limit: number): Promise<readonly LogEvent[]>;
 
   /**
-   * One bounded page of the entries after `after`, oldest first: at most `limit`, and no further one once the payloads,
-   * or what the store has read for them, exceed 1 MiB. Empty when there is none, or no such task of this owner. Entries that the view leaves out are not
-   * read.
+   * One bounded page of the entries after `after` that the view shows, oldest first: at most `limit`, and no further one once the
+   * payloads, or what the store has read for them, exceed 1 MiB. Empty when there is none, or no such task of this owner.
    *
    * @param after zeros, or the `end` of another page of either view
    */

@@ -146,15 +146,19 @@ function* cutTaskEvent(response: Uint8Array): Generator<void, Uint8Array> {
   const reader = new BinaryReader(response);
   const { number } = StreamResponseSchema.field.task;
   const writer = new BinaryWriter();
+  let isCut = false;
   while (reader.pos < reader.len) {
     const [field, wireType] = reader.tag();
     if (field === number && wireType === WireType.LengthDelimited) {
-      writer.tag(number, WireType.LengthDelimited).bytes(yield* cutHistory(reader.bytes()));
+      const whole = reader.bytes();
+      const task = yield* cutHistory(whole);
+      isCut ||= task !== whole;
+      writer.tag(number, WireType.LengthDelimited).bytes(task);
     } else {
       writer.tag(field, wireType).raw(reader.skip(wireType, field));
     }
   }
-  return writer.finish();
+  return isCut ? writer.finish() : response;
 }
 
 /** A Task in protobuf without its history, made without decoding. */
