@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { alice, createCommit } from "@a2a-connect/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { temporaryDirectory, temporaryFile } from "../test-support/temporary-file.ts";
-import { createCheckBudget } from "./open-database.ts";
+import { createCheckBudget, openDatabase } from "./open-database.ts";
 import { createSqliteTaskStore } from "./sqlite-task-store.ts";
 
 describe("createSqliteTaskStore", () => {
@@ -14,6 +14,26 @@ describe("createSqliteTaskStore", () => {
     await createSqliteTaskStore({ file }).close();
     expect(existsSync(file)).toBe(true);
     expect(statSync(directory).mode & 0o077).toBe(0);
+  });
+
+  it("gives each of many databases a smaller page cache, of 1 MiB at least", () => {
+    const caches: number[] = [];
+    const options = {
+      durability: "power",
+      maxFileBytes: undefined,
+      maxCheckedBytes: 0,
+      now: Date.now,
+    } as const;
+    const opened = Array.from({ length: 80 }, () =>
+      openDatabase({ file: ":memory:", ...options }, (database) => {
+        const { cache_size } = database.prepare("pragma cache_size").get() ?? {};
+        caches.push(-Number(cache_size) / 1024);
+      }),
+    );
+    for (const { close } of opened) close();
+    expect(Math.max(...caches)).toBeLessThanOrEqual(16);
+    expect(caches.slice(70)).toEqual(Array(10).fill(1));
+    expect(caches.reduce((sum, each) => sum + each, 0)).toBeLessThan(350);
   });
 
   it("leaves one file behind when it is closed", async () => {

@@ -66,13 +66,14 @@ export function openDatabase<Parts>(
     guard = file === inMemory ? undefined : guardFile(file, now);
     if (sqlite === undefined) throw new Error("SQLite is part of Node since 22.18: use a newer Node");
     database = new sqlite.DatabaseSync(file);
+    openDatabases += 1;
     database.exec("pragma locking_mode = exclusive");
     checkSchema(database);
     database.exec(`
       pragma journal_mode = wal;
       pragma synchronous = ${durability === "power" ? "full" : "normal"};
       pragma journal_size_limit = ${maxIdleLogBytes};
-      pragma cache_size = -16384;
+      pragma cache_size = -${Math.ceil(Math.max(leastCacheKib, Math.min(mostCacheKib, allCachesKib / openDatabases)))};
       pragma temp_store = memory;
     `);
     checkIntegrity(database, maxCheckedBytes);
@@ -99,12 +100,18 @@ export function openDatabase<Parts>(
   }
 }
 
+/** The page cache of a database, in KiB, which is no part of the heap. The agents of a host have a database each. */
+const [mostCacheKib, leastCacheKib, allCachesKib] = [16 * 1024, 1024, 64 * 1024];
+
+let openDatabases = 0;
+
 /** Closes the database. Only the file itself remains, if it is still at its path. */
 function closeDatabase(database: DatabaseSync, guard: FileGuard | undefined): void {
   // The log stays until the marker is removed: a start that finds the marker without a log knows that the log was
   // removed.
   if (guard !== undefined && isMoved(database)) guard.closing();
   database.close();
+  openDatabases -= 1;
 }
 
 /** Moves the log into the file. @returns whether the whole log is in the file now */

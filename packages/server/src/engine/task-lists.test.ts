@@ -1,7 +1,7 @@
 import { createMemoryTaskStore } from "@a2a-connect/server";
 import { alice, createCommit } from "@a2a-connect/testing";
 import { expect, it } from "vitest";
-import { TaskLists } from "./task-lists.ts";
+import { maxKeptTasks, TaskLists } from "./task-lists.ts";
 
 const everyTask = {
   owner: alice,
@@ -35,6 +35,35 @@ it("keeps a small task for the next list, and none with a large message of WORKI
     await lists.page({ ...everyTask, view }, undefined, () => {});
     expect(known).toEqual(["small"]);
   }
+});
+
+it("keeps so many tasks for all agents together", async () => {
+  const clock = { async nextTurn() {} };
+  /** Another agent's tasks, and how many of a list its server knows. */
+  async function agentWith(tasks: number) {
+    const store = createMemoryTaskStore();
+    for (let at = 0; at < tasks; at += 1) await store.commit(createCommit({ taskId: `task-${at}` }));
+    let known = 0;
+    const list: typeof store.list = async (query) => {
+      const page = await store.list(query);
+      known = page.tasks.filter(({ taskId, tail }) => query.isKnown?.(taskId, tail)).length;
+      return page;
+    };
+    const lists = new TaskLists({ store: { ...store, list }, log: () => {} }, () => ({ store, clock }));
+    return async () => {
+      await lists.page(
+        { ...everyTask, limit: tasks, maxBytes: 2 ** 30, view: "summary" },
+        undefined,
+        () => {},
+      );
+      return known;
+    };
+  }
+  const few = await agentWith(3);
+  const many = await agentWith(maxKeptTasks);
+  expect([await few(), await few()]).toEqual([0, 3]);
+  expect(await many()).toBe(0);
+  expect(await few()).toBe(0);
 });
 
 it("gives other calls their turns between the tasks of a page", async () => {

@@ -1,5 +1,5 @@
 import { findA2AError } from "@a2a-connect/core";
-import { RecentMap } from "@a2a-connect/core/internal";
+import { RecentMap, scaleToHeap } from "@a2a-connect/core/internal";
 import { TaskSchema } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
@@ -17,14 +17,19 @@ export interface ListedTasks {
   readonly page: TaskPage;
 }
 
-/** Tasks that are kept, each of at most this weight. */
-const maxKeptTasks = 500;
+/** Tasks that are kept for all agents of the process together, each of at most this weight. */
+export const maxKeptTasks: number = Math.max(500, scaleToHeap(2_000));
 const maxKeptBytes = 8 * 1024;
 
 interface KeptTask {
   readonly sequence: number;
   readonly seen: SeenTask;
 }
+
+/** By the lists of an agent, the view and the id. */
+const keptTasks = new RecentMap<string, KeptTask>(maxKeptTasks);
+
+let agents = 0;
 
 /**
  * Reads pages of tasks. It keeps the small tasks that it has read last: callers ask for the newest page again and again, and most
@@ -34,10 +39,11 @@ export class TaskLists {
   readonly #store: Pick<TaskStore, "list">;
   readonly #sourceFor: SourceFor;
   readonly #log: EngineContext["log"];
-  /** By id and view. */
-  readonly #kept = new RecentMap<string, KeptTask>(maxKeptTasks);
+  readonly #agent: number;
 
   constructor({ store, log }: Pick<EngineContext, "store" | "log">, sourceFor: SourceFor) {
+    agents += 1;
+    this.#agent = agents;
     this.#store = store;
     this.#log = log;
     this.#sourceFor = sourceFor;
@@ -54,7 +60,7 @@ export class TaskLists {
   ): Promise<ListedTasks> {
     const known = new Map<string, KeptTask>(); // a list that runs meanwhile may put others in their place
     const isKnown = (taskId: string, { sequence }: LogTail): boolean => {
-      const kept = this.#kept.get(keyOf(taskId, query.view));
+      const kept = keptTasks.get(this.#keyOf(taskId, query.view));
       if (kept?.sequence !== sequence) return false;
       known.set(taskId, kept);
       return true;
@@ -83,8 +89,12 @@ export class TaskLists {
   #keep(loaded: LoadedTask, view: TaskView): SeenTask {
     const { taskId, tail } = loaded.stored;
     const seen = { task: loaded.task, generation: tail.generation };
-    if (isSmall(loaded)) this.#kept.set(keyOf(taskId, view), { sequence: tail.sequence, seen });
+    if (isSmall(loaded)) keptTasks.set(this.#keyOf(taskId, view), { sequence: tail.sequence, seen });
     return seen;
+  }
+
+  #keyOf(taskId: string, view: TaskView): string {
+    return `${this.#agent} ${view} ${taskId}`;
   }
 
   /** The facts about a task in the store's index, so that one damaged log does not fail the caller's whole list. */
@@ -95,10 +105,6 @@ export class TaskLists {
     const status = { state, timestamp: timestampFromMs(statusTimestamp) };
     return { task: create(TaskSchema, { id: taskId, contextId, status }), generation: tail.generation };
   }
-}
-
-function keyOf(taskId: string, view: TaskView): string {
-  return `${view} ${taskId}`;
 }
 
 /** Whether a task is kept. `headBytes` has no message of WORKING, and no values of a status in a snapshot, so the status's message counts here. */
