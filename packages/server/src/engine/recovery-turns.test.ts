@@ -5,13 +5,13 @@ import type { Owner, TaskRef } from "../store/task-store.ts";
 import { NoRoom } from "./live-tasks.ts";
 import { taskBytes } from "./memory-weight.ts";
 import { Recovery } from "./recovery.ts";
+import { findWakes } from "./wakes.ts";
 
 const kibibyte = 1_024;
 const mebibyte = 2 ** 20;
 
 /** Loads tasks into so much memory, of which one caller may have 7/8. The caller of `alice 1` is `alice`. */
-function startRecovery(max: number) {
-  const clock = createFakeClock();
+function startRecovery(max: number, clock = createFakeClock(), onWeigh = (): void => {}) {
   const budget = new SharedBudget({
     max,
     maxShare: 7 / 8,
@@ -67,13 +67,13 @@ function startRecovery(max: number) {
     },
   };
   const store = {
-    weigh: async (_owner: Owner, name: string) => ({
-      bytes: (storedSizes.get(name) ?? 0) - taskBytes,
-      loads: 0,
-    }),
+    async weigh(_owner: Owner, name: string) {
+      onWeigh();
+      return { bytes: (storedSizes.get(name) ?? 0) - taskBytes, loads: 0 };
+    },
     noteLoads: async () => {},
   };
-  const context = { store, clock, limits: { unloadAfterMs: 30_000 }, log: () => {} };
+  const context = { store, clock, wakes: findWakes(clock), limits: { unloadAfterMs: 30_000 }, log: () => {} };
   // Of the engine it needs these members alone.
   const recovery = new Recovery(
     context as never,
@@ -98,6 +98,22 @@ function startRecovery(max: number) {
   };
   return { clock, recovery, take, leave, load, hold, loaded, full, room };
 }
+
+it("begins few loads in a turn of the event loop, of all agents of a process together", async () => {
+  const clock = createFakeClock();
+  let [inTurn, mostInATurn] = [0, 0];
+  const count = (): void => {
+    if (inTurn === 0) setImmediate(() => (inTurn = 0));
+    inTurn += 1;
+    mostInATurn = Math.max(mostInATurn, inTurn);
+  };
+  const agents = Array.from({ length: 50 }, () => startRecovery(16 * mebibyte, clock, count));
+  const names = Array.from({ length: 10 }, (_, at) => `alice ${at}`);
+  await Promise.all(agents.flatMap(({ load }) => names.map((name) => load(name, kibibyte))));
+  await clock.settle();
+  expect(agents.flatMap(({ loaded }) => loaded)).toHaveLength(500);
+  expect(mostInATurn).toBeLessThanOrEqual(2 * 32); // the first of a turn may be counted with those before
+});
 
 describe("a load that has no room", () => {
   it("has the executors leave that wait: its caller's, or those of all where callers have taken all", async () => {

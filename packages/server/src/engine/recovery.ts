@@ -77,7 +77,10 @@ interface Place {
  *   reason `unloadable`, without being read.
  */
 export class Recovery {
-  readonly #context: Pick<EngineContext, "store" | "clock" | "limits" | "log" | "randomId" | "onDeliveryDue">;
+  readonly #context: Pick<
+    EngineContext,
+    "store" | "clock" | "wakes" | "limits" | "log" | "randomId" | "onDeliveryDue"
+  >;
   readonly #tasks: LiveTasks;
   readonly #unfinished: UnfinishedTasks;
   readonly #onFull: (share?: string) => void;
@@ -157,6 +160,8 @@ export class Recovery {
     if (this.#tasks.peek(owner, taskId) !== undefined) {
       return this.#claim(task); // it is in memory already
     }
+    const turn = this.#context.wakes.loads.turn(this.#tasks.callerOf(task)); // each of a hundred agents may have many
+    if (turn !== undefined) await turn;
     const weight = await this.#context.store.weigh(owner, taskId);
     if (weight === undefined) {
       return undefined;

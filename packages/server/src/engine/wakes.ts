@@ -14,6 +14,8 @@ export interface EngineWakes {
   readonly reads: Wakes;
   /** Executors, at each event that they yield and each step: hundreds may go on at the same moment. */
   readonly executors: Wakes;
+  /** Loads of tasks without a caller, at a start and when timers are due. */
+  readonly loads: Wakes;
   /** Batches of expired rows that are removed, one in a turn. */
   readonly sweeps: Wakes;
 }
@@ -27,6 +29,7 @@ export function findWakes(clock: Pick<Clock, "nextTurn" | "ticks">): EngineWakes
     calls: new Wakes(clock, 64),
     reads: new Wakes(clock, 8),
     executors: new Wakes(clock, 512),
+    loads: new Wakes(clock, 32),
     sweeps: new Wakes(clock, 1),
   };
   known.set(clock, wakes);
