@@ -54,6 +54,26 @@ describe("reads that leave out what lies beside the statuses", () => {
     });
   }
 
+  it.each<[string, (store: TaskStore) => Promise<unknown>]>([
+    ["a list", (store) => store.list(everything)],
+    ["reads of tasks", readEach((store, taskId) => store.find(alice, taskId, "full"))],
+    ["pages of events", readEach((store, taskId) => store.events(alice, taskId, 0, 5_000))],
+  ])("pass the notes of few tasks in a turn of the event loop: %s", async (_, read) => {
+    const store = openStore();
+    for (const taskId of tenTasks) {
+      const kinds = ["task", ...Array<EntryKind>(40_000).fill("journal")] as const;
+      await store.commit(createCommit({ taskId, kinds }));
+    }
+    let [turns, counting] = [0, true];
+    const counted = (async () => {
+      for (; counting; turns += 1) await nextTurn();
+    })();
+    await read(store);
+    counting = false;
+    await counted;
+    expect(turns).toBeGreaterThanOrEqual(5);
+  });
+
   for (const kinds of [
     ["input", "status"],
     ["status", "input"],
@@ -149,6 +169,12 @@ describe("reads that leave out what lies beside the statuses", () => {
     ]);
   });
 });
+
+const tenTasks = Array.from({ length: 10 }, (_, at) => `task-${at}`);
+
+function readEach(read: (store: TaskStore, taskId: string) => Promise<unknown>) {
+  return (store: TaskStore) => Promise.all(tenTasks.map((taskId) => read(store, taskId)));
+}
 
 /** Creates a task and appends such commits to it, whose inputs are large. @returns its events */
 async function fill(

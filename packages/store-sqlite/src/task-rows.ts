@@ -74,6 +74,9 @@ interface StoredValue {
 /** What an entry counts besides its bytes: reading a short one takes as long as copying so many bytes. */
 const entryBytes = 1024;
 
+/** The same of one in a row that a view leaves out: SQLite passes it in its index, as the notes of a journal of thousands of steps. */
+const passedEntryBytes = 16;
+
 interface SegmentQuery {
   readonly query: Query<SegmentRow>;
   /** Bits of the kinds that it is for. */
@@ -170,7 +173,12 @@ export function createTaskReader(database: DatabaseSync): TaskReader {
     reading: Reading,
   ) {
     const { kinds, query } = views[view];
-    for (const segment of query.iterate(number, after.generation, after.sequence)) {
+    for (const segment of countPassed(
+      query.iterate(number, after.generation, after.sequence),
+      after.sequence,
+      last,
+      reading,
+    )) {
       for (const placed of viewEntries(openRow(segment, kinds, reading), view)) {
         const { sequence } = placed.entry;
         if (sequence > last) return;
@@ -179,8 +187,12 @@ export function createTaskReader(database: DatabaseSync): TaskReader {
     }
   }
 
-  function* eventsAfter(task: number, after: number, reading: Reading): Iterable<LogEvent> {
-    for (const segment of events.iterate(task, after)) {
+  function* eventsAfter(
+    { number: task, sequence }: TaskRow,
+    after: number,
+    reading: Reading,
+  ): Iterable<LogEvent> {
+    for (const segment of countPassed(events.iterate(task, after), undefined, sequence, reading)) {
       for (const placed of openRow(segment, eventBits, reading)) {
         const { entry } = leavePieces(task, segment, placed, "all", reading);
         const { kind, generation = 0 } = entry;
@@ -226,12 +238,33 @@ export function createTaskReader(database: DatabaseSync): TaskReader {
       };
     },
 
-    events({ number }, after, limit, reading) {
-      return takeEventPage(eventsAfter(number, after, reading), limit, reading);
+    events(row, after, limit, reading) {
+      return takeEventPage(eventsAfter(row, after, reading), limit, reading);
     },
 
     entries: takePage,
   };
+}
+
+/**
+ * Counts the entries of the rows that a query passes.
+ *
+ * @param from the entry before the first row; undefined: the first row is the first that it passes
+ * @param last the end of the log
+ */
+function* countPassed(
+  rows: Iterable<SegmentRow>,
+  from: number | undefined,
+  last: number,
+  reading: Reading,
+): Iterable<SegmentRow> {
+  let at = from;
+  for (const row of rows) {
+    if (at !== undefined) reading.bytes += passedEntryBytes * Math.max(0, row.sequence - at);
+    at = row.sequence;
+    yield row;
+  }
+  if (at !== undefined) reading.bytes += passedEntryBytes * Math.max(0, last - at);
 }
 
 /**
