@@ -74,7 +74,7 @@ interface StoredValue {
 /** What an entry counts besides its bytes: reading a short one takes as long as copying so many bytes. */
 const entryBytes = 1024;
 
-/** The same of one in a row that a view leaves out: SQLite passes it in its index, as the notes of a journal of thousands of steps. */
+/** The same of an entry in a row that a view leaves out, such as one of a journal of thousands of steps: SQLite passes it in its index. */
 const passedEntryBytes = 16;
 
 interface SegmentQuery {

@@ -63,7 +63,7 @@ describe("an executor that is silent", () => {
     });
   }
 
-  it("is watched no more when it was stopped, whatever it waits for then", async () => {
+  it("is watched no more after the watch was stopped, also when a wait ends then", async () => {
     const clock = createFakeClock();
     let silences = 0;
     const watch = new SilenceWatch(clock, 1_000, () => (silences += 1));
