@@ -1,4 +1,4 @@
-import { StreamResponseSchema } from "@a2a-connect/proto";
+import { StreamResponseSchema, TaskState } from "@a2a-connect/proto";
 import {
   createEngineHarness,
   createFakeClock,
@@ -16,7 +16,7 @@ import {
 } from "../src/index.ts";
 import type { LogEntry } from "../src/store/index.ts";
 import { createMortalStore, type Death, type MortalStore } from "./mortal-store.ts";
-import { detached, sendTask } from "./tasks.ts";
+import { detached, endOf, sendTask } from "./tasks.ts";
 
 /** The anonymous caller, as the store knows it. */
 export const anonymous = { tenant: "", principal: "anonymous" };
@@ -111,6 +111,14 @@ export async function beginDurable(execute: DurableExecutor, options?: DurableSe
   const servers = createDurableServers(execute, options);
   return { ...servers, servers, ...(await beginTask(servers)) };
 }
+
+/** Cancels a task with metadata. What it gives: the state and reason. */
+export async function cancel({ client }: Process, id: string) {
+  return endOf(await client.cancelTask({ id, metadata: { why: "changed my mind" } }));
+}
+
+/** What `cancel` gives for a task that was canceled. */
+export const canceled = [TaskState.CANCELED, "canceled"];
 
 /** What a task's log shows callers, without ids and timestamps. */
 export function transcriptOf(log: readonly LogEntry[]): readonly unknown[] {
