@@ -6,7 +6,6 @@
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { argv } from "node:process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { build } from "tsdown";
@@ -99,8 +98,8 @@ export async function packAll(packages, destination) {
   );
 }
 
-if (argv[1] === fileURLToPath(import.meta.url)) {
-  const [, , command, folder = "tarballs"] = argv;
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [, , command, folder = "tarballs"] = process.argv;
   if (command === "build") {
     const directory = process.cwd();
     const isBuilt = process.env.A2A_PACKAGES_BUILT === "1";

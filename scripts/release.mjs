@@ -9,7 +9,6 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { argv } from "node:process";
 import { findPackages, packAll, readJson, root } from "./packages.mjs";
 
 const run = (command, ...args) => execFileSync(command, args, { cwd: root, encoding: "utf8" });
@@ -40,10 +39,13 @@ for (const [name, tarball] of tarballs) {
 stopIf(problems);
 for (const tarball of tarballs.values()) {
   console.log(tarball);
-  if (argv.includes("--publish")) run("npm", "publish", tarball, "--access", "public", "--provenance");
+  if (process.argv.includes("--publish"))
+    run("npm", "publish", tarball, "--access", "public", "--provenance");
 }
 console.log(
-  argv.includes("--publish") ? `published ${version}` : `${version} is ready: run it again with --publish`,
+  process.argv.includes("--publish")
+    ? `published ${version}`
+    : `${version} is ready: run it again with --publish`,
 );
 
 function stopIf(found) {

@@ -1,6 +1,5 @@
 // A card that changes while many calls are under way: each of them is made again, once, with the new one.
 
-import { getActiveResourcesInfo } from "node:process";
 import { CardDriftError, CardExpectationError, TaskRejectedError } from "@a2a-connect/client";
 import { a2aError, findA2AError, lifecycleExtension, partText } from "@a2a-connect/core";
 import { idempotencyKeyHeader } from "@a2a-connect/core/internal";
@@ -236,7 +235,8 @@ describe.each(wires)("over %s", (wire) => {
 
   it("connections to what the older cards named do not stay open", async () => {
     const { peer, agent } = await meetPeer(wire, {}, { peer: staleAtOnce });
-    const sockets = () => getActiveResourcesInfo().filter((resource) => /TCPSocket/.test(resource)).length;
+    const sockets = () =>
+      process.getActiveResourcesInfo().filter((resource) => /TCPSocket/.test(resource)).length;
     await agent.run("work");
     const before = sockets();
     for (let version = 2; version < 12; version += 1) {

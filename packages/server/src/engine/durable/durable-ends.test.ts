@@ -1,4 +1,3 @@
-import { env } from "node:process";
 import { setImmediate as nextImmediate } from "node:timers/promises";
 import { formatTaskState, isInterrupted, isTerminal } from "@a2a-connect/core";
 import { type Task, TaskState } from "@a2a-connect/proto";
@@ -17,7 +16,7 @@ import type { DurableTask } from "../../agent/durable-task.ts";
 import type { DurableEvent } from "../../agent/task-event.ts";
 import { defaultEngineLimits } from "../engine-context.ts";
 
-const isLong = env["A2A_LONG"] === "1";
+const isLong = process.env["A2A_LONG"] === "1";
 
 const anyScenario = fc.record({
   /** Tasks take turns to run one of them. */
@@ -190,8 +189,8 @@ it("every durable task ends, or says what it waits for", {
 }, async () => {
   const property = fc.asyncProperty(fc.noBias(anyScenario), (scenario) => new World(scenario).live(scenario));
   await fc.assert(property, {
-    seed: Number(env["A2A_SEED"] ?? (isLong ? Date.now() % 2 ** 31 : 20_261_202)),
+    seed: Number(process.env["A2A_SEED"] ?? (isLong ? Date.now() % 2 ** 31 : 20_261_202)),
     endOnFailure: true, // each try would take as long as the tasks have to end
-    numRuns: Number(env["A2A_RUNS"] ?? (isLong ? 3_000 : 50)),
+    numRuns: Number(process.env["A2A_RUNS"] ?? (isLong ? 3_000 : 50)),
   });
 });

@@ -1,4 +1,3 @@
-import { env } from "node:process";
 import { isTerminal } from "@a2a-connect/core";
 import { type Task, TaskState } from "@a2a-connect/proto";
 import { taskOf } from "@a2a-connect/testing";
@@ -218,6 +217,9 @@ it("a durable executor's transcript is the same, wherever its processes die", {
       const last = rough.runs.at(-1)?.all ?? [];
       for (const { all, safe } of rough.runs) expect(last.slice(0, safe)).toEqual(all.slice(0, safe));
     }),
-    { seed: 20_260_102, numRuns: Number(env["A2A_RUNS"] ?? (env["A2A_LONG"] === "1" ? 150 : 50)) },
+    {
+      seed: 20_260_102,
+      numRuns: Number(process.env["A2A_RUNS"] ?? (process.env["A2A_LONG"] === "1" ? 150 : 50)),
+    },
   );
 });
