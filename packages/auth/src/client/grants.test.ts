@@ -26,6 +26,7 @@ function begin(
   };
   const abort = new AbortController();
   let ended: string | undefined;
+  let cause: unknown;
   void deviceLogin(show)
     .obtain({
       server,
@@ -44,13 +45,15 @@ function begin(
       },
       (error: Error) => {
         ended = error.message;
+        cause = error.cause;
       },
     );
-  return { abort, ended: () => ended, polls: () => polls };
+  return { abort, ended: () => ended, cause: () => cause, polls: () => polls };
 }
 
 const refusal = (error: string) => async () => Response.json({ error }, { status: 400 });
 const pending = refusal("authorization_pending");
+const token = async () => Response.json({ access_token: "token", token_type: "bearer" });
 /** Nothing for 30 seconds. */
 const silence = () => new Promise<Response>((resolve) => setTimeout(() => resolve(pending()), 30_000));
 const never = () => new Promise<never>(() => {});
@@ -79,6 +82,47 @@ describe("a login with a code on another device", () => {
       expect([login.polls(), vi.getTimerCount()]).toEqual([polls, 0]);
     });
   }
+
+  describe.each([
+    ["the connection is lost", () => Promise.reject(new TypeError("fetch failed"))],
+    ["the server does not answer", () => Promise.reject(new DOMException("5 seconds", "TimeoutError"))],
+    ["the server is out of order", async () => new Response("<h1>Bad gateway</h1>", { status: 502 })],
+    [
+      "the server says that it is busy",
+      async () => Response.json({ error: "temporarily_unavailable" }, { status: 503 }),
+    ],
+  ] as const)("when %s", (_, fail) => {
+    it("asks again, half as often after each", async () => {
+      const answers = [fail, pending, fail, token];
+      const login = begin({ expires_in: 100, interval: 5 }, () => (answers.shift() ?? never)());
+      const polls: number[] = [];
+      for (const ms of [5_000, 10_000, 9_999, 1, 20_000]) {
+        await vi.advanceTimersByTimeAsync(ms);
+        polls.push(login.polls());
+      }
+      expect([polls, login.ended()]).toEqual([[1, 2, 2, 3, 4], "token"]);
+    });
+
+    it("ends with the code, and names the last failure as the cause", async () => {
+      const login = begin({ expires_in: 20 }, fail);
+      await vi.advanceTimersByTimeAsync(20_000);
+      expect(login.ended()).toBe("the code has expired: it was not confirmed within 20 seconds");
+      expect(login.cause()).toBeInstanceOf(Error);
+    });
+  });
+
+  it("does not name a failure after which the server has answered", async () => {
+    const answers = [() => Promise.reject(new TypeError("fetch failed")), pending];
+    const login = begin({ expires_in: 20 }, () => (answers.shift() ?? never)());
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect([login.polls(), login.cause()]).toEqual([2, undefined]);
+  });
+
+  it("ends at once when the server refuses", async () => {
+    const login = begin({ expires_in: 20 }, refusal("access_denied"));
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect([login.ended(), login.polls(), vi.getTimerCount()]).toEqual([expect.any(String), 1, 0]);
+  });
 
   it("ends with the code while the user is still being told of it", async () => {
     const login = begin({ expires_in: 20 }, pending, never);

@@ -66,6 +66,7 @@ export interface DevicePrompt {
 
 /**
  * A user who types a code in on any device (RFC 8628). The login fails when the code has expired, also where the server never says so.
+ * A lost connection, or an error of the server, does not end it: the server is asked again, less often.
  *
  * @param show tells them where, and which
  */
@@ -92,7 +93,7 @@ export function deviceLogin(show: (prompt: DevicePrompt) => void | Promise<void>
             code: begun.user_code,
             expiresInSeconds: begun.expires_in,
           });
-          return await pollForToken(request, begun, stopped);
+          return await pollForToken(request, begun, stopped, late);
         },
         { signal },
       );
@@ -100,11 +101,16 @@ export function deviceLogin(show: (prompt: DevicePrompt) => void | Promise<void>
   };
 }
 
-/** Asks for the token in the server's interval, until the user has confirmed the code. */
+/**
+ * Asks for the token in the server's interval, until the user has confirmed the code.
+ *
+ * @param late tells of the end of the code, and of the last request that failed, as its cause
+ */
 async function pollForToken(
   request: GrantRequest,
   { device_code, interval = 5 }: oauth.DeviceAuthorizationResponse,
   stopped: AbortSignal,
+  late: Error,
 ): Promise<oauth.TokenEndpointResponse> {
   const { server, client, authentication, fetch } = request;
   const options = { ...requestOptions(server, fetch), additionalParameters: resourceOf(request) };
@@ -122,10 +128,25 @@ async function pollForToken(
       return await oauth.processDeviceCodeResponse(server, client, response);
     } catch (error) {
       const code = error instanceof oauth.ResponseBodyError ? error.error : undefined;
-      if (code === "slow_down") seconds += 5;
-      else if (code !== "authorization_pending") throw error;
+      if (isPassing(error)) {
+        seconds *= 2; // RFC 8628 §3.5
+        late.cause = error;
+      } else {
+        if (code === "slow_down") seconds += 5;
+        else if (code !== "authorization_pending") throw error;
+        late.cause = undefined;
+      }
     }
   }
+}
+
+/** Whether a failed request tells of the network or of the server's state, not of the login. */
+function isPassing(error: unknown): boolean {
+  if (error instanceof oauth.ResponseBodyError) return error.status >= 500;
+  if (error instanceof oauth.OperationProcessingError) {
+    return error.cause instanceof Response && error.cause.status >= 500;
+  }
+  return error instanceof TypeError || (error instanceof DOMException && error.name === "TimeoutError");
 }
 
 /** A server may name any number of seconds, and a timer of more than the longest fires at once. */
