@@ -90,7 +90,7 @@ const question = toBinary(
   create(ServerReflectionRequestSchema, { host: noise, messageRequest: { case: "listServices", value: "" } }),
 );
 
-describe("of a message in chunks of one byte, Connect gets one chunk", () => {
+describe("of a message in chunks of one byte, Connect gets one chunk, uncompressed", () => {
   const encoder = new TextEncoder();
   const proto = toBinary(HealthCheckRequestSchema, health);
   const json = encoder.encode(toJsonString(HealthCheckRequestSchema, health));
@@ -128,7 +128,7 @@ describe("of a message in chunks of one byte, Connect gets one chunk", () => {
           expect((await answers.next()).done).toBe(false);
         }
         expect(got.length).toBe(1);
-        expect(got[0]).toEqual(body);
+        expect(new Uint8Array(got[0] ?? [])).toEqual(isUnary ? message : encodeEnvelope(0, message));
       });
     }
   }
@@ -185,6 +185,63 @@ it.each([
   const next = answers.next().then(({ value }) => value?.[0]);
   expect(await Promise.race([next, nextTurn("still open")])).toBe("still open");
   expect(timers.mock.calls.filter(([, ms]) => (ms ?? 0) >= 2 ** 31)).toEqual([]);
+});
+
+describe("a malformed message is the caller's mistake", () => {
+  const garbage = Uint8Array.of(0xff, 0xff, 0x0f);
+  const zipped = compressionGzip.compress(garbage);
+  const cut = compressionGzip.compress(new Uint8Array(question)).then((bytes) => bytes.subarray(0, -9));
+  const wires = [
+    [check, "application/proto"],
+    [check, "application/grpc+proto"],
+    [check, "application/grpc-web"],
+    [watch, "application/connect+proto"],
+    [watch, "application/grpc"],
+    [reflection, "application/grpc"],
+    [reflection, "application/connect+proto"],
+  ] as const;
+  const wrongs = [
+    ["of another type", garbage, "identity"],
+    ["of another type, compressed", zipped, "gzip"],
+    ["that is not compressed as it says", garbage, "gzip"],
+    ["whose compression is cut off", cut, "gzip"],
+  ] as const;
+
+  async function refusal(path: string, type: string, data: Uint8Array, coding: string) {
+    const isUnary = type === "application/proto";
+    const body = isUnary ? data : encodeEnvelope(coding === "gzip" ? 1 : 0, data);
+    const response = await post(path, type, inChunks(body, 2), coding);
+    const text = decodeURIComponent(await responseText(response));
+    const trailer = response.trailer;
+    const said = `${text} grpc-status: ${trailer?.get("grpc-status")} ${trailer?.get("grpc-message")}`;
+    expect(said).toMatch(/grpc-status: 3\b|"invalid_argument"/);
+    expect(said).not.toMatch(/parse|illegal|premature|varint|decompress|readMaxBytes/);
+    return { status: response.status, said };
+  }
+
+  for (const [path, type] of wires) {
+    for (const [how, data, coding] of wrongs) {
+      it(`${path}, ${type}: one ${how}`, async () => {
+        const { status, said } = await refusal(path, type, await data, coding);
+        expect(status).toBe(type === "application/proto" ? 400 : 200);
+        expect(said).toMatch(
+          /the request (?:body )?is not (?:a )?valid (?:gzip|[A-Za-z]+Request in protobuf)/,
+        );
+      });
+    }
+  }
+
+  it.each(wires.slice(1))(
+    "%s, %s: one with the flag of a compression that no header names",
+    async (path, type) => {
+      const body = inChunks(encodeEnvelope(1, await zipped), 2);
+      const response = await post(path, type, body);
+      const text = decodeURIComponent(await responseText(response));
+      expect(text + response.trailer?.get("grpc-message")).toMatch(
+        /compressed, but its header does not say how/,
+      );
+    },
+  );
 });
 
 describe("a message of more than 64 KiB", () => {

@@ -1,9 +1,7 @@
 import { a2aError } from "@a2a-connect/core";
 import {
-  bodyTooLarge,
   inThreadTurn,
   longestTimerMs,
-  readAtMost,
   runtimeKey,
   SharedBudget,
   scaleToHeap,
@@ -18,7 +16,6 @@ import {
 import type { Compression, UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
 import {
   headerTimeout as connectTimeout,
-  contentTypeUnaryRegExp,
   parseTimeout as parseConnectTimeout,
 } from "@connectrpc/connect/protocol-connect";
 import {
@@ -26,14 +23,13 @@ import {
   parseTimeout as parseGrpcTimeout,
 } from "@connectrpc/connect/protocol-grpc";
 import { explainFailure } from "../failure.ts";
-import type { HttpBody, HttpHandler, HttpRequest, HttpResponse } from "../http.ts";
+import type { HttpHandler, HttpRequest, HttpResponse } from "../http.ts";
 import type { BindingSettings } from "../options.ts";
 import { translateErrors } from "../translate-errors.ts";
 import { endConnectStream } from "./connect-stream.ts";
-import { checkFlags } from "./envelope.ts";
 import { plainRpcError, refuseContentType, refuseRpc, refuseVerb } from "./plain-error.ts";
-import { splitEnvelopes } from "./split-envelopes.ts";
 import { whenEnded, withPlainStatusMessage } from "./status-trailer.ts";
+import { type MessageRules, messageOptions, withValidMessages } from "./valid-messages.ts";
 
 /**
  * Streams of one method that may be open at a time; a caller has 7/8 of them at most. What they take in memory is not counted: up to
@@ -61,17 +57,19 @@ export function serveOnConnect(
 ): [path: string, HttpHandler][] {
   const { maxBodyBytes, compressions, compressMinBytes, interceptors } = settings;
   const readMaxBytes = Math.min(maxBodyBytes, maxMessageBytes);
+  const acceptCompression = compressions.map(inTurns);
   const router = createConnectRouter({
     readMaxBytes,
-    binaryOptions: { readUnknownFields: false }, // 32,000 of them in a message would take 80 times its bytes
-    acceptCompression: compressions.map(inTurns),
+    binaryOptions: messageOptions,
+    acceptCompression,
     compressMinBytes,
     interceptors: [explainInterceptor(settings), ...interceptors],
   });
   register(router);
   return router.handlers.map((handler) => {
-    const { methodKind } = handler.method;
-    const serve = adapt(handler, readMaxBytes);
+    const { methodKind, input: desc } = handler.method;
+    const rules = { desc, maxBytes: readMaxBytes, compressions: acceptCompression };
+    const serve = adapt(handler, rules);
     return [
       handler.requestPath,
       methodKind === "unary" ? serve : limitStreams(maxStreams[methodKind], serve),
@@ -110,14 +108,14 @@ function inTurns({ name, compress, decompress }: Compression): Compression {
   };
 }
 
-function adapt(handler: UniversalHandler, maxBytes: number): HttpHandler {
+function adapt(handler: UniversalHandler, rules: MessageRules): HttpHandler {
   return async (request) => {
     const contextValues = createContextValues().set(runtimeKey, request);
     const { httpVersion, url, method, signal } = request;
     const header = withoutLongTimeouts(request.header);
-    const body = wholeMessages(request, maxBytes);
-    const call = { httpVersion, url, method, header, body, signal, contextValues };
-    return withPlainStatusMessage(explainStatus(await handler(call), handler));
+    const call = withValidMessages({ httpVersion, url, method, header, body: request.body, signal }, rules);
+    const response = await handler({ ...call, contextValues });
+    return withPlainStatusMessage(explainStatus(response, handler));
   };
 }
 
@@ -135,28 +133,6 @@ function withoutLongTimeouts(header: Headers): Headers {
   const kept = new Headers(header);
   for (const [name] of long) kept.delete(name);
   return kept;
-}
-
-/** The body with each message in one chunk: what Connect does with several takes time that grows with their square. */
-function wholeMessages({ header, body }: HttpRequest, maxBytes: number): AsyncIterable<Uint8Array> {
-  const type = header.get("content-type") ?? "";
-  return contentTypeUnaryRegExp.test(type) ? wholeMessage(body, maxBytes) : messagesOf(body, maxBytes);
-}
-
-/** Connect skips envelopes with the flag for the end of a response, of which one packet may have thousands. */
-async function* messagesOf(body: HttpBody, maxBytes: number): AsyncGenerator<Uint8Array, void> {
-  for await (const envelope of splitEnvelopes(body, maxBytes)) {
-    checkFlags(envelope);
-    yield envelope;
-  }
-}
-
-async function* wholeMessage(body: HttpBody, maxBytes: number): AsyncGenerator<Uint8Array, void> {
-  const message = await readAtMost(body, maxBytes);
-  if (message === undefined) {
-    throw bodyTooLarge(maxBytes);
-  }
-  yield message;
 }
 
 /** Refuses streams beyond their number, of all callers and of one, before Connect makes a call of them. */
