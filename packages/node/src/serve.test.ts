@@ -1,8 +1,17 @@
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import {
   type AgentDefinition,
   type Clock,
@@ -10,6 +19,7 @@ import {
   type LogRecord,
   systemClock,
 } from "@a2a-connect/server";
+import { createSqliteTaskStore } from "@a2a-connect/store-sqlite";
 import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { aborted } from "../test-support/handlers.ts";
@@ -225,6 +235,42 @@ describe("serve of several agents", () => {
     expect((await fetch(`${served.url}/healthz`)).status).toBe(200);
   });
 
+  it.each(["tasks_unfinished", "tasks_due"])(
+    "leaves the tasks of all as they are while the store of one is damaged: %s",
+    async (index) => {
+      const files = {
+        good: join(directory, `good-${index}.sqlite`),
+        bad: join(directory, `bad-${index}.sqlite`),
+      };
+      const turns = new Turns();
+      const start = () =>
+        serve({
+          good: { agent: turns.agent, file: files.good },
+          bad: { agent: agent(), store: createSqliteTaskStore({ file: files.bad, maxCheckedBytes: 0 }) }, // as a large one is
+        });
+      const first = await start();
+      const { url } = first.agents.good;
+      const begun = await sendAhead(url);
+      await turns.begun;
+      const waiting = [await sendAhead(url), await sendAhead(url)];
+      await first.close({ graceMs: 0 });
+      copyFileSync(files.bad, `${files.bad}-copy`);
+      damage(files.bad, index);
+      for (let attempt = 0; attempt < 2; attempt += 1) {
+        await expect(start()).rejects.toThrow('the agent "bad" cannot start: the task store is damaged');
+      }
+      expect(turns.count).toBe(1);
+      copyFileSync(`${files.bad}-copy`, files.bad);
+      turns.mayEnd = true;
+      await using served = await start();
+      const states = await Promise.all(
+        [begun, ...waiting].map((id) => lastState(served.agents.good.url, id)),
+      );
+      expect(states).toEqual(["TASK_STATE_FAILED", "TASK_STATE_COMPLETED", "TASK_STATE_COMPLETED"]);
+      expect(turns.count).toBe(3);
+    },
+  );
+
   it("tells nobody to come any more while it stops, and lets all of them finish", async () => {
     const begun = Promise.withResolvers<void>();
     const goOn = Promise.withResolvers<void>();
@@ -280,6 +326,17 @@ class Turns {
       },
     };
   }
+}
+
+/** Damages an index of a store that is closed. */
+function damage(file: string, index: string): void {
+  const database = new DatabaseSync(file);
+  const { rootpage } = database.prepare("select rootpage from sqlite_schema where name = ?").get(index) ?? {};
+  const { page_size: pageSize } = database.prepare("pragma page_size").get() ?? {};
+  database.close();
+  const bytes = readFileSync(file);
+  const from = (Number(rootpage) - 1) * Number(pageSize);
+  writeFileSync(file, bytes.fill(0xa5, from, from + Number(pageSize)));
 }
 
 /** Sends a message without waiting for the end of its task. @returns the task's id */

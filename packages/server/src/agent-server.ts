@@ -77,16 +77,16 @@ export interface AgentServer {
    *
    * After a failure the next call tries again.
    *
-   * @throws Error (as a rejection) naming the key that cannot sign the card
+   * @throws Error (as a rejection) naming the key that cannot sign the card; ConnectError when the store cannot be read
    */
   start(): Promise<void>;
   /**
-   * Signs the card: what `start` does first, before it touches a task. Call it for several agents before you start one. After a failure
-   * the next call tries again.
+   * Signs the card, and reads from the store what a start reads: what `start` does first, before it touches a task. Call it for several
+   * agents before you start one. After a failure the next call tries again.
    *
-   * @throws Error (as a rejection) naming the key that cannot sign the card
+   * @throws Error (as a rejection) naming the key that cannot sign the card; ConnectError when the store cannot be read
    */
-  sign(): Promise<void>;
+  prepare(): Promise<void>;
   /**
    * Continues a task that is AUTH_REQUIRED with what it was granted outside of its messages, such as in the callback of a
    * sign-in (spec §7.6). Its code gets the grant as `turn.grant`, or as `grant` of the answer of `task.askForAuth`. Resolves when
@@ -260,8 +260,12 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     );
     return signed;
   };
-  const start = async (): Promise<void> => {
+  const prepare = async (): Promise<void> => {
     await sign();
+    await engine.checkStore();
+  };
+  const start = async (): Promise<void> => {
+    await prepare();
     await engine.start();
     retention.start();
     push?.wake();
@@ -291,7 +295,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
       });
       return started;
     },
-    sign,
+    prepare,
     grant: ({ taskId, principal, tenant }, grant) =>
       engine.grant({ owner: { principal, tenant }, taskId }, grant),
     moveTo: baseUrls.moveTo,

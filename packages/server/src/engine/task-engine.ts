@@ -117,6 +117,17 @@ export class TaskEngine {
   }
 
   /**
+   * Reads what `start` reads first of each kind, and changes nothing.
+   *
+   * @throws the error of the store: with a start that fails after it has taken up tasks, these would be interrupted
+   */
+  async checkStore(): Promise<void> {
+    const { store } = this.#context;
+    for (const hasTimer of [false, true]) await store.unfinished({ hasTimer, after: undefined, limit: 1 });
+    await store.due(Number.MAX_SAFE_INTEGER, 1, undefined);
+  }
+
+  /**
    * Takes up the unfinished tasks of an earlier process (see `Recovery`) and sets the timers. Call it before serving.
    */
   async start(): Promise<void> {

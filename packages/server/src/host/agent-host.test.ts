@@ -77,12 +77,11 @@ describe("createAgentHost", () => {
   });
 
   it("touches no task when one of its agents cannot sign its card", async () => {
-    const store = createMemoryTaskStore();
-    using unfinished = vi.spyOn(store, "unfinished");
     const signing = { keys: [{ key: "no key" }] };
-    const host = createAgentHost({ agents: { good: { agent, store }, unsigned: { agent, signing } } });
-    await expect(host.start()).rejects.toThrow("key");
-    expect(unfinished).not.toHaveBeenCalled();
+    const host = createAgentHost({ agents: { good: { agent }, unsigned: { agent, signing } } });
+    using started = vi.spyOn(host.agents.good, "start");
+    await expect(host.start()).rejects.toThrow(/^the agent "unsigned" cannot start: .*key/);
+    expect(started).not.toHaveBeenCalled();
     await host.close();
   });
 

@@ -1,7 +1,7 @@
 import type { HttpHandler } from "@a2a-connect/bindings";
 import { refuseUnknownRpc } from "@a2a-connect/bindings/server";
 import { dropUndefined, isReservedTenant, settleAll } from "@a2a-connect/core/internal";
-import type { ServiceImplSpec } from "@connectrpc/connect";
+import { ConnectError, type ServiceImplSpec } from "@connectrpc/connect";
 import {
   type AgentServer,
   answersOlder,
@@ -120,8 +120,8 @@ export function createAgentHost<const Name extends string>(options: AgentHostOpt
     log,
     stopped: AbortSignal.any(all.map((server) => server.stopped)),
     async start() {
-      await settleAll(all.map((server) => server.sign()));
-      await settleAll(all.map((server) => server.start()));
+      await forAll(servers, (server) => server.prepare());
+      await forAll(servers, (server) => server.start());
     },
     moveTo(url) {
       baseUrls.moveTo(url);
@@ -137,6 +137,30 @@ export function createAgentHost<const Name extends string>(options: AgentHostOpt
     stop: (graceMs) => settleAll(all.map((server) => server.stop(graceMs))),
     close,
   };
+}
+
+/**
+ * A part of the start of each agent.
+ *
+ * @throws Error (as a rejection) when all have done it or failed, naming an agent that has failed
+ */
+function forAll(
+  servers: ReadonlyMap<string, AgentServer>,
+  begin: (server: AgentServer) => Promise<void>,
+): Promise<void> {
+  const named = async ([name, server]: [string, AgentServer]): Promise<void> => {
+    try {
+      await begin(server);
+    } catch (error) {
+      throw new Error(`the agent ${JSON.stringify(name)} cannot start: ${reasonOf(error)}`, { cause: error });
+    }
+  };
+  return settleAll(Array.from(servers, named));
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof ConnectError) return error.rawMessage;
+  return error instanceof Error ? error.message : String(error);
 }
 
 interface Servers {
