@@ -75,6 +75,33 @@ it("removes expired tasks batch by batch without a look at those that stay", asy
   expect(looks).toBeLessThan(10 * 500);
 });
 
+it("weighs a task without a look at its log", async () => {
+  const store = createMemoryTaskStore();
+  let looks = 0;
+  class CountedEntry {
+    readonly kind = "artifact";
+    readonly sequence: number;
+    readonly generation: number;
+
+    constructor(sequence: number) {
+      this.sequence = sequence;
+      this.generation = sequence;
+    }
+
+    get payload() {
+      looks += 1;
+      return new Uint8Array(3);
+    }
+  }
+  const first = firstCommit("task", new Uint8Array(100));
+  await store.commit(first);
+  const entries = Array.from({ length: 5_000 }, (_, at) => new CountedEntry(2 + at));
+  await store.commit({ ...first, expectedSequence: 1, entries });
+  looks = 0;
+  expect(await store.weigh(first.owner, "task")).toMatchObject({ bytes: 100 + 3 * 5_000 });
+  expect(looks).toBe(0);
+});
+
 it("shares its room with the other stores of the process that have no limit of their own, until it is closed", async () => {
   const size = 2 ** 20;
   const [one, two] = [createMemoryTaskStore(), createMemoryTaskStore()];

@@ -50,6 +50,8 @@ export interface MemoryTask {
   readonly deliveries: Map<string, MemoryDelivery>;
   /** Idempotency keys of its messages. */
   readonly keys: string[];
+  /** What a load of it reads, see `TaskWeight`: a sum over a long log would take too long for each call that asks. */
+  storedBytes: number;
   /** What it takes in memory, about. */
   bytes: number;
 }
@@ -73,6 +75,7 @@ export function createMemoryTask({ owner, taskId, index }: TaskCommit): MemoryTa
     notes: [],
     deliveries: new Map(),
     keys: [],
+    storedBytes: 0,
     bytes: taskBytes,
   };
 }
@@ -88,12 +91,15 @@ export function appendTo(task: MemoryTask, { entries, index, snapshot }: TaskCom
     } else {
       task.notes.push({ entry, reached });
     }
-    task.bytes += entryBytes + entry.payload.length;
+    const { length } = entry.payload;
+    task.storedBytes += length;
+    task.bytes += entryBytes + length;
   }
   task.index = index;
   task.tail = tail;
   if (snapshot !== undefined) {
-    task.bytes += snapshotBytes(snapshot) - snapshotBytes(task.snapshot);
+    task.storedBytes = snapshotBytes(snapshot);
+    task.bytes += task.storedBytes - snapshotBytes(task.snapshot);
     task.snapshot = snapshot;
     task.snapshotGeneration = tail.generation;
   }
@@ -114,19 +120,9 @@ export function readTask(task: MemoryTask, view: TaskView, maxBytes?: number): V
 }
 
 /** The task for `TaskStore.weigh`. */
-export function toTaskWeight({
-  owner,
-  taskId,
-  index,
-  tail,
-  fence,
-  loads,
-  snapshot,
-  entries,
-}: MemoryTask): TaskWeight {
-  let bytes = snapshotBytes(snapshot);
-  for (const { payload } of entries.slice(snapshot?.sequence ?? 0)) bytes += payload.length;
-  return { owner, taskId, index, tail, fence, loads, bytes };
+export function toTaskWeight(task: MemoryTask): TaskWeight {
+  const { owner, taskId, index, tail, fence, loads, storedBytes } = task;
+  return { owner, taskId, index, tail, fence, loads, bytes: storedBytes };
 }
 
 function snapshotBytes(snapshot: Snapshot | undefined): number {

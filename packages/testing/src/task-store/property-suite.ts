@@ -18,6 +18,7 @@ import {
   append,
   byBytes,
   byOwner,
+  bytesToLoad,
   createStoreModel,
   dueHooks,
   forgetFinished,
@@ -195,6 +196,7 @@ async function compare(store: TaskStore, model: StoreModel, questions: readonly 
       for (const view of ["full", "head", "results", "summary"] as const) {
         expect(await store.find(owner, taskId, view)).toEqual(own && stored(own, view));
       }
+      expect((await store.weigh(owner, taskId))?.bytes).toBe(own && bytesToLoad(own));
       const events = own?.entries.filter(isEvent) ?? [];
       for (const after of [0, 1, 5]) {
         expect(await store.events(owner, taskId, after, 4)).toEqual(events.slice(after, after + 4));

@@ -98,6 +98,13 @@ export function stored(task: ModelTask, view: TaskView): StoredTask {
   return { ...task, snapshot: half, entries };
 }
 
+/** What a load of the task reads: the snapshot, and all payloads after it. */
+export function bytesToLoad({ snapshot, entries }: ModelTask): number {
+  const payloads = entries.slice(snapshot?.sequence ?? 0).map(({ payload }) => payload);
+  const halves = snapshot === undefined ? [] : [snapshot.head, snapshot.artifacts ?? []];
+  return [...halves, ...payloads].reduce((sum, { length }) => sum + length, 0);
+}
+
 /** The result of `list`. */
 export function answer(
   tasks: readonly ModelTask[],
