@@ -5,23 +5,13 @@ import type { TaskStore } from "@a2a-connect/server";
 import type { EntryKind, LogEntry, LogPage, LogTail } from "@a2a-connect/server/store";
 import { alice, createCommit } from "@a2a-connect/testing";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { everything } from "../test-support/everything.ts";
 import { temporaryFile } from "../test-support/temporary-file.ts";
 import { createSqliteTaskStore } from "./sqlite-task-store.ts";
 
 const mebibyte = 2 ** 20;
 const beginning = { sequence: 0, generation: 0 };
 const messageBytes = 60 * 1024;
-
-const everything = {
-  owner: alice,
-  contextId: undefined,
-  state: undefined,
-  since: undefined,
-  after: undefined,
-  limit: 10,
-  maxBytes: 4 * mebibyte,
-  view: "summary",
-} as const;
 
 const reads: readonly (readonly [string, (store: TaskStore) => Promise<unknown>])[] = [
   ["a task", (store) => store.find(alice, "task-1", "summary")],

@@ -13,20 +13,13 @@ import type { StoredTask, TaskCommit } from "@a2a-connect/server/store";
 import { alice, createCommit } from "@a2a-connect/testing";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { everything } from "../test-support/everything.ts";
 import { startStore } from "../test-support/store-child.ts";
 import { temporaryFile } from "../test-support/temporary-file.ts";
 import { createSqliteTaskStore } from "./sqlite-task-store.ts";
 
 const mebibyte = 2 ** 20;
 const beginning = { sequence: 0, generation: 0 };
-
-const everything = {
-  owner: alice,
-  contextId: undefined,
-  state: undefined,
-  since: undefined,
-  after: undefined,
-};
 
 describe("a commit of several MiB", () => {
   it("is read as it was written: its entries, both halves of its snapshot, and what it weighs", async () => {
@@ -190,7 +183,7 @@ describe("reads at the same time", () => {
   it("are done in a turn of the event loop each when they are lists, however small", async () => {
     const store = openStore();
     await store.commit(createCommit());
-    const query = { ...everything, limit: 1, maxBytes: 1, view: "summary" } as const;
+    const query = { ...everything, limit: 1, maxBytes: 1 };
     expect(await countTurns(50, () => store.list(query))).toBeGreaterThanOrEqual(49);
     expect(await countTurns(50, () => store.find(alice, "task-1", "full"))).toBeLessThan(5);
   });
@@ -201,7 +194,7 @@ describe("reads without history at the same time", () => {
     ["a task", (store) => store.find(alice, "task-1", "summary")],
     ["a task with artifacts", (store) => store.find(alice, "task-1", "results")],
     ["a page of the log", (store) => store.entries(alice, "task-1", beginning, "summary", 10)],
-    ["a list", (store) => store.list({ ...everything, limit: 5, maxBytes: mebibyte, view: "summary" })],
+    ["a list", (store) => store.list({ ...everything, limit: 5, maxBytes: mebibyte })],
   ];
 
   for (const [what, read] of reads) {
@@ -229,7 +222,7 @@ describe("reads without history at the same time", () => {
     for (const taskId of ["task-1", "task-2"]) {
       await store.commit({ ...createChat(2 * mebibyte, 40_000), taskId });
     }
-    const query = { ...everything, limit: 5, maxBytes: mebibyte, view: "summary" } as const;
+    const query = { ...everything, limit: 5, maxBytes: mebibyte };
     expect(await store.list(query)).toMatchObject({ tasks: [{ taskId: "task-2" }], more: true });
   });
 
