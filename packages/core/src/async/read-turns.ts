@@ -74,7 +74,7 @@ export class ReadTurns<Share = string> {
    * @throws Error of the room, when there is no place in it; what `read` throws
    */
   async run<Result>(reader: Reader<Share>, read: () => Promise<Result>): Promise<Result> {
-    const mustWait = !this.#hasPlace(reader.share);
+    const mustWait = !this.hasPlace(reader.share);
     if (mustWait) await this.#turn(reader);
     else this.#begin(reader.share);
     try {
@@ -85,7 +85,8 @@ export class ReadTurns<Share = string> {
     }
   }
 
-  #hasPlace(share: Share | undefined): boolean {
+  /** Whether a read of this caller would begin at once. */
+  hasPlace(share: Share | undefined): boolean {
     const own = share === undefined ? 0 : (this.#runningOf.get(share) ?? 0);
     const mayHaveLast = own === 0 || this.#maxOfOne === this.#max;
     return own < this.#maxOfOne && this.#running < this.#max - (mayHaveLast ? 0 : 1);
@@ -119,7 +120,7 @@ export class ReadTurns<Share = string> {
     let last: { share: Share | undefined; waiting: Set<Waiting>; first: Waiting } | undefined;
     for (const [share, waiting] of this.#waiting) {
       const [first] = waiting;
-      if (first === undefined || !this.#hasPlace(share)) continue;
+      if (first === undefined || !this.hasPlace(share)) continue;
       const next = { share, waiting, first };
       if (this.#room?.comesLast(share) !== true) return next;
       last ??= next;

@@ -10,6 +10,7 @@ import type { MemoryTurns } from "./capacity/memory-turns.ts";
 import type { ReadBacks } from "./capacity/read-backs.ts";
 import type { SharedPlaces } from "./capacity/shared-places.ts";
 import type { StoredBytes } from "./capacity/stored-bytes.ts";
+import type { TaskReadTurns } from "./capacity/task-read-turns.ts";
 import type { Clock } from "./clock.ts";
 import type { JournalCodec } from "./durable/journal-codec.ts";
 import type { EventPages } from "./event-pages.ts";
@@ -182,7 +183,9 @@ export interface EngineContext {
   /** Reads older events back for readers. */
   readonly eventPages: EventPages;
   /** Bounds how many other reads of the store run at a time: for calls, and of tasks that no call waits for. */
-  readonly reads: Readonly<Record<"tasks" | "lists" | "loads", Pick<ReadTurns, "run">>>;
+  readonly reads: Readonly<Record<"lists" | "loads", Pick<ReadTurns, "run">>> & {
+    readonly tasks: TaskReadTurns;
+  };
   /** Lets durable executors read what earlier runs did. */
   readonly readBacks: ReadBacks;
 }

@@ -11,6 +11,7 @@ import { beginLongWork } from "../../test-support/long-work.ts";
 import { detached, sendTask } from "../../test-support/tasks.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
 import { StoredBytes } from "./capacity/stored-bytes.ts";
+import { TaskReadTurns } from "./capacity/task-read-turns.ts";
 import { defaultEngineLimits } from "./engine-context.ts";
 import { KeyedSends } from "./keyed-sends.ts";
 import type { Sent } from "./task-handle.ts";
@@ -153,14 +154,15 @@ describe("many requests with the same idempotency key", () => {
   function createSends() {
     const clock = createFakeClock();
     const wakes = findWakes(clock);
+    const store = createMemoryTaskStore();
     const sends = new KeyedSends({
-      store: createMemoryTaskStore(),
+      store,
       clock,
       stored: new StoredBytes(1),
       log: () => {},
       nameOwner: () => "",
       wakes,
-      reads: { tasks: new ReadTurns(4), lists: new ReadTurns(2), loads: new ReadTurns(4) },
+      reads: { tasks: new TaskReadTurns(store), lists: new ReadTurns(2), loads: new ReadTurns(4) },
     });
     return { sends, wakes };
   }

@@ -123,7 +123,7 @@ export class KeyedSends {
       return repeat(earlier);
     }
     const { reads, store } = this.#context;
-    const message = await reads.tasks.run(caller, async () => {
+    const message = await reads.tasks.short.run(caller, async () => {
       await nextSlice(caller.share, "read"); // to decode a large Message takes long, and the answer counts only when it is there
       return await store.findReply(owner, key.key);
     });

@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { ReadTurns } from "@a2a-connect/core/internal";
 import { TaskState } from "@a2a-connect/proto";
 import { createMemoryTaskStore } from "@a2a-connect/server";
 import { createEngineHarness, type FakeClock, say, wordsOf } from "@a2a-connect/testing";
@@ -8,6 +7,7 @@ import { describe, expect, it, vi } from "vitest";
 import { startScripted } from "../../test-support/agents.ts";
 import { createHeldStore } from "../../test-support/held-store.ts";
 import { sendTask, subscribe } from "../../test-support/tasks.ts";
+import { TaskReadTurns } from "./capacity/task-read-turns.ts";
 
 const kibibyte = 1_024;
 
@@ -343,7 +343,7 @@ describe("a task that several callers load at the same time", () => {
     const letGo = [hold(one), hold(two)];
     for (const id of [one, two]) subscribe(alice, id); // she may read two at a time
     await clock.settle();
-    using waits = vi.spyOn(ReadTurns.prototype, "run");
+    using waits = vi.spyOn(TaskReadTurns.prototype, "read");
     const follow = () => Array.from({ length: 100 }, () => subscribe(alice, three));
     const leave = async (streams: ReturnType<typeof follow>) => {
       for (const stream of streams) {

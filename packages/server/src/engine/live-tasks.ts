@@ -248,8 +248,8 @@ export class LiveTasks {
     const load = new Load((self, signal) => {
       const read = () => this.#read(owner, taskId, caller, loads, self, isBounded);
       const reader = caller && { share: caller.share, signal: () => signal };
-      const reading = reader === undefined ? read() : this.#context.reads.tasks.run(reader, read);
-      return reading.finally(() => {
+      const reading = reader && this.#context.reads.tasks.read({ owner, taskId }, reader, read);
+      return (reading ?? read()).finally(() => {
         loads.byCaller.delete(whose);
         if (loads.byCaller.size === 0) this.#loads.delete(key);
       });

@@ -244,7 +244,7 @@ export class Sends {
       return;
     }
     const { share } = caller;
-    const queued = await this.#context.reads.tasks.run(caller, async () => {
+    const queued = await this.#context.reads.tasks.any.run(caller, async () => {
       const untaken = await readUntaken(this.#context, live.owner, live.name.taskId, share);
       return findSame(untaken, message, share);
     });

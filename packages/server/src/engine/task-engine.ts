@@ -13,6 +13,7 @@ import type { CallerBudgets } from "./capacity/caller-budgets.ts";
 import { KnownCallers } from "./capacity/known-callers.ts";
 import { ReadBacks } from "./capacity/read-backs.ts";
 import { alwaysStoredBytes } from "./capacity/stored-bytes.ts";
+import { TaskReadTurns } from "./capacity/task-read-turns.ts";
 import { createJournalCodec } from "./durable/journal-codec.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { EventPages } from "./event-pages.ts";
@@ -97,7 +98,7 @@ export class TaskEngine {
       abandoned: new AbandonedCode(budgets.active, options.clock, () => budgets.tellRoom()),
       eventPages: new EventPages(store, budgets.eventPages, clockFor, wakes.reads),
       reads: {
-        tasks: new ReadTurns(4, { pace: wakes.reads }),
+        tasks: new TaskReadTurns(store, { pace: wakes.reads }),
         lists: new ReadTurns(2, { pace: wakes.reads }),
         // Not shared by agents: a store may hang. Most journals have their turn of `readBacks` by then; other reads have one page.
         loads: new ReadTurns(4, { pace: wakes.reads }),
@@ -157,7 +158,8 @@ export class TaskEngine {
       count(live.bytes);
       return live.seen();
     }
-    return this.#context.reads.tasks.run(caller, () => this.#reads.read(caller, taskId, view, count));
+    const { tasks } = this.#context.reads;
+    return tasks.read({ owner, taskId }, caller, () => this.#reads.read(caller, taskId, view, count));
   }
 
   /**
@@ -234,7 +236,7 @@ export class TaskEngine {
     const { store, reads } = this.#context;
     const { owner, share } = caller;
     if (this.#tasks.peek(owner, taskId) !== undefined) return;
-    const stored = await reads.tasks.run(caller, () => store.weigh(owner, taskId));
+    const stored = await reads.tasks.short.run(caller, () => store.weigh(owner, taskId));
     if (stored === undefined) throw taskNotFound(taskId);
     const { index, tail } = stored;
     if (!isTerminal(index.state)) return;

@@ -156,7 +156,7 @@ it("gets, subscriptions and lists of many calls read the store a few at a time",
   vi.spyOn(store, "find").mockImplementation((...args) => slow(find(...args)));
   vi.spyOn(store, "list").mockImplementation((...args) => slow(list(...args)));
   await Promise.all(Array.from({ length: 50 }, () => client.getTask({ id })));
-  expect(counts.most).toBe(4);
+  expect(counts.most).toBe(8); // small tasks, in all places for reads of tasks
   counts.most = 0;
   await Promise.all(Array.from({ length: 20 }, () => client.listTasks({})));
   expect(counts.most).toBe(2);

@@ -6,6 +6,7 @@ import { alice, createCommit } from "@a2a-connect/testing";
 import { expect, it } from "vitest";
 import { beginLongWork } from "../../../test-support/long-work.ts";
 import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
+import { TaskReadTurns } from "../capacity/task-read-turns.ts";
 import { EmissionReplay } from "./emission-replay.ts";
 
 it("reads few pages at a time for executors of one caller, and keeps nothing of what events contain", async () => {
@@ -30,7 +31,7 @@ it("reads few pages at a time for executors of one caller, and keeps nothing of 
   };
   const source = {
     store,
-    reads: { tasks: new ReadTurns(4), lists: new ReadTurns(2), loads: new ReadTurns(4) },
+    reads: { tasks: new TaskReadTurns(store), lists: new ReadTurns(2), loads: new ReadTurns(4) },
   };
   const task = { owner: alice, taskId: "task-1", share: "alice" };
   const replays = Array.from({ length: 20 }, () => new EmissionReplay(source, task, { answers: [] }, 4));
@@ -54,7 +55,7 @@ it("does not wait for other long work of its caller", async () => {
   await store.commit(createCommit({ kinds, text: "x".repeat(100_000) }));
   const source = {
     store,
-    reads: { tasks: new ReadTurns(4), lists: new ReadTurns(2), loads: new ReadTurns(4) },
+    reads: { tasks: new TaskReadTurns(store), lists: new ReadTurns(2), loads: new ReadTurns(4) },
   };
   const work = beginLongWork("alice", 2_000);
   const task = { owner: alice, taskId: "task-1", share: "alice" };

@@ -7,6 +7,7 @@ import { expect, it } from "vitest";
 import { beginLongWork } from "../../../test-support/long-work.ts";
 import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
 import type { LogEntry, TaskStore } from "../../store/task-store.ts";
+import { TaskReadTurns } from "../capacity/task-read-turns.ts";
 import { type Command, encodeCommand } from "../command.ts";
 import { readJournal, readUntaken } from "./journal.ts";
 import { createJournalCodec } from "./journal-codec.ts";
@@ -14,7 +15,7 @@ import { createJournalCodec } from "./journal-codec.ts";
 const task = { owner: { tenant: "", principal: "anonymous" }, taskId: "task", withDetails: true };
 
 function sourceOf<Store extends TaskStore>(store: Store) {
-  const reads = { tasks: new ReadTurns(4), lists: new ReadTurns(2), loads: new ReadTurns(4) };
+  const reads = { tasks: new TaskReadTurns(store), lists: new ReadTurns(2), loads: new ReadTurns(4) };
   return { store, journalCodec: createJournalCodec(), reads };
 }
 
