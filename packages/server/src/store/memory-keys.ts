@@ -33,7 +33,7 @@ const replyBytes = 1_024;
 export function createMemoryKeys(use: (bytes: number) => void): MemoryKeys {
   /** By owner and key. */
   const stored = new Map<string, StoredKey>();
-  /** Kept Messages and when they go, by owner and key. */
+  /** Kept Messages and when they go, by owner and key. All are kept for the same time, so the first ones go first. */
   const replies = new Map<string, KeptReply>();
 
   return {
@@ -71,8 +71,7 @@ export function createMemoryKeys(use: (bytes: number) => void): MemoryKeys {
     expire(now, limit) {
       let expired = 0;
       for (const [name, { expiresAt, payload }] of replies) {
-        if (expired === limit) break;
-        if (expiresAt >= now) continue;
+        if (expired === limit || expiresAt >= now) break;
         stored.delete(name);
         replies.delete(name);
         use(-(replyBytes + payload.length));

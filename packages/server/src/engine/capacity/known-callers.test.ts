@@ -1,5 +1,5 @@
 import { alice } from "@a2a-connect/testing";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Owner } from "../../store/task-store.ts";
 import { KnownCallers } from "./known-callers.ts";
 
@@ -46,4 +46,24 @@ describe("the callers of configs", () => {
     expect(callers.find(nameOf("89"))).toBe("network of alice");
     expect(callers.find(nameOf("10"))).toBe("principal anonymous");
   });
+
+  for (const [many, callerCount] of [
+    ["one caller", 1],
+    ["many callers", 20],
+  ] as const) {
+    it(`of ${many} are looked for once for many that come`, () => {
+      const size = "task-1 0000".length;
+      const callers = new KnownCallers(nameOwner, 2_560 * size);
+      const looks = [vi.spyOn(Map.prototype, "keys"), vi.spyOn(Set.prototype, Symbol.iterator)];
+      for (let id = 1_000; id < 7_560; id += 1) {
+        callers.note(nameOf(`${id}`), `network ${id % callerCount}`);
+      }
+      const count = looks.reduce((sum, spy) => sum + spy.mock.calls.length, 0);
+      for (const spy of looks) spy.mockRestore();
+      expect(count).toBeLessThanOrEqual(4_000 / 10);
+      expect(callers.find(nameOf("7559"))).toBe(`network ${7_559 % callerCount}`);
+      expect(callers.find(nameOf("5010"))).toBe(`network ${5_010 % callerCount}`);
+      expect(callers.find(nameOf("4999"))).toBe("principal anonymous");
+    });
+  }
 });
