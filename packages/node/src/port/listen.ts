@@ -12,7 +12,7 @@ import { forgetFailedCheck } from "./failed-check.ts";
 import { createHttp1Server } from "./http1-server.ts";
 import { createHttp2Server } from "./http2-server.ts";
 import { type CloseOptions, defaultLimits, type ListenLimits, type ListenOptions } from "./listen-options.ts";
-import { awaitHello, type Protocol, sniffProtocol } from "./protocol-sniffer.ts";
+import { awaitHello, type FirstReads, type Protocol, sniffProtocol } from "./protocol-sniffer.ts";
 
 /** A bound port. */
 export interface Listener extends AsyncDisposable {
@@ -80,12 +80,16 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
       begin(socket);
     });
   };
+  const firstReads = (socket: Socket): FirstReads => ({
+    connection: context.callers.ofSocket(socket),
+    timeoutMs: limits.firstByteTimeoutMs,
+  });
   if (tls === undefined) {
-    take((socket) => sniffProtocol(socket, limits.firstByteTimeoutMs, (protocol) => route(socket, protocol)));
+    take((socket) => sniffProtocol(socket, firstReads(socket), (protocol) => route(socket, protocol)));
   } else {
     const handshakes = new Handshakes(maxTurns, tls.clientCa !== undefined, context.onFault);
     take((socket) => {
-      awaitHello(socket, limits.firstByteTimeoutMs, () => {
+      awaitHello(socket, firstReads(socket), () => {
         void handshakes.begin(context.callers.ofSocket(socket), socket, () => {
           connections.undecided.delete(socket);
           if (context.draining) socket.destroy();

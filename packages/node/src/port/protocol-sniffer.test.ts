@@ -1,11 +1,13 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import { PassThrough } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { createSelfSignedCertificate, createTurnCount } from "@a2a-connect/testing";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createGate, echo, json } from "../../test-support/handlers.ts";
 import { openRawConnection } from "../../test-support/raw-connection.ts";
 import { listen } from "./listen.ts";
-import { awaitHello } from "./protocol-sniffer.ts";
+import { awaitHello, type FirstReads } from "./protocol-sniffer.ts";
 
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const emptySettings = "\0\0\0\x04\0\0\0\0\0";
@@ -73,26 +75,61 @@ describe("one cleartext port", () => {
   });
 });
 
+describe.each([
+  ["HTTP/2 in cleartext", {}, Buffer.from(preface)],
+  ["TLS", { tls: createSelfSignedCertificate() }, Buffer.from([22, 3, 1, 1, 0, 1, 0, 0, 252, 3, 3])],
+] as const)("hundreds of connections that say a byte at a time that they are for %s", (_, options, start) => {
+  const connections = 200;
+
+  it("are read in turns from their second packet on, and to their end", async () => {
+    let reads = createTurnCount();
+    const sockets: Socket[] = [];
+    const accept = (message: unknown): void => {
+      const { socket } = message as { socket: Socket };
+      sockets.push(socket.on("readable", () => reads.count()));
+    };
+    subscribe("net.server.socket", accept);
+    onTestFinished(() => void unsubscribe("net.server.socket", accept));
+    await using listener = await listen(echo, options);
+    using opened = new DisposableStack();
+    const open = async () => opened.use(await openRawConnection(listener.port));
+    const all = await Promise.all(Array.from({ length: connections }, open));
+    const pieces = start.length - 1;
+    for (let at = 0; at < pieces; at += 1) {
+      for (const { write } of all) void write(start.subarray(at, at + 1));
+      while (sockets.length < connections || sockets.some(({ bytesRead }) => bytesRead <= at))
+        await nextTurn();
+      if (at === 0) reads = createTurnCount();
+    }
+    expect(reads.total).toBeGreaterThanOrEqual((pieces - 1) * connections);
+    expect(reads.mostInATurn).toBeLessThanOrEqual(33);
+  });
+});
+
 describe("a ClientHello in thousands of records", () => {
   const records = 2_000;
+  const reads: FirstReads = {
+    connection: { joinUndecided: vi.fn(), countUndecided: vi.fn(), leave: vi.fn() },
+    timeoutMs: 60_000,
+  };
 
   it("is looked at once, however many pieces it comes in", async () => {
     const socket = new PassThrough();
-    const reads = vi.spyOn(Buffer.prototype, "readUInt16BE");
-    onTestFinished(() => reads.mockRestore());
-    awaitHello(socket as unknown as Socket, 60_000, () => undefined);
+    const heads = vi.spyOn(Buffer.prototype, "readUInt16BE");
+    onTestFinished(() => heads.mockRestore());
+    awaitHello(socket as unknown as Socket, reads, () => undefined);
     for (let at = 0; at < records; at += 10) {
       socket.write(Buffer.alloc(10 * 6, Buffer.from([22, 3, 1, 0, 1, 255])));
       await nextTurn();
     }
     expect(socket.destroyed).toBe(false);
-    expect(reads.mock.calls.length).toBe(records);
+    expect(heads.mock.calls.length).toBe(records);
     socket.destroy();
   });
 
   it("is refused when one of them is empty", async () => {
     const socket = new PassThrough();
-    awaitHello(socket as unknown as Socket, 60_000, () => undefined);
+    awaitHello(socket as unknown as Socket, reads, () => undefined);
     socket.write(Buffer.from([22, 3, 1, 0, 1, 1, 22, 3, 1, 0, 0]));
     await nextTurn();
     expect(socket.destroyed).toBe(true);

@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import type { CallerConnection } from "./callers/callers.ts";
 
 /** The protocol of a connection. */
 export type Protocol = "http/1.1" | "h2";
@@ -6,13 +7,21 @@ export type Protocol = "http/1.1" | "h2";
 /** The first bytes of every HTTP/2 connection (RFC 9113 §3.4). */
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 
+/** How the first bytes of a connection are read. */
+export interface FirstReads {
+  /** Reads it in turns while it is not known what it is. */
+  readonly connection: Pick<CallerConnection, "joinUndecided" | "countUndecided" | "leave">;
+  /** A connection that is undecided for longer is closed. */
+  readonly timeoutMs: number;
+}
+
 /** Decides the protocol of a cleartext connection: everything but the whole HTTP/2 preface is HTTP/1.1, whose parser refuses other bytes. */
 export function sniffProtocol(
   socket: Socket,
-  timeoutMs: number,
+  reads: FirstReads,
   decided: (protocol: Protocol) => void,
 ): void {
-  readFirstBytes(socket, timeoutMs, findProtocol, decided);
+  readFirstBytes(socket, reads, findProtocol, decided);
 }
 
 function findProtocol(bytes: Buffer): Protocol | undefined {
@@ -23,8 +32,8 @@ function findProtocol(bytes: Buffer): Protocol | undefined {
 }
 
 /** Waits for the whole ClientHello of TLS, or for what is none: with it the handshake costs the server a signature. */
-export function awaitHello(socket: Socket, timeoutMs: number, arrived: () => void): void {
-  readFirstBytes(socket, timeoutMs, createHelloFinder(), arrived);
+export function awaitHello(socket: Socket, reads: FirstReads, arrived: () => void): void {
+  readFirstBytes(socket, reads, createHelloFinder(), arrived);
 }
 
 /** Longer than any client's; OpenSSL would take 128 KiB. */
@@ -68,16 +77,18 @@ function createHelloFinder(): (bytes: Buffer) => boolean | undefined {
  * Reads the first bytes of a connection until `find` says what they are. The bytes are put back before `found` is
  * called.
  *
- * A connection that stays undecided for `timeoutMs`, is refused (`false`), fails or ends is closed, and `found` is never
- * called for it.
+ * A connection that stays undecided for too long, is refused (`false`), fails or ends is closed, and `found` is never
+ * called for it. Most tell what they are with their first packet; the others are read in turns from there on, because thousands may send
+ * a byte at a time.
  */
 function readFirstBytes<Kind extends string | true>(
   socket: Socket,
-  timeoutMs: number,
+  { connection, timeoutMs }: FirstReads,
   find: (bytes: Buffer) => Kind | false | undefined,
   found: (kind: Kind) => void,
 ): void {
-  let held: Buffer = Buffer.alloc(0);
+  let held: Buffer | undefined;
+  let room: Buffer = Buffer.alloc(0); // for further pieces: thousands of a byte each are not joined anew each time
   const giveUp = (): void => {
     stop();
     socket.destroy();
@@ -86,10 +97,24 @@ function readFirstBytes<Kind extends string | true>(
   const onReadable = (): void => {
     const bytes: Buffer | null = socket.read();
     if (bytes === null) return;
-    held = held.length === 0 ? bytes : Buffer.concat([held, bytes]);
+    const before = held;
+    if (before === undefined) held = bytes;
+    else {
+      const length = before.length + bytes.length;
+      if (length > room.length) {
+        room = Buffer.allocUnsafeSlow(Math.max(length, Math.min(2 * length, maxHelloBytes)));
+        before.copy(room);
+      }
+      bytes.copy(room, before.length);
+      held = room.subarray(0, length);
+    }
     const kind = find(held);
     // Still ambiguous: keep the bytes here. To put them back would fire "readable" again at once, for ever.
-    if (kind === undefined) return;
+    if (kind === undefined) {
+      if (before === undefined) connection.joinUndecided(socket);
+      connection.countUndecided();
+      return;
+    }
     if (kind === false) {
       giveUp();
       return;
@@ -100,6 +125,7 @@ function readFirstBytes<Kind extends string | true>(
   };
   const stop = (): void => {
     clearTimeout(timer);
+    connection.leave(socket);
     socket.off("readable", onReadable).off("end", giveUp).off("error", giveUp).off("close", giveUp);
   };
   socket.on("readable", onReadable).on("end", giveUp).on("error", giveUp).on("close", giveUp);

@@ -27,6 +27,9 @@ const pieceCost = 1 / 8;
 /** What a read of a connection costs besides: each byte of a request may come in a record of TLS of its own. */
 const readCost = 1 / 32;
 
+/** The same of a connection of which it is not known what it is: its bytes are joined with all before. */
+const undecidedReadCost = 4;
+
 /** What parsing takes costs of what may arrive, a millisecond: callers stop after 10 ms, and one of them after half of it. */
 const parsingCost = maxArrivalsInATurn / 10;
 
@@ -214,6 +217,16 @@ export class CallerConnection {
     if (waits) first = this.holdFirstBytes(socket);
   }
 
+  /** The same for a connection whose first bytes do not tell what it is, until `leave`. */
+  joinUndecided(socket: Socket): void {
+    this.#callers.arrivals.join(this.#peer, socket, () => undefined);
+  }
+
+  /** It is known what the connection is, or it is closed. */
+  leave(socket: Socket): void {
+    this.#callers.arrivals.leave(this.#peer, socket);
+  }
+
   /** Counts what the connection has brought while it waits, and is not read. */
   holdFirstBytes(socket: Socket): FirstBytes {
     return new FirstBytes(socket, this.bodies);
@@ -237,6 +250,11 @@ export class CallerConnection {
   /** Some bytes have arrived. */
   countRead(): void {
     this.#callers.arrivals.count(this.#peer, readCost);
+  }
+
+  /** Some bytes have arrived, and do not tell what the connection is. */
+  countUndecided(): void {
+    this.#callers.arrivals.count(this.#peer, undecidedReadCost);
   }
 
   /** Some bytes of HTTP/2 have arrived, and were parsed in so many milliseconds. */
