@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers";
 import { CallerQueue } from "@a2a-connect/core/internal";
+import { createMoveLog } from "./move-log.ts";
 import { isStoreFailure, storeClosed, toStoreError } from "./store-failure.ts";
 
 /** Writes to one database, gathered into transactions. */
@@ -52,7 +53,7 @@ const maxGroupWrites = 64;
 const maxGroupBytes = 1024 * 1024;
 
 /**
- * Pages of 4 KiB in the write-ahead log before SQLite moves them into the file, which blocks. Small commits write the
+ * Pages of 4 KiB in the write-ahead log before they are moved into the file, which blocks. Small commits write the
  * same pages again and again, so a longer log saves work. The pieces of a large value are all new, and moving 2 MiB of
  * them takes 7 ms.
  */
@@ -73,9 +74,7 @@ export function createGroupCommit(
 ): GroupCommit {
   const begin = database.prepare("begin immediate");
   const commit = database.prepare("commit");
-  const checkpointAfter = (pages: number): void => database.exec(`pragma wal_autocheckpoint = ${pages}`);
-  let pagesNow = pagesBeforeCheckpoint.small;
-  checkpointAfter(pagesNow);
+  const moveLog = createMoveLog(database, pagesBeforeCheckpoint.small);
   const small = new CallerQueue<PendingWrite>();
   const large = new CallerQueue<PendingWrite>();
   let scheduled = false;
@@ -106,20 +105,12 @@ export function createGroupCommit(
     setImmediate(flush);
   }
 
-  function setCheckpoint(group: readonly PendingWrite[]): void {
-    const pages =
-      pagesBeforeCheckpoint[group.some(({ bytes }) => bytes >= largeWriteBytes) ? "large" : "small"];
-    if (pages !== pagesNow) checkpointAfter(pages);
-    pagesNow = pages;
-  }
-
   /** Commits the group again, without the writes that fail for a reason of their own. */
   function commitGroup(group: PendingWrite[]): void {
     while (group.length > 0) {
       const results: unknown[] = [];
       try {
         beforeWrite(group.every(({ removes }) => removes));
-        setCheckpoint(group);
         begin.run();
         for (const { write } of group) results.push(write());
         commit.run();
@@ -131,6 +122,8 @@ export function createGroupCommit(
         continue;
       }
       for (const [at, { resolve }] of group.entries()) resolve(results[at]);
+      const isLarge = group.some(({ bytes }) => bytes >= largeWriteBytes);
+      moveLog(pagesBeforeCheckpoint[isLarge ? "large" : "small"]);
       return;
     }
   }
