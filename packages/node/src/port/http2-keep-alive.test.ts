@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { ClientHttp2Session } from "node:http2";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { HttpHandler } from "@a2a-connect/bindings";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { aborted, createGate, echo } from "../../test-support/handlers.ts";
 import { openHttp2 } from "../../test-support/http2-call.ts";
 import {
@@ -39,9 +39,14 @@ describe.each(readings)("an HTTP/2 peer with an open stream, %s", (_, openOthers
   });
 
   it("stays while it may be reading what was written before the ping", async () => {
-    const { handler, gone } = createSubscription();
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { handler, started, gone } = createSubscription();
+    const written = createGate();
     const finish = createGate();
     async function* large(): AsyncGenerator<Uint8Array> {
+      yield new Uint8Array(128 * 1024);
+      written.open(); // the first chunk, but for what a stream holds back
       yield new Uint8Array(2 * 2 ** 20);
       await finish.opened;
       yield Buffer.from("end of the answer");
@@ -56,6 +61,9 @@ describe.each(readings)("an HTTP/2 peer with an open stream, %s", (_, openOthers
     using other = await openRawConnection(listener.port);
     await openSilentHttp2(other);
     await other.write(requestFrame(1, { small: "yes" }));
+    await Promise.all([written.opened, started]);
+    vi.advanceTimersByTime(pings.pingIntervalMs);
+    vi.advanceTimersByTime(pings.pingTimeoutMs + 1_000); // and some more for the first bytes of a connection
     await gone;
     finish.open();
     slow.socket.resume();
