@@ -32,6 +32,7 @@ export async function recordPage(
   await using open = new AsyncDisposableStack();
   const standIns = new StandIns();
   standIns.add(surroundings.cwd, "/home/you");
+  standIns.add("a2a conformance --run-timeout 10m", "a2a conformance"); // its minute is too short for a machine that has other work
   const shell = open.use(startShell(surroundings));
   const recording: Recording = { surroundings, shell, standIns, open, lastTask: undefined };
   for (const command of servers) {
