@@ -19,7 +19,18 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { collect, failureOf } from "../../packages/client/test-support/outcomes.ts";
-import { expectTyped, type Failure, fails, follow, getTask, limits, run } from "./broken-failures.ts";
+import { StoppedClock } from "../../packages/client/test-support/stopped-clock.ts";
+import {
+  expectTyped,
+  type Failure,
+  fails,
+  follow,
+  getTask,
+  limits,
+  neverAnswers,
+  run,
+  soonMs,
+} from "./broken-failures.ts";
 import {
   type Answer,
   type BrokenServer,
@@ -80,20 +91,16 @@ const recoveries: readonly Recovery[] = [
     await stream.sendRaw(stream.encode(wholeTask[1] ?? null, 2).subarray(0, 40));
     stream.end();
   }),
-  recoversFrom(
-    "sends half a UTF-8 character a chunk",
-    async (call) => {
-      const stream = openStream(call, 1);
-      for (const [index, event] of wholeTask.entries()) {
-        for (const byte of stream.encode(event, index + 1)) {
-          await stream.sendRaw(Uint8Array.of(byte));
-          await new Promise(setImmediate);
-        }
+  recoversFrom("sends half a UTF-8 character a chunk", async (call) => {
+    const stream = openStream(call, 1);
+    for (const [index, event] of wholeTask.entries()) {
+      for (const byte of stream.encode(event, index + 1)) {
+        await stream.sendRaw(Uint8Array.of(byte));
+        await new Promise(setImmediate);
       }
-      stream.end();
-    },
-    { idleTimeoutMs: 5_000 },
-  ),
+    }
+    stream.end();
+  }),
   recoversFrom("repeats events", (call) => {
     const stream = openStream(call, 1);
     for (const id of [1, 2, 2, 3, 1, 3, 4]) stream.send(wholeTask[id - 1] ?? null, id);
@@ -281,15 +288,7 @@ const failures: readonly Failure<Answer>[] = [
         .writeHead(200, { "content-type": "application/json", "content-encoding": "gzip" })
         .end(gzipBomb),
   ),
-  // Silence.
-  fails("never answers", getTask, { error: UnreachableError, says: /requestTimeoutMs/ }, () => {}),
-  fails(
-    "never answers a message",
-    run,
-    { error: SendUncertainError, calls: ["SendStreamingMessage"] },
-    () => {},
-  ),
-  fails("never answers a subscription", follow, UnreachableError, () => {}),
+  ...neverAnswers,
   fails(
     "sends comments for ever",
     (agent) => agent.run("Tell me.", { deadlineMs: 400 }),
@@ -380,13 +379,14 @@ const jsonRpcFailures: readonly Failure<Answer>[] = [
 describe.each(jsonBindings)("over %s", (binding) => {
   const connect = ({ url }: BrokenServer, options: ConnectOptions = {}): Promise<AgentClient> =>
     connectAgent(url, { ...limits, ...options, pinBinding: binding });
+  const patience = { retry: { ...limits.retry, giveUpAfterMs: 60_000 } };
 
   // They mostly wait for the end of a silence or a pause, each with a server of its own.
   describe.concurrent("the client recovers from a server that", () => {
     for (const { server: title, answer, options } of recoveries) {
-      it(title, { timeout: 8_000 }, async () => {
+      it(title, { timeout: soonMs }, async () => {
         await using server = await startBrokenServer({ answer });
-        await using agent = await connect(server, options);
+        await using agent = await connect(server, { ...patience, ...options });
         const result = await agent.run("Tell me.");
         expect(result.task?.status?.state).toBe(TaskState.COMPLETED);
         expect(result.artifact("story").text()).toBe(wholeText);
@@ -401,17 +401,25 @@ describe.each(jsonBindings)("over %s", (binding) => {
 
   describe.concurrent("the client says what is wrong with a server that", () => {
     const rows = binding === "JSONRPC" ? [...failures, ...jsonRpcFailures] : failures;
-    for (const { server: title, answer, act, expected } of rows) {
-      it(title, { timeout: 4_000 }, async () => {
+    for (const { server: title, answer, act, expected, options } of rows) {
+      it(title, { timeout: soonMs }, async () => {
         await using server = await startBrokenServer({ answer });
-        await using agent = await connect(server);
+        await using agent = await connect(server, options);
         expectTyped(await failureOf(act(agent)), expected);
         if (expected.calls !== undefined) expect(server.calls).toEqual(expected.calls);
       });
     }
   });
 
-  it("of a gigabyte no more is read than the limit and what is under way", { timeout: 8_000 }, async () => {
+  it("a message that is never answered is sent once", async () => {
+    const clock = new StoppedClock();
+    await using server = await startBrokenServer({ answer: () => clock.pass(60_000) });
+    await using agent = await connect(server, { clock });
+    expect(await failureOf(agent.run("Tell me."))).toBeInstanceOf(SendUncertainError);
+    expect(server.calls).toEqual(["SendStreamingMessage"]);
+  });
+
+  it("of a gigabyte no more is read than the limit and what is under way", { timeout: soonMs }, async () => {
     let sent = 0;
     await using server = await startBrokenServer({
       answer: async ({ response }) => {

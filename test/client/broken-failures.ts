@@ -1,15 +1,24 @@
 // What clients are asked to do with broken agents, and what has to come of it.
 
-import { type AgentClient, AgentError, type ConnectOptions } from "@a2a-connect/client";
+import {
+  type AgentClient,
+  AgentError,
+  type ConnectOptions,
+  SendUncertainError,
+  UnreachableError,
+} from "@a2a-connect/client";
 import { expect } from "vitest";
 import { collect } from "../../packages/client/test-support/outcomes.ts";
 import { taskId } from "./broken-task.ts";
 
-/** Every wait ends within a second. */
+/** A call takes longer when it waits for one of its `limits`, and shorter on a machine however busy. */
+export const soonMs = 30_000;
+
+/** Only outages are short: they end by the time. */
 export const limits: ConnectOptions = {
-  connectTimeoutMs: 1_000,
-  requestTimeoutMs: 500,
-  idleTimeoutMs: 500,
+  connectTimeoutMs: 60_000,
+  requestTimeoutMs: 60_000,
+  idleTimeoutMs: 60_000,
   maxResponseBytes: 256 * 1024,
   retry: { attempts: 2, initialDelayMs: 1, maxDelayMs: 5, giveUpAfterMs: 600 },
 };
@@ -30,6 +39,8 @@ export interface Failure<Answer> {
   readonly act: Act;
   readonly expected: ExpectedError;
   readonly answer: Answer;
+  /** Beside `limits`. */
+  readonly options?: ConnectOptions;
 }
 
 /** A row: a server that does so fails what the client does, with such an error. */
@@ -59,3 +70,10 @@ export function expectTyped(thrown: unknown, { error, says }: ExpectedError): vo
   expect(words).toMatch(says ?? /./);
   expect(words.length).toBeLessThan(2_000);
 }
+
+/** Rows: a server that never answers. On a busy machine the silence may be over before the server has the call, which changes nothing. */
+export const neverAnswers: readonly Failure<() => void>[] = [
+  fails("never answers", getTask, { error: UnreachableError, says: /requestTimeoutMs/ }, () => {}),
+  fails("never answers a message", run, SendUncertainError, () => {}),
+  fails("never answers a subscription", follow, UnreachableError, () => {}),
+].map((row) => ({ ...row, options: { requestTimeoutMs: 500, idleTimeoutMs: 500 } }));

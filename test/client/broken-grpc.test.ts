@@ -7,7 +7,6 @@ import {
   type ConnectOptions,
   ContentTooLargeError,
   InvalidResponseError,
-  SendUncertainError,
   UnreachableError,
 } from "@a2a-connect/client";
 import { parseMessage } from "@a2a-connect/core/internal";
@@ -17,7 +16,17 @@ import { create, type JsonValue, toBinary } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { failureOf } from "../../packages/client/test-support/outcomes.ts";
-import { expectTyped, type Failure, fails, follow, getTask, limits, run } from "./broken-failures.ts";
+import {
+  expectTyped,
+  type Failure,
+  fails,
+  follow,
+  getTask,
+  limits,
+  neverAnswers,
+  run,
+  soonMs,
+} from "./broken-failures.ts";
 import { beginGrpc, endGrpc, frame, startBrokenGrpcServer } from "./broken-grpc-server.ts";
 import { finishedTask, wholeTask, wholeText } from "./broken-task.ts";
 import { watchRejections } from "./watch-rejections.ts";
@@ -72,9 +81,7 @@ const failures: readonly Failure<Answer>[] = [
     beginGrpc(stream);
     endGrpc(stream, 99, "out%20of%20luck");
   }),
-  fails("never answers", getTask, UnreachableError, () => {}),
-  fails("never answers a message", run, SendUncertainError, () => {}),
-  fails("never answers a subscription", follow, UnreachableError, () => {}),
+  ...neverAnswers,
   fails("cuts every connection", follow, UnreachableError, (stream) => stream.session?.destroy()),
   fails("sends an event without a payload", run, InvalidResponseError, (stream) =>
     sendEvents(stream, 1, [{}]),
@@ -87,9 +94,9 @@ const failures: readonly Failure<Answer>[] = [
 ];
 
 describe("the client says what is wrong with a gRPC server that", () => {
-  it.each(failures)("$server", { timeout: 4_000 }, async ({ answer, act, expected }) => {
+  it.each(failures)("$server", { timeout: soonMs }, async ({ answer, act, expected, options }) => {
     await using server = await startBrokenGrpcServer(answer);
-    await using agent = await connect(server.card);
+    await using agent = await connect(server.card, options);
     const thrown = await failureOf(act(agent));
     expectTyped(thrown, expected);
     expect(String(thrown)).toMatch(/\S+ \S+ \S+/);
@@ -138,7 +145,7 @@ describe("the client recovers from a gRPC server that", () => {
     }),
   ];
 
-  it.each(recoveries)("$server", { timeout: 6_000 }, async ({ answer }) => {
+  it.each(recoveries)("$server", { timeout: soonMs }, async ({ answer }) => {
     await using server = await startBrokenGrpcServer((stream, headers) => {
       const path = headers[":path"] ?? "";
       if (path.endsWith("/SendStreamingMessage")) return answer(stream, headers);

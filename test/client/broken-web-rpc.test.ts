@@ -5,7 +5,6 @@ import {
   AgentError,
   ContentTooLargeError,
   InvalidResponseError,
-  SendUncertainError,
   UnreachableError,
 } from "@a2a-connect/client";
 import { connectBinding, grpcWebBinding, parseMessage } from "@a2a-connect/core/internal";
@@ -14,7 +13,17 @@ import { AgentCardSchema } from "@a2a-connect/proto";
 import { describe, expect, it } from "vitest";
 import { failureOf } from "../../packages/client/test-support/outcomes.ts";
 import { createCardJson } from "../support/cards.ts";
-import { expectTyped, type Failure, fails, follow, getTask, limits, run } from "./broken-failures.ts";
+import {
+  expectTyped,
+  type Failure,
+  fails,
+  follow,
+  getTask,
+  limits,
+  neverAnswers,
+  run,
+  soonMs,
+} from "./broken-failures.ts";
 import { frame } from "./broken-grpc-server.ts";
 import { startBrokenServer } from "./broken-server.ts";
 import { watchRejections } from "./watch-rejections.ts";
@@ -50,8 +59,7 @@ const failures: readonly Failure<Answer>[] = [
   fails("ends a stream without saying so", follow, AgentError, (response, type) =>
     response.writeHead(200, { "content-type": type }).end(),
   ),
-  fails("never answers", getTask, UnreachableError, () => {}),
-  fails("never answers a message", run, SendUncertainError, () => {}),
+  ...neverAnswers,
   fails("cuts every connection", follow, UnreachableError, (response) => void response.destroy()),
 ];
 
@@ -61,7 +69,7 @@ describe.each([
 ])(
   "the client says what is wrong over %s with a server that",
   (_, protocolBinding, streamType, unaryType) => {
-    it.each(failures)("$server", { timeout: 4_000 }, async ({ answer, act, expected }) => {
+    it.each(failures)("$server", { timeout: soonMs }, async ({ answer, act, expected, options }) => {
       await using server = await startBrokenServer({
         serveCard: (_card, request: IncomingMessage, response) => {
           request.resume();
@@ -69,7 +77,7 @@ describe.each([
         },
       });
       const card = createCardJson([{ url: server.url, protocolBinding, protocolVersion: "1.0" }]);
-      await using agent = await connectAgent(parseMessage(AgentCardSchema, card), limits);
+      await using agent = await connectAgent(parseMessage(AgentCardSchema, card), { ...limits, ...options });
       const thrown = await failureOf(act(agent));
       expectTyped(thrown, expected);
       expect(thrown).toBeInstanceOf(AgentError);

@@ -9,6 +9,7 @@ import { connectAgent, type NodeConnectOptions } from "@a2a-connect/node/client"
 import { expect, it, onTestFinished } from "vitest";
 import { type HttpServer, startHttpServer } from "../../packages/client/test-support/http-server.ts";
 import { failureOf } from "../../packages/client/test-support/outcomes.ts";
+import { StoppedClock } from "../../packages/client/test-support/stopped-clock.ts";
 import { respondResult, startBrokenServer } from "./broken-server.ts";
 import { sendEvents, taskJson } from "./broken-task.ts";
 
@@ -29,13 +30,14 @@ it.each<[string, NodeConnectOptions]>([
 });
 
 it.each([false, true])("a host that never answers is given up, untrusted: %s", async (untrusted) => {
-  await using host = await startFileHost(undefined);
+  const clock = new StoppedClock();
+  await using host = await startFileHost(() => clock.pass(60_000));
   await using agent = await startAgent(`${host.url}/f`);
-  await using client = await connectAgent(agent.url, { untrusted, idleTimeoutMs: 500 });
+  await using client = await connectAgent(agent.url, { untrusted, clock });
   const [artifact] = (await client.run("Go.")).artifacts;
-  expect(await failureOf(artifact?.save(temporaryDirectory()) ?? Promise.resolve())).toBeInstanceOf(
-    UnreachableError,
-  );
+  const failure = await failureOf(artifact?.save(temporaryDirectory()) ?? Promise.resolve());
+  expect(failure).toBeInstanceOf(UnreachableError);
+  expect(String(failure)).toContain("silent for 60000 ms");
 });
 
 it("a client that is closed fetches nothing any more", async () => {
@@ -70,9 +72,11 @@ function startAgent(url: string) {
   });
 }
 
-/** @param content undefined for a host that never answers */
-function startFileHost(content: string | undefined): Promise<HttpServer> {
-  const answer =
-    content === undefined ? () => {} : (_: unknown, response: ServerResponse) => void response.end(content);
-  return startHttpServer(answer, { host: "localhost" });
+/** @param answer the content; or what happens when it is asked, while it never answers */
+function startFileHost(answer: string | (() => void)): Promise<HttpServer> {
+  const respond = (_: unknown, response: ServerResponse): void => {
+    if (typeof answer === "string") response.end(answer);
+    else answer();
+  };
+  return startHttpServer(respond, { host: "localhost" });
 }
