@@ -33,7 +33,7 @@ export interface RunningCommand {
   /** Resolves with the match as soon as it has printed something of this kind; rejects when it ends without. */
   waitFor(pattern: RegExp): Promise<RegExpExecArray>;
   /** A Ctrl-C; only a process of its own can tell it from another signal. */
-  interrupt(signal?: "SIGINT" | "SIGTERM"): void;
+  interrupt(signal?: "SIGINT" | "SIGTERM" | "SIGKILL"): void;
   readonly result: Promise<CommandResult>;
 }
 

@@ -279,6 +279,14 @@ export default [agent("Parrot", "hello"), agent("Old owl", "good night")];`,
     }
   });
 
+  it("ends with the command that runs it with --watch, also where that was killed", async () => {
+    await write("agent.ts", agentModule('"hello"'));
+    const server = serve("agent.ts", "--watch", "--store", "memory");
+    await server.waitFor(cardUrl);
+    server.interrupt("SIGKILL");
+    await server.result; // there is one when no process is left that could write to its output
+  });
+
   it("stops in an orderly way when all of it is told to by a terminal", atTerminal, async () => {
     await write("agent.ts", agentModule('"hello"'));
     await using server = startOnTerminal(

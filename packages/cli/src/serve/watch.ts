@@ -17,15 +17,22 @@ const longestSettleMs = 2_000;
 /** Work of an old version is not worth a longer wait. */
 const defaultGraceMs = 500;
 
-/** Runs before the program, in its process, and tells which files it loads. What is installed does not change. */
+/**
+ * Runs before the program, in its process, and tells which files it loads. What is installed does not change. The program ends with the
+ * command that watches: otherwise it would keep the port, with code that no change replaces.
+ */
 const reporter = `
 import { registerHooks } from "node:module";
 registerHooks({
   load(url, context, next) {
-    if (url.startsWith("file:") && !url.includes("/node_modules/")) process.send?.({ loaded: url });
+    if (url.startsWith("file:") && !url.includes("/node_modules/") && process.connected) {
+      process.send({ loaded: url }, () => {});
+    }
     return next(url, context);
   },
 });
+process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
+process.channel.unref(); // the listener would keep a program that has ended
 `;
 
 /**
