@@ -3,22 +3,14 @@ import { TaskState } from "@a2a-connect/proto";
 import type { TaskPage, TaskQuery } from "@a2a-connect/server/store";
 import { alice, createCommit } from "@a2a-connect/testing";
 import { expect, it, onTestFinished, vi } from "vitest";
+import { everything } from "../test-support/everything.ts";
 import { temporaryFile } from "../test-support/temporary-file.ts";
 import { createListTasks } from "./list-tasks.ts";
 import { ListTotals } from "./list-totals.ts";
 import { createSqliteTaskStore } from "./sqlite-task-store.ts";
 import { createTaskReader } from "./task-rows.ts";
 
-const all: TaskQuery = {
-  owner: alice,
-  contextId: undefined,
-  state: undefined,
-  since: undefined,
-  after: undefined,
-  limit: 3,
-  maxBytes: 1_000_000,
-  view: "head",
-};
+const all: TaskQuery = { ...everything, limit: 3, maxBytes: 1_000_000, view: "head" };
 
 const filters: readonly Partial<TaskQuery>[] = [undefined, "c0"].flatMap((contextId) =>
   [undefined, TaskState.WORKING, TaskState.COMPLETED].flatMap((state) =>

@@ -4,6 +4,7 @@ import { alice, createCommit, createPushConfig } from "@a2a-connect/testing";
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { everything } from "../test-support/everything.ts";
 import { startStore } from "../test-support/store-child.ts";
 import { temporaryFile } from "../test-support/temporary-file.ts";
 import { createSqliteTaskStore } from "./sqlite-task-store.ts";
@@ -120,13 +121,6 @@ function openStore(maxFileBytes?: number): { store: TaskStore; file: string } {
 }
 
 async function storedIds(store: TaskStore): Promise<readonly string[]> {
-  const query = {
-    owner: alice,
-    contextId: undefined,
-    state: undefined,
-    since: undefined,
-    after: undefined,
-  } as const;
-  const { tasks } = await store.list({ ...query, limit: 100, maxBytes: 1e6, view: "full" });
+  const { tasks } = await store.list({ ...everything, limit: 100, maxBytes: 1e6, view: "full" });
   return tasks.map(({ taskId }) => taskId).sort();
 }
