@@ -51,6 +51,16 @@ it("refuses two credentials for different tenants or tasks, and ends with the on
   });
 });
 
+it.each([
+  ["principal", { principal: "m\ud800" }],
+  ["tenant", { tenant: "\udc00" }],
+])("refuses a %s that stores could not tell from others", (_, caller) => {
+  const name = () => new Authenticator({ gates: { key: passing(caller) }, requirements: [["key"]] });
+  expect(() => name().authenticate(credentials)).toThrow(
+    "the credentials name no caller: its name is no valid Unicode",
+  );
+});
+
 it("tells the error of a gate that throws at once, also when another one fails later", async () => {
   const rejections: unknown[] = [];
   const note = (reason: unknown): void => void rejections.push(reason);

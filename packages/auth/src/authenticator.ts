@@ -89,7 +89,12 @@ export class Authenticator {
       const callers = needed.filter(isCaller);
       const [first] = callers;
       const caller = first === undefined || callers.length === 1 ? first : combine(first, callers);
-      if (caller !== undefined) return caller;
+      if (caller === undefined) continue;
+      if (isWritable(caller.principal) && isWritable(caller.tenant ?? "")) return caller;
+      throw this.#refuse(
+        [{ refused: "the credentials name no caller: its name is no valid Unicode" }],
+        credentials,
+      );
     }
     const pending = findings.filter(isPending); // they may know a reason
     if (pending.length > 0) return this.#decideAfter(Promise.all(pending), findings, credentials);
@@ -188,6 +193,11 @@ function isNoCaller(finding: Finding): boolean {
 
 function isCaller(finding: Finding): finding is Caller {
   return finding !== undefined && "principal" in finding;
+}
+
+/** Stores and protobuf write half of a surrogate pair as U+FFFD: the caller would have the tasks of another one. */
+function isWritable(name: string): boolean {
+  return name.isWellFormed();
 }
 
 /** One caller with several credentials; undefined when they are for different tenants or tasks. */

@@ -75,14 +75,16 @@ export async function serveAndWatch(
     });
     const ended = once(child, "close"); // after the last message
     const change = files.nextChange();
+    let isStopped = false;
     const changed = await Promise.race([
       change,
       ended.then(() => {
-        if (signal.aborted || !files.areWatched) return undefined;
+        if (isStopped || signal.aborted || !files.areWatched) return undefined;
         void output.note("the server has ended; it starts again when a file changes");
         return change;
       }),
     ]);
+    isStopped = true;
     // A module that never ends its first turn, by an endless loop say, hears no signal but this.
     const kill = setTimeout(() => child.kill("SIGKILL"), longestStopMs(graceMs));
     child.kill("SIGTERM");
