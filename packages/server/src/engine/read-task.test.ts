@@ -1,9 +1,10 @@
 import { json, userMessage } from "@a2a-connect/core";
 import { encodeMessage } from "@a2a-connect/core/internal";
-import { MessageSchema } from "@a2a-connect/proto";
+import { MessageSchema, TaskSchema } from "@a2a-connect/proto";
 import { createMemoryTaskStore, type TaskStore } from "@a2a-connect/server";
 import type { EntryKind, LogEntry } from "@a2a-connect/server/store";
 import { alice, createCommit } from "@a2a-connect/testing";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { expect, it } from "vitest";
 import { storedBytes } from "../store/segment.ts";
@@ -103,6 +104,25 @@ it("gives other calls their turns between thousands of small entries", async () 
   const { store, source, turns } = await storeWith(kinds, "x");
   await readTask(source, await find(store, "full"), "full");
   expect(turns()).toBeGreaterThanOrEqual(4_000 / 256);
+});
+
+it("gives other calls their turns while it weighs thousands of small messages and artifacts of a snapshot", async () => {
+  const turnsFor = async (count: number) => {
+    const { store, source, turns } = await storeWith([], "");
+    const stored = await find(store, "full");
+    const message = userMessage("", { messageId: "m" });
+    const history = Array.from({ length: count }, () => message);
+    const artifacts = Array.from({ length: count }, (_, at) => ({ artifactId: `${at}` }));
+    const snapshot = {
+      head: toBinary(TaskSchema, create(TaskSchema, { id: "task-1", history })),
+      artifacts: toBinary(TaskSchema, create(TaskSchema, { artifacts })),
+    };
+    const bytes = snapshot.head.length + snapshot.artifacts.length;
+    await readTask(source, { ...stored, snapshot: { sequence: 1, ...snapshot } }, "full");
+    return { turns: turns(), ofBytes: Math.ceil((2 * bytes) / (128 * kib)) }; // read, then decoded
+  };
+  const { turns, ofBytes } = await turnsFor(40_000);
+  expect(turns - ofBytes).toBeGreaterThanOrEqual((2 * 40_000) / 2_100);
 });
 
 it("reads nothing of what its view leaves out", async () => {

@@ -16,7 +16,7 @@ import { storedBytes } from "../store/segment.ts";
 import type { LogEntry, Snapshot, StoredTask, TaskStore, TaskView } from "../store/task-store.ts";
 import { showsHistory } from "../store/task-view.ts";
 import type { Clock } from "./clock.ts";
-import { valueBytes, weighContent, weighStep } from "./memory-weight.ts";
+import { objectBytes, valueBytes, weighContent, weighStep } from "./memory-weight.ts";
 
 /** Bytes that are decoded before other calls run. */
 const turnBytes = 128 * 1024;
@@ -140,13 +140,14 @@ class TaskFold {
     this.#headBytes = head.length;
     for (const message of task.history) {
       this.#headBytes += this.#weighContent(message, 0);
-      yield 0;
+      yield objectBytes;
     }
     if (artifacts !== undefined) {
       task.artifacts = (yield* decodeInSteps(TaskSchema, artifacts, this.#options)).artifacts;
       const sizes = lengthsOf(TaskSchema.field.artifacts.number, artifacts);
       for (const [at, artifact] of task.artifacts.entries()) {
         this.#artifactBytes.set(artifact.artifactId, this.#weighContent(artifact, sizes[at] ?? 0));
+        yield objectBytes;
       }
     }
     this.#task = task;
