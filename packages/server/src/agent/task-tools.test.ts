@@ -2,7 +2,7 @@ import { json, text } from "@a2a-connect/core";
 import { type Message, MessageSchema, type Part } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { createArtifactTool, TaskTools } from "./task-tools.ts";
+import { createArtifactTool, eventTools, TaskTools } from "./task-tools.ts";
 import { UnusedResults } from "./unused-results.ts";
 
 function toolsFor(message: Message): TaskTools {
@@ -78,4 +78,14 @@ it("does not look at the data of an artifact before it is yielded", () => {
     },
   };
   expect(() => artifact({ data })).not.toThrow();
+});
+
+it.each([
+  ["an artifact", (parts: Part[]) => createArtifactTool(() => 1)({ parts })],
+  ["a chunk", (parts: Part[]) => eventTools.append("log", parts)],
+  ["a status", (parts: Part[]) => eventTools.working(parts)],
+])("refuses %s with a list in which parts are missing, and makes nothing of it", (_, make) => {
+  const parts = [text("first")];
+  parts[400_000_000] = text("last");
+  expect(() => make(parts)).toThrow("the list of parts has none at the index 1");
 });

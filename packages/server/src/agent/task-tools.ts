@@ -236,12 +236,20 @@ export function statusOf(
   return { kind: "status", state, parts: toParts(content), report };
 }
 
-/** Content as parts. */
+/**
+ * Content as parts.
+ *
+ * @throws TypeError for a list in which one is missing. Nothing is made of it before: a list with one part at the index 400,000,000 takes
+ *   no memory, and its copy takes gigabytes.
+ */
 export function toParts(content: Content): Part[] {
   if (typeof content === "string") {
     return [text(content)];
   }
-  return Array.isArray(content) ? [...content] : [content as Part]; // Array.isArray does not narrow readonly arrays
+  if (!Array.isArray(content)) return [content as Part]; // Array.isArray does not narrow readonly arrays
+  const missing = content.findIndex((part) => part === undefined || part === null);
+  if (missing >= 0) throw new TypeError(`the list of parts has none at the index ${missing}`);
+  return [...content];
 }
 
 function toReport({ progress, estimatedCompletion, usage }: ProgressReport): LifecycleReport {
@@ -259,6 +267,6 @@ function toArtifact(init: ArtifactInit, nextOrdinal: () => number): Artifact {
     ...(init.name === undefined ? {} : { name: init.name }),
     ...(init.description === undefined ? {} : { description: init.description }),
     ...(init.metadata === undefined ? {} : { metadata: init.metadata }),
-    parts: init.parts === undefined ? toParts(init.text ?? []) : [...init.parts],
+    parts: toParts(init.parts ?? init.text ?? []),
   });
 }
