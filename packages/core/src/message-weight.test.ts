@@ -16,17 +16,17 @@ import {
   toJsonString,
 } from "@bufbuild/protobuf";
 import { StructSchema } from "@bufbuild/protobuf/wkt";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { decodeMessage } from "./binary/decode.ts";
 import { encodeMessage } from "./binary/encode.ts";
-import { isLarge, sizeOfJson } from "./message-weight.ts";
+import { isLarge, sizeOfJson, sizeOfValue } from "./message-weight.ts";
 import { json } from "./parts.ts";
 
 describe("the size of metadata", () => {
   it("is found by one visit, for the weight of its message and for its memory", () => {
     let visits = 0;
     const metadata = new Proxy<JsonObject>(
-      { one: [1, 2], two: "three" },
+      { one: [1, 2], two: "three".repeat(100) },
       {
         ownKeys(target) {
           visits += 1;
@@ -37,8 +37,21 @@ describe("the size of metadata", () => {
     const message = { ...create(MessageSchema, { messageId: "m", role: Role.USER }), metadata };
     expect(isLarge(message)).toBe(false);
     expect(isLarge(message, 8)).toBe(true);
-    expect(sizeOfJson(metadata)).toEqual({ values: 9, texts: "onetwothree".length, wide: 0 });
+    expect(sizeOfJson(metadata)).toEqual({ values: 9, texts: "onetwo".length + 500, wide: 0 });
     expect(visits).toBe(1);
+  });
+
+  it("is not kept for thousands of small objects, at each of which a garbage collector would look", () => {
+    const known = vi.spyOn(WeakMap.prototype, "set");
+    onTestFinished(() => known.mockRestore());
+    const parts = Array.from({ length: 998 }, () => ({ ...json({}), metadata: {} }));
+    const message = create(MessageSchema, { messageId: "m", role: Role.USER, parts });
+    expect(isLarge(message)).toBe(false);
+    for (const { content, metadata } of message.parts) {
+      expect(sizeOfJson(metadata ?? {})).toEqual({ values: 3, texts: 0, wide: 0 });
+      expect(content.case === "data" && sizeOfValue(content.value)).toEqual({ values: 3, texts: 0, wide: 0 });
+    }
+    expect(known).not.toHaveBeenCalled();
   });
 });
 

@@ -93,7 +93,10 @@ export interface JsonSize {
   readonly wide: number;
 }
 
-/** The sizes that were found. Messages do not change. */
+/** Smaller sizes are found anew each time. A garbage collector looks at each known one: a million of them take it seconds. */
+const minKnownWeight = 512;
+
+/** The sizes that were found, of what takes long to look at. Messages do not change. */
 const knownSizes = new WeakMap<object, JsonSize>();
 
 /** The size of metadata. */
@@ -119,7 +122,8 @@ function sizeOf(
   if (known !== undefined) return known;
   const size = { values: 0, texts: 0, wide: 0 };
   addJson(json, open, { size, limit, texts: new TextSizes() });
-  if (weighSize(size) <= limit) knownSizes.set(json, size);
+  const weight = weighSize(size);
+  if (weight >= minKnownWeight && weight <= limit) knownSizes.set(json, size);
   return size;
 }
 
