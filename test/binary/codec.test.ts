@@ -352,6 +352,27 @@ describe("what decoding refuses", () => {
     });
   }
 
+  const one = field(6, field(1, nothing));
+  const others = field(6, repeat(1, nothing, 1_099));
+  it.each([
+    ["at once", field(6, repeat(1, nothing, 1_100)), 2_201, 100],
+    [
+      "in parts, each but the first as if there were a thousand before",
+      Buffer.concat([one, others]),
+      2_202,
+      1_099,
+    ],
+  ])(
+    "counts names of a Struct beyond its first thousand more where it is told so, %s",
+    (_, bytes, values, many) => {
+      const read = (maxValues: number) => () =>
+        decodeMessage(MessageSchema, bytes, { maxValues, manyNamesValues: 6 });
+      expect(reasonOf(read(values + 6 * many))).toBeUndefined();
+      expect(reasonOf(read(values + 6 * many - 1))).toBe("too-many-values");
+      expect(reasonOf(() => decodeMessage(MessageSchema, bytes, { maxValues: values }))).toBeUndefined();
+    },
+  );
+
   const inside: Readonly<Record<string, (bytes: Uint8Array) => Uint8Array>> = {
     "lists in Values": (bytes) => field(6, field(1, bytes)),
     "Structs in Values": (bytes) => field(5, field(1, field(2, bytes))),

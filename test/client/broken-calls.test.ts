@@ -299,6 +299,10 @@ const failures: readonly Failure<Answer>[] = [
       while (await stream.sendRaw(": still here\n\n")) await pause(1);
     },
   ),
+  fails("answers with an object of very many names", getTask, ContentTooLargeError, (call) => {
+    const metadata = Object.fromEntries(Array.from({ length: 16_500 }, (_, at) => [at, true]));
+    respondResult(call, { ...finishedTask, metadata });
+  }),
   fails("sends one comment without end", follow, ContentTooLargeError, async (call) => {
     openStream(call, 1);
     call.response.write(": ");

@@ -66,6 +66,12 @@ const failures: readonly Failure<Answer>[] = [
     stream.write(frame(toBinary(TaskSchema, create(TaskSchema, { artifacts: [{ extensions }] }))));
     endGrpc(stream);
   }),
+  fails("sends an object of very many names", getTask, ContentTooLargeError, (stream) => {
+    const metadata = Object.fromEntries(Array.from({ length: 16_500 }, (_, at) => [at, true]));
+    beginGrpc(stream);
+    stream.write(frame(toBinary(TaskSchema, create(TaskSchema, { metadata }))));
+    endGrpc(stream);
+  }),
   fails("sends a gigabyte", getTask, ContentTooLargeError, async (stream) => {
     beginGrpc(stream);
     stream.write(frame(Buffer.alloc(0), 2 ** 30));

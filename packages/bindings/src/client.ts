@@ -1,7 +1,7 @@
 export { CallEnding, OnlyMessage, onlyMessage, runStreamingCall, runUnaryCall } from "./client-call.ts";
 export { ReceivedText, receivedTextKey } from "./fetch/json-transport.ts";
 export { type EventIds, eventIdsKey, type ReadyMessages } from "./fetch/message-stream.ts";
-export { maxValuesOf, parseResponse, parseResponseJson } from "./fetch/read-response.ts";
+export { manyNamesValues, maxValuesOf, parseResponse, parseResponseJson } from "./fetch/read-response.ts";
 export {
   HttpStatusError,
   ResponseLimitError,

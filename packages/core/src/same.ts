@@ -15,13 +15,20 @@ export function isSame(one: unknown, other: unknown): boolean {
   if (one instanceof Uint8Array || other instanceof Uint8Array) {
     return one instanceof Uint8Array && other instanceof Uint8Array && areSame(one, other);
   }
-  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
-  if ("$typeName" in one) {
-    names.delete("$unknown");
+  const [these, those] = [one, other] as readonly [Members, Members];
+  const isMessage = "$typeName" in one;
+  for (const name in these) {
+    if (!(isMessage && name === "$unknown") && !isSame(these[name], those[name])) return false;
   }
-  const [these, those] = [one, other] as readonly Readonly<Record<string, unknown>>[]; // by name
-  return [...names].every((name) => isSame(these?.[name], those?.[name]));
+  for (const name in those) {
+    const isExtra = !Object.hasOwn(these, name) && those[name] !== undefined;
+    if (isExtra && !(isMessage && name === "$unknown")) return false;
+  }
+  return true;
 }
+
+/** By name. */
+type Members = Readonly<Record<string, unknown>>;
 
 function areSame(these: ArrayLike<unknown>, those: ArrayLike<unknown>): boolean {
   let at = 0;

@@ -11,7 +11,7 @@ import {
 import { scalarZeroValue } from "@bufbuild/protobuf/reflect";
 import { WireType } from "@bufbuild/protobuf/wire";
 import type { ListValue, Struct, Value } from "@bufbuild/protobuf/wkt";
-import { createTable, isObject, longNameWeight, setMember } from "../json/json-value.ts";
+import { createTable, isObject, longNameWeight, manyNames, setMember } from "../json/json-value.ts";
 import { containerValues, keepLeastWeight, largeWeight } from "../message-weight.ts";
 import { keepEncodedText, longText } from "./encoded-texts.ts";
 import { type DecodeOptions, Input, malformed } from "./input.ts";
@@ -437,7 +437,8 @@ function readStruct(input: Input, end: number, existing: unknown, isPlain: boole
   if (isPlain && existing !== undefined) {
     Object.setPrototypeOf(made, null); // a member `__proto__` of what is merged is one like others
   }
-  enterContainer(input, end, struct?.fields ?? (made as Record<string, unknown>), struct); // plain JSON
+  const names = existing === undefined ? 0 : manyNames; // what comes in parts may have any number of them already
+  enterContainer(input, end, struct?.fields ?? (made as Record<string, unknown>), struct, names); // plain JSON
   return made;
 }
 
@@ -445,7 +446,7 @@ function readStruct(input: Input, end: number, existing: unknown, isPlain: boole
 function readList(input: Input, end: number, existing: unknown, isPlain: boolean): unknown {
   const made = existing ?? (isPlain ? [] : { $typeName: "google.protobuf.ListValue", values: [] });
   const list = isPlain ? undefined : (made as ListValue); // of this type
-  enterContainer(input, end, list?.values ?? (made as unknown[]), list); // plain JSON
+  enterContainer(input, end, list?.values ?? (made as unknown[]), list, 0); // plain JSON
   return made;
 }
 
@@ -454,22 +455,28 @@ function enterContainer(
   end: number,
   into: Container,
   message: Struct | ListValue | undefined,
+  names: number,
 ): void {
   input.enter();
   input.containers += 1;
-  readContainer(input, end, into, message);
+  readContainer(input, end, into, message, names);
   input.leave();
 }
 
 type Container = Record<string, unknown> | unknown[];
 
-/** @param message that of the container, for one that is not plain JSON */
+/**
+ * @param message that of the container, for one that is not plain JSON
+ * @param names how many an object has already, about
+ */
 function readContainer(
   input: Input,
   end: number,
   into: Container,
   message: Struct | ListValue | undefined,
+  names: number,
 ): void {
+  let count = names;
   const isPlain = message === undefined;
   const until = Math.min(end, input.stop);
   while (input.position < until) {
@@ -480,11 +487,13 @@ function readContainer(
     } else if (Array.isArray(into)) {
       into.push(readValue(input, input.delimited(end), undefined, isPlain));
     } else {
+      count += 1;
+      if (count > manyNames) input.count(input.manyNamesValues);
       readEntry(into, isPlain ? jsonEntry : valueEntry, input, end);
     }
   }
   if (input.position < end) {
-    input.pause(end, () => readContainer(input, end, into, message));
+    input.pause(end, () => readContainer(input, end, into, message, count));
   } else if (isPlain && !Array.isArray(into)) {
     Object.setPrototypeOf(into, Object.prototype);
   }

@@ -14,6 +14,8 @@ export interface DecodeOptions {
    * fields that A2A does not use. Default no limit.
    */
   readonly maxValues?: number;
+  /** What each name of a Struct beyond its first `manyNames` counts besides. Default 0. */
+  readonly manyNamesValues?: number;
   /**
    * What the decoder does with fields that the message's type does not have. Default `keep`: an encoder writes them
    * again.
@@ -48,6 +50,7 @@ interface Rest {
 export class Input {
   readonly bytes: Uint8Array;
   readonly keepsUnknown: boolean;
+  readonly manyNamesValues: number;
   readonly #maxValues: number;
   readonly #maxDepth: number;
   #valuesLeft: number;
@@ -65,8 +68,10 @@ export class Input {
   /** The bytes of the last text that was not short. */
   textBytes: Uint8Array = new Uint8Array();
 
-  constructor(bytes: Uint8Array, { maxDepth, maxValues, unknownFields }: DecodeOptions) {
+  constructor(bytes: Uint8Array, options: DecodeOptions) {
+    const { maxDepth, maxValues, unknownFields, manyNamesValues = 0 } = options;
     this.bytes = bytes;
+    this.manyNamesValues = manyNamesValues;
     this.keepsUnknown = unknownFields !== "drop";
     this.#maxValues = this.#valuesLeft = Math.min(maxValues ?? unlimited, unlimited);
     this.#maxDepth = this.#depthLeft = Math.min(maxDepth ?? unlimited, unlimited);

@@ -93,6 +93,19 @@ describe("readJsonText", () => {
     });
   }
 
+  it("counts names of one object beyond its first thousand more where it is told so, and no others", () => {
+    const names = (count: number) => Array.from({ length: count }, (_, at) => `"${at}":0`).join();
+    for (const [text, many] of [
+      [`{${names(1_000)}}`, 0],
+      [`[{${names(600)}},{${names(600)}}]`, 0],
+      [`{"a":{${names(999)}},${names(999)}}`, 0],
+      [`{${names(1_010)}}`, 10],
+      [`[{"a":[{${names(1_010)}}],${names(1_004)}}]`, 15],
+    ] as const) {
+      expect(countValues(text, Number.POSITIVE_INFINITY, 6)).toBe(countValues(text) + 6 * many);
+    }
+  });
+
   it("does not take a longer name in a short text, either", async () => {
     const taken = `{"${"x".repeat(16_383)}":0}`;
     const limit = { maxValues: 120_000 };

@@ -73,6 +73,9 @@ export function longNameWeight(length: number): number {
   return length > maxNameLength ? 2 ** 18 : 0;
 }
 
+/** An object with more names than this is a hash table to engines: to build, compare or copy it takes a microsecond a name. */
+export const manyNames = 1_000;
+
 /** In UTF-16 units: of the name of a member that an agent or a caller may choose. */
 export const maxNameLength = 16_383;
 

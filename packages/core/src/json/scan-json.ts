@@ -1,5 +1,5 @@
 import { formatFieldPath } from "../field-walk.ts";
-import { longNameWeight } from "./json-value.ts";
+import { longNameWeight, manyNames } from "./json-value.ts";
 
 /* ---- The characters that give a JSON text its structure ---- */
 
@@ -127,16 +127,34 @@ export function scanJson(
  * or separates values, an object or array twice, because it takes most memory, and a long name by its length.
  *
  * @param atMost where it stops: beyond this number
+ * @param manyNamesValues what each name of an object beyond its first `manyNames` counts besides
  */
-export function countValues(text: string, atMost: number = Number.POSITIVE_INFINITY): number {
+export function countValues(
+  text: string,
+  atMost: number = Number.POSITIVE_INFINITY,
+  manyNamesValues = 0,
+): number {
   let values = 0;
+  /** How many names the open objects have, the innermost one last. */
+  const names: number[] = [];
   for (let at = 0; at < text.length && values <= atMost; at++) {
     switch (text.charCodeAt(at)) {
       case openBrace:
       case openBracket:
         values += 2;
+        names.push(0);
         break;
-      case colon:
+      case closeBrace:
+      case closeBracket:
+        names.pop();
+        break;
+      case colon: {
+        values += 1;
+        const count = (names.pop() ?? 0) + 1;
+        names.push(count);
+        if (count > manyNames) values += manyNamesValues;
+        break;
+      }
       case comma:
         values += 1;
         break;

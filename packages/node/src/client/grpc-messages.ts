@@ -1,5 +1,6 @@
 import {
   type CallEnding,
+  manyNamesValues,
   maxValuesOf,
   type ReadyMessages,
   responseTooLarge,
@@ -103,7 +104,7 @@ export class GrpcMessages<Desc extends DescMessage>
   #decode(bytes: Uint8Array): MessageShape<Desc> {
     const { maxBytes } = this.#reading;
     try {
-      return decodeMessage(this.#desc, bytes, { maxValues: maxValuesOf(maxBytes) });
+      return decodeMessage(this.#desc, bytes, { maxValues: maxValuesOf(maxBytes), manyNamesValues });
     } catch (thrown) {
       const isTooMany = thrown instanceof DecodeError && thrown.reason === "too-many-values";
       throw isTooMany ? responseTooLarge(maxBytes) : thrown;
