@@ -69,14 +69,21 @@ it("passes no task in another state, unless that is COMPLETED", async () => {
   expect(stepsOf(TaskState.COMPLETED)).toBe(7); // twelve by twos
 });
 
-it("passes fewer tasks in a slice where the id of their context is long: each takes a page of the file", async () => {
-  using database = await openFilled();
-  const stepsOf = (contextId: string) => listAll(database, 4, { contextId, limit: 100 }).steps;
-  const short = stepsOf("c0");
-  const long = "漢".repeat(64);
-  database.prepare("update tasks set context_id = ? where context_id = 'c0'").run(long);
-  expect(stepsOf(long)).toBeGreaterThan(2 * short);
-});
+it.each([
+  ["context_id", (long: string) => ({ contextId: long })],
+  ["tenant", (long: string) => ({ contextId: "c0", owner: { ...alice, tenant: long } })],
+  ["principal", (long: string) => ({ contextId: "c0", owner: { ...alice, principal: long } })],
+])(
+  "passes fewer tasks in a slice where their %s is long: each takes a page of the file",
+  async (column, named) => {
+    using database = await openFilled();
+    const stepsOf = (filter: Partial<TaskQuery>) => listAll(database, 4, { ...filter, limit: 100 }).steps;
+    const short = stepsOf({ contextId: "c0" });
+    const long = "漢".repeat(64);
+    database.prepare(`update tasks set ${column} = ? where context_id = 'c0'`).run(long);
+    expect(stepsOf(named(long))).toBeGreaterThan(2 * short);
+  },
+);
 
 it("passes the tasks of its slice only, in their order, by the index", async () => {
   using database = await openFilled();

@@ -30,8 +30,8 @@ interface Condition {
 /** How many tasks one step passes, to count them and to find those of the page: a millisecond or two. */
 const defaultSliceTasks = 10_000;
 
-/** So many bytes in the id of a context make a task as dear as two: an id that fits into no cell of the index is on a page of its own. */
-const contextIdBytes = 64;
+/** So many bytes in the names by which the index finds a task make it as dear as two: names that fit into no cell are on a page of their own. */
+const namesBytes = 64;
 
 /** How many tasks the first step of a page passes when there is nothing to count. */
 const minSliceTasks = 1_000;
@@ -109,7 +109,8 @@ export function createListTasks(
     const isKept = tally.isDone;
     // With nothing to count and nothing to skip, the page is one look into the index.
     const isDirect = isKept && matching.length === 0;
-    const weight = 1 + Buffer.byteLength(query.contextId ?? "") / contextIdBytes;
+    const { owner, contextId = "" } = query;
+    const weight = 1 + Buffer.byteLength(owner.tenant + owner.principal + contextId) / namesBytes;
     const sliceTasks = Math.ceil(mostInSlice / weight);
     let more = false;
     // Without tasks to count, the page begins where it begins, and the first slice is what it may need.

@@ -92,6 +92,13 @@ describe("the skill of a task", () => {
     });
   }
 
+  it("of a very long name is REJECTED with the beginning of it", async () => {
+    const { client } = await createEngineHarness({ agent });
+    const task = await sendTask(client, say("go", asking("x".repeat(100_000))));
+    const words = task.status?.message?.parts[0]?.content.value;
+    expect(words).toMatch(/^There is no skill "x{160}…"\. There are: /);
+  });
+
   it("has to be named when only skills have code", async () => {
     const { client } = await createEngineHarness({
       agent: { card: { name: "Agent", skills: [skillOf("one")] } },

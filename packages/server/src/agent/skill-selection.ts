@@ -161,7 +161,7 @@ function modes(
 }
 
 function rejectUnknownSkill(agent: AgentDefinition, id: string): TurnAgentCode {
-  return rejectWith(`There is no skill "${id}". ${nameSkills(agent)}`);
+  return rejectWith(`There is no skill "${shownText(id)}". ${nameSkills(agent)}`);
 }
 
 function rejectSkillless(agent: AgentDefinition): TurnAgentCode {
