@@ -15,6 +15,10 @@ import { TaskSize } from "./task-size.ts";
 const maxBytes = 100_000;
 const long = "x".repeat(10_000);
 
+/** They take some 100 bytes each in memory, of which their characters are the least. */
+const shortNames = (at: number) =>
+  Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`${at}-${index}`, 1]));
+
 describe("the size of a followed task", () => {
   it.each<[string, (at: number) => StreamResponse]>([
     ["text", () => chunk({ parts: [text(long)] })],
@@ -22,6 +26,8 @@ describe("the size of a followed task", () => {
     ["names of metadata", (at) => chunk({ parts: [text("", { metadata: { [long + at]: 1 } })] })],
     ["file names", () => chunk({ parts: [text("", { filename: long })] })],
     ["metadata of the artifact", (at) => chunk({ metadata: { [`k${at}`]: { deep: [long] } } })],
+    ["short names of metadata of the artifact", (at) => chunk({ metadata: shortNames(at) })],
+    ["short names of metadata of parts", (at) => chunk({ parts: [text("", { metadata: shortNames(at) })] })],
     ["ids of artifacts", (at) => chunk({ artifactId: `${long}${at}` })],
     ["extensions", (at) => chunk({ artifactId: `${at}`, extensions: [long] })],
     [

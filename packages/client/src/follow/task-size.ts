@@ -76,8 +76,12 @@ function sizeOf(artifact: Artifact): ArtifactSize {
 /** The same without a table of the names in its metadata, of which there may be 100,000. */
 function bytesOf({ parts, metadata = {}, name, description, ...rest }: Artifact): number {
   let bytes = weigh(rest) + weigh(parts) + name.length + description.length;
-  for (const member in metadata) bytes += member.length + weigh(metadata[member]);
+  for (const member in metadata) bytes += weighMember(member, metadata[member]);
   return bytes;
+}
+
+function weighMember(name: string, value: unknown): number {
+  return entryBytes + nameBytes + name.length + weigh(value);
 }
 
 /** The weight of one artifact. Chunks add parts to it, and replace members of its metadata of the same name. */
@@ -103,7 +107,7 @@ class ArtifactSize {
     }
     for (const [member, value] of Object.entries(metadata ?? {})) {
       this.#metadata ??= new Map();
-      const bytes = member.length + weigh(value);
+      const bytes = weighMember(member, value);
       this.bytes += bytes - (this.#metadata.get(member) ?? 0);
       this.#metadata.set(member, bytes);
     }
@@ -112,6 +116,12 @@ class ArtifactSize {
 
 /** The weight of a value beside its content. */
 const valueBytes = 8;
+
+/** What a name in JSON takes besides its characters: where no other object has the same names, its place in the object and a text. */
+const nameBytes = 64;
+
+/** What it takes in the table of names of an artifact's metadata. */
+const entryBytes = 64;
 
 /**
  * The weight of a message, or of any JSON: about its size in memory, and never less than the content of its texts and
@@ -135,8 +145,9 @@ export function weigh(value: unknown): number {
     }
     return bytes;
   }
+  const ofName = "$typeName" in value ? 0 : nameBytes; // all messages of a type have the same names
   for (const name in value) {
-    bytes += name.length + weigh(value[name as keyof typeof value]); // own members only: messages and JSON inherit none
+    bytes += ofName + name.length + weigh(value[name as keyof typeof value]); // own members only: messages and JSON inherit none
   }
   return bytes;
 }
