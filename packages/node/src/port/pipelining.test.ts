@@ -379,3 +379,41 @@ describe("a connection that has many requests waiting, and the unfinished body o
     await server.expectFree();
   });
 });
+
+describe("what comes in one packet with a request that asks for another protocol", () => {
+  const upgrade = "connection: upgrade, http2-settings\r\nhttp2-settings: AAMAAABk\r\nupgrade: h2c\r\n";
+  const post = (path: string, body: string, fields = "") =>
+    `POST ${path} HTTP/1.1\r\nhost: localhost\r\n${fields}content-length: ${body.length}\r\n\r\n${body}`;
+  const hidden = get("/hidden");
+  const last = post("/last", hidden, "connection: close\r\n");
+
+  it.each([
+    [
+      "whole requests",
+      [post("/first", "", upgrade) + get("/second") + post("/third", "body", upgrade) + last],
+    ],
+    [
+      "the head of the next request",
+      [post("/first", "body", upgrade) + last.slice(0, -hidden.length), hidden],
+    ],
+    ["the beginning of that head", [post("/first", "body", upgrade) + last.slice(0, 20), last.slice(20)]],
+  ])("is read as it is meant: %s", async (_, packets) => {
+    const begun: string[] = [];
+    await using listener = await listen(async ({ url, body }) => {
+      begun.push(new URL(url).pathname);
+      let length = 0;
+      for await (const piece of body) length += piece.length;
+      return { status: 200, body: `${new URL(url).pathname} had ${length} bytes;` };
+    });
+    using connection = await openRawConnection(listener.port);
+    for (const packet of packets) {
+      await connection.write(packet);
+      if (packet !== packets.at(-1)) await connection.until("/first had");
+    }
+    const received = await connection.closed();
+    expect(received).toContain(`/last had ${hidden.length} bytes;`);
+    const paths = [...received.matchAll(/(\/\w+) had/g)].map(([, path]) => path);
+    expect(paths).toEqual(begun);
+    expect(begun).not.toContain("/hidden");
+  });
+});

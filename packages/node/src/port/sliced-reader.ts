@@ -11,12 +11,32 @@ import { freeNow } from "./request-body.ts";
  */
 const sliceBytes = 16 * 1024;
 
+/** How many bytes a parser has taken of what it got last; undefined where it has failed. */
+const takenBytes = Symbol("taken bytes");
+
 /** What Node itself knows of its parser. */
 interface Parser {
+  execute(bytes: Buffer): number | Error;
+  [takenBytes]?: number | undefined;
   /** Names and values of a header, or of trailers, that are not complete: all but the last fields, 31 of them at most. */
   readonly _headers?: readonly string[];
   /** The last request whose header was complete. */
   readonly incoming?: IncomingMessage | null;
+}
+
+/**
+ * Notes how many bytes the parser takes. It stops behind a request with an `Upgrade` that is not answered, and Node forgets the rest:
+ * the requests behind it, or the beginning of one, whose body would then be read as a request. Node's parsers pass from one connection to
+ * the next, and keep this.
+ */
+function noteTakenBytes(parser: Parser): void {
+  if (Object.hasOwn(parser, "execute")) return;
+  const { execute } = parser;
+  parser.execute = function (this: Parser, bytes) {
+    const taken = execute.call(this, bytes);
+    this[takenBytes] = typeof taken === "number" ? taken : undefined;
+    return taken;
+  };
 }
 
 /** A connection that Node's parser reads. */
@@ -78,6 +98,7 @@ export class SlicedReader {
       socket.listeners(event) as (() => void)[],
     ]);
     for (const listener of this.#parse) socket.off("data", listener);
+    if (this.#socket.parser != null) noteTakenBytes(this.#socket.parser);
     socket.on("data", (bytes: Buffer) => this.#read(bytes));
     // Node reads on when the body of a request was read, or an answer was written. Each answer would then let in a packet of further
     // requests, and in the end all that the caller sends would be in memory.
@@ -140,9 +161,9 @@ export class SlicedReader {
       return;
     }
     if (bytes.length === bytes.buffer.byteLength) this.#packet = bytes.buffer;
-    this.#parseSlice(bytes.subarray(0, sliceBytes));
+    const taken = this.#parseSlice(bytes.subarray(0, sliceBytes));
     if (socket.destroyed || socket.parser == null) return; // nothing reads the rest
-    const rest = bytes.subarray(sliceBytes);
+    const rest = bytes.subarray(taken);
     if (rest.length === 0 && bytes.buffer === this.#packet) {
       this.#packet = undefined;
       freeNow(bytes); // the parser keeps copies
@@ -154,7 +175,8 @@ export class SlicedReader {
     if (this.#isPausedBriefly) process.nextTick(() => socket.resume());
   }
 
-  #parseSlice(slice: Buffer): void {
+  /** @returns how many bytes of it were parsed */
+  #parseSlice(slice: Buffer): number {
     const socket = this.#socket;
     const { places } = this.#header;
     const before = socket.parser?.incoming;
@@ -162,7 +184,7 @@ export class SlicedReader {
     holdHeader(places, 0); // when it is complete now, it takes its own
     for (const listener of this.#parse) listener(slice);
     const { parser } = socket;
-    if (this.#isDiscarding || socket.destroyed || parser == null) return;
+    if (this.#isDiscarding || socket.destroyed || parser == null) return slice.length;
     const texts = parser._headers?.length ?? 0;
     const isNew = parser.incoming != null && parser.incoming !== before;
     // Where a body or the end of a header came, only texts tell that another has begun.
@@ -170,6 +192,7 @@ export class SlicedReader {
     if (isNew || !isHeader) this.#headerBytes = 0;
     if (isHeader) this.#headerBytes += slice.length;
     if (!holdHeader(places, this.#headerBytes + texts * textOverheadBytes)) this.#header.refuse();
+    return parser[takenBytes] || slice.length; // none: it will take no more of them another time
   }
 
   #putBack(bytes: Buffer): void {
