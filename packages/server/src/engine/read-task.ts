@@ -65,7 +65,7 @@ export interface LoadedTask {
   readonly task: Task;
   /** Weight of everything folded, except artifacts and the messages of WORKING. */
   readonly headBytes: number;
-  /** Weight that the log has grown by since the snapshot, with `entryBytes` for each entry. */
+  /** Weight that the log has grown by since the snapshot. */
   readonly grownBytes: number;
   /** Weight of each artifact, by id. */
   readonly artifactBytes: ReadonlyMap<string, number>;
@@ -182,7 +182,7 @@ class TaskFold {
   }
 
   #weigh(step: TaskStep, bytes: number): void {
-    this.#grownBytes += entryBytes + bytes;
+    this.#grownBytes += bytes;
     if (step.case === "artifactUpdate") {
       const { artifact, append } = step.value;
       const id = artifact?.artifactId ?? "";

@@ -12,20 +12,19 @@ import { create } from "@bufbuild/protobuf";
 import type { Snapshot } from "../store/task-store.ts";
 import { AgentMistake } from "./agent-mistake.ts";
 import { objectBytes } from "./memory-weight.ts";
-import { entryBytes, type LoadedTask } from "./read-task.ts";
+import type { LoadedTask } from "./read-task.ts";
 import type { EncodedStep } from "./task-log.ts";
 
-/** A snapshot that saves less is not worth its commit: small tasks are read from their log alone. */
-const minSavedBytes = 16 * 1024;
+/** Smaller tasks are read from their log alone. */
+const minSnapshotBytes = 8_192;
 
 /** Larger ones are encoded in slices. Of those up to this, 512 may be due in one turn of the event loop, and take some 40 ms. */
 const slowBytes = 16 * 1024;
 
 /**
  * Knows the approximate weight of a task's fold, and by how much its log has grown. So it knows when a snapshot saves
- * half of what a load reads, in which each entry counts besides its bytes: a conversation of short messages, or an answer in
- * small chunks, is read faster from its fold. A task that grows by large entries is its log and gets no snapshot. All snapshots
- * together weigh less than half of the log, counted in this way.
+ * half of what a load reads. A task that only grows is its log and gets no snapshot. All snapshots together are smaller
+ * than the log.
  */
 export class SnapshotPolicy {
   /** Weight of the fold without artifacts. */
@@ -71,7 +70,7 @@ export class SnapshotPolicy {
   ): Promise<Snapshot> | undefined {
     const grown = this.#grownBytes + weigh(batch);
     const bytes = this.#headBytes + this.#progressBytes + artifactBytes;
-    if (task === undefined || grown < 2 * bytes + minSavedBytes) {
+    if (task === undefined || grown < Math.max(2 * bytes, minSnapshotBytes)) {
       return undefined;
     }
     let fold = shareTask(task);
@@ -89,12 +88,9 @@ export class SnapshotPolicy {
   }
 }
 
-/** What a load must read of a batch, as `TaskFold` counts it: all but the engine's own notes. */
+/** Weight of what a load must read of a batch: all but the engine's own notes. */
 function weigh(batch: readonly EncodedStep[]): number {
-  return batch.reduce(
-    (sum, { step, weight }) => sum + (step.case === undefined ? 0 : entryBytes + weight),
-    0,
-  );
+  return batch.reduce((sum, { step, weight }) => sum + (step.case === undefined ? 0 : weight), 0);
 }
 
 /** The fold in two halves. To join their bytes merges them again, by protobuf's rules. */
