@@ -288,6 +288,25 @@ export default [agent("Parrot", "hello"), agent("Old owl", "good night")];`,
     await server.result; // there is one when no process is left that could write to its output
   });
 
+  it("lets an agent with --watch have workers and processes of its own", async () => {
+    await write("worker.ts", "process.exitCode = 7;\n");
+    const module = `
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
+const file = new URL("./worker.ts", import.meta.url);
+const messages: unknown[] = [];
+const ends = await Promise.all([
+  once(new Worker(file), "exit"),
+  once(fork(file).on("message", (message) => messages.push(message)), "exit"),
+]);
+`;
+    await write("agent.ts", `${module}${agentModule("JSON.stringify([ends, messages])")}`);
+    const server = serve("agent.ts", "--watch", "--store", "memory");
+    const [, url = ""] = await server.waitFor(cardUrl);
+    expect((await runCommand(["send", "-a", url, "hi"])).stdout).toContain("[[[7],[7,null]],[]]");
+  });
+
   it("stops in an orderly way when all of it is told to by a terminal", atTerminal, async () => {
     await write("agent.ts", agentModule('"hello"'));
     await using server = startOnTerminal(

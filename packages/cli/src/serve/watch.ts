@@ -19,20 +19,24 @@ const defaultGraceMs = 500;
 
 /**
  * Runs before the program, in its process, and tells which files it loads. What is installed does not change. The program ends with the
- * command that watches: otherwise it would keep the port, with code that no change replaces.
+ * command that watches: otherwise it would keep the port, with code that no change replaces. Workers and processes that the program begins
+ * inherit this, and are none of it.
  */
 const reporter = `
 import { registerHooks } from "node:module";
-registerHooks({
-  load(url, context, next) {
-    if (url.startsWith("file:") && !url.includes("/node_modules/") && process.connected) {
-      process.send({ loaded: url }, () => {});
-    }
-    return next(url, context);
-  },
-});
-process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
-process.channel.unref(); // the listener would keep a program that has ended
+import { isMainThread } from "node:worker_threads";
+if (isMainThread && process.ppid === ${process.pid} && process.connected) {
+  registerHooks({
+    load(url, context, next) {
+      if (url.startsWith("file:") && !url.includes("/node_modules/") && process.connected) {
+        process.send({ loaded: url }, () => {});
+      }
+      return next(url, context);
+    },
+  });
+  process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
+  process.channel.unref(); // the listener would keep a program that has ended
+}
 `;
 
 /**
