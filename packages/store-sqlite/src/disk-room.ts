@@ -4,7 +4,7 @@ import type { StoreRoom } from "@a2a-connect/server/store";
 import { prepareQuery } from "./schema.ts";
 
 /**
- * Bytes of a disk that the store leaves free. The longest write-ahead log needs a third of them: 8 MiB and a transaction or two.
+ * Bytes of a disk that the store leaves free. The longest write-ahead log needs half of them: 16 MiB and a transaction.
  * Moving it into the file needs no more: what the file lacks is in the log already. The rest is for what else writes to
  * the disk.
  */

@@ -10,6 +10,9 @@ export type MoveLog = (pages: number) => void;
  */
 const turns = new Wakes({ nextTurn: () => new Promise<void>(afterTurn), ticks: () => performance.now() }, 1);
 
+/** A log of so many pages, 16 MiB, waits no longer: in a line of many stores that write without a break, all logs would grow with it. */
+const longestPages = 4_096;
+
 const [major = 0, minor = 0] = (process.versions["sqlite"] ?? "").split(".").map(Number);
 
 /** SQLite can since 3.51, and the one in Node 22.18 is older: it would move the log instead of telling how long it is. */
@@ -28,17 +31,20 @@ export function createMoveLog(database: DatabaseSync, pages: number): MoveLog {
   const checkpoint = database.prepare("pragma wal_checkpoint(passive)");
   let waits = false;
 
-  function move(): void {
+  const move = (): void => void attempt(checkpoint);
+
+  function moveInTurn(): void {
     waits = false;
-    attempt(checkpoint);
+    move();
   }
 
   return (most) => {
-    if (waits) return;
     const { log = 0 } = attempt(look) ?? {};
-    if (Number(log) < most) return;
-    waits = true;
-    afterTurn(() => turns.wake([move])); // the callers whose writes were committed go on first
+    if (Number(log) >= longestPages) move();
+    else if (!waits && Number(log) >= most) {
+      waits = true;
+      afterTurn(() => turns.wake([moveInTurn])); // the callers whose writes were committed go on first
+    }
   };
 }
 
