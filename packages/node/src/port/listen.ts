@@ -82,6 +82,7 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
   };
   const firstReads = (socket: Socket): FirstReads => ({
     connection: context.callers.ofSocket(socket),
+    isProxy: context.isProxy(socket),
     timeoutMs: limits.firstByteTimeoutMs,
   });
   if (tls === undefined) {

@@ -110,6 +110,7 @@ describe("a ClientHello in thousands of records", () => {
   const records = 2_000;
   const reads: FirstReads = {
     connection: { joinUndecided: vi.fn(), countUndecided: vi.fn(), leave: vi.fn() },
+    isProxy: false,
     timeoutMs: 60_000,
   };
 

@@ -11,6 +11,8 @@ const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 export interface FirstReads {
   /** Reads it in turns while it is not known what it is. */
   readonly connection: Pick<CallerConnection, "joinUndecided" | "countUndecided" | "leave">;
+  /** Whether its other end is a trusted proxy. */
+  readonly isProxy: boolean;
   /** A connection that is undecided for longer is closed. */
   readonly timeoutMs: number;
 }
@@ -83,7 +85,7 @@ function createHelloFinder(): (bytes: Buffer) => boolean | undefined {
  */
 function readFirstBytes<Kind extends string | true>(
   socket: Socket,
-  { connection, timeoutMs }: FirstReads,
+  { connection, isProxy, timeoutMs }: FirstReads,
   find: (bytes: Buffer) => Kind | false | undefined,
   found: (kind: Kind) => void,
 ): void {
@@ -111,7 +113,7 @@ function readFirstBytes<Kind extends string | true>(
     const kind = find(held);
     // Still ambiguous: keep the bytes here. To put them back would fire "readable" again at once, for ever.
     if (kind === undefined) {
-      if (before === undefined) connection.joinUndecided(socket);
+      if (before === undefined) connection.joinUndecided(socket, isProxy);
       connection.countUndecided();
       return;
     }

@@ -27,6 +27,28 @@ it("knows a caller behind a proxy over all connections while one of its calls is
   expect(first.beginPassedOn(alice).caller).toBe(elsewhere.caller);
 });
 
+it("knows a trusted proxy also where several of its connections have not said yet what they are", () => {
+  const callers = new Callers(defaultLimits);
+  const sockets = [new Socket(), new Socket()];
+  const [first, second] = sockets.map((socket) => ({
+    socket,
+    own: callers.connectionOf(socket, () => proxy),
+  }));
+  if (first === undefined || second === undefined) throw new Error("there are two");
+  for (const { socket, own } of [first, second]) own.joinUndecided(socket, true);
+  for (const { socket, own } of [first, second]) {
+    own.leave(socket);
+    own.join(
+      socket,
+      true,
+      () => undefined,
+      () => undefined,
+    );
+  }
+  for (let request = 0; request < 200; request += 1) first.own.countRequest(); // one caller may bring 128 in a turn
+  expect(first.own.waitIfStopped(() => undefined)).toBe(false);
+});
+
 it("ends a connection that cannot begin, and tells of it", () => {
   const socket = new Socket();
   const fault = new Error("xyzzy");

@@ -27,7 +27,7 @@ const pieceCost = 1 / 8;
 /** What a read of a connection costs besides: each byte of a request may come in a record of TLS of its own. */
 const readCost = 1 / 32;
 
-/** The same of a connection of which it is not known what it is: its bytes are joined with all before. */
+/** The same of a connection of which it is not known what it is: of 32 such reads of one caller in a turn. */
 const undecidedReadCost = 4;
 
 /** What parsing takes costs of what may arrive, a millisecond: callers stop after 10 ms, and one of them after half of it. */
@@ -218,7 +218,8 @@ export class CallerConnection {
   }
 
   /** The same for a connection whose first bytes do not tell what it is, until `leave`. */
-  joinUndecided(socket: Socket): void {
+  joinUndecided(socket: Socket, isProxy: boolean): void {
+    this.#peer.isProxy = isProxy;
     this.#callers.arrivals.join(this.#peer, socket, () => undefined);
   }
 
