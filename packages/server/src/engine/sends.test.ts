@@ -132,7 +132,7 @@ it("repeats of a message that a task ended without read its log a few at a time"
     Array.from({ length: 20 }, () => client.sendMessage({ message }, options)),
   );
   expect(new Set(repeats.map(({ status }) => status))).toEqual(new Set(["rejected"]));
-  expect(most).toBe(2);
+  expect(most).toBe(4); // half of the places for tasks, and half of those for small ones
 });
 
 it("what comes with a message to the inbox of a durable executor is not stored, because nothing reads it", async () => {

@@ -244,8 +244,9 @@ export class Sends {
       return;
     }
     const { share } = caller;
-    const queued = await this.#context.reads.tasks.any.run(caller, async () => {
-      const untaken = await readUntaken(this.#context, live.owner, live.name.taskId, share);
+    const { owner, name } = live;
+    const queued = await this.#context.reads.tasks.read({ owner, taskId: name.taskId }, caller, async () => {
+      const untaken = await readUntaken(this.#context, owner, name.taskId, share);
       return findSame(untaken, message, share);
     });
     if (queued !== undefined) {
