@@ -56,9 +56,7 @@ it.each([
   ["tenant", { tenant: "\udc00" }],
 ])("refuses a %s that stores could not tell from others", (_, caller) => {
   const name = () => new Authenticator({ gates: { key: passing(caller) }, requirements: [["key"]] });
-  expect(() => name().authenticate(credentials)).toThrow(
-    "the credentials name no caller: its name is no valid Unicode",
-  );
+  expect(() => name().authenticate(credentials)).toThrow("the name that they have is no valid Unicode");
 });
 
 it("tells the error of a gate that throws at once, also when another one fails later", async () => {

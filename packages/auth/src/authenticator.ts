@@ -92,7 +92,7 @@ export class Authenticator {
       if (caller === undefined) continue;
       if (isWritable(caller.principal) && isWritable(caller.tenant ?? "")) return caller;
       throw this.#refuse(
-        [{ refused: "the credentials name no caller: its name is no valid Unicode" }],
+        [{ refused: "the credentials name no caller: the name that they have is no valid Unicode" }],
         credentials,
       );
     }

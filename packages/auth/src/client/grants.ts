@@ -134,7 +134,7 @@ async function pollForToken(
       } else {
         if (code === "slow_down") seconds += 5;
         else if (code !== "authorization_pending") throw error;
-        late.cause = undefined;
+        delete late.cause;
       }
     }
   }
@@ -146,7 +146,8 @@ function isPassing(error: unknown): boolean {
   if (error instanceof oauth.OperationProcessingError) {
     return error.cause instanceof Response && error.cause.status >= 500;
   }
-  return error instanceof TypeError || (error instanceof DOMException && error.name === "TimeoutError");
+  const isLost = error instanceof TypeError && !("code" in error); // one with a code tells of a wrong argument
+  return isLost || (error instanceof DOMException && error.name === "TimeoutError");
 }
 
 /** A server may name any number of seconds, and a timer of more than the longest fires at once. */
