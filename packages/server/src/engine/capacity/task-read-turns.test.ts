@@ -96,7 +96,8 @@ describe("a caller of a small task", () => {
     const rest = readStream((signal) =>
       zoe.subscribeToTask({ id: ended }, { signal, headers: { "last-event-id": "1" } }),
     );
-    await passTurns();
+    // On a busy machine slices of small tasks take more turns.
+    for (let times = 0; times < 100 && Object.keys(answers).length < 4; times += 1) await passTurns();
     expect(answers).toEqual({ get: ended, answer: asks, repeat: reply, none: "there is no such task" });
     expect(wordsOf(rest.events)).toEqual(["completed"]);
     expect(await letGo()).toEqual({ most: 4, read: large.sort() });
