@@ -11,10 +11,10 @@ import { expect } from "vitest";
 import { collect } from "../../packages/client/test-support/outcomes.ts";
 import { taskId } from "./broken-task.ts";
 
-/** A call takes longer when it waits for one of its `limits`, and shorter on a machine however busy. */
+/** A call that fails earlier has not waited for one of its `limits`. A busy machine may take some of this time. */
 export const soonMs = 30_000;
 
-/** Only outages are short: they end by the time. */
+/** All are long, so that a call which waits for one fails its test, but those of outages: these end only by the time. */
 export const limits: ConnectOptions = {
   connectTimeoutMs: 60_000,
   requestTimeoutMs: 60_000,

@@ -58,8 +58,8 @@ export class KnownCallers {
   }
 
   /**
-   * Forgets the oldest names, of a caller that has many its own, but never its newest one. Several at a time: a new iterator passes the
-   * places of all that were removed, tens of thousands.
+   * Forgets the oldest names: those of this caller where it has more than its part, else those of all. The newest name of a caller stays.
+   * Several are forgotten at a time, because a new iterator passes the places of all names that were removed, which may be tens of thousands.
    */
   #makeRoom(own: KnownCaller): void {
     const enough = this.#maxCharacters - Math.floor(this.#maxCharacters / 256);

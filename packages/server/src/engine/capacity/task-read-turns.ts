@@ -4,13 +4,12 @@ import type { TaskRef, TaskStore } from "../../store/task-store.ts";
 /** Up to so many bytes a task is small. Where its events are small, it is decoded in about five slices. */
 const smallBytes = 64 * 1024;
 
-/** Reads of tasks at a time, and of what is short. */
+/** Reads of tasks at a time; and short reads at a time, besides. */
 const places = 4;
 
 /**
- * Lets few tasks be read at a time. A large one may take seconds beside others, and keeps its place until it is read, because its part that is
- * in memory stays there. Small tasks do not wait for that: any task takes a free place, and where there is none, a small one takes one of those
- * for short reads.
+ * Lets few tasks be read at a time. A large one may take seconds beside others. It keeps its place until all of it is read, because what
+ * was read of it stays in memory. Small tasks do not wait for that: where no place is free, they take one of those for short reads.
  */
 export class TaskReadTurns {
   /** For tasks of any size. */
