@@ -27,7 +27,7 @@ const pieceCost = 1 / 8;
 /** What a read of a connection costs besides: each byte of a request may come in a record of TLS of its own. */
 const readCost = 1 / 32;
 
-/** The same of a connection of which it is not known what it is: of 32 such reads of one caller in a turn. */
+/** The same of a connection of which it is not known yet what it is: one caller may bring 32 such reads in a turn. */
 const undecidedReadCost = 4;
 
 /** What parsing takes costs of what may arrive, a millisecond: callers stop after 10 ms, and one of them after half of it. */
