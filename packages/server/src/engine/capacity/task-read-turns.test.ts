@@ -70,7 +70,7 @@ async function setUp() {
 }
 
 describe("a caller of a small task", () => {
-  it("waits for no large ones of eight others, whatever it reads it for; no more than four of those are read at a time", async () => {
+  it("waits for no large ones of eight others in any call; four of those are read at a time", async () => {
     const { zoe, create, createHeld, readHeld } = await setUp();
     const [ended, asks] = [await create("small"), await create("ask")];
     const reply = await zoe.sendMessage(say("reply"), withKey);
