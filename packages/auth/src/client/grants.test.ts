@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { None } from "oauth4webapi";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { deviceLogin } from "./grants.ts";
@@ -8,6 +9,9 @@ const server = {
   token_endpoint: `${issuer}/token`,
   device_authorization_endpoint: `${issuer}/device`,
 };
+
+/** The timers that a login waits for. Code of other tests in this process has timers, too. */
+const ownTimers = new AsyncLocalStorage<Set<unknown>>();
 
 /** A login that a server begins with this answer. `answer` is what it says each time that it is asked for the token. */
 function begin(
@@ -27,18 +31,20 @@ function begin(
   const abort = new AbortController();
   let ended: string | undefined;
   let cause: unknown;
-  void deviceLogin(show)
-    .obtain({
-      server,
-      client: { client_id: "program" },
-      authentication: None(),
-      parameters: {},
-      issuer: undefined,
-      audience: undefined,
-      scopes: [],
-      fetch,
-      signal: abort.signal,
-    })
+  const timers = new Set<unknown>();
+  const request = {
+    server,
+    client: { client_id: "program" },
+    authentication: None(),
+    parameters: {},
+    issuer: undefined,
+    audience: undefined,
+    scopes: [],
+    fetch,
+    signal: abort.signal,
+  };
+  void ownTimers
+    .run(timers, () => deviceLogin(show).obtain(request))
     .then(
       ({ access_token }) => {
         ended = access_token;
@@ -48,7 +54,7 @@ function begin(
         cause = error.cause;
       },
     );
-  return { abort, ended: () => ended, cause: () => cause, polls: () => polls };
+  return { abort, ended: () => ended, cause: () => cause, polls: () => polls, timers: () => timers.size };
 }
 
 const refusal = (error: string) => async () => Response.json({ error }, { status: 400 });
@@ -60,9 +66,26 @@ const never = () => new Promise<never>(() => {});
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const { setTimeout: set, clearTimeout: clear } = globalThis;
+  const noted = new Map<unknown, Set<unknown>>();
+  const forget = (timer: unknown) => void noted.get(timer)?.delete(timer);
+  vi.spyOn(globalThis, "setTimeout").mockImplementation(((fire: () => void, ms?: number) => {
+    const timer = set(() => {
+      forget(timer);
+      fire();
+    }, ms);
+    const own = ownTimers.getStore();
+    if (own !== undefined) noted.set(timer, own.add(timer));
+    return timer;
+  }) as typeof setTimeout);
+  vi.spyOn(globalThis, "clearTimeout").mockImplementation((timer) => {
+    forget(timer);
+    clear(timer);
+  });
 });
 
 afterEach(() => {
+  vi.restoreAllMocks();
   vi.useRealTimers();
 });
 
@@ -79,7 +102,7 @@ describe("a login with a code on another device", () => {
       await vi.advanceTimersByTimeAsync(1);
       expect(login.ended()).toBe("the code has expired: it was not confirmed within 20 seconds");
       await vi.advanceTimersByTimeAsync(16_000);
-      expect([login.polls(), vi.getTimerCount()]).toEqual([polls, 0]);
+      expect([login.polls(), login.timers()]).toEqual([polls, 0]);
     });
   }
 
@@ -121,13 +144,13 @@ describe("a login with a code on another device", () => {
   it("ends at once when the server refuses", async () => {
     const login = begin({ expires_in: 20 }, refusal("access_denied"));
     await vi.advanceTimersByTimeAsync(5_000);
-    expect([login.ended(), login.polls(), vi.getTimerCount()]).toEqual([expect.any(String), 1, 0]);
+    expect([login.ended(), login.polls(), login.timers()]).toEqual([expect.any(String), 1, 0]);
   });
 
   it("ends with the code while the user is still being told of it", async () => {
     const login = begin({ expires_in: 20 }, pending, never);
     await vi.advanceTimersByTimeAsync(20_000);
-    expect([login.ended(), login.polls(), vi.getTimerCount()]).toEqual([
+    expect([login.ended(), login.polls(), login.timers()]).toEqual([
       "the code has expired: it was not confirmed within 20 seconds",
       0,
       0,
@@ -140,6 +163,6 @@ describe("a login with a code on another device", () => {
     expect([login.ended(), login.polls()]).toEqual([undefined, 0]);
     login.abort.abort(new Error("stopped"));
     await vi.advanceTimersByTimeAsync(0);
-    expect([login.ended(), login.polls(), vi.getTimerCount()]).toEqual(["stopped", 0, 0]);
+    expect([login.ended(), login.polls(), login.timers()]).toEqual(["stopped", 0, 0]);
   });
 });
